@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from build_log import measure_build_log
+from commands import measure_commands
 from compare import measure_comparing
 from keys import measure_keys
 from lint import measure_lint
@@ -31,11 +32,14 @@ from scale import measure_scale
 from slow_board import measure_slow_board
 from starting import best_of, measure_starting
 from synthetic import write_engine
-from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
+from trex_tui.analysis.columns import ALL_COLUMNS, full_frame
 from trex_tui.artifacts import ArtifactKind, find
 from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.input_files import gc_paused
+from trex_tui.engine.cache import forget_results
 from trex_tui.engine.engine import Engine, load_set
 from trex_tui.engine.tactics import parse_tactic
+from written import measure_written
 
 ROOT = Path(__file__).parent.parent
 JSON_KINDS = (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
@@ -44,11 +48,12 @@ SAMPLE = ROOT / "sample_artifacts" / "alexnet"
 
 
 def parse_json_files(source: ArtifactSet) -> None:
-    """The floor of loading: parse the same JSON files, with the collector running, as a plain script would."""
-    for kind in JSON_KINDS:
-        if kind in source.files:
-            with source.files[kind].open(encoding="utf-8") as file:
-                json.load(file, strict=False)
+    """The floor of loading: parse the same JSON files, with garbage collection paused."""
+    with gc_paused():
+        for kind in JSON_KINDS:
+            if kind in source.files:
+                with source.files[kind].open(encoding="utf-8") as file:
+                    json.load(file, strict=False)
 
 
 def measure_loading(sets: Sequence[ArtifactSet], repeat: int) -> Table:
@@ -91,14 +96,14 @@ def measure_columns(sets: Sequence[ArtifactSet], repeat: int) -> Table:
 
 
 def forget() -> None:
-    """Drop what an earlier run has computed."""
-    derived.cache_clear()
+    """Drop what an earlier run has computed beside its engine."""
     parse_tactic.cache_clear()
 
 
 def all_values(engine: Engine) -> None:
     """Compute every cell."""
     forget()
+    forget_results(engine)
     for column in ALL_COLUMNS:
         column.values(engine)
 
@@ -106,6 +111,7 @@ def all_values(engine: Engine) -> None:
 def forgetful_frame(engine: Engine) -> None:
     """Compute every cell, and make a frame of them."""
     forget()
+    forget_results(engine)
     full_frame(engine)
 
 
@@ -145,6 +151,8 @@ def main() -> None:
         console.print(measure_lint([*sets, *made], options.repeat, best_of, parse_json_files, forget))
     console.print(measure_comparing(options.repeat))
     console.print(measure_starting(SAMPLE, options.repeat))
+    console.print(measure_commands(options.repeat))
+    console.print(measure_written(SAMPLE))
     measure_build_log()
 
 

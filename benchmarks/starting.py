@@ -92,9 +92,9 @@ def measure_starting(path: Path, repeat: int, limit: Limit = NO_LIMIT) -> Table:
     cpu = dict(wall)
     for _ in range(repeat):
         for name, action in actions.items():
-            before = _cpu_seconds()
+            before = cpu_seconds()
             wall[name] = min(wall[name], best_of(1, action))
-            cpu[name] = min(cpu[name], _cpu_seconds() - before)
+            cpu[name] = min(cpu[name], cpu_seconds() - before)
     title = f"Starting, {limit.name}" if limit.name else "Starting"
     headings = ("command", "ms", "/ pass", "/ pandas", "/ minimal app", "cpu ms", "/ minimal app")
     table = Table(*headings, title=title)
@@ -120,7 +120,7 @@ def _actions(path: Path, limit: Limit) -> dict[str, Callable[[], None]]:
     }
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
     """Processor time of the processes that have ended so far."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return spent.ru_utime + spent.ru_stime

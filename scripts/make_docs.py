@@ -1,4 +1,4 @@
-"""Write the parts of docs/ that are made from the program: the options of every command, the keys of every screen.
+"""Write the parts of docs/ that are made from the program: options of commands, keys of screens, numbers.
 
     python scripts/make_docs.py           write them
     python scripts/make_docs.py --check   exit 1 where one is not what the program says
@@ -14,11 +14,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from trex_columns import BY_TYPE, FRAME, columns_table
+from trex_tui.cli.command_parser import GLOBAL_OPTIONS
 from trex_tui.cli.parser import build_parser
+from trex_tui.report.glossary.explanation import glossary_markdown
 from trex_tui.widgets.actions import TABS, Place, keys_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-_MADE = re.compile(r"(<!-- made: (?P<name>[\w ,-]+) -->\n)(?P<body>.*?)(<!-- /made -->)", re.DOTALL)
+_MADE = re.compile(r"(<!-- made: (?P<name>[\w ,.-]+) -->\n)(?P<body>.*?)(<!-- /made -->)", re.DOTALL)
 
 
 def made_parts(text: str) -> Iterator[tuple[str, str]]:
@@ -41,7 +44,13 @@ def _part(name: str) -> str:
     if kind == "keys":
         return _keys(Place(which))
     if kind == "command":
-        return _command(commands()[which])
+        return _options_table(_own_actions(commands()[which]))
+    if kind == "globals":
+        return _options_table(_global_actions(build_parser()))
+    if kind == "glossary":
+        return f"\n{glossary_markdown()}\n"
+    if kind == "trex-columns":
+        return columns_table(FRAME if which == "plan.df" else BY_TYPE)
     raise KeyError(name)
 
 
@@ -67,10 +76,22 @@ def _keys(place: Place) -> str:
     return "\n".join([*lines, "", ""])
 
 
-def _command(parser: argparse.ArgumentParser) -> str:
-    """A table of the options of a command. The parser's own help text is laid out differently by each Python."""
+def _global_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    titles = (GLOBAL_OPTIONS, "engine options")
+    return [
+        action for group in parser._action_groups if group.title in titles for action in group._group_actions
+    ]
+
+
+def _own_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    global_actions = _global_actions(parser)
+    return [action for action in parser._actions if action not in global_actions]
+
+
+def _options_table(actions: list[argparse.Action]) -> str:
+    """A table of options. The parser's own help text is laid out differently by each Python."""
     lines = ["", "| argument | |", "|---|---|"]
-    for action in parser._actions:
+    for action in actions:
         if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
             continue
         lines.append(f"| {_spelled(action)} | {_cell(_sentence(action))} |")

@@ -19,7 +19,9 @@ from textual.pilot import Pilot
 
 from trex_tui.app import TrexApp
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).absolute().parent.parent
+SAMPLES = Path("sample_artifacts")
+"""Relative: the list of engines shows paths, and no picture should show those of one machine."""
 MOST_TURNS = 500
 
 
@@ -41,12 +43,13 @@ class Picture:
 
 
 PICTURES = (
-    Picture("overview", ROOT / "sample_artifacts" / "transformer_fp8", (160, 45), ()),
-    Picture("latency", ROOT / "sample_artifacts" / "alexnet", (110, 22), ("3",)),
-    Picture("layers", ROOT / "sample_artifacts" / "transformer_fp8", (130, 34), ("2",)),
-    Picture("engines", ROOT / "sample_artifacts", (110, 12), ()),
-    Picture("lint", ROOT / "sample_artifacts" / "alexnet_int8", (130, 34), ("6",)),
-    Picture("compare", ROOT / "sample_artifacts", (140, 34), ("space", "j", "space", "equals_sign", "l")),
+    Picture("overview", SAMPLES / "transformer_fp8", (160, 45), ()),
+    Picture("latency", SAMPLES / "alexnet", (110, 22), ("3",)),
+    Picture("layers", SAMPLES / "transformer_fp8", (130, 34), ("2",)),
+    Picture("engines", SAMPLES, (110, 18), ()),
+    Picture("lint", SAMPLES / "alexnet_int8", (130, 34), ("6",)),
+    Picture("compare", SAMPLES, (140, 34), ("space", "j", "space", "equals_sign", "l")),
+    Picture("lanes", SAMPLES, (140, 34), ("space", "j", "space", "equals_sign", "L")),
 )
 
 
@@ -74,10 +77,11 @@ async def take(picture: Picture) -> str:
 
 def main() -> None:
     """Take all pictures."""
-    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
+    directory = Path(sys.argv[1]).absolute() if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
     directory.mkdir(parents=True, exist_ok=True)
     # Not in the colours that somebody chose for themselves.
     os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
+    os.chdir(ROOT)
     for picture in PICTURES:
         (directory / f"{picture.name}.svg").write_text(asyncio.run(take(picture)), encoding="utf-8")
         print(directory / f"{picture.name}.svg")

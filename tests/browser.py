@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_PATIENCE_S = 60.0
+_PATIENCE_S = 150.0
 """For an answer: a browser that hangs fails the test, and does not stop the suite."""
 
 
@@ -53,8 +53,12 @@ class Page:
 
     def open(self, path: Path) -> None:
         """Load a file, and wait until it is there."""
+        self.open_url(path.as_uri())
+
+    def open_url(self, url: str) -> None:
+        """Load a page, and wait until it is there."""
         self.events.clear()
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 

@@ -56,11 +56,12 @@ class Changed:
 
 
 def load_real(source: RealSet) -> Engine:
-    return load_set(next(one for one in find(source.path("graph"))))
+    engine: Engine = source.engine()
+    return engine
 
 
 def with_layers(engine: Engine, layers: Sequence[Layer]) -> Engine:
-    return replace(engine, layers=tuple(replace(layer, index=place) for place, layer in enumerate(layers)))
+    return replace(engine, layers=tuple(layer._replace(index=place) for place, layer in enumerate(layers)))
 
 
 def without(engine: Engine, index: int) -> Changed:
@@ -71,7 +72,7 @@ def without(engine: Engine, index: int) -> Changed:
 def renamed(engine: Engine, indices: Sequence[int]) -> Changed:
     chosen = set(indices)
     layers = [
-        replace(layer, name=f"renamed {layer.index}", onnx_nodes=()) if layer.index in chosen else layer
+        layer._replace(name=f"renamed {layer.index}", onnx_nodes=()) if layer.index in chosen else layer
         for layer in engine.layers
     ]
     return Changed(with_layers(engine, layers), _themselves(layers))
@@ -82,7 +83,7 @@ def with_permuted_names(engine: Engine, seed: int) -> Changed:
     others = list(engine.layers)
     Random(seed).shuffle(others)
     layers = [
-        replace(layer, name=other.name, onnx_nodes=other.onnx_nodes)
+        layer._replace(name=other.name, onnx_nodes=other.onnx_nodes)
         for layer, other in zip(engine.layers, others, strict=True)
     ]
     return Changed(with_layers(engine, layers), _themselves(layers))
@@ -133,8 +134,7 @@ def fused(engine: Engine, share: float, seed: int) -> Changed:
 def _joined(first: Layer, second: Layer) -> Layer:
     inner = {one.name for one in first.outputs}
     generated = first.name.startswith("__my")
-    return replace(
-        second,
+    return second._replace(
         name=f"__myl_Fused_myl0_{second.index}" if generated else f"{first.name} + {second.name}",
         onnx_nodes=tuple(dict.fromkeys(first.onnx_nodes + second.onnx_nodes)),
         inputs=first.inputs + tuple(one for one in second.inputs if one.name not in inner),
@@ -235,7 +235,7 @@ def check(comparison: Comparison) -> None:
         seen = [layer for block in comparison.blocks for layer in block.layers[place]]
         assert sorted(seen) == list(range(len(engine.layers)))
         assert all(
-            comparison.block_of(place, layer.index).layers[place].count(layer.index) == 1
+            comparison.find_block(place, layer.index).layers[place].count(layer.index) == 1
             for layer in engine.layers
         )
         side = comparison.sides[place]
@@ -259,7 +259,11 @@ def check(comparison: Comparison) -> None:
         known = math.fsum(one for one in deltas if one is not None)
         if found.delta_ms is not None:
             assert known + found.unattributed_ms == pytest.approx(found.delta_ms, abs=1e-9)
-            assert math.fsum(one.delta_ms for one in found.reasons) == pytest.approx(known, abs=1e-9)
+            assert math.fsum(one.delta_ms for one in found.reasons) == pytest.approx(found.delta_ms, abs=1e-9)
+        assert len({one.cause for one in found.reasons}) == len(found.reasons)
+        for one in found.reasons:
+            assert one.decrease_ms <= 0.0 <= one.increase_ms
+            assert one.decrease_ms + one.increase_ms == pytest.approx(one.delta_ms, abs=1e-9)
         spoken = [block for reason in found.reasons for block in reason.blocks]
         assert len(spoken) == len(set(spoken))
         sizes = [abs(reason.delta_ms) for reason in found.reasons]

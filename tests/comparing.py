@@ -138,7 +138,7 @@ def names(pane: ComparePane) -> list[str]:
 
 def layer_rows(pane: ComparePane) -> list[tuple[int | None, int]]:
     """Engine and index of the layers on display."""
-    return [(row.place, row.layer.index) for row in pane.table.shown_rows if row.layer is not None]
+    return [(row.engine_index, row.layer.index) for row in pane.table.shown_rows if row.layer is not None]
 
 
 def cursor_row(pane: ComparePane) -> BlockRow:
@@ -152,7 +152,7 @@ async def stand_on(session: Session, pane: ComparePane, place: int, name: str) -
     comparison = pane.comparison
     assert comparison is not None
     layer = next(one for one in comparison.engines[place].layers if one.name == name)
-    block = comparison.block_of(place, layer.index)
+    block = comparison.find_block(place, layer.index)
     assert pane.table.go_to(block)
     if not pane.table.position(cursor_row(pane)).is_expanded:
         await session.press("enter")

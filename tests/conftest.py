@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import os
+import signal
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -42,6 +45,13 @@ def _clean_environment() -> None:
 
 _clean_environment()
 
+# A shell has its jobs in the background ignore these, nohup the last, and so would the programs under test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+for ignored in (signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(ignored) is signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
+
 settings.register_profile("local", deadline=None, max_examples=examples(80))
 settings.register_profile("ci", deadline=None, max_examples=examples(80), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
@@ -57,8 +67,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than processors: the pilot waits for timers, and captures wait for what they run."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    """Two processes for each processor: captures, and programs in a terminal, are waited for."""
+    return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1))
 
 
 def pytest_collection_finish() -> None:
@@ -78,6 +88,36 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     for variable in ("TREX_TUI_ASCII", "TEXTUAL_THEME", "NO_COLOR", "TMUX", "STY", "LC_ALL", "LC_CTYPE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("LANG", "C.UTF-8")
+
+
+@pytest.fixture(autouse=True)
+def _screens(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An app under test waits for what it does instead of for time, and leaves nothing behind."""
+    if not inspect.iscoroutinefunction(request.function):
+        yield
+        return
+    import settle
+
+    settle.install(monkeypatch)
+    if request.path.name != "test_app_garbage.py":
+        # An app has its engine, and all else that is there, left out of collections: with one app after the other in a
+        # process none would ever be freed, and each test would take longer than the one before.
+        monkeypatch.setattr("trex_tui.screens.driver.gc", _NoCollector)
+    yield
+    monkeypatch.undo()
+    gc.collect()
+
+
+class _NoCollector:
+    """The garbage collector as an app under test has it: it changes nothing."""
+
+    get_threshold = staticmethod(gc.get_threshold)
+
+    @staticmethod
+    def _nothing(*_: int) -> int:
+        return 0
+
+    collect = freeze = unfreeze = set_threshold = _nothing
 
 
 @pytest.fixture(scope="session")

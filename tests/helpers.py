@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
+import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +52,23 @@ class RealSet:
     def json(self, kind: str) -> Any:
         return plain_json(self.path(kind))
 
+    def engine(self) -> Any:
+        """The whole set, read once: engines are frozen."""
+        return _load_engine(self.path("graph"))
+
     def layers(self) -> list[Any]:
         root = self.json("graph")
         return root["Layers"] if isinstance(root, dict) else root
 
     def rows(self) -> list[dict[str, Any]]:
         return [row for row in self.json("profile") if "name" in row]
+
+
+@cache
+def _load_engine(path: Path) -> Any:
+    from trex_tui import load_engine
+
+    return load_engine(path)
 
 
 def plain_json(path: Path) -> Any:
@@ -124,13 +139,28 @@ REAL_SETS = (
 )
 
 
-def real_sets(*, having: Iterable[str] = ()) -> list[Any]:
-    """Parameters for `pytest.mark.parametrize`: the real sets that have files of these kinds."""
+_ONE_OF_A_KIND = (
+    "alexnet_fp16",
+    "resnet-A100/fp16/resnet",
+    "resnet-qat",
+    "mobilenet-qat-8.4EA/mobilenet.qat",
+    "tofp16",
+    "torch_trt-resnet18",
+    "trt8.6.0_exportLayerInfo_names_only",
+)
+
+
+def real_sets(*, having: Iterable[str] = (), every: bool = THOROUGH) -> list[Any]:
+    """Parameters for `pytest.mark.parametrize`: the real sets that have files of these kinds.
+
+    Args:
+        every: All of them, for results that differ from set to set; else one of each origin and form.
+    """
     absent = [] if ARTIFACTS.is_dir() else [pytest.mark.skip(reason=f"no real artifacts at {ARTIFACTS}")]
     return [
         pytest.param(one, id=one.name, marks=absent)
         for one in REAL_SETS
-        if all(kind in one.files for kind in having)
+        if (every or one.name in _ONE_OF_A_KIND) and all(kind in one.files for kind in having)
     ]
 
 
@@ -237,6 +267,21 @@ def write_files(folder: Path, files: dict[str, Any]) -> Path:
 def names_of(files: dict[Any, Path]) -> dict[str, str]:
     """Kind and name of every file of a set."""
     return {kind.value: path.name for kind, path in files.items()}
+
+
+_PORTS = itertools.count(os.getpid() * 101)
+
+
+def free_port() -> int:
+    """A port of this machine to listen on, in a range that no connection and rarely another process of the suite gets."""
+    while True:
+        port = 10_000 + next(_PORTS) % 22_000
+        with socket.socket() as listener:
+            # As servers do: what closed a moment ago does not keep the port.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                listener.bind(("127.0.0.1", port))
+                return port
 
 
 STAMP = "[11/02/2024-10:21:35] [I]"

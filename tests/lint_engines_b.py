@@ -10,9 +10,9 @@ from typing import Any
 
 from helpers import layer, tensor, timing_row
 from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata
-from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.artifacts.records import Records
 from trex_tui.artifacts.timing import Timing
@@ -106,7 +106,7 @@ def queries(latencies: Sequence[float], **more: float) -> list[dict[str, float]]
 def check(
     rule: str, engine: Engine, thresholds: Mapping[str, float] | None = None
 ) -> tuple[list[Finding], list[NotChecked]]:
-    """What a rule finds, and what it could not look at. Each says which rule it is of, and stakes are possible."""
+    """What a rule finds, and what it did not check. Each says which rule it is of, and savings are possible."""
     context = Context(engine, dict(thresholds or {}))
     told = list(RULES[rule].look(context))
     assert all(one.rule == rule for one in told)
@@ -120,12 +120,12 @@ def sound(finding: Finding, engine: Engine) -> None:
     """A finding names real layers, in order, and promises no more than they take."""
     assert list(finding.layers) == sorted(set(finding.layers))
     assert all(0 <= index < len(engine.layers) for index in finding.layers)
-    assert set(finding.stakes_ms) <= set(finding.layers)
-    for index, stake in finding.stakes_ms.items():
+    assert set(finding.savings_ms) <= set(finding.layers)
+    for index, saving in finding.savings_ms.items():
         latency = engine.layers[index].latency_ms
         assert latency is not None
-        assert 0 <= stake <= latency + 1e-12
-    assert bool(finding.formula) or finding.stake_ms is None
+        assert 0 <= saving <= latency + 1e-12
+    assert bool(finding.formula) or finding.saving_ms is None
     assert not re.search(r"(?<![\d.])1 (layers|kernels|rows|copies|blocks|iterations)\b", finding.message)
     assert finding.message.endswith(".")
     assert "\x1b" not in finding.message
@@ -144,7 +144,7 @@ def silent(rule: str, engine: Engine, thresholds: Mapping[str, float] | None = N
 
 
 def unchecked(rule: str, engine: Engine) -> str:
-    """The rule found nothing because it could not look; its reason."""
+    """The rule found nothing because it was not checked; its reason."""
     findings, reasons = check(rule, engine)
     assert not findings
     assert len(reasons) == 1

@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fake_trtexec import install
+from helpers import free_port
 from test_capture_clocks import SMI
 
 HERE = Path(__file__).resolve().parent
@@ -55,9 +55,13 @@ class Server:
 
     def cut(self) -> None:
         """End every session at once, as a broken line does."""
-        for pid in descendants(self.process.pid):
-            if name_of(pid).startswith("sshd"):
-                os.kill(pid, signal.SIGKILL)
+        sessions = [pid for pid in descendants(self.process.pid) if name_of(pid).startswith("sshd")]
+        for number in (
+            signal.SIGSTOP,
+            signal.SIGKILL,
+        ):  # Stopped first, so that none reports how what it ran has ended.
+            for pid in sessions:
+                os.kill(pid, number)
 
 
 @contextmanager
@@ -74,8 +78,9 @@ def serving(place: Path, *, multiplexed: bool) -> Iterator[Server]:
     value = str(temporary).replace("\\", "\\\\").replace('"', '\\"')
     (place / "sshd.conf").write_text(
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {place / 'host'}\nPidFile none\nUsePAM no\n"
-        f"AuthorizedKeysFile {place / 'keys'}\nStrictModes no\nPasswordAuthentication no\n"
-        f'SetEnv "TMPDIR={value}" "PATH={programs}:/usr/local/bin:/usr/bin:/bin"\n',
+        f"KexAlgorithms curve25519-sha256\nAuthorizedKeysFile {place / 'keys'}\nStrictModes no\nPasswordAuthentication no\n"
+        # A HOME of its own: the shell would read the start-up files of the user who runs the tests, for every command.
+        f'SetEnv "HOME={place}" "TMPDIR={value}" "PATH={programs}:/usr/local/bin:/usr/bin:/bin"\n',
         encoding="utf-8",
     )
     shared = (
@@ -111,12 +116,6 @@ def serving(place: Path, *, multiplexed: bool) -> Iterator[Server]:
         process.wait()
         if process.stderr is not None:
             process.stderr.close()
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def descendants(pid: int) -> list[int]:

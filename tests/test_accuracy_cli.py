@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from accuracy_kit import INT8_STEP, tensor, write_engine, write_onnx
+from explained import assert_keys_explained
 from fake_trtexec import calls
 from fake_trtexec.kit import Bench, fifo, is_running, wait_for
 from trex_tui.cli import accuracy as command
@@ -59,6 +60,7 @@ class TestEngines:
         write_engine(here / "int8.engine", version, step=INT8_STEP)
         assert accuracy(*NAMES, "--trtexec", version, "--input-type", "t0:fp32", "--json") == 0
         document = json.loads(capsys.readouterr().out)
+        assert_keys_explained("accuracy", document)
         (output,) = document["outputs"]
         assert (output["name"], output["samples"], output["elements"]) == ("t5", 1, 128)
         assert 0 < output["max_abs"] <= INT8_STEP / 2 + 1e-5  # rounding to multiples of the step
@@ -79,11 +81,14 @@ class TestEngines:
         assert "\x1b" not in out + err
         result = here / "int8.accuracy"
         total = json.loads((result / "output_diff.json").read_text())["outputs"][0]
-        samples = json.loads((result / "per_sample_diff.json").read_text())["samples"]
+        per_sample = json.loads((result / "per_sample_diff.json").read_text())
+        assert_keys_explained("accuracy-samples", per_sample)
+        samples = per_sample["samples"]
         left, right = [], []
         for one in samples:
             folder = result / one["directory"]
             sample = json.loads((folder / "sample.json").read_text())
+            assert_keys_explained("accuracy-sample", sample)
             for side, into in (("reference", left), ("test", right)):
                 (entry,) = sample[side]
                 into.append(np.fromfile(folder / entry["file"], entry["dtype"]).astype("f8"))
@@ -111,9 +116,32 @@ class TestEngines:
         output = document["outputs"][0]
         assert (output["nan_reference"], output["nan_test"], output["nonfinite_mismatch"]) == (1, 1, 0)
         assert output["compared"] == 127
-        assert "gate fell: --max-mae 0.001: t5: mae 0.0" in err
+        assert "gate failed: --max-mae 0.001: t5: mae 0.0" in err
         assert not (here / "int8.accuracy").exists()
         assert is_clean(here)
+
+    def test_the_result_as_a_file(self, here: Path, capsys) -> None:
+        arguments = (*NAMES, "--no-save", "--atol", "1")
+        assert accuracy(*arguments, "--json") == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert accuracy(*arguments, "-o", "result.json") == 0
+        assert capsys.readouterr().out == ""
+        written = json.loads((here / "result.json").read_text(encoding="utf-8"))
+        assert [output["name"] for output in written["outputs"]] == [
+            one["name"] for one in printed["outputs"]
+        ]
+        assert accuracy(*arguments, "--format", "md") == 0
+        assert "|---" in capsys.readouterr().out
+        before = (here / "fp32.engine").read_bytes()
+        assert accuracy(*arguments, "-o", "fp32.engine", "--force") == 2
+        assert (here / "fp32.engine").read_bytes() == before
+
+    @pytest.mark.usefixtures("here")
+    @pytest.mark.parametrize("option", ["--tensor", "--output"])
+    def test_one_output(self, option: str, capsys) -> None:
+        """--output is the former name of --tensor."""
+        assert accuracy(*NAMES, "--no-save", "--json", option, "t5") == 0
+        assert [output["name"] for output in json.loads(capsys.readouterr().out)["outputs"]] == ["t5"]
 
     @pytest.mark.usefixtures("here")
     def test_gates_in_the_language_of_diff(self, capsys) -> None:
@@ -121,7 +149,7 @@ class TestEngines:
         assert accuracy(*NAMES, *gates, "--no-save", "--json") == 1
         out, err = capsys.readouterr()
         assert [one["gate"] for one in json.loads(out)["gates"]] == ["mae > 0.001", "cosine < 0.9"]
-        assert "gate fell: mae > 0.001: t5: mae 0.0" in err
+        assert "gate failed: mae > 0.001: t5: mae 0.0" in err
         assert accuracy(*NAMES, "--fail-on", "mea > 1", "--no-save") == 2
         assert "mae" in capsys.readouterr().err
 
@@ -166,25 +194,25 @@ class TestEngines:
             write_engine(here / name, "8.2.1", detailed=False)
         program = ["--trtexec", "8.2.1", "--no-save"]
         assert accuracy(*NAMES, *program) == 2
-        assert "input t0: its type is not told" in capsys.readouterr().err
+        assert "input t0: unknown type" in capsys.readouterr().err
 
 
 class TestRefused:
     @pytest.mark.parametrize(
         ("options", "why"),
         [
-            (["--input-shape", "q:1x2"], "there is no input called q"),
+            (["--input-shape", "q:1x2"], "unknown input q"),
             (
                 ["--input-shape", "t0:2x8x4x4"],
-                "fp32.engine: --input-shape t0:2x8x4x4 does not fit: the input is 1x8x4x4, which is fixed",
+                "fp32.engine: --input-shape t0:2x8x4x4 does not match the input 1x8x4x4, which is fixed",
             ),
             (["--load-inputs", "t0:nowhere.bin"], "nowhere.bin: No such file"),
-            (["--profile-index", "1", "--", "--loadInputs=x:y"], "--loadInputs behind --"),
+            (["--profile-index", "1", "--", "--loadInputs=x:y"], "--loadInputs after --"),
             (["--input-shape", "t0"], "not a shape such as"),
             (["--max-mae", "nan"], "not a number"),
             (["--onnx", "fp32.engine"], "--onnx: fp32.engine does not end in .onnx"),
-            (["--outdir", "fp32.engine"], "is no directory"),
-            (["--outdir", "tmp/.."], "holds no result that --force could replace"),
+            (["--outdir", "fp32.engine"], "is not a directory"),
+            (["--outdir", "tmp/.."], "has no result that --force could replace"),
         ],
     )
     def test_options(self, here: Path, options, why, capsys) -> None:
@@ -213,9 +241,12 @@ class TestFailures:
         ("failure", "why"),
         [
             ("plan_device", "fp32.engine: "),
-            ("no_output", "it wrote no outputs"),
-            ("half_output", "its outputs: is truncated"),
-            ("other_shape", "its outputs: t5 is 4x4x8x1, but 1x8x4x4 with random inputs of the same shapes"),
+            ("no_output", "but wrote no outputs"),
+            ("half_output", "its outputs are unusable: is truncated"),
+            (
+                "other_shape",
+                "its outputs are unusable: t5 is 4x4x8x1, but 1x8x4x4 with random inputs of the same shapes",
+            ),
         ],
     )
     def test_trtexec(self, here: Path, monkeypatch, failure, why, capsys) -> None:
@@ -244,9 +275,9 @@ class TestFailures:
         )
         pid = wait_for(pipe)
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=150)
         assert (process.returncode, out) == (130, b"")
-        assert err.splitlines()[-1] == b"trex-tui: interrupted; nothing is kept"
+        assert err.splitlines()[-1] == b"trex-tui: interrupted; no files were kept"
         assert not is_running(pid)
         assert is_clean(here)
 
@@ -271,10 +302,10 @@ class TestOnnx:
         write_onnx(here / "b.onnx", tensor("fp32", -1, 8), error=0.25)
         options = ["--onnx", "a.onnx", "--test", "b.onnx", "--inputs", "3"]
         assert accuracy(*options) == 2
-        assert "input x has dynamic shapes; state one" in capsys.readouterr().err
+        assert "input x has dynamic shapes; add" in capsys.readouterr().err
         for shape in ("4x9", "8"):
             assert accuracy(*options, "--input-shape", f"x:{shape}") == 2
-            why = f"a.onnx: --input-shape x:{shape} does not fit: the input is -1x8"
+            why = f"a.onnx: --input-shape x:{shape} does not match the input -1x8"
             assert capsys.readouterr().err.splitlines()[-1].endswith(why)
         assert accuracy(*options, "--input-shape", "x:4x8", "--json") == 0
         document = json.loads(capsys.readouterr().out)
@@ -319,7 +350,7 @@ class TestOnnx:
         inputs = [folder / "samples/000001/input-0-t0.bin" for folder in (kept, *kept.glob("*-against-onnx"))]
         assert len({path.read_bytes() for path in inputs}) == 1
         assert accuracy("--test", "int8.engine") == 2
-        assert "--ref or --onnx says what" in capsys.readouterr().err
+        assert "--test needs a reference" in capsys.readouterr().err
 
     def test_broken_model(self, here: Path, capsys) -> None:
         (here / "bad.onnx").write_bytes(b"no model")

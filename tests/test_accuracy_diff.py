@@ -14,8 +14,7 @@ from trex_tui import load_engine
 from trex_tui.accuracy.metrics import compare, measures
 from trex_tui.artifacts import find, scan
 from trex_tui.artifacts.accuracy import parse_accuracy, read_accuracy
-from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.artifacts.sniff import sniff
+from trex_tui.artifacts.file_kinds import ArtifactKind, sniff
 from trex_tui.cli import main
 from trex_tui.errors import ArtifactError
 from trex_tui.report.views.accuracy import accuracy_evidence, accuracy_sections
@@ -144,7 +143,7 @@ class TestReader:
         "root", [None, [], {}, 7, [1], {"outputs": 3}, {"a": {"b": 1}}, {"outputs": [{"name": "y"}]}]
     )
     def test_nothing_in_it(self, tmp_path: Path, root: Any) -> None:
-        with pytest.raises(ArtifactError, match="no measures"):
+        with pytest.raises(ArtifactError, match="no metrics"):
             parse_accuracy(root, tmp_path)
 
 
@@ -192,7 +191,7 @@ class TestDiff:
         (sets / "other").mkdir()
         write_graph(sets / "other/net.graph.json", chain("one"), ["t0", "t1"])
         (refused,) = accuracy_evidence([load_engine(sets / name) for name in ("int8", "other")])
-        assert "not the engines compared here" in refused.refusal
+        assert "not the compared engines" in refused.refusal
         onnx = document({"kind": "onnx", "path": "net.onnx"}, side(sets / "int8/net.engine"))
         put(sets / "int8/net.accuracy/output_diff.json", onnx)
         (against,) = accuracy_evidence([load_engine(sets / name) for name in order])
@@ -203,11 +202,11 @@ class TestDiff:
         put(sets / "int8/net.accuracy/output_diff.json", content)
         (sets / "int8/net.engine").write_bytes(b"ftrt" + bytes([9]) * 40)
         one = found(sets, capsys)
-        assert "which are not the engines compared here" in one["refusal"]
+        assert "not the compared engines" in one["refusal"]
         assert one["result"] is None
         assert diff(sets) == 0
         out = capsys.readouterr().out
-        assert "its numbers are not shown" in out
+        assert "not shown" in out
         assert "0.08333" not in out
 
     def test_without_plans(self, sets: Path, capsys) -> None:
@@ -279,6 +278,6 @@ class TestReport:
         put(sets / "int8/net.accuracy/output_diff.json", content)
         for paths in ([sets / "int8"], [sets / "fp32", sets / "int8"]):
             assert main(["report", *map(str, paths), "--format", "md"]) == 0
-            assert capsys.readouterr().out.count("How alike the outputs are") == 1
+            assert capsys.readouterr().out.count("Output similarity") == 1
         assert main(["report", str(sets / "fp32"), "--format", "md"]) == 0
-        assert "How alike" not in capsys.readouterr().out
+        assert "Output similarity" not in capsys.readouterr().out

@@ -122,7 +122,7 @@ class TestExported:
         ("entries", "end", "why"),
         [
             ([("y", "3", "1, 2")], "]\n", "2 values, but its dimensions are 3"),
-            ([("y", "2", "1, two")], "]\n", "no numbers"),
+            ([("y", "2", "1, two")], "]\n", "not numbers"),
             ([("y", "2", "1, 2")], "", "truncated"),
             ([("y", "2", "1, 2")], ', { "name" : "z', "truncated"),
             ([], "", "truncated"),
@@ -194,7 +194,7 @@ class TestGiven:
         assert np.array_equal(given_inputs([str(tmp_path)], (X,), None).sample(0)["x"], self.DATA)
         entry["file"] = "../../etc/passwd"
         (tmp_path / "sample.json").write_text(json.dumps({"inputs": [entry]}))
-        with pytest.raises(TrexError, match="lies outside"):
+        with pytest.raises(TrexError, match="is outside"):
             given_inputs([str(tmp_path)], (X,), None)
 
     @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ class TestGiven:
         [
             (np.zeros((3, 2), "f4"), "3x2, but the input is 2x3"),
             (np.array([[b"a"] * 3] * 2), "holds"),
-            (np.array({}, dtype=object), "no numpy array"),
+            (np.array({}, dtype=object), "not a numpy array"),
         ],
     )
     def test_wrong_arrays(self, tmp_path, array, why):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -10,13 +11,24 @@ from typing import Any
 
 import pytest
 
-from helpers import layer, real_sets, tensor, write_graph, write_profile, write_sample_set
-from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, DERIVED_COLUMNS, derived, full_frame
+from helpers import REPOSITORY, chain, layer, real_sets, tensor, write_graph, write_profile, write_sample_set
+from trex_tui.analysis.columns import (
+    ALL_COLUMNS,
+    ALL_COLUMNS_BY_NAME,
+    DERIVED_COLUMNS,
+    derived,
+    engine_columns,
+    full_frame,
+)
 from trex_tui.analysis.compute import compute_products
 from trex_tui.analysis.device_overrides import overrides_from_options
+from trex_tui.analysis.filter import filter_layers
 from trex_tui.engine import COLUMNS, DataType, Engine, LayerColumn, load_engine
 from trex_tui.engine.tactics import parse_tactic
-from trex_tui.report.views.layers import columns_overview, explain_column, explain_document
+from trex_tui.report.views.layer_details import layer_lines
+from trex_tui.text import format_pct
+from trex_tui.widgets.table_columns import latency_columns, mark_column
+from trex_tui.widgets.table_model import MARGIN, place_columns
 
 UNITS = {
     "latency_ms": "milliseconds",
@@ -51,7 +63,7 @@ class TestDefinitions:
         assert column.title
         assert column.description.endswith((".", ".)"))
         assert column.source
-        assert column.dtype in ("Int64", "float64", "string", "object")
+        assert column.dtype in ("Int64", "float64", "boolean", "string", "object")
 
     def test_units(self) -> None:
         assert {name: ALL_COLUMNS_BY_NAME[name].unit for name in UNITS} == UNITS
@@ -60,53 +72,41 @@ class TestDefinitions:
     def test_only_numbers_have_units(self, column: LayerColumn) -> None:
         assert column.is_number or not column.unit
 
-    @each_column
-    def test_explained(self, column: LayerColumn) -> None:
-        lines = explain_column(column).splitlines()
-        assert lines[0] == column.name
-        assert lines[1] == f"  {column.description}"
-        told = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines[2:]}
-        facts = {"unit": column.unit, "formula": column.formula, "source": column.source}
-        assert told == {label: text for label, text in facts.items() if text}
-        assert all(line.isprintable() for line in lines)
-
-    def test_overview(self) -> None:
-        lines = columns_overview(ALL_COLUMNS).splitlines()
-        assert [line.split()[0] for line in lines] == [column.name for column in ALL_COLUMNS]
-        assert all(line.endswith(".") and not line.endswith(("..", ".).")) for line in lines)
-
-    def test_document(self) -> None:
-        document = explain_document(ALL_COLUMNS)
-        assert document["schema"] == "trex-tui/explain/1"
-        assert [one["name"] for one in document["columns"]] == [column.name for column in ALL_COLUMNS]
-        for one in document["columns"]:
-            assert set(one) == {"name", "title", "description", "unit", "formula", "source"}
-            assert one["description"]
-            assert one["source"]
-            assert "" not in one.values()
-        json.dumps(document, allow_nan=False)
-
 
 @pytest.mark.parametrize("real", real_sets())
 def test_values_of_real_engines(real: Any) -> None:
-    engine = load_engine(real.paths())
-    python_types = {"Int64": int, "float64": (int, float), "string": str, "object": tuple}
-    for column in ALL_COLUMNS:
+    engine = real.engine()
+    python_types = {"Int64": int, "float64": (int, float), "string": str, "object": tuple, "boolean": bool}
+    for column in engine_columns(engine):
         for row in engine.layers:
             cell = column.value(engine, row)
             if cell is None:
                 continue
             assert isinstance(cell, python_types[column.dtype]), column.name
-            assert not isinstance(cell, bool)
+            assert isinstance(cell, bool) == (column.dtype == "boolean")
             if column.is_number:
                 assert math.isfinite(cell)
-                assert cell >= 0
+                assert cell >= 0 or column.name.startswith("attr.")
             json.dumps(cell, allow_nan=False)
+
+
+def test_cumulative_share_by_rank(tmp_path: Path) -> None:
+    times = [("a", 1.0), ("b", 5.0), ("c", 1.0), ("d", 3.0)]
+    engine = load_engine(write_profile(tmp_path / "net.profile.json", times))
+    column = ALL_COLUMNS_BY_NAME["cumulative_pct"]
+    assert column.values(engine) == pytest.approx([90.0, 50.0, 100.0, 80.0])
+    assert [column.value(engine, row) for row in engine.layers] == column.values(engine)
+    assert [row.name for row in filter_layers(engine, "cumulative<=80")] == ["b", "d"]
+    (tmp_path / "graph").mkdir()
+    assert column.values(load_engine(write_graph(tmp_path / "graph" / "a.json", chain("a", "b")))) == [
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
 def test_relations_between_columns(real: Any) -> None:
-    engine = load_engine(real.paths())
+    engine = real.engine()
     facts = derived(engine)
     for row in engine.layers:
         cells = {column.name: column.value(engine, row) for column in ALL_COLUMNS}
@@ -117,6 +117,12 @@ def test_relations_between_columns(real: Any) -> None:
         ):
             if cells[allocated] is not None:
                 assert cells[logical] <= cells[allocated]
+        summary = list(itertools.islice(layer_lines(engine, row, facts), 2))[1].text
+        assert f"layer {row.index}" in summary
+        assert (f" · {cells['bound']}-bound" in summary) == (cells["bound"] is not None)
+        assert (f" · {format_pct(cells['roof_pct'])} % of roof" in summary) == (cells["roof_pct"] is not None)
+        assert ("FLOP/B" in summary) == (cells["arithmetic_intensity"] is not None)
+        assert (" · rank " in summary) == (cells["latency_ms"] is not None)
         assert cells["macs"] == compute_products(row).macs == facts.compute[row.index].macs
         assert cells["compute_note"] is None or cells["macs"] is None
         if cells["achieved_flops_per_s"] is not None:
@@ -193,7 +199,7 @@ class TestValues:
         roof_ms = 1e3 * max(moved / 1e9, flops / 1e9)
         assert value(stated, "roof_ms") == pytest.approx(roof_ms)
         assert value(stated, "roof_pct") == pytest.approx(100 * roof_ms / 0.5)
-        assert value(stated, "bound") == "compute"
+        assert value(stated, "bound") == "latency"
         # The engine without the statement is as it was.
         assert [value(engine, name) for name in ROOF] == [None, None, None]
 
@@ -280,11 +286,12 @@ class TestPrecision:
 class TestFrame:
     @pytest.mark.parametrize("real", real_sets())
     def test_it_holds_the_values_of_the_columns(self, real: Any) -> None:
-        engine = load_engine(real.paths())
+        engine = real.engine()
         frame = full_frame(engine)
-        assert list(frame.columns) == [column.name for column in ALL_COLUMNS]
+        columns = engine_columns(engine)
+        assert list(frame.columns) == [column.name for column in columns]
         assert len(frame) == len(engine.layers)
-        for column in ALL_COLUMNS:
+        for column in columns:
             cells = frame[column.name]
             missing = cells.isna().tolist()
             expected = [column.value(engine, row) for row in engine.layers]
@@ -309,3 +316,15 @@ class TestFrame:
         engine = load_engine(write_sample_set(tmp_path))
         columns = [column.name for column in COLUMNS]
         assert full_frame(engine)[columns].equals(engine.frame)
+
+
+def test_latency_table_has_bounds_from_100_columns_and_indices_always() -> None:
+    engine = load_engine(REPOSITORY / "sample_artifacts" / "alexnet")
+    columns = [mark_column(lambda _: None), *latency_columns(engine, has_bounds=True)]
+    shown = {
+        width: [one.column.key for one in place_columns(columns, width - MARGIN)] for width in (60, 80, 100)
+    }
+    assert {"index", "kind", "bound", "roof_pct"} <= set(shown[100])
+    assert "bound" not in shown[80]
+    assert all("index" in keys for keys in shown.values())
+    assert "bound" not in [column.key for column in latency_columns(engine)]

@@ -108,7 +108,7 @@ class TestConvolution:
         [
             (convolution((-1, 3, 8, 8), (-1, 16, 8, 8), [3, 3]), "dynamic"),
             (convolution((1, 3, 8, 8), (1, 16, 8, 8), []), "kernel's size"),
-            (convolution((3, 8, 8), (16, 8, 8), [3, 3]), "do not fit"),
+            (convolution((3, 8, 8), (16, 8, 8), [3, 3]), "do not match a kernel of"),
             (convolution((1, 3, 8, 8), (1, 16, 8, 8), [3, 3], Groups=2), "2 groups"),
             (
                 layer("c", "correlation", [tensor("x", 1, 3, 8, 8)], [tensor("y", 1, 4, 8, 8)]),
@@ -159,7 +159,7 @@ class TestMatrixProduct:
             ([("x", (2, 4, 12, 64)), ("x2", (2, 4, 64, 20))], (2, 4, 12, 20), (12, 20, 64, 8)),
             ([("x", (1, 3, 3)), ("x2", (384, 3, 1))], (384, 3, 1), (3, 1, 3, 384)),
             ([("x", (12, 64)), ("x2", (64, 20))], (12, 20), (12, 20, 64, 1)),
-            # The weights are not listed.
+            # The weights not listed, and their size does not follow from the shapes.
             ([("x", (154560, 256))], (154560, 96), (154560, 96, 256, 1)),
             ([("x", (1, 3136))], (1, 1024), (1, 1024, 3136, 1)),
             ([("x", (256, 100))], (100, 96), (100, 96, 256, 1)),
@@ -190,8 +190,12 @@ class TestMatrixProduct:
         [
             ([("x", (-1, 64)), ("w", (64, 32))], (-1, 32), "dynamic"),
             ([("x", (7, 30)), ("x2", (11, 13)), ("x3", (5, 9))], (7, 17), "several inputs"),
-            ([("x", (1, 512, 7, 7))], (1, 4096), "weights are not listed"),
-            ([("x", (64,))], (32,), "no input is a matrix"),
+            (
+                [("x", (1, 512, 7, 7))],
+                (1, 4096),
+                "weights not listed, and their size does not follow from the shapes",
+            ),
+            ([("x", (64,))], (32,), "no matrix input"),
             ([("x", (4, 64)), ("b", (1, 32))], (4, 32), ""),
         ],
     )
@@ -238,7 +242,7 @@ class TestAttention:
         ("shapes", "output", "reason"),
         [
             (((1, 30, 192),), (1, 30, 64), "not all listed"),
-            (((8, 10, 64), (8, 21, 60), (8, 20, 64)), (8, 10, 64), "do not belong together"),
+            (((8, 10, 64), (8, 21, 60), (8, 20, 64)), (8, 10, 64), "the shapes of Q, K and V do not match"),
             (((8, -1, 64), (8, 20, 64), (8, 20, 64)), (8, -1, 64), "dynamic"),
         ],
     )
@@ -290,7 +294,7 @@ def test_published_networks(name: str, batch: int, gmacs: float) -> None:
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
 def test_real_layers(real: Any) -> None:
     """The parts multiply to the whole, and what is missing has a reason."""
-    for one in load_engine(real.paths()).layers:
+    for one in real.engine().layers:
         found = compute_products(one)
         if found.macs is None:
             assert bool(found.reason) is one.kind.multiplies

@@ -52,13 +52,13 @@ class TestStatedByTheUser:
         [
             ("bandwidth", "expected key=value"),
             ("bandwith=3", "unknown key 'bandwith'"),
-            ("bandwidth=", "bandwidth =  is no number"),
-            ("bandwidth=300GB/s", "300GB/s is no number"),
+            ("bandwidth=", "bandwidth =  is not a number"),
+            ("bandwidth=300GB/s", "300GB/s is not a number"),
             ("bandwidth=-1", "between 0.1 and"),
             ("clock=1425", "between 0.01 and 20"),
-            ("clock=nan", "nan is no number"),
+            ("clock=nan", "nan is not a number"),
             ("sms=2.5", "whole number"),
-            ("fp16=inf", "inf is no number"),
+            ("fp16=inf", "inf is not a number"),
             ("int32=3", "unknown key 'int32'"),
             ("\x1b[31m=3", "␛"),
         ],
@@ -90,7 +90,7 @@ class TestStatedByTheUser:
         assert model.bandwidth_reason == ""
         assert tera(peak_ops(model, FP16, tensor_cores=True).flop_per_s) == 50
         assert peak_ops(model, FP16, tensor_cores=False).assumptions == (
-            "the stated FP16 peak counts for kernels on CUDA cores too",
+            "the configured FP16 peak also applies to CUDA cores",
         )
         assert peak_ops(model, INT8, tensor_cores=True).flop_per_s is None
 
@@ -130,10 +130,10 @@ class TestStatedByTheUser:
         ("text", "message"),
         [
             ("device = 3", "must be a table per device"),
-            ("[device]\nL4 = 3", "device.L4 must stand in a table"),
+            ("[device]\nL4 = 3", "device.L4 must be in a table"),
             ("[device.L4]\nclock_mhz = 3", "device.L4: unknown key 'clock_mhz'"),
-            ("[device.L4]\nsms = true", "sms = True is no number"),
-            ("[device.L4]\nclock = '1.2'", "is no number"),
+            ("[device.L4]\nsms = true", "sms = True is not a number"),
+            ("[device.L4]\nclock = '1.2'", "is not a number"),
             ("[device.L4.peak_tflops]\nint32 = 1", "has no precision 'int32'"),
             ("[device.L4]\npeak_tflops = 3", "unknown key 'peak_tflops'"),
             ("[device.L4", "is not valid TOML"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from test_analysis_device import device, tera
 from trex_tui.analysis.device import device_of_metadata
-from trex_tui.analysis.gpu_peaks import list_peaks, peak_ops
+from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 
@@ -33,7 +33,7 @@ class TestPeaks:
             (FP16, False, FP32, 128, "read"),
             (DataType.BF16, True, FP32, 256, "inferred"),
             (INT8, True, DataType.INT32, 1024, "read"),
-            (INT8, False, FP32, 128, "read"),
+            (INT8, False, FP32, 512, "inferred"),
             (DataType.INT4, True, None, 2048, "read"),
         ],
     )
@@ -90,10 +90,12 @@ class TestPeaks:
             assert f"no {precision.value} rate" in peak.reason
             assert peak.describe().startswith("peak unknown: ")
 
-    def test_int8_on_cuda_cores_is_not_known_everywhere(self) -> None:
-        assert peak_ops(device(), INT8, tensor_cores=False).reason == (
-            "no INT8 rate on CUDA cores is known for Ampere GA10x"
-        )
+    def test_int8_on_cuda_cores_makes_four_products_per_lane(self) -> None:
+        peak = peak_ops(device(), INT8, tensor_cores=False)
+        assert peak.rate is not None
+        assert peak.rate.mac_per_sm_clock == 4 * 128
+        assert "upper bound" in peak.assumptions[0]
+        assert peak_ops(device(None), INT8, tensor_cores=False).flop_per_s == peak.flop_per_s
 
     def test_without_a_name_only_what_all_products_share(self) -> None:
         nameless = device(None)
@@ -101,11 +103,10 @@ class TestPeaks:
         assert "GeForce" in peak_ops(nameless, FP16, tensor_cores=True, accumulate=FP32).reason
         assert peak_ops(nameless, FP16, tensor_cores=True, accumulate=FP16).flop_per_s is not None
 
-    def test_table_of_a_device(self) -> None:
-        found = list_peaks(device())
-        assert "FP8, FP32 accumulation" not in found
-        assert tera(found["INT8"]) == pytest.approx(87.552)
-        assert "TF32" not in list_peaks(device("Tesla T4", 7.5))
+    def test_precisions_that_the_tensor_cores_lack(self) -> None:
+        assert tera(peak_ops(device(), INT8, tensor_cores=True)) == pytest.approx(87.552)
+        turing = peak_ops(device("Tesla T4", 7.5), DataType.TF32, tensor_cores=True)
+        assert turing.rate is None or "_tc" not in turing.rate.name
 
     @given(
         sms=st.integers(1, 1024),

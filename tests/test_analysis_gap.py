@@ -72,7 +72,7 @@ def test_layers_longer_than_end_to_end(tmp_path: Path) -> None:
     assert found.ratio == pytest.approx(0.5 / 0.49)
     assert found.overhead_us_per_layer == pytest.approx(5.0)
     assert set(found.unknown) == {"streams"}
-    assert "5.0 µs for each of 2 layers" in told(found)
+    assert "5.0 µs/layer over 2 layers" in told(found)
     assert "CUDA graph" in told(found)
     assert "unusual" not in told(found)
 
@@ -90,7 +90,7 @@ def test_end_to_end_longer_for_copies(tmp_path: Path) -> None:
     assert found.difference_ms == pytest.approx(-0.49)
     assert found.overhead_us_per_layer == pytest.approx(5.0)
     assert "0.5 ms of copies" in told(found)
-    assert "Even the compute time" not in told(found)
+    assert "The compute time exceeds" not in told(found)
 
 
 def test_end_to_end_longer_for_gaps_and_enqueue(tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ def test_end_to_end_longer_for_gaps_and_enqueue(tmp_path: Path) -> None:
     assert found is not None
     assert found.direction is Direction.END_TO_END
     assert found.overhead_us_per_layer == pytest.approx(-250.0)
-    assert "0.5 ms longer than the layers" in told(found)
-    assert "bound by the enqueue" in told(found)
+    assert "by 0.5 ms" in told(found)
+    assert "Enqueue-bound" in told(found)
 
 
 def test_equal_within_half_a_percent(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_what_is_unknown_has_a_reason(tmp_path: Path) -> None:
         assert getattr(found, name) is None
         assert found.unknown[name]
     assert found.layers_left_out == 1
-    assert "end to end is unknown" in told(found)
+    assert "end-to-end latency unknown" in told(found)
     assert "1 layer without a profile time" in told(found)
 
 
@@ -153,9 +153,9 @@ def test_share_on_the_grid() -> None:
     assert on_grid_pct([0.0]) is None
 
 
-@pytest.mark.parametrize("real", real_sets(having=["profile", "timing"]))
+@pytest.mark.parametrize("real", real_sets(having=["profile", "timing"], every=True))
 def test_real_sets_fit_the_known_figures(real: RealSet) -> None:
-    found = gap(load_engine(real.path("graph")))
+    found = gap(real.engine())
     assert found is not None
     ratio, overhead, iterations, on_grid = EXPECTED[real.name]
     assert found.ratio == pytest.approx(ratio, abs=0.0006)
@@ -170,13 +170,13 @@ def test_real_sets_fit_the_known_figures(real: RealSet) -> None:
 
 
 def _without_timing() -> list[Any]:
-    timed = {one.id for one in real_sets(having=["timing"])}
-    return [one for one in real_sets(having=["profile"]) if one.id not in timed]
+    timed = {one.id for one in real_sets(having=["timing"], every=True)}
+    return [one for one in real_sets(having=["profile"], every=True) if one.id not in timed]
 
 
 @pytest.mark.parametrize("real", _without_timing())
 def test_real_sets_without_timing_say_so(real: RealSet) -> None:
-    found = gap(load_engine(real.path("graph")))
+    found = gap(real.engine())
     assert found is not None
     assert found.ratio is None
     assert found.unknown["ratio"] == "no timing rows and no performance summary"

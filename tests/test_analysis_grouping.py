@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
 
-from helpers import layer, real_sets
+from helpers import REPOSITORY, layer, real_sets
 from test_engine_properties import LAYERS, ROWS, engine_of
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.modules import (
     NO_NODE,
     Group,
@@ -19,7 +21,7 @@ from trex_tui.analysis.modules import (
     ordered_entries,
 )
 from trex_tui.artifacts.profile import ProfileRow
-from trex_tui.engine.engine import load_engine
+from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.engine.model import Layer
 
 SEPARATOR = "\x1e"
@@ -51,25 +53,40 @@ def outline(group: Group, grouping: Grouping) -> list[object]:
     ]
 
 
-def check_whole(layers: tuple[Layer, ...], grouping: Grouping) -> None:
-    root = arrange(layers, grouping)
+def check_whole(engine: Engine, grouping: Grouping) -> None:
+    layers = engine.layers
+    root = arrange(layers, grouping, engine)
     assert sorted(one.index for one in layers_below(root)) == [one.index for one in layers]
     times = [one.latency_ms for one in root.entries if one.latency_ms is not None]
     assert (root.latency_ms is None) == (not times)
     assert math.fsum(times) == pytest.approx(root.latency_ms or 0.0)
 
 
+def test_groups_by_bound_kernel_and_shape_have_the_values_of_the_columns():
+    engine = load_engine(REPOSITORY / "sample_artifacts" / "alexnet")
+    for grouping, column in (
+        (Grouping.BOUND, "bound"),
+        (Grouping.KERNEL, "tactic_family"),
+        (Grouping.SHAPE, "output_shapes"),
+    ):
+        values = [value or "unknown" for value in ALL_COLUMNS_BY_NAME[column].values(engine)]
+        groups = ordered_entries(arrange(engine.layers, grouping, engine), grouping, by_latency=False)
+        assert {group.name: len(group.layers) for group in groups} == Counter(values)
+        times = [group.latency_ms for group in groups]
+        assert times == sorted(times, reverse=True)
+
+
 @pytest.mark.parametrize("grouping", Grouping)
 @given(LAYERS, ROWS)
 def test_every_layer_stands_in_one_place_and_sums_add_up(grouping, layers, rows):
-    check_whole(engine_of(layers, rows).layers, grouping)
+    check_whole(engine_of(layers, rows), grouping)
 
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
 def test_real_engines_are_whole_in_every_grouping(real):
-    engine = load_engine(real.paths())
+    engine = real.engine()
     for grouping in Grouping:
-        check_whole(engine.layers, grouping)
+        check_whole(engine, grouping)
 
 
 def test_layers_of_several_onnx_nodes_stand_under_the_first():

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from helpers import chain, layer, real_sets, tensor
 from test_engine_properties import engine_of
 from trex_tui.analysis.dataflow import ALONE, LAYER, LOOP, SHARED, Lanes, draw_lanes, layer_lanes
-from trex_tui.engine.engine import load_engine
 from trex_tui.engine.model import Layer
 
 JOINED = "├└┼┴┤┘╢╜"
@@ -147,7 +146,7 @@ def test_links_of_the_iteration_before_are_marked():
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
 def test_real_engines_are_drawn_whole(real):
-    engine = load_engine(real.paths())
+    engine = real.engine()
     lanes = layer_lanes(engine, engine.layers, PLENTY)
     links: dict[int, set[int]] = {}
     for link in engine.links:

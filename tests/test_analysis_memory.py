@@ -201,7 +201,7 @@ def test_random_engines_against_the_definition(layers: list[dict[str, Any]]) -> 
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
 def test_real_engines(real: Any) -> None:
-    engine = load_engine(real.paths())
+    engine = real.engine()
     memory = activation_memory(engine)
     assert len(memory.live_bytes) == len(engine.layers)
     if engine.names_only:

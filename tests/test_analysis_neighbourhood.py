@@ -19,7 +19,6 @@ from trex_tui.analysis.dataflow import (
     neighbourhood,
 )
 from trex_tui.artifacts.profile import ProfileRow
-from trex_tui.engine.engine import load_engine
 from trex_tui.widgets.neighbourhood import (
     ARROW,
     NOTHING_BEFORE,
@@ -208,7 +207,7 @@ def test_every_line_is_as_wide_as_asked_and_every_arrow_has_a_line(layers, rows,
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
 def test_real_engines_are_drawn(real):
-    engine = load_engine(real.paths())
+    engine = real.engine()
     for one in engine.layers[:: max(1, len(engine.layers) // 40)]:
         for width in (40, 78):
             drawing = draw(neighbourhood(engine, one, 3), width)
@@ -229,7 +228,7 @@ def load_names_only():
     from dataclasses import replace
 
     engine = net(a="")
-    return replace(engine, layers=(replace(engine.layers[0], layer_type=None, outputs=()),))
+    return replace(engine, layers=(engine.layers[0]._replace(layer_type=None, outputs=()),))
 
 
 def test_names_are_data_and_boxes_keep_their_width():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from trex_tui.analysis.stability import Steadiness, stability
 from trex_tui.analysis.statistics import block_medians, mad, median, modified_z_limit
+from trex_tui.analysis.timing import timing_statistics
+from trex_tui.engine import load_engine
 
 
 def white(seed: int, rows: int = 2000, sigma_pct: float = 2.0) -> list[float]:
@@ -139,7 +142,7 @@ def test_a_constant_series_is_stable(rows: int, value: float) -> None:
     found = judged([value] * rows)
     assert found.verdict is Steadiness.STABLE
     assert found.outliers.count == 0
-    assert found.sentences[0] == "Steady: the medians of ten windows are the same."
+    assert found.sentences[0] == "The medians of ten windows are equal."
 
 
 def test_ticks_of_the_timer_are_no_findings() -> None:
@@ -157,6 +160,16 @@ def test_no_rows_and_rows_without_a_number() -> None:
     found = stability(holes, starts_of(values))
     assert found.verdict is Steadiness.STABLE
     assert found.rows == sum(not math.isnan(value) for value in holes)
+
+
+def test_stamps_that_go_back_give_no_seconds() -> None:
+    values = [1.3] * 60 + white(8, rows=940, sigma_pct=0.5)
+    starts = starts_of(values)
+    settling, without = (stability(values, stamps).settling for stamps in (starts, starts[::-1]))
+    assert settling is not None
+    assert settling.lasts_s is not None
+    assert without is not None
+    assert without.lasts_s is None
 
 
 def test_one_huge_outlier_is_not_hidden() -> None:
@@ -187,3 +200,33 @@ def test_no_series_is_too_strange(values: list[float]) -> None:
     found = stability(values, starts_of(values))
     assert isinstance(found.verdict, Steadiness)
     assert json.dumps(found.sentences)
+
+
+class TestLevels:
+    def test_two_clock_states_are_not_steady(self) -> None:
+        """Both states in every window, so that windows and drift say nothing."""
+        values = [1.0 + 0.001 * (place % 5) + (0.05 if place % 3 else 0.0) for place in range(3000)]
+        run = stability(values)
+        assert run.verdict is Steadiness.LEVELS
+        assert run.levels is not None
+        assert run.levels.low_share_pct == pytest.approx(33.3, abs=0.1)
+        assert run.levels.apart_pct == pytest.approx(4.8, abs=0.2)
+        assert run.sentences[0].startswith("33 % of the rows are around 1.002 ms")
+
+    def test_one_level(self) -> None:
+        for values in (
+            [1.0 + 0.0001 * (place % 300) for place in range(3000)],
+            [1.0 + (0.05 if place % 20 == 0 else 0.0) for place in range(3000)],
+            [1.0 + (0.01 if place % 2 else 0.0) for place in range(3000)],
+            [
+                0.5 + (place * 5 % 8) / 64 for place in range(1200)
+            ],  # few steps of the timer, all equally frequent
+        ):
+            assert stability(values).levels is None
+
+    def test_a_real_run(self, artifacts: Path) -> None:
+        engine = load_engine(artifacts / "edge-vision/results/mobilenet_v2")
+        statistics = timing_statistics(engine)
+        assert statistics is not None
+        assert statistics.stability is not None
+        assert statistics.stability.verdict is Steadiness.LEVELS

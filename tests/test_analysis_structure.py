@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import examples, layer, real_sets, tensor, write_graph, write_profile
+from helpers import examples, layer, real_sets, tensor, write_graph, write_json, write_profile
 from test_analysis_rollup import engine_of
 from trex_tui.analysis.structure import (
     by_stream,
@@ -22,6 +22,8 @@ from trex_tui.analysis.structure import (
     reformats,
 )
 from trex_tui.engine import Engine, LayerKind, load_engine
+from trex_tui.engine.dtypes import DataType
+from trex_tui.report.views.engine import number_sentences, numbers
 
 NHWC8 = "Channel major FP16 format where channel % 8 == 0"
 
@@ -75,7 +77,7 @@ class TestCriticalPath:
 
     @pytest.mark.parametrize("real", real_sets(having=["graph", "profile"]))
     def test_real_engines(self, real: Any) -> None:
-        engine = load_engine(real.paths())
+        engine = real.engine()
         path = critical_path(engine)
         assert path is not None
         assert engine.latency_sum_ms is not None
@@ -98,7 +100,7 @@ def test_no_path_is_longer(layers: list[dict[str, Any]], times: list[int]) -> No
     engine = engine_of(layers, [float(one) for one in times])
     path = critical_path(engine)
     if path is None:
-        assert not engine.latency_sum_ms
+        assert not engine.latency_sum_ms or not any(layer.inputs for layer in engine.layers)
         return
     forward: dict[int, set[int]] = {}
     for link in engine.links:
@@ -123,9 +125,9 @@ class TestStreams:
         assert [(one.key, one.layers, one.latency_ms) for one in found] == [("1", 1, 5.0), ("0", 2, 3.0)]
 
     def test_words(self) -> None:
-        assert "do not tell" in describe_streams(self.engine(None, None))
-        assert describe_streams(self.engine(0, 0)) == "All layers run on one stream."
-        assert "nothing is known of their overlap" in describe_streams(self.engine(0, 1))
+        assert "Unknown" in describe_streams(self.engine(None, None))
+        assert describe_streams(self.engine(0, 0)) == "One stream."
+        assert "overlap unknown without a profile" in describe_streams(self.engine(0, 1))
         words = describe_streams(self.engine(0, 1, 2, times=[1.0, 5.0, 2.0]))
         assert "3 streams, 0 signals and waits: stream 1 is busiest with 5.0000 ms" in words
         assert "at most 3.0000 ms" in words
@@ -191,7 +193,7 @@ class TestReformats:
 
     @pytest.mark.parametrize("real", real_sets(having=["graph"]))
     def test_real_engines(self, real: Any) -> None:
-        engine = load_engine(real.paths())
+        engine = real.engine()
         found = reformats(engine)
         kinds = [
             one for one in engine.layers if one.kind is LayerKind.REFORMAT and one.inputs and one.outputs
@@ -201,3 +203,27 @@ class TestReformats:
         assert times == sorted(times, reverse=True)
         for one in found:
             assert one.producers or one.layer.inputs[0].name in {tensor.name for tensor in engine.bindings}
+
+
+def test_precision_of_an_opaque_block_with_inputs_of_several_types(tmp_path: Path) -> None:
+    wide, half = tensor("a", 8, dtype="Float"), tensor("b", 4096, dtype="Half")
+    out = [tensor("c", 8, dtype="Float")]
+    layers = [
+        layer("{ForeignNode[x...y]}", "Myelin", [wide, half], out),
+        layer("{ForeignNode[u...v]}", "Myelin", [wide], out),
+    ]
+    write_graph(tmp_path / "net.graph.json", layers, ["a", "b"])
+    assert [one.precision for one in load_engine(tmp_path).layers] == [None, DataType.FP32]
+
+
+def test_names_alone_have_no_path_and_no_streams(tmp_path: Path) -> None:
+    """Without tensors nothing links the layers: the longest path would be the slowest layer."""
+    write_json(tmp_path / "net.graph.json", {"Layers": ["a", "b"], "Bindings": []})
+    rows = [{"name": name, "timeMs": 10, "averageMs": 1.0, "percentage": 50} for name in "ab"]
+    write_json(tmp_path / "net.profile.json", [{"count": 10}, *rows])
+    engine = load_engine(tmp_path)
+    assert engine.latency_sum_ms == 2.0
+    assert critical_path(engine) is None
+    assert describe_streams(engine) == "Unknown (names only)."
+    assert numbers(engine)["structure"]["critical_path"] is None
+    assert number_sentences(engine)["Compute"] == ["unknown: layer names only"]

@@ -51,7 +51,7 @@ async def test_lanes_and_neighbours_are_drawn_in_ascii(tmp_path, monkeypatch):
         drawn = {}
         async for name in screens(session):
             drawn[name] = session.text
-        assert re.search(r"[|+]-o [iW ]*/block/conv1/Conv", drawn["layers order"])
+        assert re.search(r"[|+]-o [ iW0-9]*block/conv1/Conv", drawn["layers order"])
         assert "+--" in drawn["neighbourhood"]
         assert "v" in drawn["neighbourhood"]
         assert all(_foreign(text) == set() for text in drawn.values())

@@ -10,12 +10,13 @@ import pytest
 
 from build_cases import BUILD, GONE, HEAD, QUIET, STEM, write_log
 from helpers import ARTIFACTS, some
+from trex_tui.analysis import trtexec_runs as logs
 from trex_tui.buildlog import reader as shared
-from trex_tui.lint import trtexec_runs as logs
-from trex_tui.screens import build_job as building
+from trex_tui.screens import jobs as building
 from trex_tui.screens.build import BuildPane
-from trex_tui.screens.dialogs import ChooseScreen, TextScreen
+from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.engines import EnginesScreen
+from trex_tui.screens.explanation import ExplainScreen
 from trex_tui.widgets.build_tables import View
 from trex_tui.widgets.table_model import SortKey
 from tui import DIGITS, LARGE, SMALL, TO_LATENCY, TO_LAYERS, Session, check_golden, running, small_engine
@@ -169,7 +170,7 @@ async def test_strategies_that_are_none(tmp_path):
     async with running(built(tmp_path), tab="build") as session:
         found = await show(session, View.STRATEGIES)
         assert session.app.focused is found.words
-        assert words(session).startswith("The log names no backend strategy")
+        assert words(session).startswith("No backend strategies")
         await session.press("s", "l", "h", "E", "C", "z", "enter", "j", "t")
         assert found.view is View.MESSAGES
 
@@ -190,7 +191,7 @@ async def test_layers_and_their_tactics(tmp_path):
         assert [row.id for row in found.table.shown_rows] == [4, 3, 2, 1, 5, 6]
         assert [row.split()[0] for row in session.text.splitlines()[4:10]][:1] == ["◆F"]
         assert "C chosen F fastest" in words(session)
-        assert "1: more scratch memory than the workspace allows, up to 4.00 KiB asked for" in words(session)
+        assert "1: scratch memory exceeds the workspace, up to 4.00 KiB requested" in words(session)
         assert "CudnnConvolution: no valid tactic" in words(session)
         await session.press("escape")
         assert found.tuned is None
@@ -272,7 +273,7 @@ async def test_l_goes_to_the_layer(tmp_path):
         await session.press(TO_BUILD, "h", "G", "l")
         assert session.screen.pane is found
         told = [note.message for note in session.app._notifications]
-        assert told[-1] == "No layer of this engine came of it, as far as the log tells."
+        assert told[-1] == "No engine layer for it in the log."
 
 
 async def test_details_of_a_layer_tell_of_the_build_once_it_was_read(tmp_path):
@@ -296,7 +297,7 @@ async def test_filter_applies_to_layers(tmp_path):
         assert names(found) == [HEAD]
         await session.press("slash", *"zzz", "enter")
         assert names(found) == []
-        assert "No tuned layer is one that matches the filter." in session.text
+        assert "No tuned layer matches the filter." in session.text
         await session.press("j", "l", "enter", "s", "escape", "escape")
         assert names(found) == [STEM, HEAD, GONE]
 
@@ -305,8 +306,8 @@ async def test_explained():
     async with running(built(Path("net")), tab="build") as session:
         found = await show(session, View.LAYERS)
         await session.press("right", "right", "i")
-        assert isinstance(session.app.screen, TextScreen)
-        assert "of the engine that came of it" in session.text
+        assert isinstance(session.app.screen, ExplainScreen)
+        assert "Index of the layer of the engine that it became" in session.text
         assert "tiny.build.log" in session.text
         await session.press("escape", "z")
         await session.until(lambda: not found.words.is_on_screen)
@@ -357,12 +358,10 @@ async def test_order_is_kept_when_read_again(tmp_path, view, keys):
 async def test_no_log_is_told(tmp_path):
     async with running(small_engine(tmp_path), tab="build") as session:
         found = pane(session)
-        assert "No log of the build in this set" in words(session)
+        assert "No build log in this set" in words(session)
         assert "`trtexec --verbose … > tiny.engine.build.log`" in words(session)
-        assert "not verbose tells phases, memory and warnings, but neither passes nor tactics" in words(
-            session
-        )
-        assert session.text.count("No log of the build") == 1
+        assert "Without --verbose: phases, memory and warnings only" in words(session)
+        assert session.text.count("No build log") == 1
         assert session.footer.startswith("/ filter"), "only keys that mean something now"
         assert session.app.focused is found.words
         await session.press(
@@ -380,7 +379,7 @@ async def test_log_that_is_not_verbose(tmp_path):
         assert "not verbose" in session.text
         for view in (View.PASSES, View.LAYERS, View.STRATEGIES):
             await show(session, view)
-            assert words(session).startswith(f"The log is not verbose: it lacks the {view.value}.")
+            assert words(session).startswith(f"No {view.value}: the log is not verbose.")
         await show(session, View.MESSAGES)
         assert len(found.table.shown_rows) == 2
 
@@ -399,17 +398,17 @@ async def test_log_that_is_cut_off(tmp_path, share):
 
 async def test_log_that_is_none(tmp_path):
     async with running(built(tmp_path, "[11/21/2026-10:00:00] [I] hello\n"), tab="build") as session:
-        await session.until(lambda: "cannot be used" in session.text)
-        assert "is no log of trtexec or of a TensorRT builder" in words(session)
+        await session.until(lambda: "Cannot read the build log" in session.text)
+        assert "is not a log of trtexec or a TensorRT builder" in words(session)
         await session.press(TO_LATENCY, TO_BUILD)
-        assert "cannot be used" in session.text
+        assert "Cannot read the build log" in session.text
 
 
 async def test_log_that_is_gone(tmp_path):
     async with running(built(tmp_path)) as session:
         (tmp_path / "tiny.build.log").unlink()
         await session.press(TO_BUILD)
-        await session.until(lambda: "cannot be used" in session.text)
+        await session.until(lambda: "Cannot read the build log" in session.text)
         assert "tiny.build.log: cannot be read" in words(session)
 
 
@@ -438,9 +437,9 @@ class SlowReader:
     def __init__(self) -> None:
         self.stopped = threading.Event()
 
-    def __call__(self, path: Path, progress: Callable[[int], None]) -> None:  # noqa: ARG002
+    def __call__(self, path: Path, progress: Callable[[int], None], run: int | None) -> None:  # noqa: ARG002
         try:
-            while not self.stopped.wait(0.001):
+            while not self.stopped.wait(0.02):
                 progress(1234)
         finally:
             self.stopped.set()
@@ -469,11 +468,11 @@ async def test_of_a_long_log_all_but_tactics_comes_first(tmp_path, monkeypatch):
     go_on = threading.Event()
     whole = shared.read_build_log
 
-    def slowly(path: Path, progress: Callable[[int], None]) -> object:
+    def slowly(path: Path, progress: Callable[[int], None], run: int | None) -> object:
         progress(99)
-        while not go_on.wait(0.001):
+        while not go_on.wait(0.02):
             progress(1234)
-        return whole(path, progress)
+        return whole(path, progress, run)
 
     monkeypatch.setattr(building, "LONG_BYTES", 0)
     monkeypatch.setattr(shared, "read_build_log", slowly)

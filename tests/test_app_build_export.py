@@ -10,7 +10,7 @@ from typing import Any
 
 from test_app_build import built, names, read, show
 from trex_tui.analysis.build import build_facts, tactic_rows
-from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.buildlog import read_build_log
 from trex_tui.engine import load_engine
 from trex_tui.report.document import Column, Listing, make_table

@@ -53,7 +53,7 @@ def told(session: Session) -> str:
 
 async def ask_and_run(session: Session) -> None:
     await session.press("P")
-    await session.until(lambda: "Enter runs it" in session.text, "the commands")
+    await session.until(lambda: "Enter runs" in session.text, "the commands")
     await session.press("enter")
     await session.until(lambda: on_top(session) != "CaptureScreen", "the run")
 
@@ -62,7 +62,7 @@ async def test_a_new_set_beside_the_old_one_is_compared(place, tmp_path):
     before = {path.name: path.read_bytes() for path in place.iterdir()}
     async with running(place / "net.graph.json", (100, 40)) as session:
         await session.press("P")
-        await session.until(lambda: "Enter runs it" in session.text, "the commands")
+        await session.until(lambda: "Enter runs" in session.text, "the commands")
         assert "--iterations=20" in told(session), "as it was measured before"
         assert "net.again-2" in told(session)
         await session.press("0", ".", "5")
@@ -93,7 +93,7 @@ async def test_a_new_set_beside_the_old_one_is_compared(place, tmp_path):
         await session.press("escape")
         await session.until(lambda: on_top(session) == "EngineScreen")
         await session.press("P")
-        await session.until(lambda: "Enter runs it" in session.text, "the commands")
+        await session.until(lambda: "Enter runs" in session.text, "the commands")
         assert "net.again-3" in told(session)
         await session.press("escape")
         await session.until(lambda: on_top(session) == "EngineScreen")
@@ -147,7 +147,7 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
         with monkeypatch.context() as served:
             served.setattr(type(session.app), "is_web", property(lambda _: True))
             await session.press("P")
-            await session.until(lambda: "nothing is run for a browser" in told(session))
+            await session.until(lambda: "not available in a browser" in told(session))
             await session.press("enter")
             assert on_top(session) == "CaptureScreen", "who only looks runs nothing"
             await session.press("escape")
@@ -155,7 +155,7 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
 
         monkeypatch.setenv("TRTEXEC", str(place / "none"))
         await session.press("P")
-        await session.until(lambda: "Not measured again here" in session.text)
+        await session.until(lambda: "Cannot profile here" in session.text)
         assert "$TRTEXEC: there is no" in told(session)
         assert "trex-tui capture --engine" in told(session)
         await session.press("enter")
@@ -167,3 +167,11 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
         await session.press("R", "P")
         await session.until(lambda: "there is no engine file in this set" in told(session))
         assert "--engine ENGINE" in told(session)
+
+
+async def test_a_read_only_explorer_runs_nothing(place, tmp_path):
+    async with running(place / "net.graph.json", (100, 40), is_read_only=True) as session:
+        await session.press("P")
+        await session.until(lambda: "the explorer is read-only" in told(session))
+        await session.press("enter")
+    assert calls(tmp_path / "calls") == []

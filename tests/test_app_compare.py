@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from math import fsum
 from pathlib import Path
 
@@ -29,13 +32,30 @@ from comparing import (
 from helpers import ARTIFACTS
 from test_app_actions import TOGETHER, check_bindings
 from test_app_list import HOSTILE, check_harmless
+from test_compare_builds import FAST, HALF, SLOW, combination, skipped, timed, write_build
 from trex_tui.analysis.compare import Align, Match
-from trex_tui.report.views.compare_story import Matrix
+from trex_tui.app import TrexApp
+from trex_tui.cli import main
+from trex_tui.report.views.compare import Matrix
+from trex_tui.screens.compare_job import CompareJob
 from trex_tui.screens.dialogs import ChooseScreen, OpenScreen
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.engines import EnginesScreen
+from trex_tui.screens.loading import LoadingScreen
 from trex_tui.widgets.actions import Place
 from trex_tui.widgets.block_table import ORDER, SIZE, Order
-from tui import DIGITS, LARGE, SMALL, TO_LAYERS, check_golden, named_engine, running, small_engine
+from tui import (
+    DIGITS,
+    LARGE,
+    SMALL,
+    TO_LAYERS,
+    Session,
+    check_golden,
+    named_engine,
+    running,
+    several_engines,
+    small_engine,
+)
 
 TO_COMPARE = DIGITS["compare"]
 SIZES = [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")]
@@ -45,6 +65,10 @@ SIZES = [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")]
 def _short_paths(tmp_path, monkeypatch):
     """Paths on screen are relative."""
     monkeypatch.chdir(tmp_path)
+
+
+def is_listed(app: TrexApp) -> bool:
+    return isinstance(app.screen, EnginesScreen)
 
 
 def told(session) -> str:
@@ -79,16 +103,18 @@ async def test_golden_of_four_engines():
     async with comparing(four_engines(Path("nets")), LARGE, (1, 2, 3, 0)) as (session, pane):
         assert [engine.name for engine in pane.job.engines] == [FP16, INT8, "other", BARE]
         check_golden(session.app, "compare_four_160x45")
+        await session.press("w")
         assert "no profile" in session.text
 
 
 async def test_nothing_chosen_is_a_sentence_and_no_key_fails(tmp_path):
     async with running(small_engine(tmp_path), tab="compare") as session:
         pane = pane_of(session)
-        assert "Press c to choose the engine" in session.text
+        assert "Press c to pick an engine" in session.text
+        assert "No comparison yet." in session.text
         assert not pane.table.display
         assert session.app.focused is pane.words
-        assert session.footer.startswith("c with / filter"), "only keys that mean something now"
+        assert session.footer.startswith("c compare / filter"), "only keys that mean something now"
         for key in ("s", "S", "d", "x", "t", "v", "z", "m", "M", "b", "y"):
             await session.press(key)
             assert isinstance(session.app.screen, EngineScreen), key
@@ -98,16 +124,47 @@ async def test_nothing_chosen_is_a_sentence_and_no_key_fails(tmp_path):
         assert session.screen.layer_here is session.screen.current_layer
 
 
-async def test_cautions_and_verdict_are_at_the_top():
+async def test_answer_is_at_the_top_and_cautions_are_folded_into_a_line():
     async with comparing(two_engines(Path("nets"))) as (session, pane):
         line = session.text.splitlines()[2]
-        assert pane.comparison.cautions
+        cautions = [caution.text for caution in pane.comparison.cautions]
+        assert cautions
         assert "⚠" in line
         assert "A fp16" in line
         assert "B int8: faster −0.1500 ms (−15.8 %)" in line
         lines = [one.text for one in pane.words.lines]
-        assert lines[: len(pane.comparison.cautions)] == [one.text for one in pane.comparison.cautions]
-        assert pane.comparison.differences[1].headline in lines
+        assert lines[0].startswith("B against A: faster")
+        assert lines[1] == pane.comparison.differences[1].headline
+        assert not set(cautions) & set(lines) or len(cautions) == 1
+
+        def warnings() -> list[str]:
+            return [one.text for one in pane.words.lines if one.style == "warning"]
+
+        assert len(warnings()) == 1
+        await session.press("w")
+        assert warnings() == cautions
+        assert cautions[0].split()[0] in session.text, "scrolled to"
+        await session.press("w")
+        assert len(warnings()) == 1
+        await session.press("v", "w")
+        assert warnings() == cautions, "from the details of a block to the cautions"
+
+
+async def test_opens_at_the_largest_difference_and_follows_a_layer_that_somebody_chose():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        assert session.screen.current_layer is pane.cursor_layer
+        assert pane.table.cursor_row == 0
+        largest = max(pane.comparison.blocks, key=lambda block: abs(block.delta_ms or 0.0))
+        assert cursor_row(pane).block is largest
+        assert 6 not in largest.layers[0], "the slowest layer is elsewhere"
+    async with running(two_engines(Path("more"))) as session:
+        await session.press("enter")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen) and session.screen.focused)
+        await session.press(TO_LAYERS)
+        session.screen.stand_on(session.screen.engine.layers[3])
+        await session.press(TO_COMPARE, "c", "enter")
+        pane = await until_compared(session)
+        assert cursor_row(pane).block.layers[0] == (3,)
 
 
 async def test_filter_matches_layers_of_any_engine_and_sums_follow():
@@ -122,7 +179,7 @@ async def test_filter_matches_layers_of_any_engine_and_sums_follow():
         assert names(pane) == ["/stem/QuantizeLinear"], "no layer of this engine matches"
         await session.press("slash", *"xyz", "enter")
         assert names(pane) == []
-        assert "No block has a layer that matches the filter." in session.text
+        assert "No block matches the filter." in session.text
         await session.press("escape")
         check_sums(pane)
         await session.press(TO_LAYERS, "slash", *"relu", "enter", TO_COMPARE)
@@ -201,7 +258,7 @@ async def test_clicks_on_titles_order():
 
 async def test_blocks_expand_to_the_layers_of_each_engine():
     async with comparing(two_engines(Path("nets")), LARGE) as (session, pane):
-        block = pane.comparison.block_of(0, 1)
+        block = pane.comparison.find_block(0, 1)
         assert block.layers == ((1,), (1, 2))
         assert pane.table.go_to(block)
         await session.press("l")
@@ -231,8 +288,6 @@ async def test_blocks_expand_to_the_layers_of_each_engine():
 
 async def test_current_layer_comes_and_goes():
     async with comparing(two_engines(Path("nets"))) as (session, pane):
-        assert session.current == 6
-        assert 6 in cursor_row(pane).block.layers[0]
         for _ in range(len(names(pane))):
             row = cursor_row(pane)
             if row.block.layers[0]:
@@ -299,14 +354,14 @@ async def test_copy_is_about_the_layer_under_the_cursor_of_whatever_engine(monke
 
 async def test_reasons_lead_to_blocks_and_all_about_a_block_can_be_told():
     async with comparing(two_engines(Path("nets"))) as (session, pane):
-        pane.table.go_to(pane.comparison.block_of(0, 7))
+        pane.table.go_to(pane.comparison.find_block(0, 7))
         await session.press("shift+tab")
         assert session.app.focused is pane.words
         await session.press("l", "enter")
         reason = pane.comparison.differences[1].reasons[0]
         assert cursor_row(pane).block.index == reason.blocks[0]
         assert session.app.focused is pane.table
-        pane.table.go_to(pane.comparison.block_of(1, 2))
+        pane.table.go_to(pane.comparison.find_block(1, 2))
         await session.press("v")
         told = [line.text for line in pane.words.lines]
         assert "What changed" in told
@@ -323,7 +378,7 @@ async def test_totals_by_kind_precision_and_module_add_up():
         for matrix in (Matrix.KIND, Matrix.PRECISION, Matrix.MODULE):
             assert pane.matrix is matrix
             assert f"By {matrix.value}, ms" in session.text, "in view, even where there is little room"
-            line = next(line.text for line in pane.words.lines if line.text.startswith("Σ"))
+            *_, line = (line.text for line in pane.words.lines if line.text.startswith("Σ"))
             assert line.split()[1:3] == ["0.9150", "0.7400"]
             await session.press("t")
 
@@ -354,7 +409,7 @@ async def test_swap_turns_every_sign():
         assert [engine.name for engine in after.engines] == [INT8, FP16]
         assert after.differences[1].delta_ms == pytest.approx(-before.differences[1].delta_ms)
         assert cursor_row(pane).layer.name == TO_FIND, "the cursor stays on its layer"
-        assert cursor_row(pane).place == 0
+        assert cursor_row(pane).engine_index == 0
         check_sums(pane)
         assert "A int8" in session.text
         await stand_on(session, pane, 1, "/stem/pool/MaxPool")
@@ -370,28 +425,31 @@ async def test_pins_and_taking_them_back():
         await stand_on(session, pane, 0, "/head/softmax/Softmax")
         await session.press("m")
         assert pane.pins.first is not None
+        assert "m pins A /head/softmax/Softmax to a layer of another engine" in session.text.splitlines()[2]
+        assert not told(session), "a notification would lie over the table"
         await session.press("M")
         assert pane.pins.first is None
+        assert "A fp16" in session.text.splitlines()[2]
         await session.press("m")
         await stand_on(session, pane, 1, "/stem/pool/MaxPool")
         await session.press("m")
         await session.until(lambda: pane.comparison is not before and pane.comparison)
-        pinned = pane.comparison.block_of(0, 7)
+        pinned = pane.comparison.find_block(0, 7)
         assert pinned.match is Match.MANUAL
         assert pinned.layers == ((7,), (3,))
-        assert "manual" in session.text
+        assert any("pinned; " in line for line in session.text.splitlines()[10:])
         assert cursor_row(pane).layer.name == "/stem/pool/MaxPool"
         check_sums(pane)
         swapped = pane.comparison
         await session.press("x")
         await session.until(lambda: pane.comparison is not swapped)
-        assert pane.comparison.block_of(1, 7).match is Match.MANUAL, "a pin survives a swap"
+        assert pane.comparison.find_block(1, 7).match is Match.MANUAL, "a pin survives a swap"
         again = pane.comparison
         await session.press("M")
         await session.until(lambda: pane.comparison is not again)
         assert all(block.match is not Match.MANUAL for block in pane.comparison.blocks)
         await session.press("M")
-        assert "Nothing is pinned" in told(session)
+        assert "No pins" in told(session)
 
 
 async def test_pin_needs_a_layer_of_the_baseline():
@@ -400,7 +458,7 @@ async def test_pin_needs_a_layer_of_the_baseline():
         await session.press("m")
         await stand_on(session, pane, 2, "/stem/pool/MaxPool")
         await session.press("m")
-        assert "One of both must be a layer of the baseline" in told(session)
+        assert "One of the two must be a layer of the baseline" in told(session)
         assert not pane.job.choice.ties
 
 
@@ -420,7 +478,7 @@ async def test_times_per_sample_or_why_not():
         await session.press("b")
         await session.until(lambda: not pane.job.waiting)
         if pane.comparison is before:
-            assert "the batch of" in told(session)
+            assert "batch of" in told(session)
             assert not pane.job.choice.per_batch
         else:
             assert pane.comparison.per_batch
@@ -430,10 +488,93 @@ async def test_times_per_sample_or_why_not():
 # Choosing engines
 
 
+async def test_numbers_of_a_comparison_are_explained_before_there_is_one(tmp_path):
+    async with running(small_engine(tmp_path), tab="compare") as session:
+        await session.press("i")
+        assert "press c to pick an engine" in session.text
+        assert "verdict.outcome" in session.text
+
+
+@asynccontextmanager
+async def opened(*paths: Path, size: tuple[int, int] = SMALL) -> AsyncIterator[Session]:
+    """The app on several paths, until something of them is shown."""
+    app = TrexApp([str(path) for path in paths])
+    app.animation_level = "none"
+    async with app.run_test(size=size) as pilot:
+        session = Session(app, pilot)
+        await session.until(lambda: not isinstance(app.screen, LoadingScreen), "what is there")
+        yield session
+
+
+async def test_two_paths_are_compared_at_once_in_their_order():
+    folder = two_engines(Path("nets"))
+    async with opened(folder / INT8, folder / FP16) as session:
+        pane = await until_compared(session)
+        assert session.screen.pane is pane
+        assert [engine.name for engine in pane.job.engines] == [INT8, FP16]
+        assert session.app.focused is pane.table
+        await session.press("q")
+        assert [row.source.name for row in session.listed.rows] == [INT8, FP16], "the list is below"
+        assert all(row.engine is not None for row in session.listed.rows)
+        await session.press("R")
+        await session.until(lambda: is_listed(session.app) and len(session.listed.held_engines()) == 2)
+        assert session.listed, "reading again shows the list again"
+
+
+async def test_a_file_and_a_directory_are_compared_in_their_order():
+    folder = two_engines(Path("nets"))
+    async with opened(folder / INT8 / "int8.graph.json", folder / FP16) as session:
+        pane = await until_compared(session)
+        assert [engine.name for engine in pane.job.engines] == [INT8, FP16]
+
+
+async def test_of_two_paths_one_that_cannot_be_read_is_listed():
+    folder = two_engines(Path("nets"))
+    for path in (folder / FP16).iterdir():
+        path.unlink()
+    (folder / FP16 / "net.graph.json").write_text('{"Layers": [', encoding="utf-8")
+    async with opened(folder / INT8, folder / FP16) as session:
+        assert is_listed(session.app)
+        assert "cannot be read" in session.text
+        await session.press("equals_sign")
+        assert "is not loaded or unreadable" in told(session)
+
+
+async def test_equals_compares_the_only_two_engines_or_the_marked_one_with_that_under_the_cursor():
+    async with running(two_engines(Path("nets"))) as session:
+        assert "= compares both" in session.text.splitlines()[0]
+        await session.press("equals_sign")
+        pane = await until_compared(session)
+        assert [engine.name for engine in pane.job.engines] == [FP16, INT8]
+    async with running(four_engines(Path("more"))) as session:
+        session.listed.table.cursor_row = 2
+        await session.press("space", "G")
+        assert "= compares it with the one under the cursor" in session.text.splitlines()[0]
+        await session.press("equals_sign")
+        pane = await until_compared(session)
+        assert [engine.name for engine in pane.job.engines] == [INT8, "other"]
+
+
+async def test_engines_beside_this_one_are_offered(tmp_path):
+    folder = four_engines(tmp_path / "nets")
+    async with running(folder / FP16, tab="overview") as session:
+        await session.press(TO_COMPARE, "c", "j", "enter")
+        pane = await until_compared(session)
+        assert [engine.name for engine in pane.job.engines] == [FP16, INT8], "keys may come at once"
+        await session.press("c")
+        offers = list(session.app.screen._options.values())
+        assert offers[0].startswith(INT8), "read by now"
+        assert [offer.partition("  ")[0] for offer in offers[1:3]] == ["bare in ../bare", "other in ../other"]
+        await session.press("escape")
+    async with running(folder / FP16, tab="compare") as session:
+        await session.until(lambda: "Beside this engine" in session.text)
+        assert "int8 in ../int8" in session.text
+
+
 async def test_marks_in_the_list():
     async with running(four_engines(Path("nets"))) as session:
         await session.press("equals_sign")
-        assert "Mark two engines or more" in told(session)
+        assert "Mark at least two engines" in told(session)
         session.listed.table.cursor_row = 2
         await session.press("space")
         session.listed.table.cursor_row = 1
@@ -456,7 +597,7 @@ async def test_what_cannot_be_read_is_not_compared():
     (folder / "broken" / "net.graph.json").write_text('{"Layers": [', encoding="utf-8")
     async with running(folder) as session:
         await session.press("space", "space", "equals_sign")
-        assert "is not read, or cannot be" in told(session)
+        assert "is not loaded or unreadable" in told(session)
         assert session.listed
 
 
@@ -478,7 +619,7 @@ async def test_other_engine_from_the_list():
         await session.press("A", "enter")
         await session.until(lambda: pane.comparison and len(pane.comparison.engines) == 4)
         await session.press("A")
-        assert "4 engines are compared at most" in told(session)
+        assert "4 engines at most" in told(session)
         await session.press("x")
         assert session.app.screen._title == "Baseline"
         await session.press("enter")
@@ -502,9 +643,9 @@ async def test_other_engine_by_its_path_and_what_is_wrong_with_a_path(tmp_path):
         await session.until(lambda: isinstance(session.app.screen, OpenScreen) and "absent" in session.text)
         await session.press("escape")
         pane = pane_of(session)
-        assert "Press c to choose the engine" in session.text, "nothing has changed"
+        assert "Press c to pick an engine" in session.text, "nothing has changed"
         await choose_path(session, FP16)
-        await session.until(lambda: "that is the engine on this screen" in session.text)
+        await session.until(lambda: "same engine" in session.text)
         await session.press("escape")
         await choose_path(session, INT8)
         await until_compared(session)
@@ -521,7 +662,9 @@ async def test_other_engine_by_its_path_and_what_is_wrong_with_a_path(tmp_path):
         await session.press("R")
         await session.until(lambda: session.screen.engine.latency_sum_ms > 1.2, "it lies elsewhere")
         await session.press("q")
-        await session.until(lambda: pane.comparison.sides[1].latency_sum_ms > 1.2, "and is compared anew")
+        await session.until(
+            lambda: pane.comparison and pane.comparison.sides[1].latency_sum_ms > 1.2, "and is compared anew"
+        )
 
 
 async def test_path_with_several_engines_asks_which(tmp_path):
@@ -551,7 +694,7 @@ async def test_reading_again_keeps_the_comparison(tmp_path):
         pane = await until_compared(session)
         assert session.screen.pane is pane
         assert [side.latency_sum_ms for side in pane.comparison.sides] == pytest.approx([1.915, 1.24])
-        assert pane.comparison.block_of(0, 7).match is Match.MANUAL
+        assert pane.comparison.find_block(0, 7).match is Match.MANUAL
         assert pane.only_changed
         assert session.app.focused is pane.table
 
@@ -559,9 +702,12 @@ async def test_reading_again_keeps_the_comparison(tmp_path):
 async def test_keys_do_what_the_table_says():
     async with comparing(two_engines(Path("nets")), LARGE) as (session, pane):
         await check_bindings(session, TOGETHER["compare"], without=("engine.clear", "app.close"))
+        await session.press("L")
+        unsorted = ("compare.sort", "compare.reverse", "engine.clear", "app.close")
+        await check_bindings(session, TOGETHER["lanes of a comparison"], without=unsorted)
         await session.press("shift+tab")
         assert session.app.focused is pane.words
-        await check_bindings(session, [Place.COMPARE, Place.DETAILS])
+        await check_bindings(session, [Place.COMPARE, Place.DETAILS], without=unsorted)
 
 
 # Names, export
@@ -583,31 +729,84 @@ async def test_hostile_names(tmp_path):
         assert session.app.is_running
 
 
-@pytest.mark.parametrize(
-    ("ending", "begins"),
-    [
-        ("csv", "block,"),
-        ("json", "{"),
-        ("md", "### "),
-        ("txt", "Before"),
-        ("html", "<!DOCTYPE"),
-        ("svg", "<svg"),
-    ],
-)
-async def test_export(tmp_path, ending, begins):
+BEGINNINGS = {
+    "csv": "block,",
+    "json": "{",
+    "md": "### ",
+    "txt": "Cautions",
+    "html": "<!DOCTYPE",
+    "svg": "<svg",
+}
+
+
+async def test_export(tmp_path):
     async with comparing(two_engines(tmp_path / "nets")) as (session, pane):
-        target = tmp_path / f"out.{ending}"
-        await session.press("d", "e")
-        await session.until(lambda: "Export the comparison" in session.text)
+        await session.press("d")
+        for ending, begins in BEGINNINGS.items():
+            target = tmp_path / f"out.{ending}"
+            await session.press("e")
+            await session.until(lambda: "Export the comparison" in session.text)
+            session.app.screen.query_one(Input).value = str(target)
+            await session.press("enter")
+            await session.until(target.is_file)
+            await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+            assert target.read_text(encoding="utf-8").startswith(begins)
+        document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+        assert document["schema"] == "trex-tui/diff/1"
+        assert len(document["blocks"]) == len(pane.table.shown_blocks) < document["blocks_total"]
+
+
+async def test_pins_are_exported_for_the_next_comparison(tmp_path, capsys):
+    folder = two_engines(tmp_path / "nets")
+    target = tmp_path / "pins.json"
+    async with comparing(folder) as (session, pane):
+        before = pane.comparison
+        await stand_on(session, pane, 0, "/head/softmax/Softmax")
+        await session.press("m")
+        await stand_on(session, pane, 1, "/stem/pool/MaxPool")
+        await session.press("m")
+        await session.until(lambda: pane.comparison is not before and pane.comparison)
+        await session.press("e", "G", "enter")
+        await session.until(lambda: "Export 1 pin" in session.text)
         session.app.screen.query_one(Input).value = str(target)
         await session.press("enter")
         await session.until(target.is_file)
-        text = target.read_text(encoding="utf-8")
-        assert text.startswith(begins)
-        if ending == "json":
-            document = json.loads(text)
-            assert document["schema"] == "trex-tui/diff/1"
-            assert len(document["blocks"]) == len(pane.table.shown_blocks) < document["blocks_total"]
+    assert main(["diff", str(folder / FP16), str(folder / "int8"), "--pins", str(target), "--json"]) == 0
+    blocks = json.loads(capsys.readouterr().out)["blocks"]
+    (pinned,) = [block for block in blocks if block["evidence"] == "manual"]
+    assert pinned["layers"] == [["/head/softmax/Softmax"], ["/stem/pool/MaxPool"]]
+
+
+# Why the builder chose other tactics
+
+
+async def test_details_of_a_block_state_why_the_builder_chose_differently(tmp_path):
+    left = write_build(
+        tmp_path / "left", FAST, [combination(HALF, [timed(FAST, 0.5), timed(SLOW, 0.6)], FAST)]
+    )
+    right = write_build(
+        tmp_path / "right", SLOW, [combination(HALF, [timed(SLOW, 0.6), skipped(FAST)], SLOW)]
+    )
+    async with opened(left, right, size=LARGE) as session:
+        pane = await until_compared(session)
+        assert pane.job.builds is None, "logs are read when somebody asks"
+        await session.press("v")
+        await session.until(lambda: any("B: A's tactic skipped" in line.text for line in pane.words.lines))
+        told_lines = [line.text for line in pane.words.lines]
+        assert told_lines.count("Why the builder chose other tactics") == 1
+        assert any("0.600000 ms" in text for text in told_lines)
+        await session.press("x")
+        await session.until(lambda: any("A: B's tactic skipped" in line.text for line in pane.words.lines))
+
+
+async def test_without_logs_the_details_state_what_is_missing():
+    async with comparing(two_engines(Path("nets")), LARGE) as (session, pane):
+        await session.press("v")
+        await session.until(lambda: any("A has no build log" in line.text for line in pane.words.lines))
+        assert any("B has no build log" in line.text for line in pane.words.lines)
+        pane.table.go_to(pane.comparison.find_block(0, 8))
+        await session.pilot.pause()
+        assert "Why the builder chose other tactics" not in [line.text for line in pane.words.lines]
 
 
 # Real engines
@@ -634,3 +833,24 @@ async def test_real_engines_of_other_models_say_so():
         check_sums(pane)
         assert not pane.comparison.differences[1].related
         assert "⚠" in session.text.splitlines()[2]
+
+
+async def test_a_choice_of_engines_is_not_opened_over_another_screen(tmp_path, monkeypatch):
+    """The engines beside this one are looked for; a person leaves meanwhile."""
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def look(_: CompareJob) -> None:
+        begun.set()
+        await may_end.wait()
+
+    monkeypatch.setattr(CompareJob, "_until_found", look)
+    async with running(several_engines(tmp_path)) as session:
+        await session.press("j", "enter")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen) and session.screen.lint)
+        left = session.screen
+        session.type_ahead("8", "c")
+        await begun.wait()
+        session.app.pop_screen()
+        may_end.set()
+        await session.until(lambda: not left.is_running)
+        assert isinstance(session.app.screen, EnginesScreen)

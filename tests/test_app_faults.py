@@ -9,7 +9,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from textual import notifications
+from textual.notifications import Notification
+from textual.timer import Timer
 from textual.widgets import Input
+from textual.widgets._toast import Toast
 
 from build_cases import write_log
 from test_app_list import headless
@@ -19,7 +23,18 @@ from trex_tui.engine.engine import load_engine
 from trex_tui.screens.dialogs import ChooseScreen, OpenScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.export import ExportScreen
-from tui import DIGITS, LARGE, SMALL, Session, is_loaded, named_engine, running, screen_text, small_engine
+from tui import (
+    DIGITS,
+    LARGE,
+    SMALL,
+    Session,
+    is_loaded,
+    named_engine,
+    running,
+    screen_text,
+    small_engine,
+    wait_until,
+)
 
 
 class Broken:
@@ -82,7 +97,7 @@ async def test_what_fails_in_a_thread_costs_its_answer_alone(tmp_path, monkeypat
             await session.press(*keys)
             await session.until(lambda name=name: f"RuntimeError: {name} broke" in told(session), name)
         await session.press("escape", DIGITS["latency"])
-        session.screen.compare_also(load_engine(other))
+        await session.screen.compare_also(load_engine(other))
         await session.until(lambda: "compare broke" in toasts(session))
         assert "Comparing" not in told(session), "nothing is waited for"
         await session.press(DIGITS["latency"], "e")
@@ -103,9 +118,7 @@ async def test_what_fails_in_a_thread_costs_its_answer_alone(tmp_path, monkeypat
             lambda: isinstance(session.app.screen, OpenScreen) and "reading broke" in told(session)
         )
         await session.press("escape", "R")
-        await session.until(
-            lambda: "Not read again: internal error: RuntimeError: reading" in toasts(session)
-        )
+        await session.until(lambda: "Reload failed: internal error: RuntimeError: reading" in toasts(session))
         assert session.screen.engine.name == "tiny"
         # A worker that tells nobody what it could not do.
         session.app.run_worker(Broken("worker"), thread=True)
@@ -184,6 +197,32 @@ def test_what_fails_in_the_app_itself_ends_it_with_a_sentence(tmp_path, monkeypa
     assert captured.out == ""
     expected = "internal error: PictureError: fatal broke (--log-file FILE keeps the traceback)"
     assert captured.err == f"trex-tui: {expected}\n"
+
+
+async def test_a_toast_that_is_made_while_it_expires_has_time_left(tmp_path, monkeypatch):
+    """Textual's timer would loop forever with a negative time, and no key would be handled."""
+    times: list[float] = []
+    passed: list[float] = []
+    make, set_timer = Toast.__init__, Toast.set_timer
+
+    def make_slowly(toast: Toast, notification: Notification) -> None:
+        passed.append(2.0)
+        make(toast, notification)
+
+    def note_time(toast: Toast, delay: float, *args: object) -> Timer:
+        times.append(delay)
+        return set_timer(toast, max(delay, 0.01), *args)
+
+    monkeypatch.setattr(Toast, "__init__", make_slowly)
+    monkeypatch.setattr(Toast, "set_timer", note_time)
+    monkeypatch.setattr(notifications, "time", lambda: time.time() + sum(passed))
+    app = TrexApp([str(small_engine(tmp_path))])
+    async with app.run_test(notifications=True) as pilot:
+        await wait_until(pilot, lambda: is_loaded(app), "an engine")
+        app.notify("nearly over", timeout=1.0)
+        await wait_until(pilot, lambda: times, "a toast")
+        await wait_until(pilot, lambda: not list(app._notifications), "the end of the toast")
+    assert min(times) > 0
 
 
 async def test_no_room_at_all_and_a_clock_that_jumps(tmp_path, monkeypatch):

@@ -22,9 +22,11 @@ CONVOLUTIONS, POOLINGS = [6, 1, 4, 3, 5], [2]
 
 @asynccontextmanager
 async def typing(folder: Path, text: str = "", size: tuple[int, int] = SMALL) -> AsyncIterator[Session]:
-    """The latency table, with the filter line open and the text in it."""
+    """The latency table, with the filter line open and the text in it, each letter typed after the last one took effect."""
     async with running(small_engine(folder), size) as session:
-        await session.press(LATENCY_KEY, "slash", *text)
+        await session.press(LATENCY_KEY, "slash")
+        for letter in text:
+            await session.press(letter)
         yield session
 
 
@@ -55,7 +57,8 @@ async def test_columns_filter_the_table(tmp_path):
 async def test_a_wrong_filter_keeps_the_last_list_and_tells_why(tmp_path):
     async with typing(tmp_path, "kind:convolution") as session:
         assert session.shown == CONVOLUTIONS
-        await session.press(*" ms>")
+        for letter in " ms>":
+            await session.press(letter)
         assert session.shown == []
         assert session.screen.filter_text == "kind:convolution ms", "the last that was right: a word"
         assert below(session) == "error: expected a number after `>` at column 21"
@@ -64,9 +67,39 @@ async def test_a_wrong_filter_keeps_the_last_list_and_tells_why(tmp_path):
         assert below(session) == HINT
 
 
+async def test_a_half_typed_value_matches_by_its_beginning(tmp_path):
+    async with typing(tmp_path, "kind:conv") as session:
+        assert session.shown == CONVOLUTIONS
+        assert below(session) == "Tab convolution"
+        await session.press("enter")
+        assert session.shown == CONVOLUTIONS
+        await session.press("slash", *" x")
+        assert below(session) == "error: no kind 'conv' at column 6; did you mean convolution?"
+        assert session.shown == CONVOLUTIONS, "the last that was right"
+
+
+async def test_a_value_that_is_none_of_the_vocabulary(tmp_path):
+    async with typing(tmp_path, "kind:poolin") as session:
+        assert session.shown == POOLINGS
+        await session.press(*"f")
+        assert session.shown == POOLINGS
+        assert below(session) == "error: no kind 'poolinf' at column 6; did you mean pooling?"
+
+
+async def test_a_filter_that_matches_nothing_says_why(tmp_path):
+    async with typing(tmp_path, "laeyr") as session:
+        assert session.shown == []
+        assert below(session) == "0 of 9 layers match: no name contains 'laeyr'"
+        await session.press("enter", "slash")
+        assert below(session) == "0 of 9 layers match: no name contains 'laeyr'"
+        await session.press("backspace", "backspace", "backspace", "backspace")
+        assert session.shown != []
+        assert "match:" not in below(session)
+
+
 async def test_the_list_follows_again_when_the_error_is_mended(tmp_path):
     async with typing(tmp_path, "knd:pooling") as session:
-        assert below(session) == "error: no column `knd` (nearest: kind) at column 1"
+        assert below(session) == "error: no column 'knd' at column 1; did you mean kind?"
         await session.press("home", "right", *"i")
         assert typed(session) == "kind:pooling"
         assert session.shown == POOLINGS
@@ -165,3 +198,7 @@ async def test_the_palette_finds_layers_with_the_same_language(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         await session.press("colon", *"kind:pooling")
         await session.until(lambda: "layer 2: pooling" in session.text)
+        await session.press("escape", "escape", "colon", "3", "enter")  # Before the list can follow.
+        await session.until(lambda: session.screen.pane is session.layers and session.current == 3)
+        await session.press("colon", "1")
+        await session.until(lambda: "Layer 1: /stem/conv/Conv" in session.text)

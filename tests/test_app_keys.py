@@ -17,6 +17,7 @@ import pytest
 from textual.command import CommandPalette
 
 from test_app_layers import ADD, branched_engine
+from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.lint import LintPane
@@ -33,6 +34,7 @@ from tui import (
     running,
     several_engines,
     small_engine,
+    write,
 )
 
 CHANGED = object()
@@ -82,6 +84,11 @@ def charts(session: Session) -> ChartsPane:
     return session.screen.query_one(ChartsPane)
 
 
+def to_chart(chart: str) -> tuple[str, ...]:
+    """The keys that lead to a chart from any other."""
+    return ("g", *"n" * [each.id for each in CHARTS].index(chart))
+
+
 def findings(session: Session) -> LintPane:
     return session.screen.query_one(LintPane)
 
@@ -90,12 +97,25 @@ def memory_order(session: Session) -> list[int]:
     return [layer.index for layer in session.memory.table.shown_rows]
 
 
+def second_engine(session: Session) -> object:
+    """The last that was listed: while the list is read again there is none."""
+    app: Any = session.app
+    rows = session.listed.table.shown_rows
+    if len(rows) > 1 and rows[1].engine is not None:
+        app.second_engine = rows[1].engine
+    return app.second_engine
+
+
 def exits(session: Session) -> int:
     return session.app.asked_to_exit  # type: ignore[attr-defined]
 
 
 def suspends(session: Session) -> int:
     return session.app.asked_to_suspend  # type: ignore[attr-defined]
+
+
+def redraws(session: Session) -> int:
+    return session.app.asked_to_redraw  # type: ignore[attr-defined]
 
 
 ESC = ("escape",)
@@ -107,6 +127,7 @@ STEPS: dict[Place, list[Step]] = {
         *each("app.export", "e", on_top, "ExportScreen", undo=ESC),
         *each("app.close", "q", exits),
         *each("app.quit", "ctrl+c ctrl+q", exits),
+        *each("app.redraw", "ctrl+l", redraws),
         *each("app.suspend", "ctrl+z", suspends),
     ],
     Place.ENGINE: [
@@ -143,7 +164,10 @@ STEPS: dict[Place, list[Step]] = {
         *each("table.page_up", "pageup", cursor, prepare=("G",)),
         *each("table.select", "enter", pane, "layers"),
     ],
-    Place.OVERVIEW: each("overview.zoom", "z", classes),
+    Place.OVERVIEW: [
+        *each("overview.zoom", "z", classes),
+        *each("overview.all", "a", lambda one: one.screen.pane.is_unfolded),
+    ],
     Place.LAYERS: [
         *each("layers.group", "t", lambda one: one.layers.table.grouping),
         *each("layers.choose_group", "T", on_top, "ChooseScreen", undo=ESC),
@@ -178,9 +202,11 @@ STEPS: dict[Place, list[Step]] = {
     ],
     Place.CHARTS: [
         *each("charts.next", "n right", lambda one: charts(one).chart.id, "over-time", prepare=("g",)),
-        *each("charts.previous", "p left", lambda one: charts(one).chart.id, "icicle", prepare=("g",)),
+        *each("charts.previous", "p left", lambda one: charts(one).chart.id, "clock", prepare=("g",)),
         *each("charts.choose", "c", on_top, "ChooseScreen", undo=ESC),
-        *each("charts.axes", "t", lambda one: charts(one).axes, prepare=("g", *"nnnnnnnn")),
+        *each("charts.axes", "t", lambda one: charts(one).axes, prepare=to_chart("products")),
+        *each("charts.value", "v", on_top, "ChooseScreen", prepare=to_chart("bar"), undo=ESC),
+        *each("charts.color", "C", on_top, "ChooseScreen", prepare=to_chart("bar"), undo=ESC),
         *each("charts.zoom", "z", classes),
     ],
     Place.MEMORY: [
@@ -199,7 +225,7 @@ STEPS: dict[Place, list[Step]] = {
         *each("lint.zoom", "z", classes),
     ],
     Place.ENGINES: [
-        *each("engines.reload", "R", lambda one: id(one.listed.table.shown_rows[1].engine)),
+        *each("engines.reload", "R", second_engine),
         *each("engines.mark", "space", lambda one: len(one.listed.table.marked), undo=("k", "space")),
         *each("engines.notes", "exclamation_mark", on_top, "TextScreen", undo=ESC),
         *each("engines.compare", "equals_sign", on_top, "EngineScreen", prepare=("space", "space")),
@@ -213,13 +239,20 @@ ELSEWHERE = {
     Place.BUILD: "test_app_build.py",
     Place.COMPARE: "test_app_compare.py",
     Place.BLOCKS: "test_app_compare.py",
+    Place.LANES: "test_compare_lanes.py",
 }
 """Places whose keys need more than a small engine: the tests that press them."""
 
 
+ACTIONS_ELSEWHERE = {"engine.run": "test_app_runs.py"}
+"""Actions that need files of several runs: the tests that press them."""
+
+
 def test_every_key_is_pressed():
     pressed = {(step.action, step.key) for steps in STEPS.values() for step in steps}
-    actions = [action for action in ACTIONS if action.place not in ELSEWHERE]
+    actions = [
+        action for action in ACTIONS if action.place not in ELSEWHERE and action.id not in ACTIONS_ELSEWHERE
+    ]
     assert {(action.id, key) for action in actions for key in action.keys.split(",")} == pressed
     places = {action.id: action.place for action in ACTIONS}
     assert all(places[step.action] is place for place, steps in STEPS.items() for step in steps)
@@ -244,19 +277,22 @@ async def standing_in(place: Place, folder: Path) -> AsyncIterator[Session]:
     else:
         made = {Place.LINT: quantized_engine}.get(place, branched_engine if of_layers else small_engine)
         path = made(folder)
+        write(path / "tiny.build.metadata.json", {"build_options": {"Refit": "Disabled"}})
     async with running(path, tab=tabs.get(place, "latency")) as session:
         _count_ends(session)
         if place is Place.ENGINE:
             await session.press("j", "enter")
             await session.until(lambda: isinstance(session.app.screen, EngineScreen))
         if of_layers:
-            session.screen.go_to(session.screen.engine.layers[ADD])
+            await session.screen.go_to(session.screen.engine.layers[ADD])
             await session.until(lambda: session.layers.facts is not None and session.current == ADD)
         if place is Place.DETAILS:
             await session.press("enter")
         if place is Place.NEIGHBOURHOOD:
             await session.press("v", "enter")
             await session.until(lambda: session.layers.neighbourhood.current is not None)
+        if place is Place.OVERVIEW:
+            await session.until(lambda: session.screen.pane.analysis is not None)
         if place is Place.MEMORY:
             await session.until(lambda: session.memory.figures is not None)
         yield session
@@ -264,7 +300,7 @@ async def standing_in(place: Place, folder: Path) -> AsyncIterator[Session]:
 
 def _count_ends(session: Session) -> None:
     app: Any = session.app
-    app.asked_to_exit = app.asked_to_suspend = 0
+    app.asked_to_exit = app.asked_to_suspend = app.asked_to_redraw = 0
 
     def note_exit(*_: object, **__: object) -> None:
         app.asked_to_exit += 1
@@ -272,7 +308,10 @@ def _count_ends(session: Session) -> None:
     def note_suspend() -> None:
         app.asked_to_suspend += 1
 
-    app.exit, app.action_suspend_process = note_exit, note_suspend
+    def note_redraw() -> None:
+        app.asked_to_redraw += 1
+
+    app.exit, app.action_suspend_process, app.action_redraw = note_exit, note_suspend, note_redraw
 
 
 @pytest.mark.parametrize("place", STEPS, ids=lambda place: place.name.lower())

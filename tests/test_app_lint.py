@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from trex_tui.lint.model import FindingSeverity
+from trex_tui.report.views.lint import layer_marks
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.jobs import ReasonScreen
 from trex_tui.screens.lint import CLEAN, NO_MATCH, LintPane
-from trex_tui.screens.lint_job import ReasonScreen
 from trex_tui.widgets.chrome import SummaryLine, TabBar
+from trex_tui.widgets.table_model import place_columns
 from tui import (
     DIGITS,
     LARGE,
@@ -46,16 +50,24 @@ async def stand_on(session: Session, rule: str) -> None:
 
 async def test_findings_are_listed_and_explained(tmp_path):
     async with running(quantized_engine(tmp_path), LARGE, tab="lint") as session:
-        assert rules(session).count("QDQ001") == 3
+        assert rules(session).count("QDQ001") == 2
         await stand_on(session, "QDQ001")
-        stakes = [entry.stake_ms for entry in pane(session).table.shown_rows if entry.rule == "QDQ001"]
-        assert stakes == sorted(stakes, reverse=True)
-        for part in ("QDQ001:", "At stake", "Evidence", "What to do", "Why it matters", "Read on", "1 layer"):
+        savings = [entry.saving_ms for entry in pane(session).table.shown_rows if entry.rule == "QDQ001"]
+        assert savings == sorted(savings, reverse=True)
+        for part in (
+            "QDQ001:",
+            "Saving",
+            "Evidence",
+            "Remedy",
+            "Why",
+            "Read on",
+            "2 layers",
+        ):
             assert part in words(session), part
         summary = pane(session).query_one(SummaryLine).text
         counts = session.screen.lint.counts
         assert f"{counts[FindingSeverity.WARNING]} warning" in summary
-        assert "at stake" in summary
+        assert "saving" in summary
         assert f"⚠{counts[FindingSeverity.WARNING]}" in session.text.splitlines()[1]
 
 
@@ -96,8 +108,8 @@ async def test_orders(tmp_path):
     async with running(quantized_engine(tmp_path), tab="lint") as session:
         by_severity = rules(session)
         await session.press("s")
-        stakes = [entry.stake_ms or 0.0 for entry in pane(session).table.shown_rows]
-        assert stakes == sorted(stakes, reverse=True)
+        savings = [entry.saving_ms or 0.0 for entry in pane(session).table.shown_rows]
+        assert savings == sorted(savings, reverse=True)
         await session.press("s")
         assert rules(session) == by_severity
 
@@ -142,6 +154,11 @@ async def test_marks_in_tree_and_table_and_lines_on_the_overview(tmp_path):
     async with running(quantized_engine(tmp_path), LARGE, tab="latency") as session:
         marked = [line for line in session.text.splitlines() if line.startswith((" W ", " i ", " E "))]
         assert any("QuantizeLinear_2" in line for line in marked)
+        result = session.screen.lint
+        info = replace(result.findings[0], severity=FindingSeverity.INFO)
+        assert layer_marks(replace(result, by_layer={0: (info,), 2: (result.findings[0], info)})) == {
+            2: FindingSeverity.WARNING
+        }, "an info is no mark"
         assert "lint" not in session.latency_columns
         await session.press(DIGITS["layers"])
         assert any(line.startswith((" W ", " i ")) for line in session.text.splitlines())
@@ -158,11 +175,11 @@ async def test_leaving_out_needs_a_reason_and_writes_nothing_unasked(tmp_path, m
         await session.press("enter")
         assert isinstance(session.app.screen, ReasonScreen)
         await session.press("enter")
-        assert "Without a reason" in session.text
+        assert "A suppression needs a reason" in session.text
         await session.press(*"known", "enter")
         await session.until(lambda: session.screen.lint.suppressed, "the finding to be left out")
-        assert rules(session).count("QDQ001") == 3, "it is still told, as left out"
-        assert [one.layers for one in session.screen.lint.findings if one.rule.id == "QDQ001"] == [(0,), (4,)]
+        assert rules(session).count("QDQ001") == 2, "it is still told, as left out"
+        assert [one.layers for one in session.screen.lint.findings if one.rule.id == "QDQ001"] == [(0,)]
         assert not (tmp_path / "trex-tui.toml").exists()
         await session.press("W")
         assert isinstance(session.app.screen, ChooseScreen)
@@ -184,7 +201,7 @@ async def test_a_whole_rule_can_be_left_out(tmp_path, monkeypatch):
     async with running(quantized_engine(tmp_path / "set"), tab="lint") as session:
         await stand_on(session, "QDQ001")
         await session.press("x", "j", "enter", *"all of them", "enter")
-        await session.until(lambda: len(session.screen.lint.suppressed) == 3)
+        await session.until(lambda: len(session.screen.lint.suppressed) == 2)
         assert "QDQ001" not in {one.rule.id for one in session.screen.lint.findings}
 
 
@@ -216,12 +233,30 @@ async def test_zoom_and_the_words_take_the_keyboard(tmp_path):
         await session.until(lambda: session.screen.pane is session.layers)
 
 
-async def test_nothing_known_is_not_clean(tmp_path):
+async def test_nothing_known_is_not_clean_and_what_was_not_checked_is_one_row(tmp_path):
     layers = ["a", "b"]
     async with running(write_set(tmp_path, "names", layers, None), LARGE, tab="lint") as session:
-        assert session.screen.lint.counts[FindingSeverity.ERROR] == 0
-        assert "not checked" in session.text
+        result, table = session.screen.lint, pane(session).table
+        assert result.counts[FindingSeverity.ERROR] == 0
+        folded = table.shown_rows
+        (group,) = (entry for entry in folded if entry.not_checked)
+        assert f"▸ {result.rules_not_checked} rules not checked" in session.text
+        table.move_to(group)
+        await session.pilot.pause()
         assert CLEAN not in words(session)
+        assert all(missing.reason in words(session) for missing in result.not_checked)
+        await session.press("enter")
+        assert table.cursor_item == group
+        assert [entry.rule for entry in table.shown_rows[len(folded) :]] == [
+            missing.rule for missing in result.not_checked
+        ]
+        await session.press("R")
+        await session.until(lambda: pane(session).table is not table and pane(session).result is not None)
+        table = pane(session).table
+        assert len(table.shown_rows) > len(folded), "it stays expanded when read again"
+        table.move_to(next(entry for entry in table.shown_rows if entry.is_group))
+        await session.press("enter")
+        assert len(table.shown_rows) == len(folded)
 
 
 async def test_tabs_give_way_to_a_remark(tmp_path):
@@ -240,4 +275,29 @@ async def test_tabs_give_way_to_a_remark(tmp_path):
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "160x45"])
 async def test_golden(tmp_path, size):
     async with running(quantized_engine(tmp_path), size, tab="lint") as session:
+        table = pane(session).table
+        for width in (60, 72, 80, 120):
+            widths = {placed.column.key: placed.text_width for placed in place_columns(table.columns, width)}
+            assert widths["where"] >= 15, width
+            assert widths["title"] >= 15, width
         check_golden(session.app, f"lint_{size[0]}x{size[1]}")
+
+
+async def test_a_visit_changes_no_layer_and_a_jump_is_undone(tmp_path):
+    async with running(quantized_engine(tmp_path), tab="latency") as session:
+        layers = session.screen.engine.layers
+        for layer in layers:
+            session.latency.table.move_to(layer)
+            await session.press(DIGITS["lint"], DIGITS["latency"])
+            assert session.current == layer.index
+        await session.press(DIGITS["lint"], "j")
+        chosen = session.current
+        await session.press("enter")
+        assert session.screen.pane.id == "layers"
+        await session.press("minus")
+        assert (session.screen.pane.id, session.current) == ("lint", chosen)
+        await session.press("plus")
+        assert (session.screen.pane.id, session.current) == ("layers", chosen)
+        await session.press("escape")
+        assert (session.screen.pane.id, session.current) == ("lint", chosen)
+        assert "esc undo" not in session.footer

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from trex_tui.engine import load_engine
+from trex_tui.engine.model import Layer
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.widgets.strip_chart import PEAK
+from trex_tui.widgets.bars import PEAK
+from trex_tui.widgets.table_columns import memory_columns
 from trex_tui.widgets.table_model import SortKey
 from tui import (
     LARGE,
@@ -73,7 +76,7 @@ async def test_what_is_live_follows_the_cursor(tmp_path):
         assert heading.endswith("● layer 6: 8.02 KiB")
         assert words(session).startswith("Live at layer 6: 2 tensors")
         assert "8.00 KiB  5–6        1×16×16×16 FP16  t6" in words(session)
-        assert "Live at the peak, layer 1: 2 tensors" in words(session)
+        assert "Live at peak, layer 1: 2 tensors" in words(session)
         await session.press("k")
         await session.until(lambda: "● layer 5: 16.0 KiB" in session.text)
         await session.press("p")
@@ -110,7 +113,7 @@ async def test_what_is_exported_explained_and_kept(tmp_path):
         assert [layer.index for layer in rows] == BY_SIZE
         assert {"name", "weights_bytes", "footprint_allocated_bytes"} <= {column.name for column in columns}
         pane.table.sort_by("weights_bytes")
-        assert pane.selection().column.name == "weights_bytes"
+        assert pane.numbers()[0].entry.term.key == "weights_bytes"
         state = pane.view_state()
         pane.table.sort_by(None)
         pane.restore_view(state, pane.engine)
@@ -132,11 +135,11 @@ async def test_filter_is_followed_and_told(tmp_path):
         assert "Of the 3 layers that match the filter" in words(session)
         assert "softmax" in words(session)
         assert "pooling" not in words(session)
-        assert "Live at the peak, layer 1" in words(session), "what is live depends on all layers"
+        assert "Live at peak, layer 1" in words(session), "what is live depends on all layers"
         await session.press("p")
         assert session.current == SLOWEST
         told = [note.message for note in session.app._notifications]
-        assert told == ["The filter hides layer 1, at which most memory is live."]
+        assert told == ["The filter hides layer 1, the memory peak."]
         await session.press("escape")
         assert shown(session) == BY_SIZE
 
@@ -170,7 +173,7 @@ async def test_hidden_weights_are_told(tmp_path):
     async with memory(small_engine(tmp_path)) as session:
         await computed(session)
         assert "5 layers hide their weights: sums are lower bounds." in words(session)
-        assert "All weights   at least 24.0 KiB; 5 layers hide theirs" in words(session)
+        assert "All weights   at least 24.0 KiB; missing for 5 layers" in words(session)
         line = next(line for line in words(session).splitlines() if line.startswith("convolution"))
         assert line.split() == ["convolution", "5", "unknown"]
 
@@ -179,8 +182,10 @@ async def test_names_only(tmp_path):
     write(tmp_path / "a.graph.json", {"Layers": ["conv + relu", "fc"], "Bindings": ["x", "y"]})
     async with memory(tmp_path) as session:
         await computed(session)
-        assert session.text.splitlines()[2].strip().startswith("The layer information holds names only")
-        assert words(session) == "The layer information holds names only: what is in memory is unknown."
+        assert (
+            session.text.splitlines()[2].strip().startswith("Memory by layer unknown: the layer information")
+        )
+        assert words(session) == "Memory by layer unknown: the layer information has names only."
         await session.press("p", "j", "k", "G")
         assert session.app.is_running
 
@@ -189,7 +194,18 @@ async def test_no_layer_information(tmp_path):
     write(tmp_path / "a.profile.json", [{"count": 10}, {"name": "fc", "timeMs": 10.0, "averageMs": 1.0}])
     async with memory(tmp_path) as session:
         await computed(session)
-        assert "No layer information in this set" in session.text
+        assert "Memory by layer unknown" in session.text
+
+
+async def test_memory_of_an_engine_known_by_its_log(tmp_path):
+    log = "[08/12/2023-10:00:00] [I] {}\n"
+    lines = ["[TRT] Total Weights Memory: 4096 bytes", "Created engine with size: 0.5 MiB"]
+    (tmp_path / "a.build.log").write_text("".join(map(log.format, lines)))
+    async with memory(tmp_path) as session:
+        await computed(session)
+        stated = words(session).splitlines()
+        assert "Weights       4.00 KiB (stated in the log)" in stated
+        assert "Engine size   512 KiB (stated in the log)" in stated
 
 
 async def test_dynamic_shapes_are_told(tmp_path):
@@ -217,6 +233,22 @@ async def test_dynamic_shapes_are_told(tmp_path):
     async with memory(tmp_path) as session:
         await computed(session)
         assert "peak at least 16 B live at layer 1" in session.text
-        assert "1 tensor has a dynamic shape or no type: not in the sums of what is live." in words(session)
+        assert "1 tensor has a dynamic shape or no type: excluded from live memory." in words(session)
         await session.press("p")
         await session.until(lambda: session.current == 1)
+
+
+def test_the_size_of_a_layer_is_computed_once_for_order_and_bar(monkeypatch):
+    engine = load_engine(SAMPLE)
+    sized: list[int] = []
+    size = Layer.footprint_allocated_bytes.fget
+
+    def count(layer: Layer) -> int | None:
+        sized.append(layer.index)
+        return size(layer)
+
+    monkeypatch.setattr(Layer, "footprint_allocated_bytes", property(count))
+    (main,) = [column for column in memory_columns(engine) if column.bar is not None]
+    assert max(filter(None, map(main.value, engine.layers)))
+    assert all(0 <= main.bar(layer) <= 1 for layer in engine.layers)
+    assert sorted(sized) == [layer.index for layer in engine.layers]

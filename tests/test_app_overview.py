@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from trex_tui.widgets.strip_chart import StripChart
+from trex_tui.screens.pane import EnginePane
 from trex_tui.widgets.table_model import MISSING
 from trex_tui.widgets.text_view import TextBlock
 from tui import (
@@ -75,23 +76,37 @@ async def test_computation_is_shown_when_it_is_there():
         assert "Throughput    10986.00 qps" in performance
         assert "median  0.0896  0.0896  0.0020  0.0000  0.0000" in performance
         assert "p99     0.0903" in performance
-        assert "Steadiness    Steady: medians of ten windows" in performance
-        assert "The layers add up to 0.1101 ms, 122.9 % of the median latency" in performance
+        assert "Stability     Stable. Medians of ten windows" in performance
+        assert "Layer sum 0.1101 ms vs. median latency" in performance
         for fact in (
-            "Device        NVIDIA GeForce RTX 4090",
+            "Name               NVIDIA GeForce RTX 4090",
             "TensorRT      11.0.0",
-            "Run with      CUDA graph",
+            "CUDA graph    enabled",
         ):
             assert fact in engine
-        assert "Weights       at least 0 B; 10 layers hide theirs" in engine
+        assert "Weights       unknown: missing for 10 layers" in engine
         assert "Activations   3.62 MiB live at once, at layer 15" in engine
         for bar in (
             "gemm         10  0.0475   43.14",
             "BF16         20",
-            "bandwidth    17",
+            "bandwidth    9",
             "yes          12",
         ):
             assert " ".join(bar.split()) in " ".join(shares.split())
+
+
+async def test_options_at_their_default_unfold():
+    async with overview(SAMPLE, LARGE) as session:
+        await analysed(session)
+        assert "avgTiming" not in words(session, "engine")
+        assert re.search(r"^\d+ more: a$", words(session, "engine"), re.MULTILINE)
+        await session.press("a")
+        (note,) = session.app._notifications
+        assert note.message == "Options at their default: shown."
+        assert re.search(r"^avgTiming +8$", words(session, "engine"), re.MULTILINE)
+        assert "more: a" not in words(session, "engine")
+        await session.press("a")
+        assert "avgTiming" not in words(session, "engine")
 
 
 async def test_before_that_it_says_that_something_is_to_come(tmp_path, monkeypatch):
@@ -107,7 +122,7 @@ async def test_missing_facts_are_sentences(tmp_path):
     async with overview(small_engine(tmp_path, profiled=False)) as session:
         await analysed(session)
         assert "No profile in this set: latency is unknown." in words(session, "shares")
-        assert "Neither a performance summary nor timing rows" in words(session, "performance")
+        assert "No end-to-end latency" in words(session, "performance")
         assert "end to end\n" not in words(session, "performance")
         assert "0.0000" not in session.text
         assert MISSING not in words(session, "shares")
@@ -221,13 +236,14 @@ async def test_facts_scroll_and_zoom(tmp_path):
         await session.until(lambda: table.is_on_screen and session.app.focused is table)
 
 
-@pytest.mark.parametrize(("width", "columns"), [(79, 1), (80, 2), (119, 2), (120, 3), (200, 3)])
-async def test_columns_by_width(tmp_path, width, columns):
-    async with overview(small_engine(tmp_path), (width, 40)) as session:
+async def test_columns_by_width(tmp_path):
+    async with overview(small_engine(tmp_path), (79, 40)) as session:
         await analysed(session)
-        starts = {lines.region.x for lines in session.overview.query(TextBlock)}
-        assert len(starts) == columns
-        assert max(len(line) for line in session.text.splitlines()) <= width
+        for width, columns in [(79, 1), (80, 2), (119, 2), (120, 3), (200, 3)]:
+            await session.pilot.resize_terminal(width, 40)
+            starts = {lines.region.x for lines in session.overview.query(TextBlock)}
+            assert len(starts) == columns, width
+            assert max(len(line) for line in session.text.splitlines()) <= width
 
 
 async def test_smallest_terminal(tmp_path):
@@ -253,4 +269,6 @@ async def test_twenty_thousand_layers(tmp_path):
         assert [layer % 977 for layer in hot(session)] == [976] * 10
         await analysed(session)
         assert "20 k" in words(session, "shares")
-        assert not session.memory.query_one(StripChart).is_on_screen
+        assert [pane.id for pane in session.screen.query(EnginePane)] == [
+            "overview"
+        ]  # others at their first visit

@@ -17,7 +17,13 @@ from textual.widgets import LoadingIndicator
 from trex_tui.analysis.filter.selection import engine_values
 from trex_tui.screens import driver as collecting
 from trex_tui.screens import engine as engine_screen
-from trex_tui.screens.driver import IDLE_SECONDS, Collector, DaemonThreads, collecting_when_idle
+from trex_tui.screens.driver import (
+    IDLE_SECONDS,
+    PAUSE_SECONDS,
+    Collector,
+    DaemonThreads,
+    collecting_when_idle,
+)
 from trex_tui.screens.engine import warm
 from trex_tui.screens.loading import LoadingScreen
 from trex_tui.widgets.chrome import FooterKey, KeyFooter, fitting
@@ -118,6 +124,26 @@ def test_collects_once_when_no_key_was_pressed_for_a_while(monkeypatch):
     assert done == ["freeze", "unfreeze", "collect", "freeze"], "the engine before may be garbage"
 
 
+def test_collects_sooner_where_memory_grows(monkeypatch):
+    """In a short pause first; in the end while keys come."""
+    now, blocks, done = [100.0], [1000], []
+    monkeypatch.setattr(collecting, "monotonic", lambda: now[0])
+    monkeypatch.setattr(collecting.sys, "getallocatedblocks", lambda: blocks[0])
+    for name in ("collect", "freeze", "unfreeze"):
+        monkeypatch.setattr(collecting.gc, name, lambda name=name: done.append(name))
+    collector = Collector()
+    blocks[0] = 1200
+    assert not collector.collect_if_idle()
+    now[0] += PAUSE_SECONDS
+    assert collector.collect_if_idle()
+    assert done == ["unfreeze", "collect", "freeze"], "what was open before may be garbage"
+    collector.note_input()
+    blocks[0] = 1700
+    assert not collector.collect_if_idle()
+    blocks[0] = 1900
+    assert collector.collect_if_idle()
+
+
 # Threads
 
 
@@ -176,7 +202,7 @@ async def test_the_footer_says_what_the_key_under_the_mouse_does(tmp_path):
         at = session.footer.index("/ filter")
         await session.pilot.hover(footer, offset=(at, 0))
         assert isinstance(footer.tooltip, Content)
-        assert "Show only layers that match" in footer.tooltip.plain
+        assert "Filter layers: words" in footer.tooltip.plain
         assert footer.key_at(at - 1) is None, "the blank between two keys"
         keys = session.footer
         await session.press("question_mark")

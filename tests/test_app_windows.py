@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from helpers import layer, write_graph
+from trex_tui.engine.engine import load_engine
+from trex_tui.screens.dialogs import ColumnsScreen, FindScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.export import ExportScreen
+from trex_tui.screens.palette import Commands
 from trex_tui.screens.text_screens import HelpScreen
 from tui import TO_MEMORY, running, small_engine
 
 
 @pytest.mark.parametrize(("tab", "key"), [("layers", "T"), ("latency", "s"), ("charts", "c")])
-async def test_enters_that_arrive_together_choose_once(tmp_path, tab, key):
+async def test_enters_that_arrive_together_act_in_turn(tmp_path, tab, key):
     async with running(small_engine(tmp_path), tab=tab) as session:
         await session.press(key)
-        session.type_ahead(*["enter"] * 4)
+        session.type_ahead(*["enter"] * 5)  # On the charts, every second one opens the window again.
         await session.until(lambda: isinstance(session.app.screen, EngineScreen))
         await session.press(TO_MEMORY)
         assert session.screen.pane.id == "memory"
@@ -25,10 +31,10 @@ async def test_enters_that_arrive_together_run_a_command_of_the_palette_once(tmp
         await session.press("colon")
         for letter in "keys that work":
             await session.press("space" if letter == " " else letter)
-        await session.until(lambda: "Show the keys that work here." in session.text)
+        await session.until(lambda: "Show available keys." in session.text)
         session.type_ahead("down", *["enter"] * 5)
         await session.until(lambda: isinstance(session.app.screen, HelpScreen))
-        await session.pilot.pause(0.2)
+        await session.press("down")  # after all that was typed ahead has been handled
         assert [isinstance(screen, HelpScreen) for screen in session.app.screen_stack].count(True) == 1
 
 
@@ -42,13 +48,92 @@ async def test_enters_that_arrive_together_export_once(tmp_path, monkeypatch):
         await session.until(lambda: list(tmp_path.glob("*.csv")), "the file")
 
 
-@pytest.mark.parametrize("size", [(20, 3), (10, 2), (5, 1), (1, 1)])
 @pytest.mark.parametrize("key", ["colon", "T", "e"], ids=["palette", "choice", "export"])
-async def test_pages_of_a_list_without_room_are_not_turned(tmp_path, size, key):
-    async with running(small_engine(tmp_path), size, tab="layers") as session:
-        await session.press(key)
-        depth = len(session.app.screen_stack)
-        await session.press("pagedown", "pageup", "down", "pagedown", "pageup")
+async def test_pages_of_a_list_without_room_are_not_turned(tmp_path, key):
+    async with running(small_engine(tmp_path), tab="layers") as session:
+        for size in [(20, 3), (10, 2), (5, 1), (1, 1)]:
+            await session.pilot.resize_terminal(*size)
+            await session.press(key)
+            depth = len(session.app.screen_stack)
+            assert depth > 1, size
+            await session.press("pagedown", "pageup", "down", "pagedown", "pageup")
+            await session.pilot.resize_terminal(80, 24)
+            await session.press("pagedown")
+            assert len(session.app.screen_stack) == depth, size
+            await session.press("escape")
+            await session.until(lambda depth=depth: len(session.app.screen_stack) == depth - 1)
+
+
+@pytest.mark.parametrize("width", [5, 1])
+async def test_a_choice_stays_open_while_the_terminal_has_no_room(tmp_path, width):
+    async with running(small_engine(tmp_path), tab="layers") as session:
+        await session.press("T")
+        before = session.text
+        await session.pilot.resize_terminal(width, 1)
         await session.pilot.resize_terminal(80, 24)
-        await session.press("pagedown")
-        assert len(session.app.screen_stack) == depth
+        await session.until(lambda: session.text == before, "the same window")
+
+
+async def test_attributes_are_columns_of_the_table(tmp_path):
+    """By a short name or a part of the name they are found; they sort, filter, explain, and stay after a restart."""
+    layers = [
+        layer(f"l{index}", "Any", [], [], Kernel=[side, side], OutMaps=8 * side)
+        for index, side in enumerate((3, 1, 5))
+    ]
+    path = write_graph(tmp_path / "net.graph.json", layers)
+    async with running(path) as session:
+        await session.press("c", "slash", *"attr.outmaps")
+        assert isinstance(session.app.screen, FindScreen)
+        await session.press(
+            "enter", "space", "slash", *"out maps", "enter", "space", "slash", *"pct", "enter"
+        )
+        columns = session.app.screen
+        assert isinstance(columns, ColumnsScreen)
+        assert "%  (latency_pct, pct, share)" in session.text
+        await session.press("enter")
+        table = session.latency.table
+        assert [column.key for column in table.columns][-2:] == ["out_maps", "attr.OutMaps"]
+        await session.press("s", "slash", *"attr.kernel", "enter", "enter")
+        assert table.sort_keys[0].column == "attr.Kernel"
+        assert session.shown == [1, 0, 2]
+        await session.press("i")
+        assert "`Kernel` of the layer's object" in session.text
+        await session.press("escape", "slash", *'attr.Kernel:"[5, 5]"', "enter")
+        assert session.shown == [2]
+
+
+async def test_find_offers_whole_words_first(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        await session.press("c", "slash", *"m")
+        window = session.app.screen
+        assert isinstance(window, FindScreen)
+        assert window.choices.highlighted == 0
+        assert "M  (gemm_m)" in str(window.choices.get_option_at_index(0).prompt)
+        await session.press(*"zzz")
+        assert window.choices.highlighted is None
+        await session.press("enter")
+        assert session.app.screen is window, "nothing to go to"
+        await session.press("escape")
+        assert isinstance(session.app.screen, ColumnsScreen)
+
+
+async def test_a_command_of_the_palette_waits_until_the_panes_are_replaced(tmp_path, monkeypatch):
+    """The app runs commands; the panes are replaced in the queue of the screen, and for a moment none is shown."""
+    replace_panes = EngineScreen.recompose
+
+    async def run_commands_meanwhile(screen: EngineScreen) -> None:
+        await replace_panes(screen)
+        (fresh,) = Commands(screen)._layers("Gemm")
+        handled = asyncio.Event()
+        for callback in (stale.command, fresh.command, handled.set):
+            screen.app.call_later(callback)
+        await handled.wait()
+
+    async with running(small_engine(tmp_path)) as session:
+        screen = session.screen
+        (stale,) = Commands(screen)._layers("conv2")
+        new = load_engine(small_engine(tmp_path / "again"))
+        monkeypatch.setattr(EngineScreen, "recompose", run_commands_meanwhile)
+        screen.replace_engine(new)
+        await session.until(lambda: screen.engine is new and screen.pane.id == "layers", "the tree of layers")
+        assert screen.current_layer is new.layers[6]

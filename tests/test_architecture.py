@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ def test_readers_import_the_standard_library_only() -> None:
         "trex_tui.artifacts",
         "trex_tui.buildlog",
         "trex_tui.errors",
+        "trex_tui.text",
         "trex_tui.lazy_names",
     )  # the last is of the package itself
     wrong = [
@@ -57,13 +59,13 @@ def test_the_base_imports_nothing_of_the_house(module: str) -> None:
 HEAVY = ("pandas", "networkx", "textual", "rich", "numpy", "plotext")
 
 
-def loaded_by(code: str, *arguments: str) -> list[str]:
-    """Heavy modules in `sys.modules` after running `code` in an interpreter of its own."""
-    report = f"import sys as s; print(*sorted(m for m in {HEAVY!r} if m in s.modules), file=s.stderr)"
+def run_apart(code: str, *arguments: str) -> None:
+    """Run code in an interpreter that has loaded nothing; `loaded(NAMES)` there is which modules it has by then."""
+    loaded = f"import sys\ndef loaded(names={HEAVY!r}):\n    return [name for name in names if name in sys.modules]\n"
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{report}", *arguments], capture_output=True, text=True, check=True
+        [sys.executable, "-c", loaded + code, *arguments], capture_output=True, text=True, check=False
     )
-    return done.stderr.splitlines()[-1].split()  # before it stands what the commands say
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
@@ -74,79 +76,112 @@ def small_set(tmp_path: Path) -> Path:
     return tmp_path
 
 
-RUN = "import sys; from trex_tui.cli import main; assert main(sys.argv[1:]) == 0"
+def check_commands(commands: list[list[str]], loads: list[str], codes: dict[str, int] | None = None) -> None:
+    """Run commands in one process: what one loads is still loaded after the last one."""
+    run_apart(
+        "import json; from trex_tui.cli import main\n"
+        "commands, loads, codes = map(json.loads, sys.argv[1:])\n"
+        "for command in commands:\n"
+        "    assert main(command) == codes.get(command[0], 0), command\n"
+        "    assert loaded() == loads, (command, loaded())",
+        *map(json.dumps, (commands, loads, codes or {})),
+    )
 
 
-def test_import_loads_nothing_heavy() -> None:
-    assert loaded_by("import trex_tui") == []
-    assert loaded_by("import trex_tui; trex_tui.load_engine, trex_tui.ArtifactError") == []
+def test_version_and_help_load_no_library() -> None:
+    """`dataclasses` alone would be a fifth of what `--help` takes."""
+    run_apart(
+        "from trex_tui.cli import main; assert main(['--version']) == 0; assert not loaded()\n"
+        "from trex_tui.cli.parser import build_parser; build_parser(); assert not loaded(['dataclasses'])"
+    )
 
 
-def test_version_loads_nothing_heavy() -> None:
-    assert loaded_by(RUN, "--version") == []
+def test_data_and_files_load_no_library(small_set: Path) -> None:
+    """Data for scripts, exports that need none, the files of `times`, a page; and what ends before it computes."""
+    net, made, engine = str(small_set), str(small_set / "made"), str(small_set / "a.engine")
+    Path(engine).write_bytes(b"ftrt")
+    data = [
+        ["summary", "--json", net],
+        ["layers", "--format", "json", net],
+        ["layers", "--format", "csv", "--filter", "kind:*", net],
+        ["report", "--format", "json", net],
+        ["times", "--json", net],
+        *(
+            ["lint", "--fail-on", "never", "--format", form, net]
+            for form in ("json", "sarif", "github", "md")
+        ),
+        # Without trtexec it ends before numpy, the one library that the sums take, is loaded.
+        ["accuracy", "--ref", engine, "--test", engine, "--trtexec", "/absent"],
+        ["explain", "--json"],
+        ["keys", "--format", "json"],
+    ]
+    files = [
+        *(
+            ["export", net, "-o", "-", "--layout", "builtin", "--format", form]
+            for form in ("dot", "svg", "csv", "trace")
+        ),
+        ["export", net, "-o", made, "--format", "trex"],
+        ["times", net, "--outdir", made],
+        ["report", net, "-o", f"{made}/page.html"],
+    ]
+    check_commands([*data, *files], [], {"accuracy": 2})
+
+
+def test_doctor_for_scripts_loads_no_library() -> None:
+    """Its exit code depends on the machine."""
+    run_apart(
+        "from trex_tui.cli import main; main(['doctor', '--json', '--trtexec', '/absent']); assert not loaded()"
+    )
+
+
+def test_text_for_people_loads_rich_alone(small_set: Path) -> None:
+    check_commands([[command, str(small_set)] for command in ("summary", "layers", "lint")], ["rich"])
+
+
+def test_engine_loads_a_library_when_asked_for_what_needs_it(small_set: Path) -> None:
+    """`statistics` takes 5 to 10 ms at every start."""
+    run_apart(
+        "import trex_tui; trex_tui.ArtifactError; assert not loaded()\n"
+        "engine = trex_tui.load_engine(sys.argv[1]); engine.links, engine.latency_sum_ms\n"
+        "assert not loaded() and not loaded(['statistics'])\n"
+        "engine.graph; assert 'networkx' in loaded()\n"
+        "engine.frame; assert 'pandas' in loaded()",
+        str(small_set),
+    )
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "late"),
     [
-        ["summary", "--json"],
-        ["layers", "--format", "json"],
-        ["layers", "--format", "csv", "--filter", "kind:*"],
-        ["report", "--format", "json"],
-        ["times", "--json"],
-        *(["lint", "--fail-on", "never", "--format", form] for form in ("json", "sarif", "github", "md")),
+        (
+            ["layers"],
+            ("buildlog.build_trace", "report.charts.figure", "report.views.engine", "analysis.energy"),
+        ),
+        (["summary", "--json"], ("buildlog.build_trace", "report.charts.figure", "analysis.energy")),
     ],
+    ids=lambda value: value[0],
 )
-def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str]) -> None:
-    assert loaded_by(RUN, *command, str(small_set)) == []
-
-
-def test_commands_that_write_files_load_no_library(small_set: Path) -> None:
-    """Exports that need none, the files of `times`, a page: one after the other, as each loads less than all."""
-    run = (
-        "import sys; from trex_tui.cli import main; net, place = sys.argv[1:];"
-        "export = ['export', net, '-o', '-', '--layout', 'builtin'];"
-        "forms = [[*export, '--format', form] for form in ('dot', 'svg', 'csv', 'trace')];"
-        "more = [['export', net, '-o', place, '--format', 'trex'], ['times', net, '--outdir', place],"
-        " ['report', net, '-o', place + '/page.html'], ['explain', '--json'], ['keys', '--format', 'json']];"
-        "assert [main(one) for one in (*forms, *more)] == [0] * 9"
+def test_commands_load_neither_logs_nor_charts_that_they_lack(
+    small_set: Path, command: list[str], late: tuple[str, ...]
+) -> None:
+    """A third of the processor time of `layers` of a small engine without a log."""
+    run_apart(
+        "from trex_tui.cli import main; assert main(sys.argv[1:]) == 0\n"
+        f"assert loaded({[f'trex_tui.{name}' for name in late]!r}) == []",
+        *command,
+        str(small_set),
     )
-    assert loaded_by(run, str(small_set), str(small_set / "made")) == []
 
 
-def test_accuracy_loads_no_library_before_it_computes(small_set: Path) -> None:
-    run = "import sys; from trex_tui.cli import main; assert main(sys.argv[1:]) == 2"
-    engine = small_set / "a.engine"
-    engine.write_bytes(b"ftrt")
-    command = ["accuracy", "--ref", str(engine), "--test", str(engine), "--trtexec", "/absent"]
-    # No trtexec: it is told before numpy, the one library that the sums take, would be loaded.
-    assert loaded_by(run, *command) == []
-
-
-def test_the_first_frame_needs_no_engine() -> None:
-    """Nothing of an engine, of its analysis or of the screens that show it is imported before the first frame."""
-    run = (
-        "import sys; import trex_tui.app, trex_tui.screens.loading;"
-        "late = ('engine.engine', 'analysis.columns', 'lint.run', 'screens.engine', 'artifacts.discover');"
-        "assert [name for name in late if 'trex_tui.' + name in sys.modules] == []"
+def test_screens_load_what_they_show_alone() -> None:
+    """The first frame needs no engine, its analysis or its screens; those need no log and no page."""
+    late = ("engine.engine", "analysis.columns", "lint.run", "screens.engine", "artifacts.discover")
+    later = ("buildlog.reader", "buildlog.spans", "report.render_html")
+    run_apart(
+        "import trex_tui.app, trex_tui.screens.loading; assert loaded() == ['textual', 'rich'], loaded()\n"
+        f"assert loaded({[f'trex_tui.{name}' for name in late]!r}) == []\n"
+        "import trex_tui.widgets.text_view, trex_tui.widgets.table, trex_tui.screens.dialogs\n"
+        "assert loaded(['trex_tui.analysis.compare']) == []\n"
+        "import trex_tui.screens.engine, trex_tui.screens.engines\n"
+        f"assert loaded({[f'trex_tui.{name}' for name in later]!r}) == []"
     )
-    assert loaded_by(run) == ["rich", "textual"]
-
-
-def test_doctor_for_scripts_loads_nothing_heavy() -> None:
-    run = (
-        "import sys; from trex_tui.cli import main; main(sys.argv[1:])"  # its exit code tells of this machine
-    )
-    assert loaded_by(run, "doctor", "--json", "--trtexec", "/absent") == []
-
-
-@pytest.mark.parametrize("command", ["summary", "layers", "lint"])
-def test_text_for_people_loads_rich_alone(small_set: Path, command: str) -> None:
-    assert loaded_by(RUN, command, str(small_set)) == ["rich"]
-
-
-def test_frame_and_graph_load_their_library_when_asked(small_set: Path) -> None:
-    load = "import sys, trex_tui; engine = trex_tui.load_engine(sys.argv[1])"
-    assert loaded_by(f"{load}; engine.links, engine.latency_sum_ms", str(small_set)) == []
-    assert "pandas" in loaded_by(f"{load}; engine.frame", str(small_set))
-    assert "networkx" in loaded_by(f"{load}; engine.graph", str(small_set))

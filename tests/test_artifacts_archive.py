@@ -17,10 +17,10 @@ import pytest
 from helpers import GRAPH, PROFILE, STAMP, write_files
 from trex_tui import load_engine
 from trex_tui.artifacts import archive, find
-from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.cli import main
 from trex_tui.engine.engine import load_set
-from trex_tui.errors import ArtifactError
+from trex_tui.errors import ARCHIVES, ArtifactError, Severity
 
 NAME = "net.onnx.engine"
 BANNER = "&&&& RUNNING TensorRT.trtexec [TensorRT v100900] # trtexec"
@@ -102,22 +102,60 @@ def test_an_archive_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     built = packed(
         tmp_path / "c" / "x.tea", **{"build.txt": "Loaded engine", "engine.trt": PLAN, "build_cfg.json": {}}
     )
-    with pytest.raises(ArtifactError, match=r"x\.tea: holds no log and no layer information"):
+    with pytest.raises(ArtifactError, match=r"x\.tea: has no log and no layer information"):
         find(built)
 
 
 def test_what_is_no_archive_is_said_and_costs_itself_alone(tmp_path: Path) -> None:
     write_files(tmp_path, {f"{NAME}.graph.json": GRAPH, f"{NAME}.tea": b"PK\x03\x04 not really"})
-    with pytest.raises(ArtifactError, match="is a damaged archive, or none"):
+    with pytest.raises(ArtifactError, match="is not a valid archive"):
         find(tmp_path / f"{NAME}.tea")
     (found,) = find(tmp_path)
-    assert [one.message for one in found.diagnostics] == ["is a damaged archive, or none"]
+    assert [one.message for one in found.diagnostics] == ["is not a valid archive"]
+    half = packed(tmp_path / "half.tea", **{"a/x.graph.json": GRAPH, "a/x.profile.json": '[{"count": 1'})
+    (note,) = [note for note in load_engine(half).diagnostics if note.severity is Severity.ERROR]
+    assert str(note).startswith(f"{half}/a/x.profile.json: line 1")
     torn = packed(tmp_path / "torn" / f"{NAME}.tea", graph_json=GRAPH)
     data = bytearray(torn.read_bytes())
     data[45:60] = b"\xff" * 15
     torn.write_bytes(data)
-    with pytest.raises(ArtifactError, match="is a damaged archive"):
+    with pytest.raises(ArtifactError, match="is not a valid archive"):
         find(torn)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: _with_byte(data, b"PK\x01\x02", 6, 99), "cannot be unpacked: zip file version 9.9"),
+        (lambda data: _with_byte(_with_byte(data, b"PK\x01\x02", 8, 1), b"PK\x03\x04", 6, 1), "is encrypted"),
+        (lambda data: _with_byte(data, b"PK\x01\x02", 10, 77), "cannot be unpacked: "),
+        (lambda data: data[: len(data) // 2], "is not a valid archive"),
+    ],
+)
+def test_a_foreign_archive_costs_itself_alone(tmp_path: Path, change: Any, message: str) -> None:
+    """A later version, a password, a method of packing that nobody has, half a file."""
+    graph, foreign = tmp_path / "x.graph.json", tmp_path / "other.tea"
+    write_files(tmp_path, {graph.name: GRAPH})
+    packed(foreign, graph_json=GRAPH)
+    foreign.write_bytes(change(foreign.read_bytes()))
+    for command in ("summary", "lint", "layers"):
+        assert main([command, str(graph), "--strict"]) == 0
+    (found,) = find(tmp_path)
+    assert found.files == {ArtifactKind.GRAPH: graph}
+    assert next(note.message for note in found.diagnostics if note.file == foreign).startswith(message)
+    with pytest.raises(ArtifactError, match=message) as raised:
+        find(foreign)
+    assert "ZipInfo" not in str(raised.value)
+
+
+def _with_byte(data: bytes, mark: bytes, offset: int, value: int) -> bytes:
+    """An archive in which a byte behind each mark is another."""
+    changed = bytearray(data)
+    start = data.find(mark)
+    while start >= 0:
+        changed[start + offset] = value
+        start = data.find(mark, start + 1)
+    return bytes(changed)
 
 
 def test_names_of_members_lead_nowhere(tmp_path: Path) -> None:
@@ -177,9 +215,7 @@ def test_engines_in_folders_of_their_own_are_never_mixed(tmp_path: Path) -> None
     double = packed(tmp_path / "double" / "x.tea", **{"net.graph.json": GRAPH, "graph_net.json": GRAPH})
     (found,) = find(double)
     assert found.files[ArtifactKind.GRAPH].name == "net.graph.json"
-    assert [one.message for one in found.diagnostics] == [
-        "is a second graph for 'net'; net.graph.json is used"
-    ]
+    assert [one.message for one in found.diagnostics] == ["is a second graph for 'net'; using net.graph.json"]
 
 
 @pytest.mark.parametrize(
@@ -267,7 +303,7 @@ def test_only_what_was_named_is_unpacked(tmp_path: Path) -> None:
     def unpacked_for(path: Path) -> set[str]:
         archive.forget()
         find(path)
-        return {one.name for place in archive._unpacked for one in (place / "000").iterdir()}
+        return {one.name for place in ARCHIVES for one in (place / "000").iterdir()}
 
     assert unpacked_for(tmp_path / "alone" / "whole.tea") == {"whole.tea"}
     assert unpacked_for(tmp_path / f"{NAME}.graph.json") == {"logs.tea"}, "what it holds is of this engine"
@@ -275,7 +311,7 @@ def test_only_what_was_named_is_unpacked(tmp_path: Path) -> None:
 
 
 AT_THE_END = "removed = archive.forget\ndef forget():\n    ready()\n    removed()\narchive.forget = forget\n"
-IN_THE_WORK = "engines.load = ready\n"
+IN_THE_WORK = "def load(*_):\n    ready()\n    time.sleep(150)\nengines.load = load\n"
 WHEN_IT_FAILS = f"{AT_THE_END}def load(*_):\n    raise ValueError\nengines.load = load\n"
 
 
@@ -312,7 +348,7 @@ def test_a_signal_leaves_nothing_unpacked(tmp_path: Path, name: str, when: str) 
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        timeout=60,
+        timeout=150,
         check=False,
     )
     assert done.returncode == -number
@@ -323,8 +359,8 @@ def test_a_signal_leaves_nothing_unpacked(tmp_path: Path, name: str, when: str) 
 def test_a_trap_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MOST_BYTES", 1000)
     tea = packed(tmp_path / f"{NAME}.tea", build_log="x" * 1001)
-    assert archive.unpack(tea).problem == "holds more than an archive of one engine can"
+    assert archive.unpack(tea).problem == "exceeds the limits of an archive of one engine"
     monkeypatch.setattr(archive, "MOST_MEMBERS", 2)
     many = packed(tmp_path / "many.tea", a="", b="", c="")
-    assert archive.unpack(many).problem == "holds more than an archive of one engine can"
+    assert archive.unpack(many).problem == "exceeds the limits of an archive of one engine"
     assert archive.unpack(tmp_path / "absent.tea").problem.startswith("cannot be read: ")

@@ -11,9 +11,9 @@ import pytest
 from helpers import GRAPH, PROFILE, messages, names_of, timing_row, write_files
 from trex_tui.artifacts import ArtifactKind, find, scan
 from trex_tui.artifacts.discover import ArtifactSet, with_unique_names
+from trex_tui.artifacts.file_kinds import engine_stem, sniff
 from trex_tui.artifacts.metadata import version_of_log, version_of_number, version_of_plan
-from trex_tui.artifacts.naming import engine_stem
-from trex_tui.artifacts.sniff import sniff
+from trex_tui.buildlog import read_build_log
 from trex_tui.engine import load_engine, load_engines
 from trex_tui.errors import ArtifactError, Severity, TrexError
 
@@ -115,7 +115,7 @@ def test_two_sets_in_a_directory(tmp_path: Path) -> None:
         {"graph": "b.graph.json", "timing": "b.timing.json"},
     )
     assert [engine.name for engine in load_engines(tmp_path)] == ["a", "b"]
-    with pytest.raises(TrexError, match=r"holds 2 engines \(a, b\); name one of them"):
+    with pytest.raises(TrexError, match=r"has 2 engines \(a, b\); choose one"):
         load_engine(tmp_path)
 
 
@@ -138,7 +138,7 @@ def test_a_file_that_fits_no_set(tmp_path: Path) -> None:
     assert note.file == tmp_path / "profile.json"
     assert (note.severity, note.message) == (
         Severity.WARNING,
-        "is a profile that fits no set here: no other file shares its stem",
+        "is a profile matches no set here: no other file has its stem",
     )
 
 
@@ -175,23 +175,31 @@ def test_two_graphs_claim_one_stem(tmp_path: Path) -> None:
     assert names_of(found.files) == {"graph": "a.graph.json", "profile": "a.profile.json"}
     (note,) = found.diagnostics
     assert (note.severity, note.file) == (Severity.ERROR, tmp_path / "a_layers.json")
-    assert note.message == "is a second graph for 'a'; a.graph.json is used"
+    assert note.message == "is a second graph for 'a'; using a.graph.json"
     # Named, it is what is opened.
     assert names_of(find(tmp_path / "a_layers.json")[0].files)["graph"] == "a_layers.json"
+
+
+PROFILE_FORM = 'closest known: a profile, {"layers": [{"name": …, "averageMs": …}]}'
+KNOWN_FORMS = "known are layer information, profiles, timing files, metadata of trtexec"
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("config.json", {"answer": 42, "Layers": 5}, "is JSON of an unknown kind (keys: answer, Layers)"),
-        ("list.json", [1, 2, 3], "is a JSON list of an unknown kind (keys: no keys)"),
-        ("rows.json", [{"ms": 1}], "is a JSON list of an unknown kind (keys: ms)"),
+        (
+            "config.json",
+            {"answer": 42, "Layers": 5},
+            f"is JSON of an unknown kind (keys: answer, Layers); {PROFILE_FORM}",
+        ),
+        ("list.json", [1, 2, 3], f"is a JSON list of an unknown kind (keys: none); {KNOWN_FORMS}"),
+        ("rows.json", [{"ms": 1}], f"is a JSON list of an unknown kind (keys: ms); {KNOWN_FORMS}"),
         ("empty.json", b"", "is empty"),
         ("empty.log", b"", "is empty"),
-        ("blank.json", " \n" * 10, "begins with nothing but white space"),
-        ("note.json", "hello", "is text, but neither JSON nor a trtexec log"),
-        ("junk.json", bytes(range(256)) * 8, "is binary and no TensorRT plan"),
-        ("help.log", HELP, "is output of trtexec, but no log of a run"),
+        ("blank.json", " \n" * 10, "starts with white space only"),
+        ("note.json", "hello", "is text, but not JSON or a trtexec log"),
+        ("junk.json", bytes(range(256)) * 8, "is binary but not a TensorRT plan"),
+        ("help.log", HELP, "is trtexec output, but not the log of a run"),
         ("a.json.gz", gzip.compress(b'{"Layers": []}', mtime=0), "is compressed JSON; unpack it first"),
         ("a.log.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\3" + b"\xff" * 50, "is a damaged gzip file"),
         ("cut.log.gz", gzip.compress(BUILD_LOG.encode() * 99, mtime=0)[:40], "is a damaged gzip file"),
@@ -317,15 +325,87 @@ def test_version_of_a_damaged_log(tmp_path: Path) -> None:
     assert version_of_log(tmp_path / "nothing.log") is None
 
 
-def test_only_logs(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.build.log": BUILD_LOG, "a.profile.log": PROFILE_LOG})
-    with pytest.raises(ArtifactError) as failure:
+LIBRARY = "Loaded shared library"
+
+
+@pytest.mark.parametrize(
+    ("lines", "version", "library"),
+    [
+        (f"{LIBRARY} libnvinfer_builder_resource.so.10.4.0", "10.4.0", "libnvinfer_builder_resource.so.10.4.0"),
+        (f"{LIBRARY} libnvinfer_builder_resource_sm90.so.10.16.2", "10.16.2", "libnvinfer_builder_resource_sm90.so.10.16.2"),
+        (f"{LIBRARY} /usr/lib/libnvinfer.so.8.6.1.6", "8.6.1", "libnvinfer.so.8.6.1"),
+        (f"{LIBRARY} libnvinfer_plugin.so.9\n{STAMP} [TRT] {LIBRARY} libnvinfer.so.9.2.0", "9.2.0", "libnvinfer.so.9.2.0"),
+        (r"Loaded shared library C:\TensorRT\bin\nvinfer_builder_resource_10.dll", "10", "nvinfer_builder_resource_10.dll"),
+        (f"{LIBRARY} libcudnn.so.8.9.0", None, None),
+        (f"{LIBRARY} libnvinfer.so", None, None),
+    ],
+)  # fmt: skip
+def test_version_of_a_library(tmp_path: Path, lines: str, version: str | None, library: str | None) -> None:
+    """A log that states no version names libraries."""
+    log = f"{STAMP} [TRT] {lines}\n{STAMP} [TRT] Loaded engine size: 5 MiB\n"
+    write_files(tmp_path, {"a.build.log": log})
+    engine = load_engine(tmp_path)
+    assert engine.tensorrt_version == version
+    assert engine.tensorrt_version_source == (f"build_log: {library}" if library else None)
+    trace = read_build_log(tmp_path / "a.build.log")
+    assert (trace.tensorrt_version, trace.tensorrt_library) == (version, library)
+
+
+def test_a_stated_version_precedes_that_of_a_library(tmp_path: Path) -> None:
+    """Also one of another log: NVIDIA's own library names differ in the last number."""
+    build = f"{STAMP} [TRT] {LIBRARY} libnvinfer_builder_resource.so.10.16.2\n{STAMP} [TRT] Loaded engine size: 5 MiB\n"
+    write_files(tmp_path, {"a.build.log": build, "a.profile.log": PROFILE_LOG})
+    engine = load_engine(tmp_path)
+    assert (engine.tensorrt_version, engine.tensorrt_version_source) == ("10.16.1", "profile_log")
+
+
+def log_sets(directory: Path) -> list[tuple[str, list[str]]]:
+    return [(one.name, list(names_of(one.files).values())) for one in find(directory)]
+
+
+SAVES = BUILD_LOG.replace("v8601", "v101601")
+ANOTHER = PROFILE_LOG.replace("--loadEngine=a", "--loadEngine=b")
+
+
+@pytest.mark.parametrize(
+    ("files", "sets"),
+    [
+        (
+            {"a.build.log": BUILD_LOG, "a.profile.log": PROFILE_LOG, "b.build.log": BUILD_LOG},
+            [("a", ["a.build.log", "a.profile.log"]), ("b", ["b.build.log"])],
+        ),
+        ({"build.log": BUILD_LOG, "profile.log": PROFILE_LOG}, [("run7", ["build.log", "profile.log"])]),
+        ({"trtexec_stdout.log": PROFILE_LOG}, [("run7", ["trtexec_stdout.log"])]),
+        ({"net_build.log": BUILD_LOG, "run.log": ANOTHER}, [("net", ["net_build.log", "run.log"])]),
+        (  # saved and loaded under one name, by one release
+            {"x.log": SAVES, "y.log": PROFILE_LOG, "z.log": ANOTHER},
+            [("x", ["x.log", "y.log"]), ("z", ["z.log"])],
+        ),
+        (  # which of two runs is of the engine is not told
+            {"x.log": SAVES, "y.log": PROFILE_LOG, "z.log": PROFILE_LOG},
+            [("x", ["x.log"]), ("y", ["y.log"]), ("z", ["z.log"])],
+        ),
+        ({"x.log": BUILD_LOG, "y.log": PROFILE_LOG}, [("x", ["x.log"]), ("y", ["y.log"])]),
+        ({"a.build.log": BUILD_LOG, "a.engine": PLAN}, [("a", ["a.build.log", "a.engine"])]),
+    ],
+)
+def test_only_logs(tmp_path: Path, files: dict[str, Any], sets: list[tuple[str, list[str]]]) -> None:
+    assert log_sets(write_files(tmp_path / "run7", files)) == sets
+
+
+def test_logs_of_another_directory_are_no_engine_of_their_own(tmp_path: Path) -> None:
+    write_files(tmp_path / "results/net", {"net.graph.json": GRAPH})
+    write_files(tmp_path / "models/net", {"net.build.log": BUILD_LOG, "other.build.log": BUILD_LOG})
+    assert log_sets(tmp_path) == [
+        ("other", ["other.build.log"]),
+        ("net", ["net.graph.json", "net.build.log"]),
+    ]
+
+
+def test_logs_of_a_failed_capture_are_no_engine(tmp_path: Path) -> None:
+    write_files(tmp_path / "net.failed", {"net.build.log": BUILD_LOG})
+    with pytest.raises(ArtifactError, match="no engine found"):
         find(tmp_path)
-    assert str(failure.value) == (
-        f"{tmp_path}: no engine found: no layer-info, profile or timing JSON here or below (2 other files; the first: "
-        f"{tmp_path / 'a.build.log'} is a build log without JSON files beside it; name it to open what it tells)"
-    )
-    assert len(failure.value.diagnostics) == 2
 
 
 def test_configuration_beside_artifacts_is_none_of_them(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from trex_tui.artifacts.output_files import Inputs, list_inputs
 from trex_tui.cli import main
 from trex_tui.errors import TrexError
 
-REFUSED = "one of the files that were read; write elsewhere"
+REFUSED = "an input file; write elsewhere"
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +106,9 @@ def test_files_of_trex_and_times(folder: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_a_directory_that_is_replaced(folder: Path) -> None:
-    with pytest.raises(TrexError, match=r"^through would be replaced, and set/net.graph.json in it was read"):
+    with pytest.raises(
+        TrexError, match=r"^through would be replaced, but set/net.graph.json in it is an input file"
+    ):
         Inputs(["set/net.graph.json"]).check_directory(Path("through"))
     Inputs(["set/net.graph.json"]).check_directory(Path("se"))
     (folder / "set/output_diff.json").write_text("{}")
@@ -119,7 +121,7 @@ def test_a_directory_that_is_replaced(folder: Path) -> None:
             outdir=Path("set"),
             force=True,
         )
-        with pytest.raises(TrexError, match=r"^set would be replaced, and set/"):
+        with pytest.raises(TrexError, match=r"^set would be replaced, but set/"):
             run_comparison(request, None, None, None)  # type: ignore[arg-type]
 
 
@@ -141,7 +143,7 @@ def test_times_leaves_no_files_of_another_engine(folder: Path, capsys: pytest.Ca
     kept = {"latency_percentiles.csv", "latency_percentiles.svg", "summary.csv", "summary.json", "mine.csv"}
     assert second == kept
     assert {line for line in told if " removed " in line} == {
-        f"trex-tui: removed st/{name}, of an earlier run" for name in first - second
+        f"trex-tui: removed stale st/{name}" for name in first - second
     }
     assert (folder / "set/net.timing.json").exists()
     assert (folder / "hard.json").exists()

@@ -57,7 +57,7 @@ def test_bindings_as_objects(tmp_path: Path) -> None:
     bindings = [tensor("t0", 1, 8), {"Name": "t1"}, {"name": "nobody"}, 7]
     info = read_layer_info(write_graph(tmp_path / "a.json", chain("one"), bindings))
     assert info.bindings == ("t0", "t1")
-    assert messages(info.diagnostics) == ["2 entries have no name; left out"]
+    assert messages(info.diagnostics) == ["2 entries have no name; skipped"]
 
 
 def split(name: str, dims: list[int], datatype: str, layout: str) -> dict[str, Any]:
@@ -185,10 +185,10 @@ def test_odd_entries_are_diagnosed(tmp_path: Path) -> None:
         "one",
     ]
     assert [(note.where, note.message) for note in info.diagnostics] == [
-        ("Layers[0]", "is a number, not a layer; left out"),
-        ("Layers[1]", "is null, not a layer; left out"),
-        ("Layers[2]", "has no Name; its place in the list stands for it"),
-        ("Layers[3]", "has no Name; its place in the list stands for it"),
+        ("Layers[0]", "is a number, not a layer; skipped"),
+        ("Layers[1]", "is null, not a layer; skipped"),
+        ("Layers[2]", "has no Name; using its index"),
+        ("Layers[3]", "has no Name; using its index"),
     ]
 
 
@@ -208,9 +208,9 @@ def test_odd_entries_are_diagnosed(tmp_path: Path) -> None:
             "line 1 column 26",
         ),
         ('{"Layers": [\n{]}, {"Name": "b"}]}', "is not valid JSON", "line 2 column 2"),
-        ('{"Layers": {}}', 'has no list "Layers", so it is no layer information', ""),
-        ("7", 'has no list "Layers", so it is no layer information', ""),
-        ("[" * 200_000, "is nested too deeply to be an artifact", ""),
+        ('{"Layers": {}}', 'is not layer information: no list "Layers"', ""),
+        ("7", 'is not layer information: no list "Layers"', ""),
+        ("[" * 200_000, "is nested too deeply", ""),
         ('{"Layers": [' + "9" * 5000 + "]}", "is not usable JSON", ""),
     ],
     ids=[
@@ -270,7 +270,7 @@ class TestOptimizationProfiles:
             ("x", True, (1,)),
             ("y", False, (1,)),
         ]
-        assert "the engine has 3 optimization profiles; shown is profile 0" in messages(engine.diagnostics)
+        assert "the engine has 3 optimization profiles; profile 0 is shown" in messages(engine.diagnostics)
 
     @pytest.mark.parametrize("number", [1, 12])
     def test_the_profiled_one_is_shown(self, tmp_path: Path, number: int) -> None:
@@ -292,5 +292,7 @@ class TestOptimizationProfiles:
     def test_one_that_is_not_there(self, tmp_path: Path) -> None:
         from trex_tui.errors import TrexError
 
-        with pytest.raises(TrexError, match=r"^no optimization profile 2; the engine has 0, 1, 12$"):
+        with pytest.raises(
+            TrexError, match=r"^optimization profile 2 does not exist; the engine has 0, 1, 12$"
+        ):
             load_engine(self.write(tmp_path, 0, 1, 12), optimization_profile=2)

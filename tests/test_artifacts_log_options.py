@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.buildlog.log_records import LogOptions, read_log_options
+from trex_tui.buildlog.log_options import LogOptions, StatedOptions
+from trex_tui.buildlog.log_records import read_log_options
 
 TEXT = """\
 &&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=a.onnx --memPoolSize=workspace:1024MiB
@@ -31,10 +32,10 @@ def test_head_by_hand(tmp_path: Path) -> None:
     path.write_text(TEXT)
     head = read_log_options(path)
     assert head.arguments == ("trtexec", "--onnx=a.onnx", "--memPoolSize=workspace:1024MiB")
-    build = head.sections["Build Options"]
+    build = head.stated.build
     assert build["Memory Pools"] == "workspace: 0.000976562 MiB, dlaSRAM: default"
     assert build["LayerPrecisions"] == ""
-    assert head.sections["Inference Options"] == {"Input inference shape": "x=4x1"}
+    assert head.stated.inference == {"Input inference shape": "x=4x1"}
     assert head.chosen_shapes == ("Automatically setting shape to: 1x1x28x28",)
 
 
@@ -66,9 +67,9 @@ def test_of_the_build_and_of_the_timed_run(tmp_path: Path) -> None:
         path.write_text(text)
         build, timed = read_log_options(path), read_log_options(path, of_timed_run=True)
         assert build.arguments == ("trtexec", "--onnx=a.onnx", "--memPoolSize=workspace:1024MiB")
-        assert build.sections["Build Options"]["Memory Pools"].startswith("workspace: 0.0009")
+        assert build.stated.build["Memory Pools"].startswith("workspace: 0.0009")
         assert timed.arguments == ("trtexec", "--loadEngine=a.plan")
-        assert timed.sections == {"Inference Options": {"Iterations": "7"}}
+        assert timed.stated == StatedOptions(inference={"Iterations": "7"})
         assert (build.chosen_shapes, timed.chosen_shapes) == ((), ())
 
 
@@ -92,6 +93,6 @@ def test_any_file_has_a_head(tmp_path_factory: pytest.TempPathFactory, data: byt
 def test_real_logs(artifacts: Path, name: str, workspace: str, shapes: int) -> None:
     head = read_log_options(artifacts / "logs" / name)
     assert head.arguments[0].endswith("trtexec")
-    assert head.sections.get("Build Options", {}).get("Memory Pools", "").startswith(workspace)
-    assert head.sections["Inference Options"]["Iterations"] == "10"
+    assert head.stated.build.get("Memory Pools", "").startswith(workspace)
+    assert head.stated.inference["Iterations"] == "10"
     assert len(head.chosen_shapes) == shapes

@@ -20,14 +20,20 @@ from helpers import (
     write_profile,
 )
 from trex_tui.artifacts import ArtifactKind, find
-from trex_tui.artifacts.sniff import sniff
+from trex_tui.artifacts.file_kinds import sniff
 from trex_tui.engine import load_engine
 from trex_tui.errors import ArtifactError
 
 
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(
-        ArtifactError, match=r"no engine found: no layer-info, profile or timing JSON here or below$"
+        ArtifactError,
+        match=r"no engine found: no layer information, profile, timing JSON or trtexec log here or below$",
+    ):
+        find(tmp_path)
+    (tmp_path / "net.plan").write_bytes(b"ftrt" + bytes(28))
+    with pytest.raises(
+        ArtifactError, match=r"\(1 other file; the first: .*net.plan is a serialized engine, which"
     ):
         find(tmp_path)
     with pytest.raises(ArtifactError, match=r"nowhere: does not exist$"):
@@ -113,6 +119,6 @@ def test_a_profile_of_another_engine(tmp_path: Path) -> None:
     write_profile(tmp_path / "a.profile.json", [("three", 1.0), ("four", 2.0)])
     engine = load_engine(tmp_path)
     assert messages(engine.diagnostics) == [
-        "does not belong to this graph: not one of its 2 rows names a layer of it"
+        "does not match this graph: none of its 2 rows names a layer of it"
     ]
     assert engine.latency_sum_ms is None

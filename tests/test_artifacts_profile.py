@@ -38,7 +38,7 @@ def test_count_only(tmp_path: Path) -> None:
     path = write(tmp_path / "a.profile.json", count=0)
     profile = read_profile(path)
     assert (profile.rows, profile.iterations) == ((), 0)
-    assert messages(profile.diagnostics) == ["holds no layer: nothing was profiled"]
+    assert messages(profile.diagnostics) == ["has no layers: nothing was profiled"]
     engine = load_engine(path)
     assert (engine.has_profile, engine.latency_sum_ms, engine.layers) == (False, None, ())
 
@@ -94,7 +94,9 @@ def test_no_number(tmp_path: Path, printed: str) -> None:
     profile = read_profile(write(tmp_path / "p.json", profile_line("a", 0.5), profile_line("b", printed)))
     assert profile.rows[1] == ProfileRow("b", None, None, None, 1.5)
     notes = messages(profile.diagnostics)
-    assert notes[0].startswith("is not valid JSON (trtexec escapes no names and prints nan); all 2 records")
+    assert notes[0].startswith(
+        "is not valid JSON (trtexec does not escape names and prints nan); all 2 records"
+    )
     assert notes[1:] == ["1 of 2 records have no average time"]
 
 
@@ -123,7 +125,7 @@ def test_entries_that_are_no_records(tmp_path: Path) -> None:
     profile = read_profile(write_json(tmp_path / "p.json", rows))
     assert [row.name for row in profile.rows] == ["a"]
     assert profile.iterations is None
-    assert messages(profile.diagnostics) == ["4 entries are no profile records; left out"]
+    assert messages(profile.diagnostics) == ["4 entries are not profile records; skipped"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "no JSON at all", '[ { "count" :'])

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from helpers import chain, examples, profile_line, profile_text, timing_row
+from trex_tui.artifacts.file_kinds import sniff
 from trex_tui.artifacts.layer_info import read_layer_info
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.artifacts.profile import read_profile
-from trex_tui.artifacts.sniff import sniff
 from trex_tui.artifacts.timing import read_timing
 from trex_tui.engine import load_engine
 from trex_tui.errors import ArtifactError

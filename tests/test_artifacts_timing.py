@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from helpers import messages, timing_row, write_json
-from trex_tui.analysis.timing import end_to_end, summarize, without_warmup
+from trex_tui.analysis.timing import end_to_end, summarize, timing_statistics, without_warmup
 from trex_tui.artifacts.metadata import LatencySummary, number_in, parse_latency, read_metadata
 from trex_tui.artifacts.timing import TIMING_KEYS, read_timing
 from trex_tui.engine import load_engine
@@ -55,7 +55,7 @@ def test_rows_that_lack_values(tmp_path: Path) -> None:
     timing = read_timing(write_json(tmp_path / "t.json", rows))
     assert [None if math.isnan(value) else value for value in timing.latency_ms] == [None, 0.5, None, None]
     assert messages(timing.diagnostics) == [
-        "1 entries are no timing rows; left out",
+        "1 entries are not timing rows; skipped",
         "3 of 4 rows have no latency",
     ]
 
@@ -77,7 +77,7 @@ def test_warmup_is_left_out_by_time(tmp_path: Path) -> None:
     assert (latency.queries, latency.warmup_queries) == (2, 2)
     assert (latency.summary.min_ms, latency.summary.max_ms, latency.summary.mean_ms) == (1.0, 3.0, 2.0)
     assert latency.throughput_qps == pytest.approx(1000 * 2 / 5.0)
-    assert latency.source == "timing: latencyMs of 2 queries"
+    assert latency.source == "timing: 2 queries"
 
 
 def test_a_run_within_the_warmup_counts_as_a_whole(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_values_cut_at_the_colon(tmp_path: Path) -> None:
     assert metadata.throughput_qps == 1995.29
     assert metadata.build_options["Memory Pools"] == "workspace"
     assert [(one.file, one.where, one.message) for one in notes] == [
-        (paths[1], "odd", "is no section of options; ignored")
+        (paths[1], "odd", "is not a section of options; ignored")
     ]
 
 
@@ -199,16 +199,33 @@ def test_broken_metadata_costs_only_itself(tmp_path: Path) -> None:
     assert ["is truncated" in one for one in messages(engine.diagnostics)] == [True]
 
 
-def test_a_printed_summary_wins_over_the_rows(tmp_path: Path) -> None:
+def test_rows_win_over_a_printed_summary(tmp_path: Path) -> None:
+    printed = {"Latency": [1, 2, 3, 4, 5], "Throughput": 70.0}
     write_json(tmp_path / "a.timing.json", [timing_row(300.0, 0.5)])
-    write_json(tmp_path / "a.profile.metadata.json", {"performance_summary": {"Latency": [1, 2, 3, 4, 5]}})
-    latency = end_to_end(load_engine(tmp_path))
+    write_json(tmp_path / "a.profile.metadata.json", {"performance_summary": printed})
+    engine = load_engine(tmp_path)
+    latency, statistics = end_to_end(engine), timing_statistics(engine)
     assert latency is not None
     assert (latency.source, latency.summary.min_ms, latency.throughput_qps) == (
-        "profile_metadata: performance_summary",
-        1.0,
-        None,
+        "timing: 1 queries",
+        0.5,
+        70.0,
     )
+    assert statistics is not None
+    assert statistics.latency is not None
+    assert (statistics.origin, statistics.latency.min_ms) == (latency.source, latency.summary.min_ms)
+
+
+def test_rows_without_a_latency_leave_it_to_the_printed_summary(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.timing.json", [{"computeMs": 1.0, "startComputeMs": 250}])
+    write_json(tmp_path / "a.profile.metadata.json", {"performance_summary": {"Latency": [1, 2, 3, 4, 5]}})
+    engine = load_engine(tmp_path)
+    latency, statistics = end_to_end(engine), timing_statistics(engine)
+    assert latency is not None
+    assert latency.summary.median_ms == 4.0
+    assert statistics is not None
+    assert statistics.latency is not None
+    assert (statistics.latency.median_ms, statistics.latency.source.value) == (4.0, "performance summary")
 
 
 def test_nothing_is_known_of_the_latency(tmp_path: Path) -> None:

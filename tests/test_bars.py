@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trex_tui.report.charts.sampling import column_span, index_at
 from trex_tui.report.document import Column, Table
-from trex_tui.widgets.bars import bar_lines
+from trex_tui.widgets.bars import BOTH, HERE, PEAK, bar_lines, draw_bars, draw_marks
 from trex_tui.widgets.chrome import fit_remark
-from trex_tui.widgets.strip_chart import column_at, column_values, index_at, strip_rows
 from trex_tui.widgets.text_view import fact_lines, heading_line, sections, sentence_line
 
 COLUMNS = (
@@ -66,29 +66,31 @@ def test_sections_that_say_nothing_are_left_out():
     assert [line.content.plain for line in lines] == ["One", "", "Two"]
 
 
+def strip(values: list[int], width: int, height: int, **marks: int) -> list[str]:
+    grid = draw_marks(draw_bars(values, width, height), len(values), **marks)
+    return ["".join(span.text for span in line) for line in grid.lines()]
+
+
 def test_strip_fills_cells_by_eighths():
-    assert strip_rows([0, 1, 4, 8, 16], 5, 2) == ["    █", " ▁▄██"]
-    assert strip_rows([], 5, 2) == ["", ""]
-    assert strip_rows([0, 0], 4, 1) == ["    "]
+    assert strip([0, 1, 4, 8, 16], 5, 3) == ["    █", " ▁▄██", "0   4"]
+    assert strip([0, 0], 4, 2) == ["    ", "0  1"]
 
 
 def test_few_values_are_stretched_and_many_keep_their_peaks():
-    assert column_values([1, 2], 4) == [1, 1, 2, 2]
-    assert column_values([1, 9, 1, 1, 2, 1], 3) == [9, 1, 2]
+    assert strip([1, 2], 4, 2)[0] == "▄▄██"
+    assert strip([1, 9, 1, 1, 2, 1], 3, 2)[0] == "█▁▂"
 
 
-@pytest.mark.parametrize(
-    ("index", "count", "width", "column"), [(0, 10, 5, 0), (9, 10, 5, 4), (1, 2, 10, 5), (0, 0, 5, 0)]
-)
-def test_column_of(index, count, width, column):
-    assert column_at(index, count, width) == column
+def test_marks_of_one_value_become_one_sign():
+    assert strip([1, 2], 10, 2, peak=1, here=0)[1] == f"0 {HERE}    {PEAK} 1"
+    assert strip([1, 2], 10, 2, peak=1, here=1)[1] == f"0      {BOTH} 1"
 
 
-@given(st.lists(st.integers(0, 2**40), min_size=1, max_size=400), st.integers(1, 200), st.integers(1, 8))
+@given(st.lists(st.integers(0, 2**40), min_size=1, max_size=400), st.integers(1, 200), st.integers(2, 8))
 def test_strip_shows_the_largest_value_at_full_height(values, width, height):
-    rows = strip_rows(values, width, height)
+    rows = strip(values, width, height)
     assert [len(row) for row in rows] == [width] * height
-    column = column_at(values.index(max(values)), len(values), width)
+    column, _ = column_span(values.index(max(values)), len(values), width)
     assert rows[0][column] == ("█" if max(values) else " ")
 
 
@@ -97,8 +99,8 @@ def test_every_column_leads_to_a_value_that_stands_in_it(count, width):
     for column in range(width):
         index = index_at(column, count, width)
         assert 0 <= index < count
-        if count >= width:
-            assert column_at(index, count, width) == column
+        start, end = column_span(index, count, width)
+        assert start <= column < end
 
 
 @pytest.mark.parametrize(

@@ -137,11 +137,11 @@ def test_details_say_what_was_tried_and_how_narrow_it_was(small: tuple[Engine, B
     words = {line.label: line.text for line in layer_build_lines(facts, 1)}
     assert words[""] == "5 tactics timed in 2 format combinations, 1 skipped, 1.000 s"
     assert words["chosen"].startswith("0.200000 ms · CaskConvolution · sm80_f16_b")
-    assert words["fastest"] == "the chosen one"
+    assert words["fastest"] == "the choice"
     assert words["second best"].endswith("· +1.00 %")
-    assert "chance" in words["near tie"]
-    assert words["in FP32"] == "0.400000 ms, +100.0 %, without reformats it may need"
-    assert [line.text for line in layer_build_lines(facts, 2)] == ["the log tells of no tuning of this layer"]
+    assert words["near tie"] == "margin below 2 %"
+    assert words["in FP32"] == "0.400000 ms, +100.0 %, excluding reformats"
+    assert [line.text for line in layer_build_lines(facts, 2)] == ["not tuned in the log"]
     assert layer_build_lines(None, 1) == []
 
 
@@ -217,7 +217,7 @@ def test_memory_is_drawn_over_time_where_stamps_tell_points_apart() -> None:
     crowded = [replace(POINT, line=line) for line in range(1, 6)]
     assert has_times(timed)
     assert not has_times(crowded)
-    assert "seconds since the log began" in _plain(memory_chart(timed, 0, 60, 10))
+    assert "seconds since start of log" in _plain(memory_chart(timed, 0, 60, 10))
     assert "line of the log" in _plain(memory_chart(crowded, 0, 60, 10))
     assert "GPU" in _plain(memory_chart(timed, None, 60, 10))
 
@@ -226,4 +226,4 @@ def test_words_for_nothing(small: tuple[Engine, BuildFacts]) -> None:
     _, facts = small
     quiet = replace(facts.trace, passes=(), tunings=())
     assert "trtexec --verbose" in empty_view_text(quiet, "layers")
-    assert empty_view_text(facts.trace, "strategies").startswith("The log names no backend strategy")
+    assert empty_view_text(facts.trace, "strategies").startswith("No backend strategies")

@@ -5,18 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from trex_tui.analysis.build import build_facts
 from trex_tui.buildlog.build_trace import (
     BackendStrategy,
     BuildTrace,
     Dla,
     DlaFallback,
+    MemoryTotals,
     StrategyVerdict,
     Streams,
     TimingCache,
 )
 from trex_tui.buildlog.layer_tuning import InsertedReformat
-from trex_tui.report.views.build import cache_text, dla_text, reformats_text, streams_text
-from trex_tui.report.views.build_details import MOST_ROWS, placement_lines
+from trex_tui.buildlog.reader import read_outline
+from trex_tui.report.views.build import cache_text, dla_text, memory_sections, reformats_text, streams_text
+from trex_tui.report.views.build_details import MOST_ROWS, memory_lines, placement_lines
+from trex_tui.report.views.build_summary import build_log_text
+from trex_tui.report.views.engine import describe_engine_size
 
 NONE = BuildTrace(Path("a.log"))
 KEPT = InsertedReformat(
@@ -42,8 +49,40 @@ def test_streams_and_cache() -> None:
         streams=Streams(3, 2, 7, "a reason"),
         cache=TimingCache("global", 1024, 2048, "t.cache", entries=251, hits=0),
     )
-    assert streams_text(trace) == "3, 2 auxiliary, 7 events, one stream, because a reason"
+    assert streams_text(trace) == "3, 2 auxiliary, 7 events, single stream (a reason)"
     assert cache_text(trace) == "global, t.cache, 1.00 KiB loaded, 2.00 KiB saved, 251 entries, 0 hits"
+
+
+def test_memory_is_the_same_on_the_screen_and_in_the_text_of_build_log() -> None:
+    trace = replace(
+        NONE,
+        peak_gpu_mib=0,
+        strategies=(
+            BackendStrategy(1, 3, StrategyVerdict.CHOSEN),
+            BackendStrategy(2, 4, StrategyVerdict.SKIPPED),
+        ),
+        memory_totals=(
+            MemoryTotals(3, weights_bytes=1024, scratch_bytes=0),
+            MemoryTotals(4),
+            MemoryTotals(5, 2048),
+        ),
+        engine_bytes=4096,
+    )
+    sections = {section.title: section.facts for section in memory_sections(trace)}
+    assert sections == {
+        "Peak in TensorRT's allocators": [("GPU", "0 MiB")],
+        "Memory totals of strategy 3, in the engine": [("weights", "1.00 KiB"), ("scratch", "0 B")],
+        "Memory totals of strategy 5": [("host persistent", "2.00 KiB")],
+        "Size": [("engine", "4.00 KiB")],
+    }
+    shown = [line.text for line in memory_lines(trace)]
+    assert shown == [
+        text for title, facts in sections.items() for text in (title, *(size for _, size in facts))
+    ]
+    text = list(build_log_text(build_facts(trace), 5))
+    for title, facts in sections.items():
+        assert f"{title}: {', '.join(f'{label} {size}' for label, size in facts)}" in text
+    assert not list(memory_sections(NONE))
 
 
 def test_dla_reformats_and_other_implementations() -> None:
@@ -68,3 +107,21 @@ def test_dla_reformats_and_other_implementations() -> None:
     assert ("", f"and {50 - MOST_ROWS} more") in lines
     assert sum("Reformatted Input Tensor 0 to conv2" in text for _, text in lines) == 2
     assert lines[-1] == ("", "odd")
+
+
+@pytest.mark.parametrize(
+    ("lines", "size"),
+    [
+        (["Loaded engine size: 6 MiB"], "6 to 7 MiB"),
+        (["Loaded engine size: 0 MiB"], "under 1 MiB"),
+        (["Created engine with size: 6.42511 MiB", "[TRT] Loaded engine size: 6 MiB"], "6.43 MiB"),
+        (["[TRT] Loaded engine size: 6 MiB", "Created engine with size: 6.42511 MiB"], "6.43 MiB"),
+    ],
+)
+def test_engine_size_is_as_precise_as_stated(tmp_path: Path, lines: list[str], size: str) -> None:
+    text = ["&&&& RUNNING TensorRT.trtexec [TensorRT v101601] # trtexec --loadEngine=a.engine"]
+    text += [f"[11/23/2026-04:00:00] [I] {line}" for line in lines]
+    path = tmp_path / "a.engine.profile.log"
+    path.write_text("\n".join(text) + "\n")
+    trace = read_outline(path)
+    assert describe_engine_size(trace.engine_bytes, trace.engine_mib) == size

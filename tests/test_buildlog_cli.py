@@ -6,14 +6,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
-from helpers import strict_json
+from helpers import strict_json, write_graph, write_json
 from test_buildlog_reader import BUILD, LOGS
 from trex_tui.analysis.build import build_facts, tactic_rows
+from trex_tui.artifacts.file_kinds import sniff
 from trex_tui.artifacts.metadata import read_metadata
-from trex_tui.artifacts.sniff import sniff
 from trex_tui.buildlog.reader import shared_log
 from trex_tui.cli import main
 from trex_tui.engine.engine import load_engine
@@ -47,7 +48,7 @@ def test_overview(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "PASSED       TensorRT.trtexec trtexec --onnx=net.onnx --verbose",
         "Precision    FP32+FP16",
         "Tuned        1 layer, 3 tactics timed, 1 skipped; reformats: 0 tactics",
-        "Engine       1 layer; the log tells the choice of 1",
+        "Engine       1 layer; tactic choice known for 1",
     ):
         assert line in out.splitlines()
     rows = [line.split() for line in out.splitlines()]
@@ -59,6 +60,67 @@ def test_overview(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ["warning", str(warned), "2", *["Some", "thing", "in", "layer", "7", "is", "odd"]],
     ):
         assert row in rows
+
+
+HEADER = """\
+[08/12/2023-10:00:00] [I] [TRT] ----------------------------------------------------------------
+[08/12/2023-10:00:00] [I] [TRT] Input filename:   models/net.onnx
+[08/12/2023-10:00:00] [I] [TRT] ONNX IR version:  0.0.8
+[08/12/2023-10:00:00] [I] [TRT] Opset version:    17
+[08/12/2023-10:00:00] [I] [TRT] Producer name:    pytorch
+[08/12/2023-10:00:00] [I] [TRT] Producer version: 2.1.0
+[08/12/2023-10:00:00] [V] [TRT] Loaded shared library libnvinfer_builder_resource.so.10.4.0
+[08/12/2023-10:00:00] [V] [TRT] Original: 4 layers
+"""
+CHANGE = (
+    "[08/12/2023-10:00:01] [I] [TRT] [MemUsageChange] {}: CPU {:+d}, GPU {:+d}, now: CPU {}, GPU {} (MiB)\n"
+)
+FUSING = """\
+[08/12/2023-10:00:02] [V] [TRT] Running: ConvReluFusion on conv{0}
+[08/12/2023-10:00:02] [V] [TRT] ConvReluFusion: Fusing conv{0} with relu{0}
+"""
+
+
+def test_model_memory_and_fusions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of many changes of memory the largest are shown, of fusions the first; `--top 0` shows all."""
+    path = tmp_path / "net.build.log"
+    changes = [CHANGE.format(f"step {n}", n, 0, 100 + n, 50) for n in range(5)]
+    changes.append(CHANGE.format("Init cuBLAS", 500, 20, 600, 70))
+    changes.append(CHANGE.format("TensorRT-managed allocation in building engine", 0, 900, 0, 900))
+    fusions = "".join(FUSING.format(n) for n in range(4))
+    path.write_text(
+        HEADER
+        + fusions
+        + "[08/12/2023-10:00:03] [V] [TRT] After vertical fusions: 4 layers\n"
+        + "".join(changes)
+    )
+    assert main(["build-log", str(path), "--top", "2"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "TensorRT 10.4.0 (from libnvinfer_builder_resource.so.10.4.0)" in lines
+    assert "ONNX models/net.onnx, opset 17, IR 0.0.8, by pytorch 2.1.0" in lines
+    at = lines.index("Fusions")
+    assert lines[at + 2 : at + 5] == [
+        "vertical fusions fused ConvReluFusion conv0 relu0 10",
+        "vertical fusions fused ConvReluFusion conv1 relu1 12",
+        "… and 2 more",
+    ]
+    at = lines.index("Memory over the build: up to 70 MiB on the GPU, 600 MiB on the host")
+    assert lines[at + 2 : at + 5] == [
+        "Init cuBLAS 70 +20 600 +500 23",
+        "TensorRT-managed allocation in building engine 900 +900 0 +0 24",
+        "… and 5 more",
+    ]
+    assert main(["build-log", str(path), "--top", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert "conv3" in printed
+    assert "step 4" in printed
+    assert "more" not in printed
+    assert main(["build-log", str(path), "--json"]) == 0
+    document = strict_json(capsys.readouterr().out)
+    assert document["onnx"]["Opset version"] == "17"
+    assert document["tensorrt_library"] == "libnvinfer_builder_resource.so.10.4.0"
+    assert len(document["memory"]) == 7
+    assert [one["layer"] for one in document["passes"][1]["fusions"]] == [f"conv{n}" for n in range(4)]
 
 
 def test_layer(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,6 +135,51 @@ def test_layer(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     skipped = next(row for row in rows if "0x0000000000000003" in row)
     assert skipped[-5:] == ["workspace", "4.00", "KiB", "1.00", "KiB"]
     assert any(row[0] == "chosen" and "0.250000" in row for row in rows if row)
+
+
+class TestMetadataOfSets:
+    CUT: ClassVar = {
+        "build_options": {"Memory Pools": "workspace", "Precision": "FP32+FP16", "Novel": "x"},
+        "device_information": {"Selected Device": "A"},
+    }
+
+    def document(self, capsys: pytest.CaptureFixture[str], path: Path) -> Any:
+        assert main(["metadata", str(path)]) == 0
+        return strict_json(capsys.readouterr().out)
+
+    def test_a_file_as_it_is(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = write_json(tmp_path / "net.build.metadata.json", self.CUT)
+        assert self.document(capsys, path) == self.CUT
+
+    def test_logs_win_over_cut_values(self, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        folder = log.parent
+        write_json(folder / "net.build.metadata.json", self.CUT)
+        write_json(folder / "net.profile.metadata.json", {"inference_options": {"Streams": "2"}})
+        write_graph(folder / "net.graph.json", ["a"])
+        whole = self.document(capsys, folder)
+        alone = self.document(capsys, log)
+        assert whole["build_options"] == self.CUT["build_options"] | alone["build_options"]
+        assert whole["inference_options"]["Streams"] == "2"
+        target = folder / "out.json"
+        assert main(["metadata", str(folder / "net.graph.json"), "-o", str(target)]) == 0
+        assert strict_json(target.read_text()) == whole
+
+    def test_device_dump(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        dump = [{"Name": "A", "ComputeCapability": [7, 5], "CUDA_VERSION": [11, 6, 0]}]
+        path = write_json(tmp_path / "net.metadata.json", dump)
+        assert self.document(capsys, path) == dump
+
+    def test_refusals(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for name in ("a", "b"):
+            write_graph(tmp_path / "two" / f"{name}.graph.json", ["a"])
+        (tmp_path / "cut.json").write_text('{"build_options": {')
+        for path, text in (
+            ("two", "2 engines found (a, b)"),
+            ("cut.json", "truncated"),
+            ("no", "No such"),
+        ):
+            assert main(["metadata", str(tmp_path / path)]) == 2
+            assert text in capsys.readouterr().err
 
 
 def test_json(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,10 +233,10 @@ def test_metadata(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["build-log", "{log}", "--layer", "nothing"], "no layer 'nothing' was tuned"),
         (["build-log", "{folder}/absent.log"], "absent.log: cannot be read: No such file or directory"),
         (["build-log", "{folder}"], "cannot be read: Is a directory"),
-        (["build-log", "{folder}/text.txt"], "text.txt: is no log of trtexec or of a TensorRT builder"),
+        (["build-log", "{folder}/text.txt"], "text.txt: is not a log of trtexec or a TensorRT builder"),
         (
             ["metadata", "{folder}/text.txt"],
-            "text.txt: holds no section of options, no device and no performance summary",
+            "text.txt: no options, device or performance summary found",
         ),
     ],
 )
@@ -195,7 +302,7 @@ def test_tactics_are_counted_alike_by_screen_command_lint_and_report(
         f"Tuned        23 layers, {format_count(totals['tactics'])} tactics timed, {format_count(rows)} of them Myelin's, "
         f"{totals['skipped']} skipped; reformats: {totals['reformat_tactics']} tactics"
     )
-    head = next(number for number, line in enumerate(lines) if line.startswith("Longest to tune"))
+    head = next(number for number, line in enumerate(lines) if line.startswith("Longest tuning"))
     columns = ["Layer", "Strat", "Seconds", "Tactics", "Myelin", "Formats", "Skip"]
     assert lines[head + 1].split() == columns
     assert lines[head + 2].split() == ["{ForeignNode[node_linear]}", "4", "6.977", "469", "467", "2", "1"]
@@ -234,7 +341,7 @@ def test_text_tells_what_a_run_measured(capsys: pytest.CaptureFixture[str]) -> N
     assert averages.split() == [f"{one:.4f}" for one in (min(times), sum(times) / len(times), max(times))]
     assert f"{len(times)} lines over {10 * len(times)} runs" in out
     (omitted,) = re.findall(r"\.\.\. Omitting (\d+) lines", text)
-    assert f"; {omitted} more lines left out" in out
+    assert f"; trtexec omitted {omitted} queries" in out
     (context,) = re.findall(r"execution context with device memory size: (\S+) MiB", text)
     assert f"execution context {float(context):.2f} MiB" in out
     assert "Profile " not in out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from helpers import ARTIFACTS, some
 from trex_tui.buildlog import BuildTrace, read_build_log
 from trex_tui.buildlog.build_trace import DumpForm
 from trex_tui.buildlog.layer_dump import layer_of_inspector
+from trex_tui.buildlog.reader import read_outline
 from trex_tui.engine import load_engine
 
 LOGS = ARTIFACTS / "logs"
@@ -93,3 +96,93 @@ def test_attributes_of_the_one_line_form() -> None:
         "StreamId": 0,
         "Metadata": "",
     }
+
+
+# What a program in Python prints between the messages of its logger.
+PYTHON_HEAD = (
+    "[07/07/2026-02:11:30] [TRT] [I] Loaded engine size: 6 MiB",
+    "[07/07/2026-02:11:31] [TRT] [W] Using an engine plan file across different models of devices is not supported.",
+)
+PYTHON_TAIL = ("", "[07/07/2026-02:11:38] [TRT] [I] done", "bye")
+LAYERS = (
+    {
+        "Name": "conv1",
+        "LayerType": "CaskConvolution",
+        "Inputs": [],
+        "Outputs": [],
+        "TacticName": "sm80_xmma {a",
+    },
+    {"Name": "pool", "LayerType": "CaskPooling", "Inputs": [], "Outputs": [], "ParameterType": "Pooling"},
+)
+ONE_LINE = (
+    "Name: conv1, LayerType: CaskConvolution, Inputs: [], Outputs: [], TacticName: sm80_xmma {a",
+    "Name: pool, LayerType: CaskPooling, Inputs: [], Outputs: [], ParameterType: Pooling",
+)
+ROOT = {"Layers": LAYERS, "Bindings": ["x", "y"]}
+JSON_OF_TENSORRT = (
+    '{"Layers": [' + json.dumps(LAYERS[0]),
+    "," + json.dumps(LAYERS[1]),
+    "],",
+    '"Bindings": ["x"',
+    ',"y"',
+    "]}",
+)
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        ("Layers:", *ONE_LINE, "", "Bindings:", "x", "y"),
+        JSON_OF_TENSORRT,
+        tuple(json.dumps(ROOT, indent=2).splitlines()),
+        (json.dumps(ROOT),),
+        (json.dumps({"Layers": LAYERS, "I/O Tensors": [{"Name": "x"}, {"Name": "y"}]}, indent=1),),
+    ],
+    ids=["one line each", "JSON", "indented", "JSON in a line", "TensorRT 11"],
+)
+@pytest.mark.parametrize("reader", [read_build_log, read_outline])
+def test_a_program_prints_what_the_inspector_returns(
+    tmp_path: Path, printed: tuple[str, ...], reader: Callable[[Path], BuildTrace]
+) -> None:
+    path = tmp_path / "m.log"
+    path.write_text("\n".join((*PYTHON_HEAD, *printed, *PYTHON_TAIL)) + "\n", encoding="utf-8")
+    trace = reader(path)
+    (dump,) = trace.dumps
+    assert (dump.form, dump.bindings) == (DumpForm.INSPECTOR, ("x", "y"))
+    assert [layer.raw for layer in dump.layers] == list(LAYERS)
+    (warning,) = [message for message in trace.messages if message.severity == "W"]
+    assert warning.text.endswith("is not supported.")
+    assert [layer.name for layer in load_engine(path).layers] == ["conv1", "pool"]
+
+
+def test_single_layers_of_the_inspector(tmp_path: Path) -> None:
+    (dump,) = read(tmp_path / "m.log", [*PYTHON_HEAD, *ONE_LINE, *PYTHON_TAIL]).dumps
+    assert [layer.raw for layer in dump.layers] == list(LAYERS)
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        ("Layers:", "conv1", "pool", "", "Bindings:", "x", "y"),
+        ('{"Layers": ["conv1"', ',"pool"', "],", '"Bindings": ["x"', ',"y"', "]}"),
+    ],
+)
+def test_names_of_the_inspector(tmp_path: Path, printed: tuple[str, ...]) -> None:
+    (dump,) = read(tmp_path / "m.log", [*PYTHON_HEAD, *printed, *PYTHON_TAIL]).dumps
+    assert (dump.form, dump.bindings) == (DumpForm.NAMES, ("x", "y"))
+    assert [layer.name for layer in dump.layers] == ["conv1", "pool"]
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        ("Layers:", "12 of them", ""),
+        ("{", '"Layers": 12', "}"),
+        ('{"Layers": [{"LayerType": "A"}], "Bindings": []}',),
+        ('{"Layers": [{"Name": "conv1"}',),
+        ('{"Layers": ["conv"1"], "Bindings": []}',),
+    ],
+    ids=["names of anything", "no list", "no names", "cut off", "quotes"],
+)
+def test_what_is_no_list_of_layers(tmp_path: Path, printed: tuple[str, ...]) -> None:
+    assert read(tmp_path / "m.log", [*PYTHON_HEAD, *printed, *PYTHON_TAIL]).dumps == ()

@@ -49,6 +49,7 @@ def test_layers_and_times_from_two_logs(tmp_path: Path) -> None:
     )
     assert [(one.name, one.shape, one.dtype) for one in only.inputs] == [("in", (-1, 4), DataType.FP32)]
     assert [(one.name, one.shape, one.dtype) for one in only.outputs] == [("out", (-1, 4), DataType.FP16)]
+    assert (only.inputs[0].format.vector, only.outputs[0].format.vector) == (1, 8)
     assert only.latency is not None
     assert (only.latency.average_ms, only.latency.median_ms, only.latency.total_ms) == (0.1, 0.099, 10.0)
     assert engine.profile_iterations == 100
@@ -118,7 +119,7 @@ def test_json_files_win(tmp_path: Path) -> None:
 def test_a_log_that_tells_of_no_layer(tmp_path: Path) -> None:
     (tmp_path / "net.build.log").write_text("\n".join(BUILD.splitlines()[:8]) + "\n")
     with pytest.raises(
-        ArtifactError, match=r"net\.build\.log: tells of no layers and no times: that takes --dumpLayerInfo"
+        ArtifactError, match=r"net\.build\.log: has no layers and no times; needs --dumpLayerInfo"
     ):
         load_engine(tmp_path / "net.build.log")
 
@@ -258,3 +259,13 @@ def test_metadata_is_what_trex_writes_but_whole() -> None:
         read_build_log(LOGS / "trt10.16.1_H100_loadEngine_cudagraph_verbose.log")
     )
     assert list(loaded) == ["performance_summary", "inference_options", "device_information"]
+
+
+@real
+@pytest.mark.parametrize("log", sorted(LOGS.glob("*.log")), ids=lambda path: path.name[:40])
+def test_an_engine_out_of_a_log_ran_what_its_log_lists(log: Path) -> None:
+    trace = read_build_log(log)
+    if trace.dump is None:
+        pytest.skip("lists no layers")
+    listed = [(choice.name, choice.combination) for choice in layer_choices(trace)]
+    assert [(choice.name, choice.combination) for choice in layer_choices(trace, load_engine(log))] == listed

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
 from test_buildlog_reader import BUILD, STAMP, read, told
-from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.artifacts.sniff import sniff
+from trex_tui.artifacts.file_kinds import ArtifactKind, sniff
 from trex_tui.buildlog import lines, read_build_log
 from trex_tui.buildlog.lines import parse_prefix
 from trex_tui.buildlog.reader import read_outline
@@ -69,7 +68,7 @@ def test_prefixes(tmp_path: Path, plain: dict[str, object], name: str) -> None:
         assert not trace.diagnostics
         assert sniff(path).kind is ArtifactKind.BUILD_LOG
     # A log that was cut off at the end of its last line, and one behind another that has no prefix.
-    several = ["tells of 41 builds; the last one is shown"]
+    several = ["holds 41 builds; the last one is shown"]
     before = BUILD.replace("conv", "old") * 40
     for text, notes in ((dressed(PREFIXES[name])[:-1], []), (before + dressed(PREFIXES[name]), several)):
         trace = read(path, text)

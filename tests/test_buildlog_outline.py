@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from dataclasses import fields, replace
@@ -12,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
-from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.buildlog import BuildTrace, lines, read_build_log, reader
 from trex_tui.buildlog import reader as shared
 from trex_tui.buildlog.reader import read_outline
@@ -152,21 +153,21 @@ def test_who_comes_second_waits_for_the_first_and_may_give_up(tmp_path: Path) ->
 
     def slowly(_: int) -> None:
         began.set()
-        go_on.wait(10)
+        go_on.wait(150)
 
     def give_up(_: int) -> None:
         raise InterruptedError
 
     first = threading.Thread(target=lambda: found.append(shared.shared_log(path, slowly)))
     first.start()
-    began.wait(10)
+    began.wait(150)
     with pytest.raises(InterruptedError):
         shared.shared_log(path, give_up)
     second = threading.Thread(target=lambda: found.append(shared.shared_log(path)))
     second.start()
     go_on.set()
-    first.join(10)
-    second.join(10)
+    first.join(150)
+    second.join(150)
     assert found[0] is found[1]
     assert not shared._readings
 
@@ -189,3 +190,41 @@ def test_opening_a_set_reads_no_tuning(tmp_path: Path, monkeypatch: pytest.Monke
     engine = load_engine(path)
     assert engine.files == {ArtifactKind.BUILD_LOG: path}
     assert [layer.name for layer in engine.layers] == ["x"]
+
+
+@needs_logs
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem[:20])
+def test_without_names_of_kernels(path: Path) -> None:
+    """Half of the time; nothing else differs."""
+    bare, full = read_outline(path, has_names=False), read_outline(path)
+    dumps = [[layer.name for layer in dump.layers] for dump in full.dumps]
+    assert [[layer.name for layer in dump.layers] for dump in bare.dumps] == dumps
+    assert bare.kernel_names == {}
+    assert told(replace(bare, has_names=True, kernel_names=full.kernel_names, dumps=full.dumps)) == told(full)
+
+
+def test_names_of_kernels_are_read_where_layers_lack_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def record(path: Path, *arguments: object, has_names: bool = True, **options: object) -> BuildTrace:
+        asked.append(has_names)
+        return read_outline(path, *arguments, has_names=has_names, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reader, "read_outline", record)
+    named = {"Name": "x", "LayerType": "NoOp", "TacticValue": "0x1", "TacticName": "k"}
+    for number, (layers, wanted) in enumerate(
+        [
+            ([named], False),
+            ([{key: named[key] for key in ("Name", "LayerType", "TacticValue")}], True),
+            (["x"], True),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "a.graph.json").write_text(json.dumps({"Layers": layers}))
+        small_log(folder / "a.build.log")
+        asked.clear()
+        load_engine(folder)
+        assert asked == [wanted]

@@ -280,7 +280,7 @@ def test_several_builds_show_the_last(tmp_path: Path) -> None:
     first = second.replace("conv", "old")
     trace = read(tmp_path / "a.log", first + second)
     assert [one.name for one in trace.tunings] == ["conv + relu"]
-    assert [one.message for one in trace.diagnostics] == ["tells of 2 builds; the last one is shown"]
+    assert [one.message for one in trace.diagnostics] == ["holds 2 builds; the last one is shown"]
     assert [run.status for run in trace.runs] == ["PASSED", "PASSED"]
 
 

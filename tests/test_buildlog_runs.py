@@ -15,6 +15,7 @@ from trex_tui.buildlog import BuildTrace, read_build_log
 from trex_tui.buildlog import log_records as as_records
 from trex_tui.buildlog.build_trace import PhaseKind
 from trex_tui.buildlog.reader import read_outline
+from trex_tui.errors import ArtifactError
 
 LOGS = ARTIFACTS / "logs"
 BUILD_84 = LOGS / "trt8.4.1_GTX1070_build_verbose_fp16_dynshape.log"
@@ -128,7 +129,7 @@ def test_two_builds_share_no_option_and_no_second(tmp_path: Path) -> None:
     trace, last = read_outline(path), read_outline(BUILD_84)
     assert (trace.options, trace.tensorrt_version) == (last.options, "8.4.1")
     assert as_records.metadata_document(trace) == as_records.metadata_document(last)
-    assert notes(trace) == ["tells of 2 builds; the last one is shown"]
+    assert notes(trace) == ["holds 2 builds; the last one is shown"]
     once, twice = read_build_log(TERSE_10), read(path, terse * 2)
     assert build_seconds(twice.phases) == 8.05109
     shares = [(one.kind, one.seconds, one.count) for one in phase_shares(twice)]
@@ -213,17 +214,39 @@ def test_the_last_build_and_what_was_timed_from_there_on(
     assert throughput == (f"{measured[-1]} qps" if measured else None)
     iterations = measured[-1] if measured else printed[-1] if printed else None
     assert trace.run_options.inference.get("Iterations") == (None if iterations is None else str(iterations))
-    assert ("tells of " in " ".join(notes(trace))) is (len(builds) > 1)
+    assert ("holds " in " ".join(notes(trace))) is (len(builds) > 1)
     assert [run.status for run in trace.runs] == [
         {"failed": "FAILED", "cut off": None, "help": None}.get(kind, "PASSED") for kind in kinds
     ]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=6))
+def test_a_wanted_run_is_told_as_if_the_log_ended_behind_it(
+    tmp_path_factory: pytest.TempPathFactory, kinds: list[str]
+) -> None:
+    texts = [of_kind(kind, number) for number, kind in enumerate(kinds, 1)]
+    path = tmp_path_factory.getbasetemp() / "wanted.log"
+    read(path, "".join(texts))
+    measured = [index for index, kind in enumerate(kinds) if kind.startswith("timed")]
+    for number, index in enumerate(measured, 1):
+        ended = read(tmp_path_factory.getbasetemp() / "ended.log", "".join(texts[: index + 1]))
+        for read_log in (read_build_log, read_outline):
+            trace = read_log(path, run=number)
+            assert (trace.options, trace.run_options) == (ended.options, ended.run_options)
+            assert (trace.phases, trace.performance) == (ended.phases, ended.performance)
+            assert [len(one.fusions) for one in trace.passes] == [len(one.fusions) for one in ended.passes]
+            assert trace.shown_number == number
+            assert [one.number for one in trace.measured] == list(range(1, len(measured) + 1))
+    with pytest.raises(ArtifactError, match=f"no run {len(measured) + 1}"):
+        read_build_log(path, run=len(measured) + 1)
 
 
 def test_runs_whose_banners_are_lost(tmp_path: Path) -> None:
     text = "".join(line for line in (build(1) + build(2)).splitlines(True) if not line.startswith("&&&&"))
     trace = read(tmp_path / "a.log", text)
     assert (trace.runs, trace.options.model) == ((), {"Model": "2"})
-    assert notes(trace) == ["tells of 2 builds; the last one is shown"]
+    assert notes(trace) == ["holds 2 builds; the last one is shown"]
     assert build_seconds(trace.phases) == 2.0
     loaded = read(tmp_path / "a.log", lines("[I] === Build Options ===", "[I] Load engine: a.plan"))
     assert loaded.only_loads
@@ -283,7 +306,7 @@ def test_two_builds_of_a_program_without_banners(tmp_path: Path) -> None:
         assert [one.name for one in twice.passes] == [one.name for one in once.passes]
         assert [one.seconds for one in twice.phases] == [one.seconds for one in once.phases]
         assert len(twice.reformats) == len(once.reformats)
-        assert (notes(once), notes(twice)) == ([], ["tells of 2 builds; the last one is shown"])
+        assert (notes(once), notes(twice)) == ([], ["holds 2 builds; the last one is shown"])
         outline = read_outline(path)
         assert (outline.phases, outline.onnx) == (twice.phases, twice.onnx)
         # The builder and the network are made once.
@@ -292,7 +315,7 @@ def test_two_builds_of_a_program_without_banners(tmp_path: Path) -> None:
         again = read(path, said + said[start:])
         assert len(again.tunings) == len(once.tunings)
         assert again.onnx == once.onnx
-        assert notes(again) == ["tells of 2 builds; the last one is shown"]
+        assert notes(again) == ["holds 2 builds; the last one is shown"]
 
 
 def test_what_is_no_second_build(tmp_path: Path) -> None:

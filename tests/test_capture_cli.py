@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
+import itertools
+import json
 import os
-import shutil
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,16 +17,15 @@ from typing import Any
 
 import pytest
 
-from fake_trtexec import VERSIONS, calls
+from fake_trtexec import ENDS, VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for, wait_for_end
 from trex_tui.artifacts import find
 from trex_tui.capture.plan import RunPlan
 from trex_tui.capture.process import ProcessOutcome, RunProgress
-from trex_tui.capture.staging import Workspace
 from trex_tui.capture.verdict import RunVerdict
 from trex_tui.cli import main
 from trex_tui.report.views import capture as capture_view
-from trex_tui.report.views.capture import CaptureView, LiveView, clock, make_view
+from trex_tui.report.views.capture import CaptureView, LiveView, clock, make_view, transfer_text
 
 HOSTILE = [
     b"a b;$(touch x)'\".onnx",
@@ -53,8 +55,11 @@ def entries(directory: bytes) -> set[bytes]:
     return set(os.listdir(directory))  # noqa: PTH208 - pathlib has no bytes
 
 
+_SHAPES = "min=t0:1x8,opt=t0:2x8,max=t0:4x8"
+
+
 class TestCommand:
-    @pytest.mark.parametrize("version", VERSIONS)
+    @pytest.mark.parametrize("version", ENDS)
     def test_every_release(self, here: Bench, capsys: pytest.CaptureFixture[str], version: str) -> None:
         assert capture("--onnx", "net.onnx", "--trtexec", str(here.programs(version).path)) == 0
         out, err = capsys.readouterr()
@@ -81,8 +86,47 @@ class TestCommand:
         assert out == ""
         last = err.splitlines()
         assert last[-1].startswith("trex-tui: error: build run failed: the parser does not take node 12")
-        assert last[-2] == "trex-tui: the whole log: results/net/net.failed/net.engine.build.log"
-        assert any("Engine set up failed" in line for line in last)
+        assert last[-2] == "trex-tui: full log: results/net/net.failed/net.engine.build.log"
+        assert "  Engine set up failed" in last
+        assert not any("[I]" in line or "&&&&" in line for line in last), "the rest is in the log"
+
+    def test_the_card(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+        """The last lines state what `summary` states, and the next command; the time of a build is remembered."""
+        assert capture("--onnx", "net.onnx", "--repeat", "2", "--outdir", "o ut") == 0
+        *_, latency, engine, device, throttling, following = capsys.readouterr().err.splitlines()
+        assert main(["summary", "o ut/net.graph.json", "--json"]) == 0
+        (told,) = json.loads(capsys.readouterr().out)["engines"]
+        assert latency == (
+            f"trex-tui: Latency     median {told['latency']['median_ms']:.4f} ms, p99 {told['latency']['p99_ms']:.4f} ms, "
+            f"{told['throughput_qps']:g} qps (run 1 of 2)"
+        )
+        size = (here.place / "o ut/net.engine").stat().st_size
+        assert engine == f"trex-tui: Engine      {size} B, built in 0:00"
+        assert device == f"trex-tui: Device      {told['device']}, TensorRT 10.4.0"
+        assert throttling == "trex-tui: Throttling  unknown: not reported by the machine"
+        assert following == "trex-tui: next: trex-tui 'o ut'"
+        assert capture("--onnx", "net.onnx", "--outdir", "o ut", "--force", "--resume") == 0
+        assert f"Engine      {size} B, built earlier in 0:00\n" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("version", ENDS)
+    def test_build_only(self, here: Bench, capsys: pytest.CaptureFixture[str], version: str) -> None:
+        """The engine and its log; it can be measured into the same set, which keeps them."""
+        program = str(here.programs(version).path)
+        assert capture("--onnx", "net.onnx", "--build-only", "--trtexec", program) == 0
+        err = capsys.readouterr().err
+        measured = ("profile", "graph", "timing")
+        assert here.names() == [name for name in COMPLETE if not any(word in name for word in measured)]
+        assert "[1/1] build: " in err
+        following = "trex-tui capture --engine results/net/net.engine --outdir results/net --force"
+        assert err.splitlines()[-1] == f"trex-tui: next: {following}"
+        assert main([*shlex.split(following)[1:], "--trtexec", program]) == 0
+        assert here.names() == COMPLETE
+
+    @pytest.mark.parametrize("version", [version for version in VERSIONS if int(version.split(".")[0]) >= 10])
+    def test_profiles(self, here: Bench, version: str) -> None:
+        program = str(here.programs(version).path)
+        profiles = ["--profile", _SHAPES, "--profile", _SHAPES.replace("4x8", "9x8"), "--profile-index", "1"]
+        assert capture("--onnx", "net.onnx", *profiles, "--trtexec", program) == 0
 
     def test_a_flag_of_another_version(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
         program = str(here.programs("11.1.0").path)
@@ -103,6 +147,9 @@ class TestCommand:
             ["--onnx", "net.onnx", "--device", "-1"],
             ["--onnx", "net.onnx", "--sparsity", "some"],
             ["--onnx", "net.onnx", "--duration", "٣"],
+            ["--onnx", "net.onnx", "--profile", "x:1"],
+            ["--onnx", "net.onnx", "--power-limit", "0"],
+            ["--onnx", "net.onnx", "--memory-clock", "0"],
         ],
     )
     @pytest.mark.usefixtures("here")
@@ -120,7 +167,21 @@ class TestCommand:
             (["--onnx", "net.onnx", "--name", ""], "--name"),
             (["--onnx", "net.onnx", "--load-inputs", "x:net.onnx,y:absent"], "absent does not exist"),
             (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it itself"),
-            (["--engine", "net.onnx", "--resume"], "--resume saves a build"),
+            (["--engine", "net.onnx", "--resume"], "--resume has no effect with --engine"),
+            (["--engine", "net.onnx", "--workspace", "0"], "--workspace: of a build"),
+            (["--engine", "net.onnx", "--build-only"], "--build-only: of a build"),
+            (["--engine", "net.onnx", "--profile", _SHAPES], "--profile: of a build"),
+            (
+                ["--onnx", "net.onnx", "--build-only", "--repeat", "2", "--warmup", "0"],
+                "--warmup, --repeat: of a measurement",
+            ),
+            (["--onnx", "net.onnx", "--build-only", "--host", "jet"], "add --with-engine"),
+            (
+                ["--onnx", "net.onnx", "--profile", _SHAPES, "--opt-shapes", "x:1"],
+                "--profile states the shapes",
+            ),
+            (["--onnx", "net.onnx", "--profile", _SHAPES, "--profile-index", "1"], "1 --profile are stated"),
+            (["--onnx", "net.onnx", "--warmup", "9", "--", "--warmUp=7"], "state one of the two"),
             (["--engine", "net.onnx", "--int8", "--workspace", "9"], "--int8, --workspace: of a build"),
         ],
     )
@@ -156,7 +217,8 @@ class TestCommand:
             *("--device=1", "--workspace=64", "--timing-cache=t", "--plugin=c", "--optimization-level=2"),
             *("--version-compatible", "--hardware-compatibility=ampere+", "--warmup=1", "--duration=0.5"),
             *("--iterations=3", "--avg-runs=4", "--percentile=5", "--inf-streams=6", "--no-cuda-graph"),
-            *("--data-transfers", "--repeat=2", "--name=other", "--outdir=there"),
+            *("--data-transfers", "--repeat=2", "--name=other", "--outdir=there", "--build-only"),
+            *(f"--profile={_SHAPES}", "--timeout=9s"),
         ]
         assert capture("--onnx=net.onnx", "--dry-run") == 0
         plain = capsys.readouterr().out
@@ -181,38 +243,11 @@ class TestCommand:
             command.run_capture(options)
 
 
-class TestDryRun:
-    @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-    @pytest.mark.parametrize("name", HOSTILE)
-    def test_a_shell_runs_what_is_printed(
-        self, here: Bench, monkeypatch: pytest.MonkeyPatch, name: bytes
-    ) -> None:
-        """The printed commands, pasted into a shell, call trtexec with the very arguments."""
-        record = here.place / "calls"
-        monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
-        Path(os.fsdecode(name)).write_bytes(b"model")
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            assert capture(f"--onnx={os.fsdecode(name)}", "--dry-run", "--outdir=out dir") == 0
-        lines = printed.getvalue().splitlines()
-        assert len(lines) == 2
-        assert all(line.isprintable() for line in lines)
-        assert not record.exists() or calls(record) == []
-        assert not Path("out dir").exists()
-        work = Workspace(Path("out dir"), os.fsdecode(name.removesuffix(b".onnx"))).path
-        work.mkdir()
-        for line in lines:
-            subprocess.run(["bash", "-c", line], check=True, capture_output=True)
-        by_hand = calls(record)
-        Path("out dir").mkdir(exist_ok=True)
-        shutil.rmtree(work)
-        assert capture(f"--onnx={os.fsdecode(name)}", "--outdir=out dir") == 0
-        assert calls(record)[2:] == by_hand
-
-
 class TestHostileNames:
-    @pytest.mark.parametrize("name", HOSTILE)
-    @pytest.mark.parametrize("outdir", [None, b"out dir\nwith $(touch y) `z`", b"\xff\xfe"])
+    @pytest.mark.parametrize(
+        ("name", "outdir"),
+        list(zip(HOSTILE, itertools.cycle([None, b"out dir\nwith $(touch y) `z`", b"\xff\xfe"]))),
+    )
     def test_nothing_is_executed(self, here: Bench, name: bytes, outdir: bytes | None) -> None:
         Path(os.fsdecode(name)).write_bytes(b"model")
         before = entries(b".")
@@ -254,10 +289,13 @@ class TestSignals:
         process = start(here, FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
         pid = wait_for(pipe)
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=150)
         assert (process.returncode, out) == (130, b"")
         assert b"Traceback" not in err
-        assert err.splitlines()[-1] == b"trex-tui: interrupted; the logs are in results/net/net.failed"
+        assert err.splitlines()[-2:] == [
+            b"trex-tui: interrupted; the logs are in results/net/net.failed",
+            b"trex-tui: the engine is kept: results/net/net.failed/net.engine; --resume measures it without building again",
+        ]
         assert not is_running(pid)
         log = here.outdir / "net.failed/net.engine.profile.log"
         assert b"Starting inference" in log.read_bytes()
@@ -269,7 +307,7 @@ class TestSignals:
         process = start(here, FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
         pid = wait_for(pipe)
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=150)
         wait_for_end(pid)
         record = here.place / "calls"
         monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
@@ -282,7 +320,7 @@ class TestSignals:
         assert process.stdout is not None
         process.stdout.close()
         process.stdout = None
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=150)
         assert process.returncode == 0
         assert b"Traceback" not in err
         assert here.names() == COMPLETE
@@ -318,7 +356,7 @@ class TestViews:
         stream = io.StringIO()
         with CaptureView(stream) as view:
             seen = RunProgress(warnings=["first \x1b[31m", "second"])
-            view.begin(plan_of("build"), 1, 2)
+            view.begin(plan_of("build"), 1, 2, None)
             for second in range(0, 200, 10):
                 seen.stage, seen.layer, seen.tactics = "timing tactics", "conv", second
                 view.progress(seen, second, 1 << 30)
@@ -330,15 +368,15 @@ class TestViews:
             "trex-tui: [1/2] build: 0:00 timing tactics",
         ]
         assert (
-            lines[3] == "trex-tui: [1/2] build: 1:00 timing tactics · conv · 60 tactics timed · 1.00 GiB host"
+            lines[3] == "trex-tui: [1/2] build: 0:30 timing tactics · conv · 30 tactics timed · 1.00 GiB host"
         )
-        assert len(lines) == 7, "a sign of life once a minute, not every time"
+        assert len(lines) == 10, "a sign of life twice a minute, not every time"
         assert lines[-1] == "trex-tui: [1/2] build: 1:15 passed"
 
     def test_many_warnings(self) -> None:
         stream = io.StringIO()
         view = CaptureView(stream)
-        view.begin(plan_of("build"), 1, 2)
+        view.begin(plan_of("build"), 1, 2, None)
         seen = RunProgress()
         for number in range(50):
             seen.warnings.append(f"warning number {number} " + "x" * 10_000)
@@ -348,13 +386,22 @@ class TestViews:
         assert all(len(line) < 2 * capture_view.LONGEST_WARNING for line in told)
         assert stream.getvalue().count("more warnings are in the log") == 1
 
+    def test_messages_that_cannot_be_written_are_lost(self) -> None:
+        class Full(io.StringIO):
+            def write(self, text: str) -> int:  # noqa: ARG002
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with CaptureView(Full()) as view:
+            view.say("one")
+            view.note("two")
+
     @pytest.mark.parametrize("width", [20, 80])
     def test_live(self, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", str(width))
         stream = Tty()
         with LiveView(stream) as view:
-            view.begin(plan_of("build"), 1, 2)
+            view.begin(plan_of("build"), 1, 2, None)
             seen = RunProgress("timing tactics", "conv [red] \x1b[2J" + "x" * 300, 7, gpu_mib=1021)
             seen.warnings.append("low memory \x1b[2J")
             view.progress(seen, 3723, 1 << 20)
@@ -367,6 +414,48 @@ class TestViews:
             for part in ("7 tactics timed", "1.00 GiB GPU", "1 warning", "conv [red]"):
                 assert part in text
         assert text.rstrip().endswith("[1/2] build: 1:15 passed")
+
+    def test_what_is_left(self) -> None:
+        stream = io.StringIO()
+        view = CaptureView(stream)
+        view.begin(plan_of("build"), 1, 2, 100.0)
+        for second in range(0, 130, 10):
+            view.progress(RunProgress("timing tactics"), second, None)
+        lines = stream.getvalue().splitlines()
+        assert lines[1] == "trex-tui: [1/2] build: 0:30 timing tactics · about 1:10 left"
+        assert lines[-1] == "trex-tui: [1/2] build: 2:00 timing tactics · last time 1:40"
+
+    def test_transfer(self) -> None:
+        assert transfer_text("sending m", 0, 100, 0.0) == "sending m: 0 %"
+        assert transfer_text("sending m", 0, 100, 2.0) == "sending m: 0 %"
+        assert (
+            transfer_text("sending m", 43 << 20, 100 << 20, 10) == "sending m: 43 % · 4.30 MiB/s · 0:13 left"
+        )
+        assert transfer_text("sending m", 0, 0, 0.0) == "sending m: 0 %"
+        stream = io.StringIO()
+        view = CaptureView(stream)
+        for second in range(100):
+            view.transferring("sending m", second << 20, 100 << 20, second)
+        assert stream.getvalue().splitlines() == [
+            "trex-tui: sending m (100 MiB)",
+            "trex-tui: sending m: 30 % · 1.00 MiB/s · 1:10 left",
+            "trex-tui: sending m: 60 % · 1.00 MiB/s · 0:40 left",
+            "trex-tui: sending m: 90 % · 1.00 MiB/s · 0:10 left",
+        ]
+
+    def test_transfer_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "80")
+        stream = Tty()
+        with LiveView(stream, "jet: ") as view:
+            for done in (0, 40, 100):
+                view.transferring("sending a\x1b[2J", done << 20, 100 << 20, 2.0)
+            assert view.live is None, "over"
+            view.note("next")
+        text = stream.getvalue()
+        assert "\x1b[2J" not in text
+        assert "jet: sending a␛[2J: 40 % · 20.0 MiB/s · 0:03 left" in text
+        assert text.rstrip().endswith("trex-tui: jet: next")
 
     def test_clock(self) -> None:
         told = " ".join(clock(one) for one in (0, 59.9, 60, 3599, 3600))

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -18,12 +19,19 @@ from fake_trtexec.kit import Bench, fifo, wait_for, wait_for_end
 from trex_tui import load_engine
 from trex_tui.artifacts import find
 from trex_tui.artifacts.capture_manifest import ClockLock as Told
-from trex_tui.capture.clocks import ClockLockAttempt, locked_clocks, note_lock, which_gpu
+from trex_tui.capture.clocks import (
+    POWER_LIMIT,
+    ClockDriver,
+    ClockLockAttempt,
+    locked_clocks,
+    note_lock,
+    which_gpu,
+)
 from trex_tui.capture.environment_probe import Host
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.process import Stop
-from trex_tui.capture.remote import RemoteClockDriver
 from trex_tui.capture.rerun import plan_rerun
+from trex_tui.capture.shell import Shell
 from trex_tui.capture.ssh import Ssh
 from trex_tui.cli.parser import build_parser
 from trex_tui.errors import TrexError
@@ -34,6 +42,8 @@ SMI = """\
 # Writes down what it is told, and answers as the real one: 0 and `All done.` even where it did nothing.
 case "$*" in
 *--query-gpu=clocks.max.sm*) echo 2100; exit 0 ;;
+*--query-gpu=clocks.max.mem*) echo 9501; exit 0 ;;
+*--query-gpu=power.limit*) [ "$SMI_MODE" = unknown ] && echo "[N/A]" || echo 300.00; exit 0 ;;
 *--query-gpu=*) exit 2 ;;
 -L)
   echo 'GPU 0: NVIDIA A100 (UUID: GPU-a1)'; echo '  MIG 1g.5gb Device 0: (UUID: MIG-aa-11)'
@@ -41,6 +51,12 @@ case "$*" in
 esac
 echo "$*" >> "$SMI_CALLS"
 case "$*" in
+*-rmc*) echo "All done."; echo "Memory clocks reset for GPU 00000000:01:00.0"; exit 0 ;;
+*-lmc*) echo 'Memory clocks set to "(memClkMin 9501, memClkMax 9501)" for GPU 00000000:01:00.0'; echo "All done."; exit 0 ;;
+*-pl*)
+  if [ "$SMI_MODE" = refused ]; then
+    echo 'Changing power management limit is not permitted for GPU: 00000000:01:00.0'; exit 4; fi
+  echo "Power limit for GPU 00000000:01:00.0 was set to $4.00 W from 300.00 W."; echo "All done."; exit 0 ;;
 *-rgc*)
   echo "All done."; echo "GPU clocks reset for GPU 00000000:01:00.0"
   if [ -n "$SMI_FIFO" ]; then echo "freed 1" > "$SMI_FIFO"; fi
@@ -114,9 +130,9 @@ def test_measured_again_tells_that_they_were_locked(bench: Bench, smi: Path) -> 
 def test_the_device_behind_the_dashes(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the one that trtexec takes, so it is the one that is held."""
     monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    assert bench.capture(lock_clocks="max", device=3, passthrough=("--device=0",)).passed
+    assert bench.capture(lock_clocks="max", passthrough=("--device=0",)).passed
     assert told(smi) == [LOCK, FREE]
-    with pytest.raises(TrexError, match="--device=x behind --: not the number"):
+    with pytest.raises(TrexError, match="--device=x after --: not the number"):
         CaptureOptions(passthrough=("--device=x",)).measured_device()
 
 
@@ -130,7 +146,7 @@ def test_a_slice(smi: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, gpus: 
     facts = {"gpus": [{}] * gpus}
     if gpu is None:
         with (
-            pytest.raises(TrexError, match="does not tell which of them has MIG-dd"),
+            pytest.raises(TrexError, match="does not list the one with MIG-dd"),
             locked_clocks("max", 0, facts),
         ):
             pass
@@ -141,6 +157,106 @@ def test_a_slice(smi: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, gpus: 
         assert lock.document(with_ids=False)["gpu"] == ("0" if gpu == "0" else "…")
         assert said == ["GPU clocks locked to 2100 MHz, those of the whole GPU with all its slices"]
     assert told(smi) == [f"-i {gpu} -lgc 2100,2100", f"-i {gpu} -rgc"]
+
+
+ALL = ["-i 0 -pl 200", "-i 0 -lmc 9501,9501", LOCK, FREE, "-i 0 -rmc", "-i 0 -pl 300"]
+
+
+def test_memory_clock_and_power_limit(bench: Bench, smi: Path) -> None:
+    """Restored in reverse, the power limit to what it was."""
+    assert bench.capture(lock_clocks="max", memory_clock="max", power_limit=200).passed
+    assert told(smi) == ALL
+    assert [line for line in bench.notes.lines if " to " in line and "begin" not in line] == [
+        "note power limit set to 200 W",
+        "note memory clock locked to 9501 MHz",
+        "note GPU clocks locked to 2100 MHz",
+    ]
+    root = json.loads((bench.outdir / "net.capture.json").read_text(encoding="utf-8"))
+    power, memory = root["power_limit"], root["memory_clock"]
+    assert (power["target_w"], power["before_w"], power["locked"], power["released"]) == (
+        200,
+        300.0,
+        True,
+        True,
+    )
+    assert (memory["asked"], memory["target_mhz"], memory["locked"], memory["released"]) == (
+        "max",
+        9501,
+        True,
+        True,
+    )
+    assert not {"target_w", "before_w", "setting"} & set(root["clocks"])
+    assert "target_mhz" not in power
+
+
+def test_power_limit_refused(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SMI_MODE", "refused")
+    result = bench.capture(power_limit=200)
+    assert result.passed
+    assert told(smi) == ["-i 0 -pl 200"]
+    assert result.remarks == (
+        "power limit is NOT set: Changing power management limit is not permitted for GPU: 00000000:01:00.0 (by hand: sudo "
+        "nvidia-smi -i 0 -pl 200, afterwards -pl 300)",
+    )
+
+
+def test_power_limit_that_could_not_be_restored(
+    bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMI_MODE", "unknown")
+    with pytest.raises(
+        TrexError, match=r"--power-limit: nvidia-smi does not state the present limit, .* \(\[N/A\]\)"
+    ):
+        bench.capture(power_limit=200)
+    assert told(smi) == []
+
+
+def test_power_limit_on_a_jetson() -> None:
+    facts = Host({"jetson": {"power_mode": "25W"}}).document()
+    with (
+        pytest.raises(TrexError, match="--power-limit: not on a Jetson"),
+        locked_clocks("9", 0, facts, setting=POWER_LIMIT),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_all_are_restored_when_we_are_ended(bench: Bench, smi: Path, number: signal.Signals) -> None:
+    from remote_kit import descendants
+
+    hangs = fifo(bench.place / "hangs")
+    command = [
+        sys.executable,
+        "-m",
+        "trex_tui",
+        "capture",
+        "--onnx",
+        str(bench.model),
+        "--lock-clocks",
+        "--memory-clock",
+    ]
+    process = subprocess.Popen(
+        [
+            *command,
+            "--power-limit",
+            "200",
+            "--trtexec",
+            str(bench.programs("10.4.0").path),
+            "--outdir",
+            str(bench.outdir),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "FAKE_TRTEXEC_FAIL": "hang@profile", "FAKE_TRTEXEC_FIFO": str(hangs)},
+    )
+    wait_for(hangs)
+    holders = descendants(process.pid)
+    process.send_signal(number)
+    process.wait(150)
+    for pid in holders:
+        wait_for_end(pid)
+    assert sorted(told(smi)) == sorted(ALL)
 
 
 def test_not_unless_asked(bench: Bench, smi: Path) -> None:
@@ -185,7 +301,7 @@ def test_freed_after_an_error_of_ours(smi: Path) -> None:
     assert told(smi) == [LOCK, FREE]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_freed_when_we_are_ended(
     bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
@@ -204,9 +320,48 @@ def test_freed_when_we_are_ended(
     assert told(smi) == [LOCK]
     process.send_signal(number)
     assert wait_for(freed) == 1
-    process.wait(60)
+    process.wait(150)
     assert told(smi) == [LOCK, FREE]
     wait_for_end(pid)
+
+
+def test_interrupted_while_the_driver_is_asked(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clocks that are locked later are freed all the same."""
+    asked, freed, go_on = (fifo(smi.parent / name) for name in ("asked", "freed", "go-on"))
+    program = smi.parent / "bin" / "nvidia-smi"
+    wait = f'case "$*" in *-lgc*) echo "asked 1" > "{asked}"; read -r _ < "{go_on}";; esac'
+    program.write_text(f"#!/bin/sh\n{wait}\n{SMI}", encoding="ascii")
+    monkeypatch.setenv("SMI_FIFO", str(freed))
+    monkeypatch.setattr("trex_tui.capture.clocks._FREE_S", 0.0)
+    stop = Stop()
+
+    def interrupt() -> None:
+        wait_for(asked)
+        stop.request()
+
+    person = threading.Thread(target=interrupt)
+    person.start()
+    with (
+        pytest.raises(TrexError, match="this machine: interrupted"),
+        locked_clocks("max", None, Host().document(), ClockDriver(Shell(), stop)),
+    ):
+        pass
+    person.join()
+    stop.close()
+    assert told(smi) == []
+    go_on.write_text("\n", encoding="ascii")
+    assert wait_for(freed) == 1
+    assert told(smi) == [LOCK, FREE]
+
+
+def test_a_driver_that_does_not_answer(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trex_tui.capture.clocks._LOCK_S", 0.0)
+    with (
+        pytest.raises(TrexError, match="this machine: no answer within 0 s"),
+        locked_clocks("max", None, Host().document()),
+    ):
+        pass
+    assert set(told(smi)) <= {LOCK, FREE}
 
 
 def test_what_holds_them_is_ended(smi: Path) -> None:
@@ -214,9 +369,11 @@ def test_what_holds_them_is_ended(smi: Path) -> None:
     from remote_kit import descendants, name_of
 
     with locked_clocks("max", None, Host().document()) as (lock, said):
-        (holder,) = (one for one in descendants(os.getpid()) if name_of(one) in ("sh", "dash"))
-        os.kill(holder, signal.SIGKILL)
-        wait_for_end(holder)
+        holders = [pid for pid in descendants(os.getpid()) if name_of(pid) in ("sh", "dash", "bash")]
+        assert len(holders) == 2, "each frees the clocks when the other is killed"
+        for pid in holders:
+            os.kill(pid, signal.SIGKILL)
+            wait_for_end(pid)
     assert lock is not None
     assert (lock.ended_early, lock.released) == (True, True)
     assert told(smi) == [LOCK, FREE]
@@ -236,7 +393,7 @@ def test_of_another_machine(smi: Path, ended: bool) -> None:
     from remote_kit import descendants
 
     stop = Stop()
-    driver = RemoteClockDriver(Loop("jet"), stop, "w")
+    driver = ClockDriver(Loop("jet"), stop)
     with locked_clocks("max", None, Host().document(), driver) as (lock, said):
         assert told(smi) == [LOCK]
         assert said == ["GPU clocks locked to 2100 MHz"]
@@ -249,14 +406,14 @@ def test_of_another_machine(smi: Path, ended: bool) -> None:
     assert (lock.ended_early, lock.released) == (ended, not ended)
     assert told(smi) == ([LOCK] if ended else [LOCK, FREE])
     if ended:
-        assert "on jet was ended meanwhile" in said[-2]
-        assert said[-1] == "the GPU clocks may still be locked on jet; free them: sudo nvidia-smi -i 0 -rgc"
+        assert "on jet ended early" in said[-2]
+        assert said[-1] == "the GPU clocks may still be locked on jet; restore: sudo nvidia-smi -i 0 -rgc"
 
 
 def test_another_machine_that_refuses(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SMI_MODE", "refused")
     stop = Stop()
-    driver = RemoteClockDriver(Loop("jet"), stop, "w")
+    driver = ClockDriver(Loop("jet"), stop)
     with locked_clocks("max", None, Host().document(), driver) as (_, said):
         pass
     assert told(smi) == [LOCK]
@@ -278,14 +435,14 @@ def test_a_jetson_is_left_alone(smi: Path) -> None:
         assert not lock.locked
     assert told(smi) == []
     assert said[0].startswith("power mode 25W, GPU clocks not locked; capture changes neither")
-    with locked_clocks("max", None, facts, NotToBeAsked(Ssh("jet"), Stop(), "w")) as (
+    with locked_clocks("max", None, facts, NotToBeAsked(Ssh("jet"))) as (
         lock,
         _,
     ):  # another machine's
         assert lock is not None
 
 
-class NotToBeAsked(RemoteClockDriver):
+class NotToBeAsked(ClockDriver):
     def choices(self) -> NoReturn:
         raise AssertionError
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from explained import assert_keys_explained
 from fake_trtexec import install
 from test_capture_host import SMI, jetson, put
 from trex_tui.capture.doctor import Check, Findings, can_capture, examine, summary
@@ -38,7 +39,6 @@ class Machine:
         self.root.mkdir()
         self.outdir = place / "out"
         self.environ = {"PATH": str(self.bin)}
-        self.closed: set[str] = set()
         put(self.root, "proc/meminfo", "MemTotal: 64000000 kB\nMemAvailable: 60000000 kB\nSwapFree: 9 kB\n")
         put(self.root, "proc/uptime", "1000.00 7.00\n")
 
@@ -56,11 +56,14 @@ class Machine:
         jetson(self.root, l4t=l4t, model=model, soc=soc, low=low, high=624_750_000, node="gpu")
         put(self.root, "dev/nvmap", "")
 
-    def may(self, path: Path, mode: int) -> bool:
-        return path.name not in self.closed and (path.name.startswith("nv") or os.access(path, mode))
+    def close(self, device: str) -> None:
+        """Nobody may open it, not even a superuser."""
+        path = self.root / "dev" / device
+        path.unlink()
+        path.symlink_to("nowhere")
 
     def look(self, given: str | None = None) -> Findings:
-        found = look(given, self.outdir, environ=self.environ, root=self.root, may=self.may)
+        found = look(given, self.outdir, environ=self.environ, root=self.root)
         disk = replace(found.environment.disk, free_bytes=PLENTY)
         return replace(found, environment=replace(found.environment, disk=disk))
 
@@ -128,8 +131,8 @@ class TestServer:
         assert "--cap-add SYS_ADMIN" in one(checks, "may not lock").remedy
         assert told(checks, "container") == [("note", "inside of docker")]
 
-    def test_held_back(self, server: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("REASONS", "0x0000000000000060")
+    def test_held_back(self, server: Machine) -> None:
+        server.environ["REASONS"] = "0x0000000000000060"
         checks = server.checks()
         assert one(checks, "held back").found == "held back right now: software thermal, hardware thermal"
         assert summary(checks) == "capture can run here, with 1 warning"
@@ -168,7 +171,7 @@ class TestServer:
         assert "NVIDIA_DRIVER_CAPABILITIES" in check.remedy
 
     def test_devices_that_may_not_be_opened(self, server: Machine) -> None:
-        server.closed = {"nvidia0"}
+        server.close("nvidia0")
         checks = server.checks()
         assert told(checks, "devices") == [("error", "/dev/nvidia0 may not be opened by this user")]
         assert not can_capture(checks)
@@ -232,7 +235,7 @@ class TestJetson:
         assert told(checks, "tegrastats")[0][0] == "note"
 
     def test_the_group_video(self, board: Machine) -> None:
-        board.closed = {"nvmap"}
+        board.close("nvmap")
         check = one(board.checks(), "/dev/nvmap")
         assert (check.status, "usermod -aG video,render" in check.remedy) == ("error", True)
 
@@ -388,6 +391,15 @@ class TestCommand:
         assert found["host"]["host_name"] is None
         assert {"name", "status", "found", "remedy"} == set(found["checks"][0])
 
+    def test_a_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        target = tmp_path / "doctor.json"
+        assert main(["doctor", "--trtexec", "/absent", "-o", str(target)]) == 1
+        assert capsys.readouterr() == ("", f"trex-tui: wrote {target}\n")
+        assert json.loads(target.read_text(encoding="utf-8"))["schema"] == "trex-tui/doctor/1"
+        target.write_text("mine")
+        assert main(["doctor", "--trtexec", "/absent", "-o", str(target)]) == 2
+        assert target.read_text() == "mine"
+
 
 GOLDEN = Path(__file__).parent / "golden" / "doctor_orin.json"
 
@@ -399,9 +411,11 @@ def test_golden(board: Machine) -> None:
     text = json.dumps(document(found, examine(found)), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     text = text.replace(str(board.root), "ROOT").replace(str(board.outdir), "OUTDIR")
     answer: dict[str, Any] = json.loads(text.replace(str(board.root.parent), "PLACE"))
+    assert_keys_explained("doctor", answer)
     answer.pop("trex_tui")
     for machine_dependent in ("kernel", "machine"):
         answer["host"].pop(machine_dependent)
+    answer["host"]["probes"].pop("df")
     text = json.dumps(answer, indent=2, ensure_ascii=False) + "\n"
     if os.environ.get("UPDATE_GOLDENS"):
         GOLDEN.write_text(text, encoding="utf-8")

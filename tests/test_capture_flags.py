@@ -176,6 +176,45 @@ class TestFinding:
         with pytest.raises(TrtexecNotFoundError, match="cannot be run"):
             ask(plain)
 
+    @pytest.mark.parametrize(
+        ("text", "part"),
+        [
+            ("kill -ILL $$", r"--help fails: it crashed \(SIGILL\); the processor lacks an instruction"),
+            ("kill -SEGV $$", r"it crashed \(SIGSEGV\)"),
+            ("echo 'docker: no such image' >&2; exit 125", "exit code 125: docker: no such image"),
+            ("exit 3", "exit code 3 and no output"),
+            (
+                'echo "trtexec: /lib/libc.so.6: version \\`GLIBC_2.34\' not found (required by x)"; exit 1',
+                "this system is too old for trtexec or a library: it lacks GLIBC_2.34; use",
+            ),
+            ("echo hello", "is no trtexec: its --help prints no banner"),
+        ],
+    )
+    def test_one_that_fails(self, tmp_path: Path, text: str, part: str) -> None:
+        program = tmp_path / "trtexec"
+        program.write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
+        program.chmod(0o755)
+        with pytest.raises(TrtexecNotFoundError, match=part):
+            ask(program)
+
+    def test_one_for_another_processor(self, tmp_path: Path) -> None:
+        program = tmp_path / "trtexec"
+        program.write_bytes(b"\x7fELF, but not really")
+        program.chmod(0o755)
+        with pytest.raises(TrtexecNotFoundError, match="it is for another processor"):
+            ask(program)
+
+    def test_what_is_waited_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("trex_tui.capture.trtexec._PATIENCE_S", 0.001)
+        program = install(tmp_path, "10.4.0")
+        told: list[str] = []
+        assert ask(program, note=told.append).version == "10.4.0"
+        assert told == [f"waiting for {program} --help, up to 120 s"]
+        monkeypatch.setattr("trex_tui.capture.trtexec.HELP_TIMEOUT_S", 0.002)
+        program.write_text("#!/bin/sh\nexec sleep 600\n", encoding="ascii")
+        with pytest.raises(TrtexecNotFoundError, match="does not answer within"):
+            ask(program)
+
     def test_a_missing_library(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "missing_library")
         program = install(tmp_path, "10.4.0")

@@ -15,6 +15,7 @@ from helpers import ARTIFACTS
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.capture.environment_probe import Host, changes, probe_host
 from trex_tui.capture.manifest import read_log_metadata, write_metadata
+from trex_tui.capture.shell import Shell
 
 SMI = """\
 #!/bin/sh
@@ -46,6 +47,7 @@ for field in $fields; do
 done
 echo "$out"
 """
+NOTHING = Shell(environ={"PATH": "/nowhere"})
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def smi(tmp_path: Path) -> dict[str, str]:
     program.parent.mkdir()
     program.write_text(SMI, encoding="ascii")
     program.chmod(0o755)
-    return {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    return {"PATH": str(program.parent)}
 
 
 def put(root: Path, name: str, text: str) -> None:
@@ -66,7 +68,7 @@ def put(root: Path, name: str, text: str) -> None:
 
 class TestServer:
     def test_facts_and_raw_text(self, smi: dict[str, str], tmp_path: Path) -> None:
-        host = probe_host(environ=smi, root=tmp_path)
+        host = probe_host(Shell(environ=smi), root=str(tmp_path))
         (gpu,) = host.facts["gpus"]
         assert gpu["name"] == "NVIDIA GeForce RTX 4080 SUPER"
         assert (gpu["driver"], gpu["sm_clock_mhz"], gpu["max_sm_clock_mhz"]) == ("595.71", 210.0, 3165.0)
@@ -77,20 +79,27 @@ class TestServer:
         assert "RTX 4080 SUPER" in host.probes["nvidia-smi"]["raw"]
         assert host.probes["nvidia-smi"]["exit_code"] == 0
 
-    def test_an_old_driver_refuses_a_field(
-        self, smi: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("OLD_DRIVER", "1")
-        host = probe_host(environ=smi, root=tmp_path)
+    def test_one_that_hangs(self, smi: dict[str, str], tmp_path: Path) -> None:
+        """`timeout` ended it."""
+        killer = tmp_path / "bin" / "timeout"
+        killer.write_text("#!/bin/sh\nexit 137\n", encoding="ascii")
+        killer.chmod(0o755)
+        host = probe_host(Shell(environ=smi), root=str(tmp_path))
+        assert host.facts["gpus"] == []
+        probe = host.probes["nvidia-smi"]
+        assert (probe["exit_code"], probe["raw"]) == (None, "no answer within 10 s")
+
+    def test_an_old_driver_refuses_a_field(self, smi: dict[str, str], tmp_path: Path) -> None:
+        host = probe_host(Shell(environ={**smi, "OLD_DRIVER": "1"}), root=str(tmp_path))
         (gpu,) = host.facts["gpus"]
         assert (gpu["driver"], gpu["temperature_c"], gpu["throttle_counters_us"]) == ("595.71", 43.0, {})
         assert "not a valid field" in host.probes["nvidia-smi"]["raw"]
 
     def test_ids_only_when_asked_for(self, smi: dict[str, str], tmp_path: Path) -> None:
-        without = json.dumps(probe_host(environ=smi, root=tmp_path).document())
+        without = json.dumps(probe_host(Shell(environ=smi), root=str(tmp_path)).document())
         assert "GPU-secret" not in without
         assert platform.node() not in json.loads(without).values()
-        host = probe_host(environ=smi, root=tmp_path, with_ids=True)
+        host = probe_host(Shell(environ=smi), root=str(tmp_path), with_ids=True)
         assert host.facts["gpus"][0]["uuid"] == "GPU-secret"
         assert host.facts["gpus"][0]["serial"] is None
         assert host.facts["host_name"] == platform.node()
@@ -103,7 +112,7 @@ class TestServer:
         program = tmp_path / "nvidia-smi"
         program.write_text(text, encoding="ascii")
         program.chmod(0o755)
-        host = probe_host(environ={"PATH": str(tmp_path)}, root=tmp_path)
+        host = probe_host(Shell(environ={"PATH": str(tmp_path)}), root=str(tmp_path))
         assert host.facts["gpus"] == []
         assert host.probes["nvidia-smi"]["exit_code"] != 0
         assert host.probes["nvidia-smi"]["raw"]
@@ -111,7 +120,7 @@ class TestServer:
     def test_throttled_meanwhile(
         self, bench: Bench, smi: dict[str, str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("PATH", smi["PATH"])
+        monkeypatch.setenv("PATH", f"{smi['PATH']}:{os.environ['PATH']}")
         monkeypatch.setenv("REASONS", "0x0000000000000020")
         result = bench.capture()
         assert result.passed
@@ -162,7 +171,7 @@ class TestJetson:
     def test_orin(self, tmp_path: Path) -> None:
         model = "NVIDIA Jetson Orin Nano Engineering Reference Developer Kit Super"
         jetson(tmp_path, l4t="36.4.7", model=model, soc="tegra234", low=306000000, high=624750000, node="gpu")
-        host = probe_host(environ={"PATH": "/nowhere"}, root=tmp_path)
+        host = probe_host(NOTHING, root=str(tmp_path))
         assert host.facts["jetson"] == {
             "l4t": "36.4.7",
             "model": model,
@@ -178,7 +187,7 @@ class TestJetson:
 
     def test_locked_thor_with_another_name(self, tmp_path: Path) -> None:
         jetson(tmp_path, l4t="38.4.0", model="Lanner EAI-I510", soc="tegra264", low=9, high=9, node=None)
-        host = probe_host(environ={"PATH": "/nowhere"}, root=tmp_path)
+        host = probe_host(NOTHING, root=str(tmp_path))
         assert host.facts["jetson"]["soc"] == "tegra264"
         assert host.facts["gpu_clock"]["locked"] is True
 
@@ -188,14 +197,14 @@ class TestJetson:
 
         assert changes(host("25W", 5), host("25W", 5)) == []
         assert changes(host("25W", 5), host("15W", 6)) == [
-            "the board throttled for over-current while it measured",
+            "the board throttled for over-current during the measurement",
             "the power mode changed from 25W to 15W meanwhile",
         ]
 
 
 class TestElsewhere:
     def test_nothing_at_all(self, tmp_path: Path) -> None:
-        host = probe_host(environ={"PATH": "/nowhere"}, root=tmp_path / "empty")
+        host = probe_host(NOTHING, root=str(tmp_path / "empty"))
         assert host.facts["gpus"] == []
         assert host.facts["jetson"] is None
         assert host.facts["memory"]["total_kib"] is None
@@ -207,7 +216,7 @@ class TestElsewhere:
     )
     def test_containers(self, tmp_path: Path, file: str, name: str) -> None:
         put(tmp_path, file, "0::/kubepods/besteffort\n")
-        assert probe_host(environ={"PATH": "/nowhere"}, root=tmp_path).facts["container"] == name
+        assert probe_host(NOTHING, root=str(tmp_path)).facts["container"] == name
 
     def test_this_machine(self) -> None:
         document = probe_host().document()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from fake_trtexec import VERSIONS
 from trex_tui.capture.options import (
     CaptureOptions,
+    OptimizationProfile,
     checked_inputs,
     checked_name,
     command_line,
@@ -23,6 +25,7 @@ from trex_tui.capture.options import (
 )
 from trex_tui.capture.plan import Names, RunPlan, flag_name, plan
 from trex_tui.capture.trtexec import parse_version
+from trex_tui.cli.argument_types import shape_profile
 from trex_tui.errors import TrexError
 
 NAMES = Names(Path("out"), "m")
@@ -179,6 +182,58 @@ class TestOptions:
         assert again.without_graph(programs("11.1.0")) is None
 
 
+TWO = (
+    OptimizationProfile("x:1,y:1", "x:2,y:1", "x:4,y:1"),
+    OptimizationProfile("x:4,y:1", "x:8,y:1", "x:16,y:1"),
+)
+
+
+class TestProfiles:
+    def test_several(self, programs: Any) -> None:
+        """Shapes stand behind the profile that they are of; the first is measured at its typical shapes."""
+        build, profile = planned(programs, "10.4.0", profiles=TWO)
+        first = build.argv.index("--profile=0")
+        assert build.argv[first : first + 8] == (
+            *("--profile=0", "--minShapes=x:1,y:1", "--optShapes=x:2,y:1", "--maxShapes=x:4,y:1"),
+            *("--profile=1", "--minShapes=x:4,y:1", "--optShapes=x:8,y:1", "--maxShapes=x:16,y:1"),
+        )
+        assert "--shapes=x:2,y:1" in profile.argv
+        _, profile = planned(programs, "10.4.0", profiles=TWO, profile_index=1)
+        assert {"--useProfile=1", "--shapes=x:8,y:1"} <= set(profile.argv)
+        _, profile = planned(programs, "10.4.0", profiles=TWO, profile_index=1, shapes="x:5,y:1")
+        assert "--shapes=x:5,y:1" in profile.argv
+
+    def test_an_old_trtexec(self, programs: Any) -> None:
+        with pytest.raises(
+            TrexError, match=r"--profile: not in trtexec of TensorRT 8\.6\.1 .*9\.1\.0 and later"
+        ):
+            planned(programs, "8.6.1", profiles=TWO)
+
+    def test_build_only(self, programs: Any) -> None:
+        (build,) = planned(programs, "10.4.0", build_only=True)
+        assert build.role == "build"
+
+    @pytest.mark.parametrize(
+        ("text", "shapes"),
+        [
+            ("min=x:1x3,opt=x:2x3,max=x:4x3", ("x:1x3", "x:2x3", "x:4x3")),
+            ("max=x:4,y:1,min=x:1,y:1,opt=x:2,y:1", ("x:1,y:1", "x:2,y:1", "x:4,y:1")),
+            ("min=a=b:1,opt=a=b:2,max=a=b:4", ("a=b:1", "a=b:2", "a=b:4")),
+            ("min=x:1,opt=x:2", None),
+            ("min=x:1,opt=x:2,max=", None),
+            ("min=x:1,opt=x:2,max=x:3,max=x:4", None),
+            ("x:1", None),
+            ("", None),
+        ],
+    )
+    def test_text(self, text: str, shapes: tuple[str, str, str] | None) -> None:
+        if shapes is None:
+            with pytest.raises(argparse.ArgumentTypeError, match="not min=INPUT"):
+                shape_profile(text)
+        else:
+            assert shape_profile(text) == shapes
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("version", "options", "parts"),
@@ -225,11 +280,37 @@ class TestPassthrough:
 
     def test_what_a_person_writes_replaces_ours(self, programs: Any) -> None:
         """trtexec refuses an option that is there twice."""
-        runs = planned(programs, "10.4.0", warmup_ms=100, passthrough=("--warmUp=7", "--useSpinWait"))
+        rest = ("--useSpinWait", "--shapes=x:7")
+        runs = planned(
+            programs, "10.4.0", min_shapes="x:1", opt_shapes="x:2", max_shapes="x:8", passthrough=rest
+        )
         for run in runs:
             flags = [flag_name(one) for one in run.argv]
-            assert flags.count("--warmUp") == flags.count("--useSpinWait") == 1
-            assert "--warmUp=7" in run.argv
+            assert flags.count("--shapes") == flags.count("--useSpinWait") == 1
+            assert "--shapes=x:7" in run.argv
+
+    @pytest.mark.parametrize(
+        ("options", "rest", "part"),
+        [
+            (
+                {"warmup_ms": 100},
+                "--warmUp=7",
+                "--warmup and --warmUp after --: the same for trtexec; state one",
+            ),
+            ({"precisions": ("fp16",)}, "--fp16", "--fp16 and --fp16 after --"),
+            ({"workspace_mib": 9}, "--memPoolSize=workspace:7", "--workspace and --memPoolSize after --"),
+            ({"min_shapes": "x:1x3"}, "--minShapes=x:4x3", "--min-shapes and --minShapes after --"),
+            ({"shapes": "x:1"}, "--shapes=x:2", "--shapes and --shapes after --"),
+            ({"cuda_graph": True}, "--useCudaGraph", "--cuda-graph and --useCudaGraph after --"),
+            ({"profiles": TWO}, "--profile=2", "--profile and --profile after --"),
+            ({"profiles": TWO}, "--minShapes=x:1", "--profile and --minShapes after --"),
+        ],
+    )
+    def test_what_is_typed_twice(self, programs: Any, options: dict[str, Any], rest: str, part: str) -> None:
+        """Neither is dropped in silence."""
+        with pytest.raises(TrexError) as stop:
+            planned(programs, "10.4.0", passthrough=(rest,), **options)
+        assert str(stop.value).count(part) == 1
 
     def test_libraries_may_repeat(self, programs: Any) -> None:
         build, _ = both(programs, "10.4.0", plugins=("a.so",), passthrough=("--staticPlugins=b.so",))

@@ -9,7 +9,6 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,10 +18,18 @@ from fake_trtexec import install
 from fake_trtexec.kit import fifo, wait_for, wait_for_end
 from remote_kit import descendants, name_of
 from test_capture_clocks import FREE, LOCK, SMI, told
-from trex_tui.capture import ssh as scripts
-from trex_tui.capture.environment_probe import chosen_gpus
+from trex_tui.capture import scripts
+from trex_tui.capture.environment_probe import (
+    Answers,
+    Host,
+    chosen_gpus,
+    read_environment,
+    read_host,
+    smi_queries,
+)
 from trex_tui.capture.options import CaptureOptions, checked_inputs
-from trex_tui.capture.remote import RemoteTrtexec, read_environment, read_found, read_probe
+from trex_tui.capture.remote import RemoteTrtexec, read_found
+from trex_tui.capture.shell import Shell
 from trex_tui.capture.ssh import (
     ConnectionLostError,
     Sieve,
@@ -35,7 +42,8 @@ from trex_tui.capture.ssh import (
     unpack,
 )
 from trex_tui.cli import main
-from trex_tui.cli.capture import capture_options, capture_request, requests_by_host
+from trex_tui.cli.capture import capture_options, capture_request
+from trex_tui.cli.capture_run import requests_by_host
 from trex_tui.cli.parser import build_parser
 from trex_tui.errors import TrexError
 
@@ -77,6 +85,18 @@ class TestQuoting:
         assert script.isprintable()
 
 
+def test_how_much_was_read_is_told(tmp_path: Path) -> None:
+    """Of a file that is sent, while it is."""
+    source = tmp_path / "model"
+    source.write_bytes(bytes(300_000))
+    seen: list[int] = []
+    # What is printed behind the last byte wakes the reader, who looks once more.
+    script = "dd bs=100000 count=2 >/dev/null 2>&1; echo; cat >/dev/null; echo"
+    Shell().call(None, script, source=source, tick=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 300_000
+
+
 class TestHosts:
     @pytest.mark.parametrize("host", ["", "-oProxyCommand=x", "a b", "a\nb", "a\x1b[31m"])
     def test_refused(self, host: str) -> None:
@@ -84,7 +104,7 @@ class TestHosts:
             checked_hosts([host])
 
     def test_twice(self) -> None:
-        with pytest.raises(TrexError, match="there twice"):
+        with pytest.raises(TrexError, match="stated twice"):
             checked_hosts(["a", "b", "a"])
 
     def test_folders(self) -> None:
@@ -102,11 +122,11 @@ class TestHosts:
     ("arguments", "told"),
     [
         (["--host", "-x", "--dry-run"], "--host"),
-        (["--host", "a", "--host", "a"], "there twice"),
-        (["--with-engine"], "--with-engine goes with --host"),
+        (["--host", "a", "--host", "a"], "stated twice"),
+        (["--with-engine"], "--with-engine needs --host or --archive"),
         (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where is no directory"),
-        (["--", "--timingCacheFile=/no/where/tc"], "--timingCacheFile behind --: /no/where is no directory"),
-        (["--", "--timingCacheFile"], "--timingCacheFile behind --: "),
+        (["--", "--timingCacheFile=/no/where/tc"], "--timingCacheFile after --: /no/where is no directory"),
+        (["--", "--timingCacheFile"], "--timingCacheFile after --: "),
         (["--host", "a", "--timing-cache", "/"], "--timing-cache: / is no file"),
     ],
 )
@@ -350,6 +370,8 @@ class TestScripts:
         refused = found("/nowhere")
         assert (refused.trtexec, refused.others) == (None, ())
         assert "no /nowhere there" in refused.refusal
+        first.write_text("#!/bin/sh\nkill -SEGV $$\n")
+        assert "--help fails: it crashed (SIGSEGV)" in found(str(first)).refusal
         first.write_text("#!/bin/sh\necho nothing of TensorRT\n")
         assert path_of(found()) == newest
         assert str(first) in found().others
@@ -366,15 +388,15 @@ class TestScripts:
             "LD_LIBRARY_PATH": "/cuda/lib:/cuda/lib/stubs",
             "TMPDIR": str(tmp_path),
         }
-        said = subprocess.check_output(sh(shell, scripts.ENVIRONMENT, "w"), env=environ)
-        probes: dict[str, Any] = {}
-        around = read_environment(said, "w", probes)
+        output = subprocess.check_output(sh(shell, scripts.ENVIRONMENT, "w", "/"), env=environ)
+        host = Host()
+        around = read_environment(host, Answers.read(output, "w"))
         assert around.packages == {"libnvinfer10": "10.3.0.30-1"}
         assert around.tegrastats == str(tmp_path / "tegrastats")
         assert around.stub_libraries == ("/cuda/lib/stubs",)
         assert not around.has_nvidia_smi
         assert around.uptime_s is not None
-        assert probes["proc/self/status"]["raw"].startswith("CapEff:")
+        assert host.probes["proc/self/status"]["raw"].startswith("CapEff:")
         disk = around.disk
         assert (disk.wanted, disk.is_directory, disk.is_writable) == (tmp_path, True, True)
         assert disk.free_bytes == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.2)
@@ -387,7 +409,7 @@ class TestScripts:
         record = tmp_path / "smi-calls"
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         monkeypatch.setenv("SMI_CALLS", str(record))
-        argv = sh(shell, scripts.HOLD, "w", "0", "2100")
+        argv = sh(shell, scripts.HOLD, "w", "0", "-lgc", "2100,2100", "GPU clocks set to", "-rgc")
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin is not None
             assert process.stdout is not None
@@ -414,10 +436,8 @@ class TestScripts:
         )
         smi.chmod(0o755)
         environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "CUDA_VISIBLE_DEVICES": "1,GPU-ab"}
-        from trex_tui.capture.environment_probe import smi_queries
-
-        argv = sh(shell, scripts.PROBE, "w", "1", *smi_queries(with_ids=True))
-        facts = read_probe(subprocess.check_output(argv, env=environ), "w", with_ids=True)
+        argv = sh(shell, scripts.PROBE, "w", "/", "1", *smi_queries(with_ids=True))
+        facts = read_host(Answers.read(subprocess.check_output(argv, env=environ), "w"), with_ids=True).facts
         assert facts["gpus"][0]["name"] == "RTX 4090"
         assert facts["cuda"] == chosen_gpus(environ)
         assert facts["gpus"][0]["temperature_c"] == 41
@@ -428,20 +448,21 @@ class TestScripts:
 
 
 def test_probe_of_a_jetson() -> None:
-    """Out of what the script prints: files, and nvpmodel; a path that would leave the copy is passed over."""
+    """Out of what the script prints: files, and nvpmodel."""
 
     def parts() -> Iterator[bytes]:
         yield b"noise of a profile"
         yield b"uname release\n5.15.148-tegra\n"
-        yield b"file /etc/nv_tegra_release\n# R36 (release), REVISION: 4.3, GCID: 1\n"
-        yield b"file /proc/device-tree/compatible\nnvidia,p3768\0nvidia,tegra234\0"
-        yield b"file /sys/class/devfreq/17000000.gpu/device/of_node/name\ngpu\0"
-        yield b"file /sys/class/devfreq/17000000.gpu/min_freq\n306000000\n"
-        yield b"file /sys/class/devfreq/17000000.gpu/max_freq\n1020000000\n"
-        yield b"file /../../etc/x\nbad\n"
-        yield b"nvpmodel -q 0\nNV Power Mode: MAXN_SUPER\n2\n"
+        yield b"file etc/nv_tegra_release\n# R36 (release), REVISION: 4.3, GCID: 1\n"
+        yield b"file proc/device-tree/compatible\nnvidia,p3768\0nvidia,tegra234\0"
+        yield b"file sys/class/devfreq/17000000.gpu/device/of_node/name\ngpu\0"
+        yield b"file sys/class/devfreq/17000000.gpu/min_freq\n306000000\n"
+        yield b"file sys/class/devfreq/17000000.gpu/max_freq\n1020000000\n"
+        yield b"program nvpmodel\n/usr/sbin/nvpmodel"
+        yield b"nvpmodel\n0\nNV Power Mode: MAXN_SUPER\n2\n"
 
-    facts = read_probe(b"\nw ".join(parts()), "w", with_ids=False)
+    host = read_host(Answers.read(b"\nw ".join(parts()), "w"))
+    facts = host.facts
     assert facts["jetson"] == {
         "l4t": "36.4.3",
         "model": None,
@@ -451,4 +472,4 @@ def test_probe_of_a_jetson() -> None:
     assert facts["gpu_clock"]["locked"] is False
     assert facts["host_name"] is None
     assert facts["gpus"] == []
-    assert facts["probes"]["devfreq 17000000.gpu"]["directory"] == "/sys/class/devfreq/17000000.gpu"
+    assert host.probes["devfreq 17000000.gpu"]["directory"] == "/sys/class/devfreq/17000000.gpu"

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from explained import assert_keys_explained
 from fake_trtexec import VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for
 from fake_trtexec.release import Release
@@ -53,14 +54,15 @@ class TestWhole:
         (found,) = find(bench.outdir)
         assert found.name == "net"
         assert found.diagnostics == ()
-        assert set(found.files) == set(ArtifactKind) - {ArtifactKind.DEVICE_METADATA, ArtifactKind.ACCURACY}
+        assert set(found.files) == set(ArtifactKind) - {
+            ArtifactKind.DEVICE_METADATA,
+            ArtifactKind.ACCURACY,
+            ArtifactKind.MONITOR,
+            ArtifactKind.IDLE_POWER,
+        }
         engine = load_engine(bench.outdir)
         assert [layer.name for layer in engine.layers][:2] == ["conv1 + relu1", "pool1"]
         assert engine.latency_sum_ms == pytest.approx(0.15)
-
-    @pytest.mark.parametrize("version", VERSIONS)
-    def test_metadata(self, bench: Bench, version: str) -> None:
-        bench.capture(version)
         names = Names(bench.outdir, "net")
         build = json.loads(names.file("build.metadata.json").read_text(encoding="utf-8"))
         profile = json.loads(names.file("profile.metadata.json").read_text(encoding="utf-8"))
@@ -91,6 +93,7 @@ class TestWhole:
     def test_manifest(self, bench: Bench, record: Path) -> None:
         bench.capture("10.16.1", repeat=2)
         manifest = manifest_of(bench)
+        assert_keys_explained("capture", manifest)
         assert manifest["schema"] == "trex-tui/capture/1"
         assert manifest["status"] == "complete"
         assert manifest["trtexec"]["version"] == "10.16.1"
@@ -338,7 +341,7 @@ class TestProtection:
             assert bench.names() == COMPLETE
             return
         with pytest.raises(
-            TrexError, match=r"a set called net meanwhile \(net\.graph\.json\).*lies in .*net\.failed"
+            TrexError, match=r"a set called net by now \(net\.graph\.json\).*is in .*net\.failed"
         ):
             bench.capture()
         assert (bench.outdir / "net.graph.json").read_text(encoding="utf-8") == "theirs"
@@ -525,3 +528,18 @@ class TestInterrupts:
         stop.close()
         assert result.interrupted
         assert [one for one in bench.notes.lines if one.startswith("begin")] == ["begin 1/2 build 1"]
+
+
+class TestExpectedTime:
+    def test_of_the_same_run(self, bench: Bench) -> None:
+        """What an earlier capture took, while model and build options are the same."""
+        assert bench.capture().passed
+        assert bench.notes.expected == [None, None]
+        walls = [run["wall_s"] for run in manifest_of(bench)["runs"]]
+        assert bench.capture(force=True).passed
+        assert bench.notes.expected == walls
+        assert bench.capture(force=True, precisions=("fp16",)).passed
+        assert bench.notes.expected[0] is None
+        bench.model.write_bytes(b"another model")
+        assert bench.capture(force=True, precisions=("fp16",)).passed
+        assert bench.notes.expected == [None, None]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,11 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from explained import assert_keys_explained
 from fake_trtexec import calls, install
 from fake_trtexec.kit import COMPLETE, fifo, wait_for, wait_for_end
-from remote_kit import Server, descendants, name_of, program, serving, smi, why_not
+from remote_kit import Server, descendants, name_of, program, serving, smi, why_not, wrapped
 from test_capture_clocks import FREE, LOCK, told
 from test_capture_host import SMI as GPU_SMI
+from test_capture_monitor import SMI as SAMPLED_SMI
+from test_capture_monitor import install as install_tool
+from trex_tui import load_engine
 from trex_tui.cli import main
 
 pytestmark = [
@@ -116,6 +121,21 @@ class TestSuccess:
         assert "the timing cache could not be written to gone/cache: No such file" in capsys.readouterr().err
         assert server.left() == []
 
+    def test_samples_are_taken_there(
+        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        install_tool(here / "smi", "nvidia-smi", SAMPLED_SMI)
+        wrapped(server.programs / "nvidia-smi", here / "smi" / "nvidia-smi", MARKS=str(here))
+        there = program(here / "t", FAKE_TRTEXEC_GO=str(here / "five"))
+        assert capture("--trtexec", str(there), "--monitor", "50") == 0
+        assert "samples of power and clocks by nvidia-smi" in capsys.readouterr().err
+        monitor = load_engine("results/net").monitor
+        assert monitor is not None
+        assert monitor.samples >= 5
+        assert set(monitor.columns["power_w"]) == {131.9}
+        wait_for_end(int((here / "pid").read_text()))
+        assert server.left() == []
+
     def test_an_engine(self, here: Path, server: Server) -> None:
         there = str(program(here / "t"))
         assert capture("--trtexec", there, "--with-engine") == 0
@@ -144,27 +164,69 @@ class TestSuccess:
         out, err = capsys.readouterr()
         assert out.splitlines() == ["results/net/jet", "results/net/thor"]
         assert re.search(r"^trex-tui: thor: \[2/2\] profile: 0:\d\d passed$", err, re.MULTILINE)
+        cards = re.findall(
+            r"^trex-tui: (\w+): median 0\.4900 ms, p99 0\.4900 ms, .*TensorRT 10\.4\.0$", err, re.MULTILINE
+        )
+        assert cards == ["jet", "thor"]
         assert server.left() == []
+
+    def test_sweep(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        """Points share an engine that was built there once; the script of the sweep leaves the same files."""
+        record = here / "calls"
+        there = str(program(here / "t", FAKE_TRTEXEC_CALLS=str(record)))
+        axes = ["--sweep", "useSpinWait=on,off", "--trtexec", there]
+        assert capture(*axes, "--outdir", "out") == 0
+        assert len(capsys.readouterr().out.splitlines()) == 3
+        builds = [any(word.startswith("--onnx=") for word in command) for command in calls(record)]
+        assert builds == [True, False, False]
+        points = ["useSpinWait-off", "useSpinWait-on"]
+        assert names(here / "out") == [f"{point}/{name}" for point in points for name in COMPLETE]
+        assert server.left() == []
+        assert capture(*axes, "--outdir", "script", "--dry-run") == 0
+        script = capsys.readouterr().out
+        assert subprocess.run(["sh"], input=script.encode(), capture_output=True, check=False).returncode == 0
+        own = (".capture.json", ".metadata.json")
+        assert names(here / "script") == [name for name in names(here / "out") if not name.endswith(own)]
 
     def test_dry_run(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
         record = here / "calls"
         there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
-        assert capture("--trtexec", str(there), "--dry-run", "--timeout", "5m") == 0
-        lines = capsys.readouterr().out.splitlines()
-        assert all(one.startswith("ssh -T -F ") for one in lines)
-        assert any(one.endswith("net.onnx' < net.onnx") for one in lines)
-        assert any("--skipInference" in one and one.endswith("net.engine.build.log") for one in lines)
+        assert capture("--trtexec", str(there), "--dry-run", "--with-engine") == 0
+        text = capsys.readouterr().out
+        assert f"run net.engine.build.log {shlex.quote(str(there))} --onnx=./in/0/net.onnx" in text
+        assert calls(record) == []
+        assert not (here / "results").exists()
+        assert server.left() == []
+        text = text.replace("/tmp/trex-tui.", f"{here}/there.")
+        done = subprocess.run(["sh", "-c", text], capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert names(here / "results/net") == [
+            name for name in COMPLETE if not name.endswith((".capture.json", ".metadata.json"))
+        ]
+        assert not list(here.glob("there.*"))
+
+
+class TestFailure:
+    def test_an_option_that_trtexec_refuses(
+        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Before the model is sent."""
+        record = here / "calls"
+        there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
+        assert capture("--trtexec", str(there), "--percentile", "a") == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "does not take --percentile=a: a number is expected (stof)" in err.splitlines()[-1]
+        assert "sending" not in err
         assert calls(record) == []
         assert not (here / "results").exists()
         assert server.left() == []
 
-
-class TestFailure:
     @pytest.mark.parametrize(
         ("fail", "told"),
         [
             ("unsupported_op", "GridSample3D"),
-            ("killed", "somebody killed trtexec (SIGKILL)"),
+            ("killed", "trtexec was killed (SIGKILL)"),
             ("no_engine", "No such file"),
             ("half_profile", "is truncated"),
         ],
@@ -176,8 +238,57 @@ class TestFailure:
         assert capture("--trtexec", str(there)) == 3
         out, err = capsys.readouterr()
         assert out == ""
-        assert told in err.splitlines()[-1]
+        assert told in err
         assert "net.engine.build.log" in names(here / "results/net/net.failed")
+        assert server.left() == []
+
+    def test_the_engine_is_brought_back(
+        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Of a failed measurement, though nobody asked for it; what is sent to measure it again is the engine."""
+        record = here / "calls"
+        there = program(here / "t", FAKE_TRTEXEC_FAIL="crash@profile")
+        assert capture("--trtexec", str(there)) == 3
+        err = capsys.readouterr().err
+        assert "fetching net.engine from jet (" in err
+        assert "the engine is kept: results/net/net.failed/net.engine; --resume measures it" in err
+        assert server.left() == []
+        there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
+        assert capture("--trtexec", str(there), "--resume") == 0
+        assert len(calls(record)) == 1
+        assert names(here / "results/net") == COMPLETE
+
+    def test_the_engine_is_brought_back_when_interrupted(self, here: Path, server: Server) -> None:
+        pipe, record = fifo(here / "fifo"), here / "calls"
+        there = program(here / "t", FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
+        command = [sys.executable, "-m", "trex_tui", "capture", "--onnx", "net.onnx", "--host", "jet"]
+        process = subprocess.Popen(
+            [*command, "--trtexec", str(there)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        wait_for(pipe)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=150)
+        assert process.returncode == 130
+        assert b"the engine is kept: results/net/net.failed/net.engine" in err.splitlines()[-1]
+        assert server.left() == []
+        there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
+        assert capture("--trtexec", str(there), "--resume") == 0
+        assert len(calls(record)) == 1
+
+    def test_no_room_there(
+        self,
+        here: Path,
+        server: Server,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        there = program(here / "t")
+        monkeypatch.setattr("trex_tui.capture.remote.read_free_bytes", lambda _: 6)
+        assert capture("--trtexec", str(there)) == 2
+        err = capsys.readouterr().err
+        assert re.search(r"jet: 6 B free for .*, and 7 B are to be sent; make room there", err)
+        assert "sending" not in err
+        assert not (here / "results/net").exists()
         assert server.left() == []
 
     def test_children_are_ended(self, here: Path, server: Server) -> None:
@@ -236,9 +347,9 @@ class TestInTheMiddle:
     def test_interrupted(self, here: Path, server: Server) -> None:
         process, pid = hanging(here)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=150)
         assert (process.returncode, out) == (130, b"")
-        assert err.splitlines()[-1] == b"trex-tui: interrupted; the logs are in results/net/net.failed"
+        assert b"trex-tui: interrupted; the logs are in results/net/net.failed" in err.splitlines()
         wait_for_end(pid)
         assert b"Starting inference" in (here / "results/net/net.failed/net.engine.profile.log").read_bytes()
         assert server.left() == []
@@ -259,7 +370,7 @@ class TestInTheMiddle:
             assert told(clocks) == [LOCK]
             server.cut()
             assert wait_for(freed) == 1
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=150)
             for one in (pid, *there):
                 wait_for_end(one)
             assert server.left() == []
@@ -267,7 +378,7 @@ class TestInTheMiddle:
             assert (process.returncode, out) == (2, b"")
             last = err.decode().splitlines()[-1]
             assert last.startswith("trex-tui: error: profile run: the connection to jet was lost (")
-            assert b"may still be locked on jet; free them: sudo nvidia-smi -i 0 -rgc" in err
+            assert b"may still be locked on jet; restore: sudo nvidia-smi -i 0 -rgc" in err
             failed = json.loads((tmp_path / "results/net/net.failed/net.capture.json").read_text())
             assert failed["runs"][-1]["failure"] == "connection_lost"
             record = tmp_path / "calls"
@@ -283,7 +394,7 @@ class TestInTheMiddle:
         process, pid = hanging(here, "--lock-clocks=1500")
         there = shells(server)
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=150)
         assert wait_for(freed) == 1
         for one in (pid, *there):
             wait_for_end(one)
@@ -357,6 +468,7 @@ class TestDoctor:
         assert err.startswith("trex-tui: error: nowhere: ssh: connect to host 127.0.0.1 port 1: ")
         root = json.loads(out)
         assert root["schema"] == "trex-tui/doctor-hosts/1"
+        assert_keys_explained("doctor-hosts", root)
         assert [one["host_asked"] for one in root["hosts"]] == ["nowhere", "jet"]
         bad, good = root["hosts"]
         assert bad["error"].startswith("nowhere: ssh: connect")

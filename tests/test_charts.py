@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 import random
+import re
+import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
-from helpers import some
-from trex_tui.analysis.columns import derived
+from helpers import layer, some, tensor, write_graph
+from power_kit import write_power_set
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME, derived
 from trex_tui.analysis.statistics import percentile
 from trex_tui.artifacts.input_files import gc_paused
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
 from trex_tui.report.charts.cells import draw, draw_columns
+from trex_tui.report.charts.coloring import color_layers
 from trex_tui.report.charts.figure import (
     NO_PROFILE,
     IcicleBlock,
@@ -40,13 +45,16 @@ from trex_tui.report.charts.sampling import (
     largest_of_columns,
 )
 from trex_tui.report.charts.scatter_charts import find_peaks, kind_sign
-from trex_tui.text import format_bar, format_ms
+from trex_tui.report.charts.svg_painter import picture
+from trex_tui.text import format_bar, format_ms, format_pct
 from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
 
 SAMPLES = Path(__file__).parent.parent / "sample_artifacts"
 PALETTE = Palette(lambda _: "$primary", lambda _: "$success")
 SIZES = some([(40, 10), (78, 20), (200, 60), (60, 16), (80, 24), (134, 41)], 3)
-OF_LAYERS = [chart for chart in CHARTS if chart.id not in ("histogram", "over-time", "percentiles", "memory")]
+SAMPLED = ("power", "temperature", "clock")
+OF_THE_RUN = ("histogram", "over-time", "percentiles", *SAMPLED)
+OF_LAYERS = [chart for chart in CHARTS if chart.id not in (*OF_THE_RUN, "memory")]
 HOSTILE = [
     "\x1b[31mred\x1b[0m/[bold]x[/bold]",
     "a\nb\tc\x00d",
@@ -129,6 +137,18 @@ def test_names_are_data(tmp_path, chart):
         assert all(line.isprintable() and cell_len(line) == 90 for line in text.split("\n"))
 
 
+@pytest.mark.parametrize("chart", [chart for chart in CHARTS if chart.has_color], ids=lambda chart: chart.id)
+@pytest.mark.parametrize("color", ["name", "tactic", "onnx_nodes"])
+def test_names_that_are_colours_are_data(tmp_path, chart, color):
+    engine = load_engine(named_engine(tmp_path, HOSTILE))
+    column = column_of(color)
+    text = drawn(engine, chart.id, (90, 26), color=column)
+    assert all(line.isprintable() and cell_len(line) == 90 for line in text.split("\n"))
+    svg = picture(chart.id, engine, color=column, standalone=True).svg
+    assert svg is not None
+    assert all(part.isprintable() for part in "".join(ET.fromstring(svg).itertext()).split("\n"))
+
+
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
 def test_without_data_there_is_a_sentence(tmp_path, chart):
     engine = load_engine(small_engine(tmp_path, profiled=False))
@@ -144,9 +164,10 @@ def test_a_filter_that_leaves_nothing_is_said(tiny, chart):
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
-def test_every_plot_has_units(chart):
-    text = drawn(load_engine(SAMPLES / "alexnet"), chart.id, (100, 30))
-    assert any(unit in text for unit in ("ms", "%", "FLOP/s", "KiB", "M, rows"))
+def test_every_plot_has_units(tmp_path, chart):
+    folder = SAMPLES / "alexnet" if chart.id not in SAMPLED else write_power_set(tmp_path)
+    text = drawn(load_engine(folder), chart.id, (100, 30))
+    assert any(unit in text for unit in ("ms", "%", "FLOP/s", "KiB", "M, rows", "W", "°C", "MHz"))
 
 
 def test_the_title_names_the_current_layer_and_tells_if_the_filter_hides_it(tiny):
@@ -156,6 +177,119 @@ def test_the_title_names_the_current_layer_and_tells_if_the_filter_hides_it(tiny
     title = drawn(tiny, "layers", current=current, layers=tiny.layers[:3], is_filtered=True).split("\n")[0]
     assert "layer 6" in title
     assert title.endswith("which the filter hides")
+
+
+# Values and colours
+
+
+def column_of(name: str) -> LayerColumn:
+    return ALL_COLUMNS_BY_NAME[name]
+
+
+def test_parts_of_bars_add_up_and_are_those_of_the_colours(sample):
+    for color in (None, "output_precision", "groups", "macs", "tactic", "has_relu", "onnx_nodes"):
+        subject = Subject(sample, sample.layers, PALETTE, color=column_of(color) if color else None)
+        form = CHARTS_BY_ID["kind-precision"].make(subject).form
+        for bar in form.bars:
+            layers = [layer for layer in sample.layers if layer.kind.value == bar.label]
+            assert math.fsum(part.value for part in bar.parts) == pytest.approx(bar.value, abs=1e-12)
+            looks = [(part.pattern, part.style) for part in bar.parts]
+            assert len(looks) == len(set(looks))
+            if color is None:
+                times: dict[str, float] = {}
+                for layer in layers:
+                    name = layer.precision.value if layer.precision else "unknown"
+                    times[name] = times.get(name, 0.0) + (layer.latency_ms or 0.0)
+                assert {part.label.split()[0]: pytest.approx(part.value) for part in bar.parts} == times
+
+
+def test_a_bar_of_parts_fills_as_many_cells_as_one_of_a_colour(tiny):
+    rows = drawn(tiny, "kind-precision", (100, 30)).split("\n")
+    plain = drawn(tiny, "kind", (100, 30)).split("\n")
+    widths = {
+        row.split()[0]: len(re.findall("[█▓▒░]", row)) for row in rows[3:] if "  " in row and row.strip()
+    }
+    for row in plain[3:]:
+        if row.strip() and row.split()[0] in widths and "█" in row:
+            assert abs(widths[row.split()[0]] - len(re.findall("[▏▎▍▌▋▊▉█]", row))) <= 1
+
+
+def test_layers_are_drawn_by_the_chosen_value_and_coloured_by_the_chosen_column():
+    engine = load_engine(SAMPLES / "alexnet")
+    macs, maps = (column_of(name).values(engine) for name in ("macs", "out_maps"))
+    known = sorted(
+        (index for index, value in enumerate(macs) if value is not None), key=lambda index: -macs[index]
+    )
+    subject = Subject(engine, engine.layers, PALETTE, value=column_of("macs"), color=column_of("out_maps"))
+    figure = CHARTS_BY_ID["bar"].make(subject)
+    assert 5 < len(known) < len(engine.layers)
+    assert [int(bar.texts[0]) for bar in figure.form.bars] == known
+    assert figure.missing == (f"{len(engine.layers) - len(known)} layers without macs left out.",)
+    shown = [bar.texts[1] for bar in figure.form.bars]
+    assert shown == ["unknown" if maps[index] is None else str(maps[index]) for index in known]
+    styles = {text: bar.style for text, bar in zip(shown, figure.form.bars, strict=True)}
+    assert styles.get("unknown", "$muted") == "$muted"
+    assert len(set(styles.values())) == len(styles)
+    assert sum(float(bar.texts[3]) for bar in figure.form.bars) == pytest.approx(100.0, abs=0.05)
+
+
+def test_the_share_of_a_layer_is_that_of_the_engine_whatever_is_filtered(tiny):
+    slowest = [tiny.layers[SLOWEST]]
+    bar = CHARTS_BY_ID["bar"].make(Subject(tiny, slowest, PALETTE, is_filtered=True)).form.bars[0]
+    assert bar.texts[3] == format_pct(tiny.latency_pct(slowest[0]))
+
+
+def test_numbers_of_many_values_are_coloured_by_range(tmp_path):
+    channels = [1] * 20 + list(range(2, 32))
+    layers = [
+        layer(f"c{place}", "Convolution", [tensor("in", 1)], [tensor(f"t{place}", 1)], Groups=count)
+        for place, count in enumerate(channels)
+    ]
+    write_graph(tmp_path / "x.graph.json", layers, ["in"])
+    engine = load_engine(tmp_path)
+    coloring = color_layers(Subject(engine, engine.layers, PALETTE, color=column_of("groups")), "kind")
+    texts = [group.text for group in coloring.groups]
+    assert texts[0] == "1"
+    assert 3 <= len(texts) <= 6
+    for convolution, count in zip(engine.layers, channels, strict=True):
+        low, _, high = coloring.group(convolution).text.partition(" to ")
+        assert int(low) <= count <= int(high or low)
+        assert coloring.text(convolution) == str(count)
+
+
+def test_a_legend_names_long_values_apart(tiny):
+    subject = Subject(tiny, tiny.layers, PALETTE, color=column_of("tactic"))
+    texts = [key.text for key in color_layers(subject, "kind").pattern_keys]
+    assert len(texts) == len(set(texts))
+    assert max(map(len, texts)) <= 30
+
+
+def test_a_distribution_counts_every_layer_with_a_value(sample):
+    for value in ("latency_ms", "io_bytes", "macs"):
+        known = [one for one in column_of(value).values(sample) if one is not None]
+        form = (
+            CHARTS_BY_ID["distribution"]
+            .make(Subject(sample, sample.layers, PALETTE, value=column_of(value)))
+            .form
+        )
+        if not known:
+            assert form is None
+            continue
+        bins = form.bins(30)
+        assert sum(bins.counts) + bins.below + bins.above == len(known)
+
+
+def test_reformats_are_counted_by_origin(tmp_path):
+    layers = [
+        layer(name, "Reformat", [tensor("in", 1)], [tensor(name, 1)], Origin=origin)
+        for name, origin in (("a", "QDQ"), ("b", "QDQ"), ("c", "REFORMAT"))
+    ]
+    layers.append(layer("d", "Convolution", [tensor("a", 1)], [tensor("out", 1)]))
+    write_graph(tmp_path / "x.graph.json", layers, ["in", "out"])
+    engine = load_engine(tmp_path)
+    form = CHARTS_BY_ID["reformats"].make(Subject(engine, engine.layers, PALETTE)).form
+    assert [(bar.label, bar.texts[0]) for bar in form.bars] == [("QDQ", "2"), ("REFORMAT", "1")]
+    assert "No reformats here." in drawn(engine, "reformats", layers=engine.layers[3:])
 
 
 # The run
@@ -205,7 +339,7 @@ def test_warm_up_is_left_out(tmp_path):
     engine = with_queries(tmp_path, [50.0] * 4 + [10.0] * 60, warmup_ms=200.0)
     assert read_queries(engine).warmup == 4
     for chart in ("histogram", "over-time", "percentiles"):
-        assert "60 queries, 4 queries of warm-up left out" in words_of(drawn(engine, chart))
+        assert "60 queries, 4 queries of warm-up excluded" in words_of(drawn(engine, chart))
 
 
 def test_no_extreme_is_lost_when_rows_outnumber_columns():
@@ -228,20 +362,20 @@ def test_a_drift_is_drawn_as_a_line(tmp_path):
     engine = with_queries(tmp_path, values)
     text = drawn(engine, "over-time", (120, 30))
     assert "━ drift" in text
-    assert "from the first third of the run to the last" in words_of(text)
+    assert "from the first to the last third of the run" in words_of(text)
 
 
 def test_outliers_stand_at_the_edge_where_they_happened(noisy):
     text = drawn(noisy, "over-time", (120, 30))
     assert "▲" in text.split("\n")[2][-4:]
-    assert "2 queries beyond the plot" in words_of(text)
+    assert "2 queries clipped" in words_of(text)
 
 
 def test_percentile_curve_ends_where_the_rows_allow(tmp_path, noisy):
     assert "p99.9" in drawn(noisy, "percentiles")
     few = with_queries(tmp_path / "few", [1.0 + place / 500 for place in range(500)])
     text = words_of(drawn(few, "percentiles"))
-    assert "p99.9 is not shown: it takes 1000 queries." in text
+    assert "p99.9: n/a (needs 1000 queries)." in text
 
 
 def test_a_printed_summary_stands_in_for_rows(tmp_path):
@@ -343,7 +477,7 @@ def test_pareto_names_the_point_where_80_percent_are_reached(tiny):
     text = drawn(tiny, "pareto", current=tiny.layers[3])
     assert f"80 % in {found.most} layers" in text
     assert "Layer 3 is number 4 by time" in words_of(text)
-    assert "1 layer without a time left out." in words_of(text)
+    assert "1 layer without a time excluded." in words_of(text)
 
 
 def test_pareto_needs_time(tmp_path):
@@ -358,7 +492,7 @@ def test_memory_tells_the_peak(sample):
         return
     text = words_of(drawn(sample, "memory", is_filtered=True))
     assert "▲" in text
-    assert "does not depend on the filter" in text
+    assert "the filter does not apply" in text
 
 
 # Points
@@ -366,12 +500,12 @@ def test_memory_tells_the_peak(sample):
 
 def test_products_follow_the_axes(sample):
     if sample.names_only:
-        assert "No layer here multiplies matrices of known size." in drawn(sample, "products")
+        assert "No GEMM sizes here." in drawn(sample, "products")
         return
     for axes in (("m", "n"), ("n", "k"), ("m", "k")):
         text = drawn(sample, "products", axes=axes)
         assert f"{axes[0].upper()}, " in text.split("\n")[-4] or f"{axes[0].upper()}, " in text
-        assert f"Extents {axes[0].upper()} and {axes[1].upper()}" in words_of(text)
+        assert f"GEMM sizes {axes[0].upper()} × {axes[1].upper()}" in words_of(text)
 
 
 def test_signs_tell_kinds_without_colour():
@@ -418,8 +552,8 @@ def test_without_a_device_points_stand_without_roofs(tmp_path):
     engine = load_engine(write_set(tmp_path, "bare", layers, {"conv": 0.5}))
     text = drawn(engine, "roofline", current=engine.layers[0])
     assert "◉" in text
-    assert "No roofs: device unknown" in words_of(text)
-    assert "No share of a roof can be told." in drawn(engine, "efficiency")
+    assert "Roofline unavailable: GPU unknown" in words_of(text)
+    assert "Roofline shares unknown." in drawn(engine, "efficiency")
 
 
 # Modules
@@ -486,6 +620,11 @@ def test_words_wrap_between_words_and_lose_none():
     lines = wrap_text(text, 12)
     assert all(len(line) <= 12 for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_long_word_stays_whole_where_it_is_a_link():
+    link = "https://" + "x" * 50
+    assert wrap_text(f"see {link} there", 12, breaks_words=False) == ["see", link, "there"]
 
 
 def test_a_number_and_its_unit_stay_in_a_line():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from typing import Any
 
@@ -120,3 +121,22 @@ def test_known_weaknesses() -> None:
         "PYSEC-2": f"{'x' * 80} (mended in no version)",
     }
     assert script.weaknesses({}) == {}
+
+
+def test_an_older_python_has_nothing_to_resolve() -> None:
+    """pip tries dependencies first, and would report their versions in place of the Python that it takes."""
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    project = script.tomllib.loads(text)["project"]
+    assert project["requires-python"] == ">=3.10"
+    requirements = [Requirement(text) for text in project["dependencies"]]
+    assert [str(one) for one in requirements if one.marker is None] == []
+    for version in ("3.6", "3.8", "3.9"):
+        assert not [one.name for one in requirements if one.marker.evaluate({"python_version": version})]
+    needed = [one.name for one in requirements if one.marker.evaluate({"python_version": "3.12"})]
+    assert {"textual", "pandas", "numpy"} <= set(needed)
+
+
+def test_an_older_python_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.version_info", (3, 9, 18))
+    with pytest.raises(SystemExit, match=r"trex-tui needs Python 3\.10 or later"):
+        runpy.run_path(str(REPOSITORY / "setup.py"))

@@ -21,6 +21,7 @@ SUMMARY_KEYS = [
     "name",
     "files",
     "tensorrt_version",
+    "tensorrt_version_source",
     "device",
     "precision",
     "layers",
@@ -36,10 +37,16 @@ SUMMARY_KEYS = [
 ]
 MORE_KEYS = {
     "capture",
+    "plan",
+    "layer_details_source",
+    "by_device",
+    "dla",
+    "power",
     "builder_precision",
     "names_only",
     "optimization_profile",
     "optimization_profiles",
+    "runs",
     "known_weights_bytes",
     "layers_hiding_weights",
     "memory",
@@ -120,9 +127,7 @@ class TestInterface:
         assert main([str(sample)]) == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert err == (
-            f"trex-tui: error: no terminal to draw in; `trex-tui summary {sample}` tells the same without one\n"
-        )
+        assert err == f"trex-tui: error: not a terminal; use `trex-tui summary {sample}` instead\n"
 
     def test_the_default_path(
         self, sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -202,7 +207,7 @@ class TestLayers:
 
     def test_json(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
         document = self.layers(capsys, str(sample))
-        assert list(document) == ["schema", "engine", "layers"]
+        assert list(document) == ["schema", "engine", "layers", "diagnostics"]
         assert (document["schema"], document["engine"]) == ("trex-tui/layers/1", "net")
         assert list(document["layers"][0]) == [column.name for column in ALL_COLUMNS]
         assert self.columns_of(document, "index") == [0, 1, 2, 3, 4, 5]
@@ -238,7 +243,7 @@ class TestLayers:
             (["--sort", "name", "--top", "2"], [3, 1]),
             (["--reverse"], [5, 4, 3, 2, 1, 0]),
             (["--top", "3"], [0, 1, 2]),
-            (["--top", "0"], []),
+            (["--top", "0"], [0, 1, 2, 3, 4, 5]),
             (["--top", "99"], [0, 1, 2, 3, 4, 5]),
         ],
     )
@@ -252,13 +257,46 @@ class TestLayers:
         document = self.layers(capsys, str(sample), "--columns", text)
         assert list(document["layers"][0]) == ["kind", "name", "latency_ms"]
 
+    def test_a_filter_that_matches_nothing(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["layers", str(sample), "--filter", "type:CudaSoft", "--format", "csv"]) == 0
+        out, err = capsys.readouterr()
+        assert len(out.splitlines()) == 1
+        assert "trex-tui: 0 of 6 layers match: no layer_type 'CudaSoft'; did you mean CudaSoftMax?\n" in err
+        assert main(["lint", str(sample), "--filter", "laeyr"]) == 0
+        assert "trex-tui: 0 of 6 layers match: no name contains 'laeyr'\n" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("text", "hint"),
+        [
+            ("kind:gem", "no kind 'gem' at column 6: kind:^gem; did you mean gemm?"),
+            ("prec:int9", "no precision 'int9' at column 6: prec:^int9; did you mean INT8?"),
+            ("attr.Orgin:x", "no column 'attr.Orgin' at column 1: ^attr.Orgin:x; did you mean attr.Origin?"),
+        ],
+    )
+    @pytest.mark.parametrize("command", ["layers", "lint"])
+    def test_unknown_values(
+        self, sample: Path, capsys: pytest.CaptureFixture[str], command: str, text: str, hint: str
+    ) -> None:
+        assert main([command, str(sample), "--filter", text]) == 2
+        assert capsys.readouterr().err.splitlines()[-1] == f"trex-tui: error: --filter: {hint}"
+
+    def test_short_names_and_attributes(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        columns = "name,ms,weights,attr.origin,attr.*"
+        assert main(["layers", str(sample), "--columns", columns, "--sort", "pct", "--format", "csv"]) == 0
+        rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+        assert list(rows[0])[:4] == ["name", "latency_ms", "weights_bytes", "attr.Origin"]
+        assert {"attr.Weights", "attr.Bias"} <= set(rows[0])
+        assert rows[0]["name"] == "/classifier/Gemm_myl1_0"
+        assert [row["attr.Weights"] for row in rows if row["attr.Weights"]] == [
+            '{"Type": "Half", "Count": 432}'
+        ]
+
     @pytest.mark.parametrize("option", ["--columns", "--sort"])
     def test_unknown_column(self, sample: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
-        assert main(["layers", str(sample), option, "speed"]) == 2
+        assert main(["layers", str(sample), option, "speeds"]) == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith("trex-tui: error: no column 'speed'; the columns are: index, name, ")
-        assert err.count("\n") == 1
+        assert err == "trex-tui: error: no column 'speeds'; `trex-tui explain` lists the columns\n"
 
     @pytest.mark.parametrize(
         ("arguments", "order"),
@@ -284,7 +322,7 @@ class TestLayers:
         ("text", "message"),
         [
             ("kind:gemm pct>", "expected a number after `>` at column 15: kind:gemm pct>^"),
-            ("knd:gemm", "no column `knd` (nearest: kind) at column 1: ^knd:gemm"),
+            ("knd:gemm", "no column 'knd' at column 1: ^knd:gemm; did you mean kind?"),
             ("(a\nb \x1b[31m", "expected `)` for the `(` of column 1 at column 11: (a␊b ␛[31m^"),
         ],
     )
@@ -299,17 +337,20 @@ class TestLayers:
         with pytest.raises(SystemExit):
             main(["layers", "--help"])
         examples = [
-            line for line in capsys.readouterr().out.splitlines() if line.startswith("  trex-tui layers")
+            line
+            for line in capsys.readouterr().out.splitlines()
+            if line.startswith("  trex-tui") and " --filter " in line
         ]
-        assert len(examples) == 4
+        assert len(examples) == 5
         for example in examples:
-            parse(shlex.split(example)[-1])
+            words = shlex.split(example)
+            parse(words[words.index("--filter") + 1])
 
     def test_several_engines(self, several: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["layers", str(several)]) == 2
         assert capsys.readouterr() == (
             "",
-            "trex-tui: error: 2 engines are there (a, b); name the path of one\n",
+            "trex-tui: error: 2 engines found (a, b); give the path of one\n",
         )
 
     def test_diagnostics_go_to_stderr(self, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,7 +359,8 @@ class TestLayers:
         out, err = capsys.readouterr()
         assert len(list(csv.reader(io.StringIO(out)))) == 7
         assert err.splitlines() == [
-            f"trex-tui: error: {sample / 'stray.json'}: is JSON of an unknown kind (keys: no keys)",
+            f"trex-tui: error: {sample / 'stray.json'}: is JSON of an unknown kind (keys: none); known are "
+            "layer information, profiles, timing files, metadata of trtexec",
             f"trex-tui: warning: {sample / 'net.profile.json'}: has no row for 1 of 6 layers (the first: 'softmax')",
         ]
 
@@ -327,13 +369,16 @@ class TestLayers:
         document = self.layers(capsys, path, "--optimization-profile", "11")
         assert self.columns_of(document, "name") == ["one [profile 11]"]
         assert main(["layers", path, "--optimization-profile", "2"]) == 2
-        assert capsys.readouterr().err == "trex-tui: error: no optimization profile 2; the engine has 0, 11\n"
+        assert (
+            capsys.readouterr().err
+            == "trex-tui: error: optimization profile 2 does not exist; the engine has 0, 11\n"
+        )
 
 
 BAD_INPUTS = {
     "absent": "does not exist",
     "empty": "no engine found",
-    "junk.json": "is binary and no TensorRT plan",
+    "junk.json": "is binary but not a TensorRT plan",
     "cut.graph.json": "is truncated: the JSON ends in the middle",
     "other.json": "is JSON of an unknown kind (keys: answer)",
     "void.json": "is empty",

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from helpers import REPOSITORY
+from trex_tui.analysis.columns import columns_named
 from trex_tui.analysis.filter.parser import parse
 from trex_tui.cli import COMMANDS, _with_command, main
-from trex_tui.cli.parser import FILTER_EXAMPLES, build_parser
-from trex_tui.report.views.layers import columns_named
+from trex_tui.cli.engine_parsers import FILTER_EXAMPLES
+from trex_tui.cli.parser import build_parser
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs/coming-from-trex.md").read_text(encoding="utf-8")
 SHOWN = sorted(set(re.findall(r"`(trex-tui [^`]+)`", PAGE)))
@@ -48,9 +49,15 @@ def test_what_is_chosen_is_there_in_the_sample(
     (tmp_path / "outdir").symlink_to(REPOSITORY / "sample_artifacts/alexnet")
     monkeypatch.chdir(tmp_path)
     words = shlex.split(line)[1:]
-    if words[0] == "layers":
+    if "--chart" in words:
+        assert main(words) == 0
+        assert "wrote" in capsys.readouterr().err
+    elif words[0] == "layers":
         assert main([*words, "--format", "csv"]) == 0
         assert len(capsys.readouterr().out.splitlines()) > 1, "headings alone"
+    elif words[0] == "summary":  # AlexNet has no pointwise layer: there may be no row
+        assert main([*words, "--format", "csv"]) == 0
+        assert capsys.readouterr().out.count(",latency_ms") == 1
     else:
         assert main([*words, "--layout", "builtin"]) == 0
         assert re.search(r"\d+ nodes? and \d+ edges?", capsys.readouterr().err)
@@ -58,7 +65,7 @@ def test_what_is_chosen_is_there_in_the_sample(
 
 def test_there_are_lines_that_choose() -> None:
     assert len(CHOOSING) > 4
-    assert len(HELP) == 4
+    assert len(HELP) == 5
 
 
 def test_every_part_of_trex_is_there() -> None:

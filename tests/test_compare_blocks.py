@@ -25,7 +25,7 @@ from compare_cases import (
     write_engine,
 )
 from helpers import REAL_SETS, examples, write_profile
-from trex_tui.analysis.compare import Align, CautionKind, ChangeKind, Match, Outcome, Pin, compare
+from trex_tui.analysis.compare import Align, Cause, CautionKind, ChangeKind, Match, Outcome, Pin, compare
 from trex_tui.analysis.compare.gate_metrics import METRICS, judge
 from trex_tui.analysis.gates import parse_gate
 from trex_tui.artifacts import find
@@ -67,11 +67,13 @@ def test_the_a100_series_is_explained_and_ranked(artifacts: Path) -> None:
     assert quantized is not None
     assert half.delta_ms == pytest.approx(1.016832 - 2.123776)
     assert "faster" in half.headline
-    assert half.reasons[0].text == "−0.7076 ms in 20 convolutions that went from TF32 to FP16"
-    assert any(
-        reason.text == "+0.2324 ms in 10 Q/DQ layers that fp32/resnet does not have"
-        for reason in quantized.reasons
+    assert (half.reasons[0].cause, half.reasons[0].text) == (
+        Cause.PRECISION,
+        "20 convolutions TF32⇒FP16, 1 convolution FP32⇒FP16, 1 pooling FP32⇒FP16",
     )
+    assert half.reasons[0].parts[0].delta_ms == pytest.approx(-0.707584)
+    (added,) = (reason for reason in quantized.reasons if reason.cause is Cause.QDQ)
+    assert (added.delta_ms, added.text) == (pytest.approx(0.232448), "10 Q/DQ layers only in C")
     assert [verdict and verdict.outcome for verdict in found.verdicts] == [
         None,
         Outcome.FASTER,
@@ -104,7 +106,7 @@ def test_devices_clocks_and_batches_are_said_loudly(artifacts: Path) -> None:
 
 def test_per_batch_divides_every_time(artifacts: Path) -> None:
     engines = real(("resnet-qat", "resnet18_fp16"), artifacts)
-    plain, per = compare(engines), compare(engines, per_batch=True)
+    plain, per = compare(engines, per_batch=False), compare(engines, per_batch=True)
     check(per)
     assert per.sides[0].latency_sum_ms == pytest.approx((plain.sides[0].latency_sum_ms or 0.0) / 32)
     assert per.sides[1].latency_sum_ms == plain.sides[1].latency_sum_ms
@@ -253,12 +255,13 @@ def test_the_whole_is_explained_in_sentences(tmp_path: Path) -> None:
         1
     ]
     assert found is not None
-    assert [reason.text for reason in found.reasons] == [
-        "−0.4100 ms in 2 convolutions that went from FP32 to FP16",
-        "+0.0500 ms in 1 reformat that full/net does not have",
+    assert [(reason.cause, reason.text) for reason in found.reasons] == [
+        (Cause.PRECISION, "2 convolutions FP32⇒FP16"),
+        (Cause.REFORMATS, "1 reformat only in B"),
     ]
-    assert found.headline.startswith(
-        "half/net is 0.3600 ms (48.0 %) faster than full/net by the sum of layer times: −0.4100 ms"
+    assert found.headline == (
+        "B is 0.3600 ms (48.0 %) faster than A by the sum of layer times: "
+        "−0.4100 ms precision, +0.0500 ms reformats."
     )
     assert found.changes[ChangeKind.PRECISION] == 2
     assert found.matches == {Match.NONE: 1, Match.ONNX: 2}
@@ -300,12 +303,12 @@ def test_a_pin_goes_before_all_evidence(tmp_path: Path) -> None:
     one, other = (write_engine(tmp_path / name, layers, [0.1, 0.2, 0.3]) for name in "ab")
     found = compare([one, other], pins=[Pin(0, 1, 2)])
     check(found)
-    block = found.block_of(0, 0)
+    block = found.find_block(0, 0)
     assert block.layers == ((0,), (2,))
     assert (block.match, block.confidence) == (Match.MANUAL, 1.0)
-    assert found.block_of(0, 1).layers == ((1,), (1,))
+    assert found.find_block(0, 1).layers == ((1,), (1,))
     many = compare([one, other], pins=[Pin(0, 1, 0), Pin(0, 1, 1)])
-    assert many.block_of(0, 0).layers == ((0,), (0, 1))
+    assert many.find_block(0, 0).layers == ((0,), (0, 1))
 
 
 def test_comparisons_are_deterministic(artifacts: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from compare_cases import check, conv, load_real, reformat, write_engine
 from helpers import REAL_SETS, write_sample_set
 from trex_tui.analysis.compare import CautionKind, ChangeKind, Outcome, Pin, compare
-from trex_tui.analysis.compare.overview import make_labels
+from trex_tui.analysis.compare.comparison import make_labels
 from trex_tui.engine.engine import load_engine
 from trex_tui.errors import TrexError
 
@@ -19,11 +19,11 @@ from trex_tui.errors import TrexError
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"baseline": 2}, "no engine 2"),
-        ({"align": "magic"}, "'magic' is no way to align"),
-        ({"pins": [Pin(0, 0, 0)]}, "none that is compared"),
+        ({"baseline": 2}, "baseline 2 does not exist"),
+        ({"align": "magic"}, "'magic' is not an alignment"),
+        ({"pins": [Pin(0, 0, 0)]}, "pin of unknown engine"),
         ({"pins": [Pin(0, 1, 99)]}, "layer 99"),
-        ({"per_batch": True}, "batch of net is unknown"),
+        ({"per_batch": True}, "batch of net unknown"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(
@@ -37,7 +37,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(
 
 
 def test_one_engine_is_no_comparison(tmp_path: Path) -> None:
-    with pytest.raises(TrexError, match="two engines or more, not 1"):
+    with pytest.raises(TrexError, match="two or more engines, not 1"):
         compare([load_engine(write_sample_set(tmp_path))])
 
 
@@ -78,7 +78,7 @@ def test_what_is_unknown_is_no_difference(tmp_path: Path) -> None:
     assert difference is not None
     assert ChangeKind.FUSION not in difference.changes
     (version,) = [caution.text for caution in found.cautions if caution.kind is CautionKind.VERSION]
-    assert version.startswith("Perhaps different versions")
+    assert version.startswith("Possibly different TensorRT versions: ")
 
 
 def test_further_timing_runs_widen_the_interval(tmp_path: Path) -> None:

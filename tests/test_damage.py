@@ -17,20 +17,30 @@ from hypothesis import strategies as st
 from helpers import REPOSITORY, write_graph, write_sample_set
 from test_artifacts_properties import GRAPHS, METADATA, PROFILES, TIMINGS
 from trex_tui.analysis.filter import FilterError, filter_layers
+from trex_tui.analysis.trtexec_runs import engine_version
 from trex_tui.engine import load_engine
-from trex_tui.lint.trtexec_runs import engine_version
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 from fuzzing.damage import damaged
-from fuzzing.examining import COMMANDS, BrokenContractError, check_text, examine
+from fuzzing.examining import (
+    COMMANDS,
+    BrokenContractError,
+    check_text,
+    examine,
+    examine_command,
+    list_commands,
+)
 
 CORPUS = Path(__file__).parent / "corpus"
 
 
 @pytest.mark.parametrize("case", sorted(path.name for path in CORPUS.iterdir()))
-def test_what_broke_once_holds(case: str) -> None:
+def test_what_broke_once_holds(case: str, tmp_path: Path) -> None:
     examine(CORPUS / case, COMMANDS[0])
+    for name, form, *more in list_commands():
+        if form in ("text", "json", "csv"):
+            examine_command(CORPUS / case, CORPUS / case, tmp_path / "out", (name, form, *more))
 
 
 @given(graph=GRAPHS, profile=PROFILES, timing=TIMINGS, metadata=METADATA, command=st.sampled_from(COMMANDS))

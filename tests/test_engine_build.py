@@ -37,6 +37,8 @@ def load(folder: Path, *layers: dict[str, Any], bindings: tuple[str, ...] = ()) 
         ("kCHW32", None, "NC/32HW32", 32),
         ("kDHWC8", None, "NDHWC8", 8),
         ("kDLA_HWC4", None, "NHWC4", 4),
+        ("Half, 8 elements of the channel in a vector", "FP16", None, 8),
+        ("8 elements of the channel in a vector", None, None, 8),
         ("N/A due to dynamic shapes", None, None, 1),
         ("Unknown format", None, None, 1),
         ("", None, None, 1),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from trex_tui.engine import DataType, LayerKind
@@ -58,7 +60,7 @@ LAYER_TYPES = {
     "Quantize": "quantize",
     "Dequantize": "quantize",
     "Cast": "reformat",
-    "Normalization": "reduction",
+    "Normalization": "normalization",
 }
 
 
@@ -90,6 +92,12 @@ def test_layer_and_parameter_types(layer_type: str, parameter_type: str, kind: s
         ("__myl_AddMulCast_myl8_464", "pointwise"),
         ("__myl_MaxrSubExpSumDivMul_myl1_2", "softmax"),
         ("__myl_MulSum_myl4_1", "reduction"),
+        ("__myl_MulSumAdd_myl4_1", "reduction"),
+        ("__myl_MoveMeanSubMulMeanAddSqrtDivMulMulAdd_myl0_3", "normalization"),
+        ("__myl_CastMeanSubMulMean_myl0_3", "normalization"),
+        ("__myl_MulMeanAddSqrtDivMul_myl0_4", "normalization"),
+        ("__myl_MeanMul_myl0_4", "reduction"),
+        ("__myl_FcAddCastMeanSubMulMeanAddSqrtDivMul_myl0_4", "gemm"),
         ("__myl_FcAdd_myl1_7", "gemm"),
         ("__myl_Res_myl9_1", "shuffle"),
         ("__myl_Slic_myl1_1", "slice"),
@@ -105,9 +113,24 @@ def test_generated_kernels(name: str, kind: str) -> None:
     assert classify("kgen", None, "x", f"{name}_0x1234") == (kind if name != "opaque" else "myelin")
 
 
+@pytest.mark.parametrize(
+    ("node", "kind"),
+    [
+        ("/fc/Gemm", "gemm"),
+        ("/a/MatMul_3", "gemm"),
+        ("node_linear_1", "gemm"),
+        ("/ReduceSum_1", "reduction"),
+        ("/Gemma/ReduceSum", "reduction"),
+    ],
+)
+def test_product_that_is_generated_as_a_sum(node: str, kind: str) -> None:
+    assert classify("kgen", None, "__myl_MulSumAdd_myl4_1", onnx_nodes=[node]) == kind
+    assert classify("kgen", None, "__myl_MaxrSubExpSumDivMul_myl1_2", onnx_nodes=[node]) == "softmax"
+
+
 def test_quantization_that_runs_as_something_else() -> None:
-    to_int8 = {"input_types": [DataType.FP16], "output_types": [DataType.INT8]}
-    from_int8 = {"input_types": [DataType.INT8], "output_types": [DataType.FP16]}
+    to_int8 = {"input_type": DataType.FP16, "output_type": DataType.INT8}
+    from_int8 = {"input_type": DataType.INT8, "output_type": DataType.FP16}
     assert classify("Reformat", "Reformat", "x", origin="QDQ") is LayerKind.QUANTIZE
     assert classify("Reformat", "Reformat", "x", origin="REFORMAT", **to_int8) is LayerKind.REFORMAT
     assert classify("Scale", "Scale", "x", **to_int8) is LayerKind.QUANTIZE
@@ -134,6 +157,21 @@ def test_quantization_that_runs_as_something_else() -> None:
         ("{ForeignNode[a...b]}", "myelin"),
         ("(Unnamed Layer* 12) [Shuffle]", "shuffle"),
         ("(Unnamed Layer* 12) [Whatever]", "other"),
+        ("(Unnamed Layer* 12) [ElementWise]", "pointwise"),
+        ("[MATRIX_MULTIPLY]-[fc0]", "gemm"),
+        ("[CONVOLUTION]-[conv0]", "convolution"),
+        ("Sub_128", "pointwise"),
+        ("/head/ReduceMax", "reduction"),
+        ("ReduceL2_7", "reduction"),
+        ("Pad_3", "slice"),
+        ("/a/Cast_1", "reformat"),
+        ("Expand_90", "slice"),
+        ("Unsqueeze_4 + Cast_5", "shuffle"),
+        ("TopK_2", "reduction"),
+        ("ArgMax_17", "reduction"),
+        ("/encoder/norm1/LayerNormalization", "normalization"),
+        ("BatchNormalization_1 + Relu_2", "scale"),
+        ("Conv_0 + Sub_1", "convolution"),
         ("dummy_shape_call__mye622_0_myl9_0", "shape"),
         ("something", "other"),
         ("", "other"),
@@ -141,6 +179,8 @@ def test_quantization_that_runs_as_something_else() -> None:
 )
 def test_names_alone(name: str, kind: str) -> None:
     assert classify(None, None, name) == classify_name(name) == kind
+    renumbered = re.sub("[0-9]", "7", name)
+    assert classify_name(renumbered) == kind, "numbers in a name make no difference"
 
 
 def test_which_kinds_work() -> None:

@@ -93,7 +93,7 @@ def test_leftovers_of_both_sides() -> None:
     joined = join_profile(list("abc"), rows(("a", 1.0), ("x", 2.5), ("y", None)), file)
     assert [(one.severity, one.file) for one in joined.diagnostics] == [(Severity.WARNING, file)] * 2
     assert messages(joined.diagnostics) == [
-        "2 of 3 rows match no layer of the graph and are in no total (2.5 ms; the first: 'x')",
+        "2 of 3 rows match no layer of the graph and are excluded (2.5 ms; the first: 'x')",
         "has no row for 2 of 3 layers (the first: 'b')",
     ]
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import examples, layer, tensor
+from trex_tui.analysis.columns import columns_named
 from trex_tui.analysis.structure import total_by, total_by_kind, total_by_precision
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.layer_info import LayerInfo
@@ -20,8 +21,8 @@ from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.artifacts.records import Records
 from trex_tui.engine import COLUMNS, Engine
 from trex_tui.engine.build import join_profile
-from trex_tui.engine.links import follow_tensors
-from trex_tui.report.views.layers import columns_named, sorted_layers
+from trex_tui.engine.model import follow_tensors
+from trex_tui.report.views.layers import sorted_layers
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TIMES = st.one_of(st.none(), st.just(0.0), st.floats(1e-6, 1e6))
@@ -99,9 +100,7 @@ def test_the_join_is_a_partition(names: list[str], rows: list[ProfileRow]) -> No
         assert len(got) == min(len(places), len(available))
     lost = Counter(row.name for row in rows) - Counter(names)
     told = [
-        one
-        for one in joined.diagnostics
-        if "match no layer" in one.message or "not one of its" in one.message
+        one for one in joined.diagnostics if "match no layer" in one.message or "none of its" in one.message
     ]
     assert len(told) == bool(lost)
 

@@ -14,23 +14,16 @@ from helpers import REAL_SETS, RealSet, real_sets
 from trex_tui.analysis.structure import total_by_kind, total_by_precision
 from trex_tui.analysis.timing import summarize, without_warmup
 from trex_tui.artifacts import find
-from trex_tui.engine import Engine, LayerKind, load_engine
+from trex_tui.engine import LayerKind
 from trex_tui.engine.engine import load_set
+from trex_tui.engine.model import Device
 
-EVERY = pytest.mark.parametrize("real", real_sets())
-PROFILED = pytest.mark.parametrize("real", real_sets(having=["graph", "profile"]))
+EVERY = pytest.mark.parametrize("real", real_sets(every=True))
+PROFILED = pytest.mark.parametrize("real", real_sets(having=["graph", "profile"], every=True))
 
 # The printed mean of two runs is not that of their rows, whichever rows count as warm-up, though minimum, maximum, median
 # and percentile are: the file does not tell what else trtexec averaged. Relative deviation.
 INEXACT_MEANS = {"resnet-qat": 2.1e-5, "mobilenet-qat-TITANRTX/mobilenet.qat": 1e-5}
-
-_loaded: dict[str, Engine] = {}
-
-
-def loaded(real: RealSet) -> Engine:
-    if real.name not in _loaded:
-        _loaded[real.name] = load_engine(real.path("graph"))
-    return _loaded[real.name]
 
 
 def make_name(raw: Any) -> str:
@@ -53,7 +46,7 @@ def test_any_file_of_a_set_opens_the_whole_set(real: RealSet) -> None:
 
 @EVERY
 def test_layers_are_those_of_the_file_in_order(real: RealSet) -> None:
-    engine = loaded(real)
+    engine = real.engine()
     assert [layer.name for layer in engine.layers] == [make_name(raw) for raw in real.layers()]
     assert [layer.index for layer in engine.layers] == list(range(len(real.layers())))
     seen: Counter[str] = Counter()
@@ -65,7 +58,7 @@ def test_layers_are_those_of_the_file_in_order(real: RealSet) -> None:
 @EVERY
 def test_bindings_are_those_of_the_file(real: RealSet) -> None:
     root = real.json("graph")
-    engine = loaded(real)
+    engine = real.engine()
     names = root.get("Bindings", [])
     assert list(dict.fromkeys(one.name for one in engine.bindings)) == names
     if engine.names_only:
@@ -79,7 +72,7 @@ def test_bindings_are_those_of_the_file(real: RealSet) -> None:
 
 @EVERY
 def test_tensors_keep_names_and_extents(real: RealSet) -> None:
-    for layer, raw in zip(loaded(real).layers, real.layers(), strict=True):
+    for layer, raw in zip(real.engine().layers, real.layers(), strict=True):
         if isinstance(raw, str):
             assert layer.layer_type is None
             assert layer.inputs == layer.outputs == ()
@@ -92,7 +85,9 @@ def test_tensors_keep_names_and_extents(real: RealSet) -> None:
 
 @EVERY
 def test_every_detailed_layer_is_of_a_known_kind_and_type(real: RealSet) -> None:
-    engine = loaded(real)
+    engine = real.engine()
+    assert engine.dla_blocks == (), "none was built for a DLA"
+    assert all(found.device is not Device.DLA for found in engine.layers)
     if engine.names_only:
         return
     assert {layer.kind for layer in engine.layers} - {LayerKind.OTHER} == {
@@ -109,7 +104,7 @@ def test_every_detailed_layer_is_of_a_known_kind_and_type(real: RealSet) -> None
 
 @PROFILED
 def test_times_are_those_of_the_profile(real: RealSet) -> None:
-    engine = loaded(real)
+    engine = real.engine()
     rows: dict[tuple[str, int], dict[str, Any]] = {}
     seen: Counter[str] = Counter()
     for row in real.rows():
@@ -134,7 +129,7 @@ def test_times_are_those_of_the_profile(real: RealSet) -> None:
 
 @PROFILED
 def test_sums_add_up(real: RealSet) -> None:
-    engine = loaded(real)
+    engine = real.engine()
     expected = math.fsum(row["averageMs"] for row in real.rows())
     assert engine.latency_sum_ms == pytest.approx(expected, rel=1e-12)
     for totals in (total_by_kind(engine), total_by_precision(engine)):
@@ -145,7 +140,7 @@ def test_sums_add_up(real: RealSet) -> None:
 
 @EVERY
 def test_without_a_profile_no_time_is_invented(real: RealSet) -> None:
-    engine = loaded(real)
+    engine = real.engine()
     if "profile" in real.files:
         assert engine.has_profile
         return
@@ -158,7 +153,7 @@ def test_without_a_profile_no_time_is_invented(real: RealSet) -> None:
 
 @EVERY
 def test_links_join_writers_and_readers(real: RealSet) -> None:
-    engine = loaded(real)
+    engine = real.engine()
     if engine.names_only:
         assert engine.links == ()
         return
@@ -180,20 +175,20 @@ def test_links_join_writers_and_readers(real: RealSet) -> None:
     assert engine.graph.number_of_edges() == len(engine.links)
 
 
-@pytest.mark.parametrize("real", real_sets())
+@pytest.mark.parametrize("real", real_sets(every=True))
 def test_number_of_links(real: RealSet) -> None:
     """Each pair of a writer and a reader of a tensor is a link, but where a tensor is written anew after it was read."""
     layers = [raw for raw in real.layers() if isinstance(raw, dict)]
     writers = Counter(tensor["Name"] for raw in layers for tensor in raw["Outputs"])
     pairs = sum(writers[tensor["Name"]] for raw in layers for tensor in raw["Inputs"])
-    links = loaded(real).links
+    links = real.engine().links
     assert len(links) == {"tofp16": 1714}.get(real.name, pairs)
     assert not any(link.is_loop for link in links)
 
 
 @EVERY
 def test_frame_agrees_with_layers(real: RealSet) -> None:
-    engine = loaded(real)
+    engine = real.engine()
     frame = engine.frame
     assert len(frame) == len(engine.layers)
     assert frame["name"].tolist() == [layer.name for layer in engine.layers]
@@ -213,10 +208,10 @@ def test_frame_agrees_with_layers(real: RealSet) -> None:
         assert frame["latency_pct"].sum() == pytest.approx(100.0, rel=1e-12)
 
 
-@pytest.mark.parametrize("real", real_sets(having=["timing", "profile_metadata"]))
+@pytest.mark.parametrize("real", real_sets(having=["timing", "profile_metadata"], every=True))
 def test_timing_rows_give_the_printed_summary(real: RealSet) -> None:
     """The rows after the warm-up are those that trtexec summed up: its numbers come out to the digits it prints."""
-    engine = loaded(real)
+    engine = real.engine()
     printed = real.json("profile_metadata")["performance_summary"]["Latency"]
     assert engine.timing is not None
     rows, skipped = without_warmup(engine.timing, 200.0)
@@ -227,9 +222,9 @@ def test_timing_rows_give_the_printed_summary(real: RealSet) -> None:
     assert ours.mean_ms == pytest.approx(printed[2], rel=INEXACT_MEANS.get(real.name, 5e-6), abs=0)
 
 
-@pytest.mark.parametrize("real", real_sets(having=["timing"]))
+@pytest.mark.parametrize("real", real_sets(having=["timing"], every=True))
 def test_timing_columns_are_those_of_the_file(real: RealSet) -> None:
-    timing = loaded(real).timing
+    timing = real.engine().timing
     rows = real.json("timing")
     assert timing is not None
     assert timing.rows == len(rows)
@@ -238,9 +233,9 @@ def test_timing_columns_are_those_of_the_file(real: RealSet) -> None:
     assert set(timing.columns) == set(rows[0])
 
 
-@pytest.mark.parametrize("real", real_sets(having=["profile_metadata"]))
+@pytest.mark.parametrize("real", real_sets(having=["profile_metadata"], every=True))
 def test_performance_and_device_are_those_of_the_metadata(real: RealSet) -> None:
-    engine = loaded(real)
+    engine = real.engine()
     metadata = real.json("profile_metadata")
     assert engine.device_name == metadata["device_information"]["Selected Device"]
     assert engine.metadata.throughput_qps == metadata["performance_summary"]["Throughput"]

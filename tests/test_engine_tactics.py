@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS, real_sets
-from trex_tui.engine import DataType, load_engine
+from trex_tui.analysis.tactic_parts import compare_tactics
+from trex_tui.engine import DataType
 from trex_tui.engine.tactics import Tactic, parse_tactic
 
 # Types: H FP16, S FP32, T TF32, I INT8, W INT32, B BF16, 8 FP8, 4 FP4.
@@ -109,7 +110,7 @@ def rows(table: str) -> list[Any]:
 @cache
 def names_in_graphs() -> frozenset[str]:
     found = set()
-    for parameter in real_sets():
+    for parameter in real_sets(every=True):
         layers = parameter.values[0].layers()
         found |= {one["TacticName"] for one in layers if isinstance(one, dict) and one.get("TacticName")}
     return frozenset(found)
@@ -280,9 +281,9 @@ class TestRealNames:
             if tactic.library != "myelin" and "_pooling_" not in name:
                 assert tactic.tensor_cores is not None, name
 
-    @pytest.mark.parametrize("real", real_sets())
+    @pytest.mark.parametrize("real", real_sets(every=True))
     def test_types_agree_with_the_tensors(self, real: Any) -> None:
-        for one in load_engine(real.paths()).layers:
+        for one in real.engine().layers:
             tactic = parse_tactic(one.tactic)
             if tactic is None:
                 continue
@@ -367,3 +368,51 @@ def test_long_names_come_to_an_end(repeated: str) -> None:
         "cutlass_80_tensorop_s16816gemm_",
     ):
         assert parse_tactic(start + repeated * 3000) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "split_k"),
+    [
+        (
+            "sm80_xmma_fprop_implicit_gemm_indexed_wo_smem_f16f16_f16f16_f16_nhwckrsc",
+            "implicit gemm indexed wo smem",
+            "",
+        ),
+        ("sm70_xmma_gemm_as_conv1x1_f16f16_f16_f16_tn_n_simt_small_batch_bias_relu", "gemm as conv1x1", ""),
+        ("ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", "winograd", ""),
+        ("maxwell_scudnn_128x32_sliced1x4_ldg4_relu_exp_small_nhwc_tn_v1", "", "1x4"),
+        ("volta_sgemm_32x128_nn_splitK", "gemm", "yes"),
+        ("sm80_xmma_gemm_f16f16_f16f16_f16_tn_n_tilesize32x32x64 numSplitK: 1 numBuffers: 0", "gemm", ""),
+        ("sm80_xmma_gemm_f16f16_f16f16_f16_tn_n_tilesize32x32x64 numSplitK: 8 numBuffers: 0", "gemm", "8"),
+        ("sm50_xmma_convolution_depthwiseHMMA_FP16NHWCx8_TR3_TS3_STRIDEH1_STRIDEW1", "depthwise", ""),
+    ],
+)
+def test_family_and_split_of_k(name: str, family: str, split_k: str) -> None:
+    tactic = parse_tactic(name)
+    assert tactic is not None
+    assert (tactic.family, tactic.split_k) == (family, split_k)
+
+
+def test_tactics_differ_in_parts() -> None:
+    first = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize64x64x64_stage4_warpsize2x1x2_g1"
+    second = first.replace("64x64x64_stage4", "128x64x32_stage3").replace(
+        "implicit_gemm", "implicit_gemm_indexed"
+    )
+    assert compare_tactics([first], [second]) == (
+        ("family", "implicit gemm", "implicit gemm indexed"),
+        ("tile", "64×64×64 (M×N×K)", "128×64×32 (M×N×K)"),
+        ("stages", "4", "3"),
+    )
+    assert compare_tactics([first, second], [second]) == ()
+    assert compare_tactics([first], ["some_kernel_of_a_plugin"]) == ()
+    assert compare_tactics([first], []) == ()
+
+
+def test_parts_that_another_library_does_not_state_are_no_difference() -> None:
+    cudnn = "ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1"
+    xmma = "sm80_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x16_stage4_tensor16x8x8"
+    parts = {part.part: (part.before, part.after) for part in compare_tactics([cudnn], [xmma])}
+    assert parts["library"] == ("cudnn", "xmma")
+    assert parts["tensor cores"] == ("no", "yes")
+    assert parts["special"] == ("Winograd", "")
+    assert not {"stages", "warps", "instruction"} & parts.keys()

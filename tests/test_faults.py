@@ -17,7 +17,8 @@ from trex_tui.cli import main
 from trex_tui.cli.parser import build_parser
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.screens.capture import CaptureScreen, capture_and_load
-from trex_tui.screens.driver import LastingOutput
+from trex_tui.screens.posix_driver import LastingOutput
+from trex_tui.widgets.terminal import check_driver
 
 PACKAGE = Path(faults.__file__).parent
 THEIRS = b"TRT engine\x00" * 20
@@ -36,7 +37,7 @@ def broken(*_: object, **__: object) -> None:
 
 @pytest.fixture
 def keys_break(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trex_tui.cli.keys.keys_text", broken)
+    monkeypatch.setattr("trex_tui.cli.explore.keys_text", broken)
 
 
 def one_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -76,7 +77,7 @@ def test_the_log_tells_the_rest(tmp_path, monkeypatch, capsys, how):
     assert "name of a layer" not in told, "no local variables"
     assert "\x1b" not in told
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
-    monkeypatch.setattr("trex_tui.cli.keys.keys_text", lambda: 1 // 0)
+    monkeypatch.setattr("trex_tui.cli.explore.keys_text", lambda: 1 // 0)
     assert main(arguments) == 70
     both = log.read_text(encoding="utf-8")
     assert both.startswith(told)
@@ -118,7 +119,7 @@ def test_no_file_but_ours_is_written_to(tmp_path, monkeypatch, capsys, what):
     assert one_line(capsys).startswith(f"trex-tui: error: --log-file: {log}: ")
     # The variable is no reason to refuse a command; what it names is left alone all the same.
     monkeypatch.setenv(faults.LOG_VARIABLE, str(log))
-    monkeypatch.setattr("trex_tui.cli.keys.keys_text", broken)
+    monkeypatch.setattr("trex_tui.cli.explore.keys_text", broken)
     assert main(["keys"]) == 70
     assert f"the log {log} cannot be written: " in one_line(capsys)
     assert (log.read_bytes() if log.is_file() else None) == before
@@ -136,7 +137,9 @@ def test_every_command_takes_the_option():
     (commands,) = (
         action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)
     )
-    without = [name for name, one in commands.choices.items() if "--log-file" not in one.format_help()]
+    without = [
+        name for name, one in commands.choices.items() if "--log-file" not in one._option_string_actions
+    ]
     assert without == []
     assert len(commands.choices) > 10
 
@@ -170,11 +173,19 @@ def test_output_outlives_its_terminal():
     assert told == ["gone"]
 
 
+@pytest.mark.parametrize("name", ["junk", "junk:Driver", "textual.driver", "textual.driver:Junk"])
+def test_a_driver_that_cannot_be_loaded_is_refused(name):
+    with pytest.raises(TrexError, match=f"TEXTUAL_DRIVER={name}: there is no such driver"):
+        check_driver({"TEXTUAL_DRIVER": name})
+    check_driver({"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"})
+    check_driver({})
+
+
 def test_stdin_that_is_closed_is_no_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", None)
     monkeypatch.setenv("TERM", "xterm")
     assert main(["open", "."]) == ExitCode.BAD_INPUT
-    assert "no terminal to draw in" in one_line(capsys)
+    assert "not a terminal" in one_line(capsys)
     sys.stdin.close()
 
 
@@ -202,4 +213,4 @@ def test_no_duration_is_taken_from_a_clock_that_can_be_set():
     """
     settable = re.compile(r"\btime\.time(_ns)?\b|^\s*from time import .*\btime(_ns)?\b", re.MULTILINE)
     found = [path.name for path in PACKAGE.rglob("*.py") if settable.search(path.read_text(encoding="utf-8"))]
-    assert found == ["output_files.py"]
+    assert found == ["temporary_files.py"]

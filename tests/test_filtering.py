@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helpers import layer, tensor, write_graph, write_json
+from helpers import REPOSITORY, layer, tensor, write_graph, write_json
 from trex_tui import load_engine
-from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
-from trex_tui.analysis.filter import filter_layers, unparse
-from trex_tui.analysis.filter.completion import EXAMPLES
-from trex_tui.analysis.filter.parser import ALIASES, LISTS, find_column, parse
+from trex_tui.analysis.columns import (
+    ALIASES,
+    ALL_COLUMNS,
+    ALL_COLUMNS_BY_NAME,
+    find_abbreviated_column,
+    find_column,
+)
+from trex_tui.analysis.filter import describe_no_match, filter_layers, unparse
+from trex_tui.analysis.filter.parser import parse
+from trex_tui.analysis.filter.selection import EXAMPLES
 from trex_tui.engine.engine import Engine
 
 HMMA = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize128x64x32_stage5_tensor16x8x16"
@@ -27,9 +34,24 @@ LAYERS: dict[str, tuple[str, str, str, str, float | None, dict[str, Any]]] = {
         "Half",
         HMMA,
         0.2,
-        {"Metadata": "[ONNX Layer: /stem/Conv]\x1e[ONNX Layer: /stem/Relu]", "StreamId": 0},
+        {
+            "Metadata": "[ONNX Layer: /stem/Conv]\x1e[ONNX Layer: /stem/Relu]",
+            "StreamId": 0,
+            "Kernel": [3, 3],
+            "Stride": [4, 4],
+            "Groups": 1,
+            "HasReLU": 1,
+            "Sparse": True,
+        },
     ),
-    "conv1": ("/layer1/layer1.0/Conv", "CaskConvolution", "Int8", HMMA, 0.1, {"StreamId": 1}),
+    "conv1": (
+        "/layer1/layer1.0/Conv",
+        "CaskConvolution",
+        "Int8",
+        HMMA,
+        0.1,
+        {"StreamId": 1, "Kernel": [13, 3], "Groups": 8, "HasReLU": 0, "My Key": "a,b"},
+    ),
     "pool": ("/stem/MaxPool", "CaskPooling", "Half", "", 0.04, {}),
     "fc": ("/head/fc/Gemm", "gemm", "Float", SIMT, 0.3, {"StreamId": 0}),
     "softmax": ("/head/SoftMax", "SoftMax", "Float", "", 0.05, {}),
@@ -115,12 +137,9 @@ TEXT_COLUMNS = [
     ("kind:gemm, pooling", ["pool", "fc"]),
     ("kind!=gemm,convolution", ["in", "pool", "softmax", "evil"]),
     ("KIND:gemm", ["fc"]),
-    ("kind:conv", []),
     ("kind:conv*", ["stem", "conv1"]),
     ("kind:*o*i*", ["stem", "conv1", "pool"]),
     ("kind:*gemm*", ["fc"]),
-    ("kind:g*gemm", []),
-    ('kind:"conv*"', []),
     ("precision:int8,fp16 -kind:pooling", ["stem", "conv1", "evil"]),
     ("prec:fp16", ["stem", "conv1", "pool", "evil"]),
     ("type:Cask*", ["stem", "conv1", "pool"]),
@@ -134,15 +153,59 @@ TEXT_COLUMNS = [
     ("tactic:*xmma*", ["stem", "conv1"]),
     ("tc:yes", ["stem", "conv1"]),
     ("tc:no", ["fc"]),
+    ("tc:false", ["fc"]),
+    ("prec:half kind:convolution", ["stem", "conv1"]),
+    ("name:MaxPool", ["pool"]),
+    ("name=MaxPool", []),
+    ("name=/stem/maxpool", ["pool"]),
+    ("name:MaxPool,gemm", ["pool", "fc"]),
+    ('name:"stem/conv +"', ["stem"]),
+    ("name:*Pool", ["pool"]),
+    ("name!=MaxPool kind:pooling", ["pool"]),
+    ("tactic:XMMA", ["stem", "conv1"]),
+    ("tactic=xmma", []),
+    ("type:Cask", []),
+]
+ATTRIBUTES = [
+    ("kernel:3x3", ["stem"]),
+    ("kernel=3x3", ["stem"]),
+    ("kernel:*x3", ["stem", "conv1"]),
+    ("kernel:*", ["stem", "conv1"]),
+    ("stride:4x4", ["stem"]),
+    ("groups>1", ["conv1"]),
+    ("groups:1,8", ["stem", "conv1"]),
+    ("has_relu:yes", ["stem"]),
+    ("has_relu:0", ["conv1"]),
+    ("has_relu!=true", ["conv1"]),
+    ('attr.Stride:"[4, 4]"', ["stem"]),
+    ('attr.Stride="[4, 4]"', ["stem"]),
+    ("attr.stride:4", ["stem"]),
+    ("attr.Stride:*4]", ["stem"]),
+    ("attr.Stride=4", []),
+    ("attr.Groups>1", ["conv1"]),
+    ("attr.groups:8", ["conv1"]),
+    ("attr.has_relu:1", ["stem"]),
+    ("attr.Sparse:yes", ["stem"]),
+    ('attr.Kernel~"1?3, 3"', ["stem", "conv1"]),
+    ("attr.Kernel:none kind:convolution", []),
+    ('attr."My Key":a,x', ["conv1"]),
+    ('attr.my_key="a,b"', ["conv1"]),
+    ("attr.LayerType:Cask", ["stem", "conv1", "pool"]),
+    ("attr.StreamId<1", ["stem", "fc"]),
 ]
 LIST_COLUMNS = [
     ("onnx_nodes:/stem/Relu", ["stem"]),
     ("onnx:*conv", ["stem"]),
+    ("onnx:CONV", ["stem"]),
+    ("onnx=conv", []),
     ('onnx~"/relu$"', ["stem"]),
     ("onnx!=/stem/relu", []),
     ("onnx:none", [key for key in EVERY if key != "stem"]),
     ("in_shape:1x3x64x64", ["in", "stem"]),
     ("out:int8", ["conv1"]),
+    ("out:int", ["conv1"]),
+    ("out=int", []),
+    ("in_shape:1x3x64", []),
 ]
 NUMBERS = [
     ("latency_ms>0.1", ["stem", "fc"]),
@@ -175,11 +238,11 @@ MISSING = [
     ("tactic:?", ["in", "pool", "softmax", "evil"]),
     ("tactic:*", ["stem", "conv1", "fc"]),
     ("tactic!=x", ["stem", "conv1", "fc"]),
-    ("-tactic:x", EVERY),
+    ("-tactic=x", EVERY),
     ('tactic:"none"', []),
     ("stream:none", ["in", "pool", "softmax", "evil"]),
 ]
-CASES = [*WORDS, *PRECEDENCE, *TEXT_COLUMNS, *LIST_COLUMNS, *NUMBERS, *MISSING]
+CASES = [*WORDS, *PRECEDENCE, *TEXT_COLUMNS, *ATTRIBUTES, *LIST_COLUMNS, *NUMBERS, *MISSING]
 
 
 @pytest.mark.parametrize(("text", "keys"), CASES, ids=[repr(text) for text, _ in CASES])
@@ -188,8 +251,9 @@ def test_matches(engine: Engine, text: str, keys: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CASES])
-def test_written_anew_it_means_the_same(text: str) -> None:
+def test_written_anew_it_means_the_same(engine: Engine, text: str) -> None:
     assert parse(unparse(parse(text))) == parse(text)
+    assert parse(unparse(parse(text, [engine])), [engine]) == parse(text, [engine])
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CASES if text.strip()])
@@ -216,8 +280,12 @@ def test_aliases(alias: str, name: str) -> None:
     assert find_column(alias) is find_column(name) is ALL_COLUMNS_BY_NAME[name]
 
 
-def test_columns_with_several_values_exist() -> None:
-    assert set(ALL_COLUMNS_BY_NAME) >= LISTS
+def test_the_beginning_of_one_column_stands_for_it() -> None:
+    assert parse("cumul<80") == parse("cumulative_pct<80")
+    assert find_abbreviated_column("tactic_") is None
+    assert find_abbreviated_column("stri") is find_column("stride")
+    assert find_abbreviated_column("st") is None
+    assert find_abbreviated_column("latenc") is None
 
 
 @pytest.mark.parametrize("text", [expression for expression, _ in EXAMPLES])
@@ -233,3 +301,39 @@ def test_every_layer_can_be_found_by_its_quoted_name(engine: Engine) -> None:
     for key, one in zip(EVERY, engine.layers, strict=True):
         text = one.name.replace("\\", "\\\\").replace('"', '\\"')
         assert found(engine, f'name:"{text}"') == [key]
+
+
+PAGE = (REPOSITORY / "docs/filters.md").read_text(encoding="utf-8")
+SHOWN = [
+    text
+    for line in PAGE.splitlines()
+    if line.startswith("| `")
+    for text in re.findall("`([^`]+)`", line.split(" | ")[0])
+]
+
+
+def test_the_page_has_filters() -> None:
+    assert len(SHOWN) > 15
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_filters_of_the_docs(text: str) -> None:
+    assert parse(unparse(parse(text))) == parse(text)
+
+
+NO_MATCH = [
+    ("kind:attention", "0 of 7 layers match: no kind 'attention'"),
+    ("type:CaskConv", "0 of 7 layers match: no layer_type 'CaskConv'; did you mean CaskConvolution?"),
+    ("laeyr", "0 of 7 layers match: no name contains 'laeyr'"),
+    ("conv (kernel:5x5 or groups:1)  kind:gemm", "0 of 7 layers match: no kernel '5x5'"),
+    ("onnx:/stem/Rlu", "0 of 7 layers match: no onnx_nodes '/stem/Rlu'; did you mean /stem/Relu?"),
+    ("kind:gemm kind:pooling", "0 of 7 layers match"),
+    ("ms>100", "0 of 7 layers match"),
+    ("not kind:*", "0 of 7 layers match"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), NO_MATCH)
+def test_why_nothing_matches(engine: Engine, text: str, sentence: str) -> None:
+    assert filter_layers(engine, text) == []
+    assert describe_no_match(engine, text) == sentence

@@ -6,9 +6,8 @@ import pytest
 
 from helpers import write_sample_set
 from trex_tui import load_engine
-from trex_tui.analysis.columns import ALL_COLUMNS
+from trex_tui.analysis.columns import ALIASES, ALL_COLUMNS
 from trex_tui.analysis.filter import complete
-from trex_tui.analysis.filter.parser import ALIASES
 from trex_tui.engine.engine import Engine
 
 
@@ -31,7 +30,10 @@ def options(engine: Engine, text: str) -> tuple[str, ...]:
         ("-ki", ("kind:",)),
         ("latency_p", ("latency_pct>",)),
         ("pct", ("pct>",)),
-        ("str", ("stream:",)),
+        ("strea", ("stream:",)),
+        ("ker", ("kernel:",)),
+        ("attr.or", ("attr.Origin:",)),
+        ("attr.origin:", ("REFORMAT",)),
         ("kind:", ("convolution", "gemm", "myelin", "noop", "reformat", "softmax")),
         ("kind:re", ("reformat",)),
         ("kind:gemm,re", ("reformat",)),

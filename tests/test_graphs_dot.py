@@ -19,8 +19,8 @@ from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from helpers import ARTIFACTS
 from trex_tui.engine import Engine, load_engine
 from trex_tui.errors import TrexError
-from trex_tui.report.graph.dot import MOST_BYTES, DotTimeoutError, drawn_by_dot, escaped, write_dot
 from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
+from trex_tui.report.graph.graph_files import MOST_BYTES, DotTimeoutError, drawn_by_dot, escaped, write_dot
 from trex_tui.report.graph.model import EngineGraph
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -128,7 +128,7 @@ def test_dot_is_given_a_time_and_heard(tmp_path: Path) -> None:
     slow.chmod(0o755)
     with pytest.raises(DotTimeoutError, match=r"longer than 0\.1 s"):
         drawn_by_dot(str(slow), "digraph {}", "svg", 0.1)
-    with pytest.raises(TrexError, match=r"dot could not draw it: .*syntax error"):
+    with pytest.raises(TrexError, match=r"dot failed: .*syntax error"):
         drawn_by_dot(str(shutil.which("dot")), "digraph {", "svg", 10)
     with pytest.raises(TrexError, match="cannot be run"):
         drawn_by_dot(str(tmp_path / "absent"), "digraph {}", "svg", 10)
@@ -156,3 +156,14 @@ def test_golden_of_a_large_engine() -> None:
     if os.environ.get("UPDATE_GOLDENS"):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
+
+
+@needs_dot
+def test_graphviz_draws_every_label_of_an_edge(tmp_path: Path) -> None:
+    graph = build_graph(chain_of(("a", "b <c>", "d"), tmp_path), GraphOptions(edges=True))
+    labels = [edge.label for edge in graph.edges if edge.label]
+    in_boxes = [line for node in graph.nodes for line in node.lines if line in labels]
+    assert len(labels) == 2
+    picture, _ = drawn_by_dot(str(shutil.which("dot")), write_dot(graph), "svg", 60)
+    for label in set(labels):
+        assert picture.decode().count(f">{label}</text>") == [*labels, *in_boxes].count(label)

@@ -22,7 +22,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
 from trex_tui.engine import Engine, load_engine
 from trex_tui.engine.columns import COLUMNS
 from trex_tui.errors import TrexError
-from trex_tui.report.graph import networks
+from trex_tui.report.graph import graph_files
 from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
 from trex_tui.report.graph.model import EngineGraph
 from trex_tui.report.graph.onnx_file import write_onnx
@@ -73,9 +73,9 @@ def test_graph_files_come_back_as_they_were(which: str, request: pytest.FixtureR
     engine: Engine = request.getfixturevalue(which)
     graph = build_graph(engine, GraphOptions(constants=True, highlight="index:0"))
     columns = ALL_COLUMNS if which == "real" else FEW
-    graphml = networks.write_graphml(engine, graph, columns)
+    graphml = graph_files.write_graphml(engine, graph, columns)
     same(nx.read_graphml(io.BytesIO(graphml), force_multigraph=True), graph, printable)
-    document = networks.graph_document(engine, graph, columns)
+    document = graph_files.graph_document(engine, graph, columns)
     assert document["schema"] == "trex-tui/graph/1"
     back = strict_json(json.dumps(document))
     same(nx.node_link_graph(back, edges="edges"), graph, str)
@@ -87,12 +87,12 @@ def test_any_names_come_back(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         engine = chain_of(names, Path(folder))
     graph = build_graph(engine, GraphOptions(constants=True))
-    graphml = networks.write_graphml(engine, graph, FEW)
+    graphml = graph_files.write_graphml(engine, graph, FEW)
     same(nx.read_graphml(io.BytesIO(graphml), force_multigraph=True), graph, printable)
 
 
 def test_graph_files_state_the_columns(real: Engine) -> None:
-    document = networks.graph_document(real, build_graph(real, GraphOptions()), ALL_COLUMNS)
+    document = graph_files.graph_document(real, build_graph(real, GraphOptions()), ALL_COLUMNS)
     nodes = {one["id"]: one for one in document["nodes"]}
     for one in real.layers:
         told = nodes[f"layer_{one.index}"]

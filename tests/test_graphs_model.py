@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graph_cases import names_only_engine, reusing_engine
-from helpers import ARTIFACTS, RealSet, real_sets
+from helpers import ARTIFACTS, RealSet, layer, real_sets, write_graph
 from trex_tui.engine import Engine, load_engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import TrexError
@@ -46,7 +46,7 @@ def test_nodes_and_edges_are_those_of_trex(trex_reference: dict[str, Any], prefi
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
 def test_nodes_stand_in_an_order_in_which_data_runs_forward(real: RealSet) -> None:
-    engine = load_engine(real.paths())
+    engine = real.engine()
     graph = build_graph(engine, GraphOptions())
     order = [node.order for node in graph.nodes]
     assert order == sorted(order)
@@ -106,13 +106,13 @@ def test_parts_of_the_graph(reusing: Engine) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"query": "kind:"}, "--query: "),
-        ({"query": "zzz"}, "--query: 'zzz' fits none of the 5 layers"),
+        ({"query": "kind:"}, "--filter: "),
+        ({"query": "zzz"}, "0 of 5 layers match: no name contains 'zzz'; nothing to draw"),
         ({"highlight": "ms>"}, "--highlight: "),
-        ({"around": "zzz"}, "no layer has 'zzz' in its name"),
-        ({"around": ""}, "5 layers could be meant (0 a, 1 b, 2 c, …)"),
-        ({"around": "7"}, "there is no layer 7; there are 5"),
-        ({"around": "a", "radius": 0, "query": "b"}, "no layer in common"),
+        ({"around": "zzz"}, "no layer name contains 'zzz'"),
+        ({"around": ""}, "5 layers match (0 a, 1 b, 2 c, …)"),
+        ({"around": "7"}, "layer 7 does not exist; use 0 to 4"),
+        ({"around": "a", "radius": 0, "query": "b"}, "no layer matches both --around and --filter"),
     ],
 )
 def test_what_cannot_be_chosen_is_said(reusing: Engine, options: dict[str, Any], told: str) -> None:
@@ -132,8 +132,18 @@ def test_labels_and_colours(reusing: Engine) -> None:
     assert e.paint == graph.legend[-1][1], "the slowest has the last colour of the legend"
     by_precision = build_graph(reusing, GraphOptions(color=ColorBy.PRECISION))
     assert [text for text, _ in by_precision.legend] == ["FP16"]
-    with pytest.raises(TrexError, match="'nothing' is no column"):
+    with pytest.raises(TrexError, match="--labels: no column 'nothing'; `trex-tui explain` lists them"):
         label_parts("name,nothing")
+    with pytest.raises(TrexError, match=r"--labels: no column 'kinds'; did you mean kind\?"):
+        label_parts("kinds")
+
+
+def test_labels_of_attributes(tmp_path: Path) -> None:
+    path = write_graph(tmp_path / "a.graph.json", [layer("a", "Any", [], [], Kernel=[3, 3], Groups=2)])
+    engine = load_engine(path)
+    parts = tuple(label_parts("name,kernel,attr.groups,attr.Stride"))
+    (node,) = build_graph(engine, GraphOptions(labels=parts)).nodes
+    assert node.lines == ("a", "3x3 · attr.Groups 2")
 
 
 def test_colours_of_what_is_unknown(tmp_path: Path) -> None:

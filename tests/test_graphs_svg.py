@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
-from helpers import RealSet, examples, real_sets
+from helpers import RealSet, examples, layer, real_sets, tensor, write_graph
 from trex_tui.engine import Engine, load_engine
-from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
-from trex_tui.report.graph.graph_svg import write_svg
-from trex_tui.report.graph.layout import GAP, layered, middles, spread
+from trex_tui.report.graph.engine_graph import WIDEST, GraphOptions, build_graph
+from trex_tui.report.graph.graph_svg import GAP, layered, middles, spread, write_svg
 from trex_tui.report.graph.model import EngineGraph
 from trex_tui.text import printable
 
@@ -139,7 +139,7 @@ def test_any_names_stay_names(names: list[str]) -> None:
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"])[::5])
 def test_real_engines(real: RealSet) -> None:
-    check_picture(build_graph(load_engine(real.paths()), GraphOptions(highlight="ms>0.1")))
+    check_picture(build_graph(real.engine(), GraphOptions(highlight="ms>0.1")))
 
 
 def boxes_of(root: ElementTree.Element) -> list[tuple[float, float, float, float]]:
@@ -167,3 +167,67 @@ def test_no_box_covers_another(
         for other in boxes[place + 1 :]:
             assert other[0] >= right or other[1] >= bottom or other[3] <= top or other[2] <= left
     assert {one.get("stroke-dasharray") for one in root.iter(f"{SVG}path")} == dashes
+
+
+def test_a_title_that_is_wider_than_the_picture_is_wrapped(tmp_path: Path) -> None:
+    graph = build_graph(chain_of(["a", "b"], tmp_path), GraphOptions())
+    title = "an engine of a long name · " + " · ".join(f"fact {number}" for number in range(40))
+    root = ElementTree.fromstring(write_svg(replace(graph, title=title)))
+    lines = [text for text in root.iter(f"{SVG}text") if text.get("class") == "t"]
+    assert " ".join(str(line.text) for line in lines) == title
+    room = float(str(root.get("width")))
+    assert all(float(str(line.get("x"))) + 7.9 * len(str(line.text)) <= room for line in lines)
+    first_box = min(top for _, top, _, _ in boxes_of(root))
+    shift = float(str(next(g.get("transform") for g in root.iter(f"{SVG}g"))).rstrip(")").split()[1])
+    assert max(float(str(line.get("y"))) for line in lines) < shift + first_box
+
+
+def test_a_long_name_stands_whole_in_its_box_and_an_endless_one_loses_its_middle(tmp_path: Path) -> None:
+    name = "/features/features.7/conv/conv.0/Conv + /features/features.7/conv/conv.0/conv.0.2/Clip"
+    graph = build_graph(chain_of([name, "x" * 400], tmp_path), GraphOptions(labels=("name",)))
+    lines = {node.name: node.lines for node in graph.nodes}
+    assert "".join(lines[name]).replace(" ", "") == name.replace(" ", "")
+    assert len(lines["x" * 400]) == 3
+    assert "…" in "".join(lines["x" * 400])
+    assert all(len(line) <= WIDEST for node in graph.nodes for line in node.lines)
+
+
+@pytest.mark.parametrize("real", real_sets(having=["graph"])[::7])
+def test_labels_of_edges_cover_nothing(real: RealSet) -> None:
+    graph = build_graph(real.engine(), GraphOptions(edges=True))
+    root = ElementTree.fromstring(write_svg(graph))
+    in_boxes = {id(text) for box in root.iter(f"{SVG}g") if box.get("class") == "n" for text in box}
+    labels = [
+        text for text in root.iter(f"{SVG}text") if id(text) not in in_boxes and text.get("class") is None
+    ]
+    expected = {(edge.source, edge.role, edge.tensor, edge.label) for edge in graph.edges if edge.label}
+    assert sorted(str(label.text) for label in labels) == sorted(label for *_, label in expected)
+    rects = list(boxes_of(root))
+    for label in labels:
+        x, y, half = float(str(label.get("x"))), float(str(label.get("y"))), 3.0 * len(str(label.text))
+        rects.append((x - half, y - 10, x + half, y))
+    rects.sort()
+    for place, (_, top, right, bottom) in enumerate(rects):
+        for other in rects[place + 1 :]:
+            if other[0] >= right:
+                break
+            assert other[1] >= bottom or other[3] <= top
+    heads = [path for path in root.iter(f"{SVG}path") if path.get("marker-end")]
+    assert len(heads) == len(graph.edges)
+
+
+def test_a_tensor_that_several_layers_read_has_one_label(tmp_path: Path) -> None:
+    shape = tensor("t", 1, 8, 4, 4)
+    layers = [
+        layer("a", "kgen", [tensor("in", 1, 8)], [shape]),
+        layer("b", "kgen", [shape], [tensor("u", 2)]),
+        layer("c", "kgen", [shape, tensor("u", 2)], [tensor("out", 1)]),
+    ]
+    write_graph(tmp_path / "net.graph.json", layers, ["in", "out"])
+    graph = build_graph(load_engine(tmp_path), GraphOptions(edges=True))
+    assert [edge.label for edge in graph.edges].count("1×8×4×4 FP16") == 2
+    drawn = write_svg(graph)
+    assert drawn.count(">1×8×4×4 FP16</text>") == 1
+    assert drawn.count("marker-end") == len(graph.edges)
+    assert drawn == write_svg(graph)
+    assert not any(edge.label for edge in build_graph(load_engine(tmp_path), GraphOptions()).edges)

@@ -53,7 +53,10 @@ def test_commands_are_shown_as_they_would_be_typed(
     check_plain(shown)
     command = next(line for line in shown.splitlines() if "--onnx" in line)
     typed = subprocess.run(
-        ["bash", "-c", f"set -f; printf '%s\\0' {command}"], capture_output=True, check=True, cwd=tmp_path
+        ["bash", "-c", f"nl='\n'; set -f; printf '%s\\0' {command}"],
+        capture_output=True,
+        check=True,
+        cwd=tmp_path,
     )
     assert f"--onnx={name}".encode() in typed.stdout.split(b"\0")
     assert not Path("pwned").exists()

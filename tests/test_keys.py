@@ -10,7 +10,7 @@ import pytest
 
 from helpers import REPOSITORY
 from trex_tui.cli import main
-from trex_tui.cli.keys import KEYS_SCHEMA, keys_document, keys_markdown, keys_text
+from trex_tui.cli.explore import KEYS_SCHEMA, keys_document, keys_markdown, keys_text
 from trex_tui.widgets.actions import ACTIONS, key_label
 
 README = REPOSITORY / "README.md"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from helpers import strict_json
 from linting import HOSTILE, engine_of, rule, use_rules
@@ -32,7 +33,7 @@ def rules() -> list[Rule]:
         "CONV001",
         WORDS,
         (0, 1),
-        stakes_ms={0: 1.0},
+        savings_ms={0: 1.0},
         confidence=Confidence.HIGH,
         formula="latency_ms · ½",
         evidence=(Evidence("tactic", HOSTILE), Evidence("share", float("nan"))),
@@ -40,7 +41,7 @@ def rules() -> list[Rule]:
     )
     return [
         rule("CONV001", first, title=f"Bad {HOSTILE}"),
-        rule("CONV002", Finding("CONV002", "Two.", (1,), stakes_ms={1: 0.001})),
+        rule("CONV002", Finding("CONV002", "Two.", (1,), savings_ms={1: 0.001})),
         rule(
             "MEASURE003",
             NotChecked("MEASURE003", "no device: keep the log", 2),
@@ -100,7 +101,7 @@ class TestExitCode:
     def test_says_why(self, run: Any) -> None:
         assert run("--fail-on", "info")[2] == "trex-tui: 2 findings at or above info\n"
         assert run("--fail-on", "error")[2] == ""
-        assert run("--fail-on", "findings > 1")[2] == "trex-tui: gate fell: findings > 1: net has 2\n"
+        assert run("--fail-on", "findings > 1")[2] == "trex-tui: gate failed: findings > 1: net has 2\n"
 
     @pytest.mark.parametrize(
         ("arguments", "told"),
@@ -108,15 +109,15 @@ class TestExitCode:
             (["--select", "CONF001"], "--select: no rule or family 'CONF001'; did you mean CONV001"),
             (["--ignore", "x"], "--ignore: no rule or family 'x'"),
             (["--filter", "kind:"], "--filter: "),
-            (["--fail-on", "good"], "--fail-on: good is none of error, warning, info, never"),
+            (["--fail-on", "good"], "--fail-on: good is invalid; use one of error, warning, info, never"),
             (
                 ["--fail-on", "warnings > 1"],
-                "no metric 'warnings' in the gate 'warnings > 1'; did you mean warning",
+                "unknown metric 'warnings' in gate 'warnings > 1'; did you mean warning",
             ),
-            (["--fail-on", "warning > x"], "no number in the gate"),
+            (["--fail-on", "warning > x"], "not a number in gate"),
             (["--config", "absent.toml"], "absent.toml: cannot be read"),
             (["--explain", "CONV0001"], "no rule 'CONV0001'; did you mean CONV001"),
-            (["--rules", "--format", "sarif"], "not as sarif"),
+            (["--rules", "--format", "sarif"], "--format sarif: not available"),
             (["absent"], "absent"),
         ],
     )
@@ -139,14 +140,14 @@ class TestExitCode:
         use_rules(rule("BAD001", check=lambda _: 1 / 0), *rules())  # type: ignore[arg-type,return-value]
         code, out, err = run("--fail-on", "warning")
         assert code == 2, "what it would have found nobody knows"
-        assert "BAD001: the rule broke: ZeroDivisionError" in out
+        assert "BAD001: the rule failed: ZeroDivisionError" in out
         assert "CONV001" in out
         warning, _, last = err.splitlines()
         assert warning.endswith(
-            "net: rule BAD001 broke; see what was not checked (--log-file FILE keeps the traceback)"
+            'net: rule BAD001 failed; see "not checked" (--log-file FILE keeps the traceback)'
         )
         assert last.startswith(
-            "trex-tui: error: 1 rule broke (BAD001): whether anything is at or above warning cannot be"
+            "trex-tui: error: 1 rule failed (BAD001): findings at or above warning are unknown"
         )
         assert [run(*options)[0] for options in ([], ["--ignore", "BAD"], ["--fail-on", "never"])] == [
             2,
@@ -166,7 +167,7 @@ class TestExitCode:
         assert "ZeroDivisionError" in told
         Path("log").write_text("somebody's")
         monkeypatch.setattr(faults, "_written", set())
-        assert "cannot be written: is no log of trex-tui" in run()[2]
+        assert "cannot be written: is not a trex-tui log" in run()[2]
 
 
 def test_suppressions(run: Any) -> None:
@@ -179,7 +180,7 @@ def test_suppressions(run: Any) -> None:
     assert code == 0
     assert engine["suppressed"][0]["reason"] == "as | it <is>"
     assert [one["index"] for one in engine["findings"][0]["layers"]] == [0]
-    assert err == f"trex-tui: info: {CONFIG_NAME}: lint.suppress[2]: suppresses nothing here\n"
+    assert err == f"trex-tui: info: {CONFIG_NAME}: lint.suppress[2]: suppression matches nothing\n"
     text = run()[1]
     assert "because as | it <is> (trex-tui.toml: lint.suppress[1])" in text
     assert "1 suppressed" in text
@@ -200,9 +201,11 @@ class TestForms:
         out = run()[1]
         lines = out.splitlines()
         assert lines[0] == "net, 2 layers, layers 5.0000 ms"
-        assert lines[1].startswith("1 warning, 1 info; 1.0010 ms at stake (20.02 % of the layers' time)")
+        assert lines[1].startswith(
+            "1 warning, 1 info; possible saving 1.0010 ms (20.02 % of the layers' time)"
+        )
         assert any(line.startswith("warning  CONV001  Bad evil ␛[31m") for line in lines)
-        assert "stake 1.0000 ms (20.00 %) of 5.0000 ms, confidence high; latency_ms · ½" in out
+        assert "saving 1.0000 ms (20.00 %) of 5.0000 ms, confidence high; latency_ms · ½" in out
         assert "  BUILD001, MEASURE003" not in out
         assert "  MEASURE003 (2 layers): no device: keep the log" in lines
         assert "OK-TC       All 2 do." in lines
@@ -211,24 +214,24 @@ class TestForms:
     def test_text_says_what_is_left_out(self, run: Any) -> None:
         assert "2 milder findings not shown" in run("--min-severity", "warning")[1]
         assert "no findings" in run("--select", "OK")[1]
-        assert "no rule ran" in run("--select", "OK", "--ignore", "OK")[1]
+        assert "no rules run" in run("--select", "OK", "--ignore", "OK")[1]
 
     def test_json(self, run: Any) -> None:
         document = strict_json(run("--format", "json", "--fail-on", "warning")[1])
         assert (document["schema"], document["fail_on"], document["fails"]) == (
-            "trex-tui/lint/1",
+            "trex-tui/lint/2",
             "warning",
             True,
         )
         (engine,) = document["engines"]
         assert engine["counts"] == {"error": 0, "warning": 1, "info": 1, "good": 1}
-        assert engine["stake_ms"] == pytest.approx(1.001)
+        assert engine["saving_ms"] == pytest.approx(1.001)
         first, second = engine["findings"]
         assert first["message"] == WORDS
         assert first["layers"] == [{"index": 0, "name": HOSTILE}, {"index": 1, "name": "two"}]
         assert first["evidence"] == [{"name": "tactic", "value": HOSTILE}, {"name": "share", "value": None}]
-        assert (first["layer_ms"], first["stake_ms"], first["stake_pct"]) == (5.0, 1.0, 20.0)
-        assert first["stakes_ms"] == {"0": 1.0}
+        assert (first["layer_ms"], first["saving_ms"], first["saving_pct"]) == (5.0, 1.0, 20.0)
+        assert first["savings_ms"] == {"0": 1.0}
         assert (second["severity"], second["is_demoted"]) == ("info", True)
         assert [one["rule"] for one in engine["not_checked"]] == ["BUILD001", "BUILD001", "MEASURE003"]
         assert [one["rule"] for one in engine["positives"]] == ["OK-TC"]
@@ -239,8 +242,8 @@ class TestForms:
         assert len(lines) == 3
         assert lines[0].startswith("::warning file=net.graph.json,title=net%3A CONV001 Bad evil ␛[31m")
         assert lines[1].startswith("::notice file=net.graph.json,title=net%3A CONV002")
-        assert lines[2].endswith("::1 warning, 1 info; 1.0010 ms at stake (20.02 %25 of the layers' time); "
-                                 "2 rules could not look")  # fmt: skip
+        assert lines[2].endswith("::1 warning, 1 info; possible saving 1.0010 ms (20.02 %25 of the layers' "
+                                 "time); 2 rules not checked")  # fmt: skip
         for line in lines:
             command, title, message = re.fullmatch(r"::(\w+) file=[^,:]*,title=([^:,]*)::(.*)", line).groups()
             assert command in ("warning", "notice")
@@ -264,7 +267,7 @@ class TestForms:
         use_rules(rule("CONV001", *(Finding("CONV001", f"Number {one}.", (0,)) for one in range(100))))
         out = run("--format", "md")[1]
         assert out.count("Title of CONV001") == MOST_FINDINGS
-        assert f"{100 - MOST_FINDINGS} more with the smallest stakes" in out
+        assert f"{100 - MOST_FINDINGS} more with smaller savings" in out
 
     def test_several_engines_have_a_section_each(self, run: Any, tmp_path: Path) -> None:
         engine_of(tmp_path / "b", 1.0, 1.0)
@@ -274,7 +277,8 @@ class TestForms:
         assert [one["name"].rpartition("/")[0] for one in document["engines"]] == [tmp_path.name, "b"]
         assert len(document["diagnostics"]) == 1
         code, out, err = run(".")
-        assert code == 0
+        assert code == 2, "an engine that nobody could look at passes no gate"
+        assert run("--fail-on", "never", ".")[0] == 0
         assert out.count("1 warning, 1 info") == 2
         assert "bad.graph.json" in err
 
@@ -282,7 +286,7 @@ class TestForms:
         document = strict_json(run("--format", "json", "--filter", "evil")[1])
         (engine,) = document["engines"]
         assert [one["rule"] for one in engine["findings"]] == ["CONV001"]
-        assert engine["stake_ms"] == 1.0
+        assert engine["saving_ms"] == 1.0
 
     def test_in_a_terminal_of_80_columns(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -296,6 +300,22 @@ class TestForms:
         monkeypatch.setenv("NO_COLOR", "1")
         assert "\x1b[3" not in run()[1]
 
+    def test_wide_letters_in_a_terminal(
+        self, run: Any, use_rules: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        name = "LONGRULE001"  # as many letters as there is room for before the message
+        message = "漢字 " * 20 + "at the end."
+        use_rules(rule(name, Finding(name, message, (0,)), severity=FindingSeverity.GOOD))
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm-256color")
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setenv("NO_COLOR", "1")
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", run()[1])
+        start = next(line for line in plain.splitlines() if line.startswith(name))
+        assert start.startswith(f"{name} 漢字 漢字")
+        assert max(cell_len(line.rstrip()) for line in plain.splitlines()) <= 80
+        assert " ".join(plain.split()).count("漢字") == 20
+
 
 class TestRules:
     def test_list(self, run: Any) -> None:
@@ -307,7 +327,7 @@ class TestRules:
     def test_explain(self, run: Any) -> None:
         out = run("--explain", "conv002")[1]
         assert out.startswith("CONV002  Title of CONV002  (warning)\n")
-        for words in ("Looks for\n  Something.", "What to do\n  Mend CONV002.", "https://example.com/a"):
+        for words in ("Looks for\n  Something.", "Remedy\n  Mend CONV002.", "https://example.com/a"):
             assert words in out
 
     def test_as_json(self, run: Any) -> None:

@@ -15,10 +15,16 @@ from trex_tui.analysis.filter import filter_layers
 from trex_tui.config import CONFIG_NAME, PROJECT_NAME, parse_toml
 from trex_tui.engine import load_engine
 from trex_tui.errors import TrexError
-from trex_tui.lint.config import LintConfig, Suppression, find_config
+from trex_tui.lint.config import (
+    LintConfig,
+    Suppression,
+    append_suppression,
+    find_config,
+    make_filter,
+    suppression_table,
+)
 from trex_tui.lint.model import FindingSeverity
 from trex_tui.lint.registry import Registry
-from trex_tui.lint.suppression import append_suppression, make_filter, suppression_table
 
 RULES = Registry(
     (rule("CONV001"), rule("CONV003", thresholds={"waste_pct": 10.0, "least": 2.5}), rule("OK-TC"))
@@ -126,20 +132,23 @@ class TestReading:
             ('[lint]\nselect = ["CNV001"]', "lint.select: no rule or family 'CNV001'; did you mean CONV001"),
             ("[lint]\nignore = 3", "lint.ignore must be a list"),
             ("[lint]\nignore = [3]", "lint.ignore must be a list"),
-            ('[lint]\nmin_severity = "worst"', "lint.min_severity: worst is none of error, warning"),
+            (
+                '[lint]\nmin_severity = "worst"',
+                ("lint.min_severity: worst is invalid; use one of error, warning"),
+            ),
             ('[lint]\nfail_on = ["error"]', "lint.fail_on: "),
-            ('[lint]\nfail_on = "good"', "lint.fail_on: good is none of"),
+            ('[lint]\nfail_on = "good"', "lint.fail_on: good is invalid; use one of"),
             ("[lint]\nthresholds = 3", "lint.thresholds must be a table"),
             ('[lint.thresholds]\n"CONV003.wast_pct" = 3', "did you mean CONV003.waste_pct"),
             ("[lint.thresholds]\nnothing = 3", "no threshold 'nothing'; `trex-tui lint --explain ID`"),
-            ('[lint.thresholds]\n"CONV003.least" = "much"', "CONV003.least = much is no number"),
-            ('[lint.thresholds]\n"CONV003.least" = true', "CONV003.least = True is no number"),
-            ('[lint.thresholds]\n"CONV003.least" = nan', "CONV003.least = nan is no number"),
+            ('[lint.thresholds]\n"CONV003.least" = "much"', "CONV003.least = much is not a number"),
+            ('[lint.thresholds]\n"CONV003.least" = true', "CONV003.least = True is not a number"),
+            ('[lint.thresholds]\n"CONV003.least" = nan', "CONV003.least = nan is not a number"),
             ("[lint]\nsuppress = 3", "lint.suppress must be tables [[lint.suppress]]"),
-            ('[[lint.suppress]]\nlayers = "a"', "lint.suppress[1]: it needs a reason"),
-            ('[[lint.suppress]]\nlayers = "a"\nreason = " "', "lint.suppress[1]: it needs a reason"),
-            ('[[lint.suppress]]\nlayers = "a"\nreason = 3', "lint.suppress[1].reason must be a text"),
-            ('[[lint.suppress]]\nreason = "x"', "lint.suppress[1]: it needs rules or layers"),
+            ('[[lint.suppress]]\nlayers = "a"', "lint.suppress[1]: reason is missing"),
+            ('[[lint.suppress]]\nlayers = "a"\nreason = " "', "lint.suppress[1]: reason is missing"),
+            ('[[lint.suppress]]\nlayers = "a"\nreason = 3', "lint.suppress[1].reason must be a string"),
+            ('[[lint.suppress]]\nreason = "x"', "lint.suppress[1]: rules or layers are missing"),
             ('[[lint.suppress]]\nrules = ["X"]\nreason = "x"', "lint.suppress[1].rules: no rule or family"),
             ('[[lint.suppress]]\nlayers = "kind:"\nreason = "x"', "lint.suppress[1].layers: "),
             ('[[lint.suppress]]\nlayer = "a"\nreason = "x"', "did you mean layers"),

@@ -80,9 +80,9 @@ class TestHouse:
                 assert sorted(expected) == sorted(one.thresholds), one.id
 
     def test_a_clash_is_a_mistake(self) -> None:
-        with pytest.raises(ValueError, match="AAA001 is taken"):
+        with pytest.raises(ValueError, match="duplicate id AAA001"):
             collect([module(rule("AAA001")), module(rule("AAA001"))])
-        with pytest.raises(ValueError, match="is no id"):
+        with pytest.raises(ValueError, match="is not an id"):
             collect([module(rule("aaa1"))])
 
 
@@ -104,8 +104,8 @@ class TestThirdParties:
     @pytest.mark.parametrize(
         ("value", "ids", "told"),
         [
-            ("their_rules:TAKEN", ["AAA001", "OURS004"], ["the id AAA001 is taken"]),
-            ("their_rules:ODD", ["AAA001", "OURS005"], ["'ours-1' is no id", "str is no Rule"]),
+            ("their_rules:TAKEN", ["AAA001", "OURS004"], ["duplicate id AAA001"]),
+            ("their_rules:ODD", ["AAA001", "OURS005"], ["'ours-1' is not an id", "str is not a Rule"]),
             ("their_rules:NOTHING", ["AAA001"], ["TypeError"]),
             ("their_rules:ABSENT", ["AAA001"], ["AttributeError"]),
             ("not_installed", ["AAA001"], ["ModuleNotFoundError"]),

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from helpers import write_profile
 from lint_engines_b import check, engine_of, gemm, kernel, layer, matrix, only, silent, unchecked
+from trex_tui import load_engine
+from trex_tui.lint.model import Confidence
 
 HEADS = (8, 128, 64)
 SCORES = (8, 128, 128)
@@ -41,8 +47,8 @@ def test_attention_in_four_kernels() -> None:
     layers = [separate("q", "x"), separate("k", "x"), separate("v", "x"), *attention()]
     found = only("ATTN001", engine_of(layers, ["x", "y"], times=[0.01, 0.01, 0.01, 0.2, 0.05, 0.1, 0.2]))
     assert found.layers == (3, 4, 5, 6)
-    assert found.stakes_ms == {4: 0.05, 5: 0.1}
-    assert only("ATTN001", engine_of(layers, ["x", "y"])).stake_ms is None
+    assert found.savings_ms == {4: 0.05, 5: 0.1}
+    assert only("ATTN001", engine_of(layers, ["x", "y"])).saving_ms is None
 
 
 def test_softmax_over_weights_is_no_attention() -> None:
@@ -68,7 +74,7 @@ def test_fused_attention_with_separate_projections() -> None:
         "ATTN002", engine_of([*projections("q", "k", "v"), mha], ["x", "y"], times=[0.1, 0.2, 0.1, 0.3])
     )
     assert found.layers == (0, 1, 2)
-    assert found.stakes_ms == {0: 0.1, 2: 0.1}
+    assert found.savings_ms == {0: 0.1, 2: 0.1}
     silent("ATTN001", engine_of([*projections("q", "k", "v"), mha], ["x", "y"]))
 
 
@@ -110,3 +116,26 @@ def test_closed_blocks_are_not_checked() -> None:
         assert reasons[0].layers == 1
         assert "opaque" in reasons[0].reason
         assert "detailed" in unchecked(rule, engine_of([{"Name": "softmax"}], names_only=True))
+
+
+NAMED = ("MatMul_1", "Add_2", "Softmax_3", "MatMul_4", "Conv_5", "Relu_6", "Softmax_7")
+
+
+def test_softmax_between_products_by_name(tmp_path: Path) -> None:
+    write_profile(
+        tmp_path / "net.profile.json", [(name, 0.1 * number) for number, name in enumerate(NAMED, 1)]
+    )
+    found = only("ATTN001", load_engine(tmp_path))
+    assert found.layers == (2,), "the last one follows no product"
+    assert found.savings_ms == {2: pytest.approx(0.3)}
+    assert found.confidence is Confidence.LOW
+    assert found.message == (
+        "1 softmax between GEMMs, by layer names, runs as a separate kernel: 0.3 ms, 10.7 %. "
+        "The attention is not fused."
+    )
+
+
+def test_softmax_far_from_products_by_name(tmp_path: Path) -> None:
+    names = ["MatMul_1", *(f"Conv_{number}" for number in range(20)), "Softmax_3", "MatMul_4"]
+    write_profile(tmp_path / "net.profile.json", [(name, 0.1) for name in names])
+    assert "--exportLayerInfo" in unchecked("ATTN001", load_engine(tmp_path))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lint_engines_b import TENSOR_CORES, check, convolution, engine_of, image, only, silent, unchecked
-from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.engine import load_engine
 from trex_tui.lint.model import FindingSeverity
 
@@ -69,7 +69,7 @@ def test_argument_alone(tmp_path: Path) -> None:
 
 
 def test_metadata_that_cut_the_pools() -> None:
-    assert "cuts" in unchecked("BUILD002", built({"Memory Pools": "workspace"}))
+    assert "truncated" in unchecked("BUILD002", built({"Memory Pools": "workspace"}))
     assert only("BUILD002", built({"Workspace": "1 MiB"})).severity is FindingSeverity.WARNING
     silent("BUILD002", built({"Workspace": "16 MiB"}))
 

@@ -36,7 +36,7 @@ class TestCudaCores:
         assert found.layers == (0,)
         assert found.evidence[0].value == "no"
         # 2 · 32 · 56² · 64² · 9 operations at 312 TFLOP/s are 0.024 ms; 25.7 MB at 1.935 TB/s, 0.0133 ms.
-        assert found.stakes_ms[0] == pytest.approx(2.0 - 1.5 * 0.0237, rel=1e-3)
+        assert found.savings_ms[0] == pytest.approx(2.0 - 1.5 * 0.0237, rel=1e-3)
 
     @pytest.mark.parametrize(
         "near",
@@ -81,12 +81,12 @@ class TestCudaCores:
         # Another kernel shows that there are tensor cores.
         engine = engine_of(tmp_path / "2", [slow, conv("fast", "b", "c")], [2.0, 0.1], device=None)
         (found,) = findings(engine, "CONV001")
-        assert found.stake_ms == 2.0
+        assert found.saving_ms == 2.0
         assert found.confidence is Confidence.LOW
 
     def test_without_a_profile(self, tmp_path: Path) -> None:
         (found,) = findings(engine_of(tmp_path, [conv("slow", "a", "b", tactic=CUDA16)]), "CONV001")
-        assert found.stake_ms is None
+        assert found.saving_ms is None
         assert "time unknown" in found.message
 
 
@@ -94,12 +94,12 @@ class TestSingle:
     def test_tf32_pays_on_a_data_centre_gpu(self, tmp_path: Path) -> None:
         engine = engine_of(tmp_path, [conv("slow", "a", "b", tactic=CUDA32, dtype=LINEAR32)], [2.0])
         (found,) = findings(engine, "CONV002")
-        assert found.stakes_ms[0] == pytest.approx(2.0 * (1 - 19.5 / 156), rel=0.01)
+        assert found.savings_ms[0] == pytest.approx(2.0 * (1 - 19.5 / 156), rel=0.01)
 
     def test_winograd_counts_for_more(self, tmp_path: Path) -> None:
         engine = engine_of(tmp_path, [conv("slow", "a", "b", tactic=WINOGRAD, dtype=LINEAR32)], [2.0])
         (found,) = findings(engine, "CONV002")
-        assert found.stakes_ms[0] == pytest.approx(2.0 * (1 - 2.25 * 19.5 / 156), rel=0.01)
+        assert found.savings_ms[0] == pytest.approx(2.0 * (1 - 2.25 * 19.5 / 156), rel=0.01)
 
     def test_geforce_wins_nothing(self, tmp_path: Path) -> None:
         layers = [conv("slow", "a", "b", tactic=CUDA32, dtype=LINEAR32)]
@@ -128,7 +128,7 @@ class TestPadding:
         (found,) = findings(engine_of(tmp_path, [conv("odd", "a", "b", **more)], [2.0]), "CONV003")
         shown = {one.name: one.value for one in found.evidence}
         assert shown["waste_pct"] == pytest.approx(100 * waste, abs=0.06)
-        assert 0 < (found.stake_ms or 0) <= 2.0 * waste + 1e-9
+        assert 0 < (found.saving_ms or 0) <= 2.0 * waste + 1e-9
 
     @pytest.mark.parametrize(
         "more",
@@ -167,26 +167,54 @@ class TestFirst:
         ]
         engine = engine_of(tmp_path, layers, [0.5, 1.0, 0.4, 0.1], bindings=["input", "output"])
         (found,) = findings(engine, "CONV004")
-        assert found.layers == (0, 1, 2)
+        assert found.layers == (0, 1)
         assert severity("CONV004", found) is FindingSeverity.WARNING
-        assert found.stakes_ms[0] == 0.5
-        assert found.stakes_ms[2] == 0.4
+        assert found.savings_ms[0] == 0.5
         # 16-bit elements of input and output, four times over the bandwidth.
         halves = 4 * 2 * 32 * 67 * 224 * 224 / 1.93536e9
-        assert found.stakes_ms[1] == pytest.approx(1.0 - halves)
-        assert "FP16" in found.remedy
+        assert found.savings_ms[1] == pytest.approx(1.0 - halves)
+        assert found.remedy.startswith("It writes FP32")
+
+    def test_quantized_through_is_faster_than_in_halves(self, tmp_path: Path) -> None:
+        layers = [
+            step("Q", "Scale", "input", "q", (LINEAR32, INT8_4), shape=(32, 3, 224, 224)),
+            conv("stem", "q", "c", channels=3, size=224, dtype=INT8_4, out=INT8_32, tactic=DP4A),
+        ]
+        assert findings(engine_of(tmp_path, layers, [0.5, 1.0]), "CONV004") == []
 
     @pytest.mark.parametrize(("batch", "expected"), [(32, Confidence.MEDIUM), (1, Confidence.LOW)])
     def test_small_batches_are_guessed(self, tmp_path: Path, batch: int, expected: Confidence) -> None:
-        layers = [conv("stem", "a", "b", channels=3, size=224, batch=batch, dtype=LINEAR32, tactic=CUDA32)]
-        (found,) = findings(engine_of(tmp_path, layers, [1.0]), "CONV004")
+        stem = conv("stem", "a", "b", channels=3, size=224, batch=batch, dtype=LINEAR32, tactic=CUDA32)
+        (found,) = findings(engine_of(tmp_path / "1", [stem, conv("rest", "b", "c")], [1.0, 1.0]), "CONV004")
         assert found.confidence is expected
+        alone = engine_of(tmp_path / "2", [stem], [1.0])
+        assert findings(alone, "CONV004") == [], "all is FP32: PREC003"
 
     def test_on_tensor_cores_it_is_worth_knowing(self, tmp_path: Path) -> None:
         layers = [conv("stem", "a", "b", channels=3, size=224, dtype=HWC4), conv("rest", "b", "c")]
-        (found,) = findings(engine_of(tmp_path, layers, [0.1, 0.9]), "CONV004")
+        (found,) = findings(engine_of(tmp_path / "1", layers, [0.1, 0.9]), "CONV004")
         assert severity("CONV004", found) is FindingSeverity.INFO
-        assert found.stake_ms is None
+        assert found.saving_ms is None
+        assert "space to depth" in found.remedy
+        assert findings(engine_of(tmp_path / "2", layers, [0.09, 0.91]), "CONV004") == []
+
+    def test_what_is_quantized_later_is_an_island(self, tmp_path: Path) -> None:
+        layers = [
+            conv("stem", "a", "b", channels=3, size=224, dtype=INT8_4, out=LINEAR32, tactic=DP4A),
+            step("Q", "Scale", "b", "c", (LINEAR32, INT8_32), shape=(32, 64, 224, 224)),
+            conv("rest", "c", "d", dtype=INT8_32),
+        ]
+        engine = engine_of(tmp_path, layers, [1.0, 0.5, 1.0])
+        assert findings(engine, "CONV004") == []
+        (island,) = findings(engine, "PREC002")
+        assert island.layers == (0, 1)
+        assert island.remedy.endswith("so that it writes 8 bits.")
+
+    @pytest.mark.parametrize(("channels", "words"), [(1, "reads 1 channel of"), (3, "reads 3 channels of")])
+    def test_number_of_channels(self, tmp_path: Path, channels: int, words: str) -> None:
+        stem = conv("stem", "a", "b", channels=channels, size=224, dtype=HWC4)
+        (found,) = findings(engine_of(tmp_path, [stem], [1.0]), "CONV004")
+        assert words in found.message
 
     def test_near_misses(self, tmp_path: Path) -> None:
         cheap = [conv("stem", "a", "b", channels=3, size=224, dtype=HWC4), conv("rest", "b", "c")]

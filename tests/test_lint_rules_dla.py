@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lint_engines_b import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
-from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.artifacts.file_kinds import ArtifactKind
 
 BANNER = "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=net.onnx --useDLACore=0 --allowGPUFallback\n"
 
@@ -26,7 +26,7 @@ def test_layers_that_fell_back(tmp_path: Path) -> None:
     files = {ArtifactKind.BUILD_LOG: log}
     findings, reasons = check("DLA001", engine_of(layers, ["x", "y"], times=[1.0, 0.2, 0.1], files=files))
     assert [one.layers for one in findings] == [(1,)]
-    assert findings[0].stake_ms is None
+    assert findings[0].saving_ms is None
     assert reasons == []  # a log of the build without a word about fallbacks
     whole = [block("a", "x", "d"), reformat("r", image("d"), image("y"))]
     assert check("DLA001", engine_of(whole, ["x", "y"], files=files))[0] == []
@@ -47,7 +47,7 @@ def test_crossings() -> None:
     ]
     found = only("DLA002", engine_of(layers, ["x", "y"], times=[0.1, 1.0, 0.2, 1.0]))
     assert "2 DLA blocks, 4 crossings" in found.message
-    assert found.stakes_ms == {0: 0.1}
+    assert found.savings_ms == {0: 0.1}
     assert found.layers == (0, 1, 3)
     silent("DLA002", engine_of(layers[:3], ["x", "c"], times=[0.1, 1.0, 0.2]))
 
@@ -62,7 +62,7 @@ def test_copies_that_a_profile_names() -> None:
         ("out2 copy finish", 0.05),
     ]
     found = only("DLA002", engine_of(None, profile=rows))
-    assert found.stakes_ms == {0: 0.1, 3: 0.2, 4: 0.05}
+    assert found.savings_ms == {0: 0.1, 3: 0.2, 4: 0.05}
 
 
 def test_no_layers() -> None:

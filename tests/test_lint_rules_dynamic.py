@@ -19,7 +19,7 @@ def indexing(milliseconds: float, dtype: str = "Int32", operators: str = "AddMul
 def test_index_kernels() -> None:
     found = only("DYN001", indexing(0.05))
     assert found.layers == (1,)
-    assert found.stakes_ms == {1: 0.05}
+    assert found.savings_ms == {1: 0.05}
 
 
 def test_work_with_indices_in_it() -> None:

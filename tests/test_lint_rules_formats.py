@@ -25,8 +25,10 @@ from lint_engines_a import (
 )
 from trex_tui.engine.dtypes import parse_data_type, parse_format
 from trex_tui.engine.model import Tensor
+from trex_tui.lint.context import Context
 from trex_tui.lint.model import FindingSeverity
 from trex_tui.lint.rules.formats import format_binding
+from trex_tui.lint.rules.fusion import copies_around_plugin
 
 
 def between(*middle: dict[str, Any]) -> list[dict[str, Any]]:
@@ -74,12 +76,14 @@ class TestTypeConversion:
     def test_the_plugin_that_asks_for_it(self, tmp_path: Path) -> None:
         plugin = step("NMS", "PluginV2", "r", "c", (LINEAR32, LINEAR32), ParameterType="PluginV2")
         layers = between(reformat("r", "b", "r", (HWC8, LINEAR32)), plugin)
-        (found,) = findings(engine_of(tmp_path, layers, [1.0, 0.2, 0.5, 1.0]), "FMT001")
-        assert "'NMS'" in found.remedy
+        engine = engine_of(tmp_path, layers, [1.0, 0.2, 0.5, 1.0])
+        assert not findings(engine, "FMT001")
+        (found,) = copies_around_plugin.look(Context(engine))
+        assert "'NMS'" in found.message
 
     def test_without_a_profile(self, tmp_path: Path) -> None:
         (found,) = findings(engine_of(tmp_path, between(reformat("r", "b", "c", (LINEAR32, HWC8)))), "FMT001")
-        assert found.stake_ms is None
+        assert found.saving_ms is None
 
 
 def plugin(source: str, target: str) -> dict[str, Any]:
@@ -94,17 +98,18 @@ class TestSandwich:
             step("NoOp", "NoOp", "q", "s", (LINEAR16, LINEAR16)),
             reformat("back", "s", "c", (LINEAR16, "Channel major FP16 format where channel % 16 == 0")),
         )
-        (found,) = findings(engine_of(tmp_path, layers, [1.0, 0.2, 0.5, 0.0, 0.3, 1.0]), "FMT002")
-        assert found.layers == (1, 2, 3, 4)
-        assert found.stakes_ms == {1: 0.2, 4: 0.3}
-        assert "'norm'" in found.remedy
+        engine = engine_of(tmp_path, layers, [1.0, 0.2, 0.5, 0.0, 0.3, 1.0])
+        assert not findings(engine, "FMT002")
+        (found,) = copies_around_plugin.look(Context(engine))
+        assert found.layers == (1, 2, 4)
+        assert found.savings_ms == {1: 0.2, 4: 0.3}
 
     def test_nothing_between(self, tmp_path: Path) -> None:
         layers = between(
             reformat("there", "b", "p", (HWC8, LINEAR32)), reformat("back", "p", "c", (LINEAR32, HWC8))
         )
         (found,) = findings(engine_of(tmp_path, layers, [1.0, 0.2, 0.3, 1.0]), "FMT002")
-        assert "nothing between" in found.message
+        assert "nothing in between" in found.message
 
     def test_near_misses(self, tmp_path: Path) -> None:
         there, back = (
@@ -151,7 +156,7 @@ class TestDearReformat:
         )
         (found,) = findings(engine_of(tmp_path, layers, [1.0, 0.6, 0.0, 1.0]), "FMT003")
         assert found.layers == (1,)
-        assert "60 % of what 'behind'" in found.message
+        assert "60 % of the time that 'behind'" in found.message
 
     def test_output_reformats_serve_the_layer_before(self, tmp_path: Path) -> None:
         layers = between(
@@ -195,7 +200,7 @@ class TestEdge:
         assert [severity("FMT004", one) for one in found] == [FindingSeverity.INFO, FindingSeverity.WARNING]
         assert "--inputIOFormats=fp16:hwc8" in found[0].remedy
         assert "--outputIOFormats=fp16:hwc8" in found[1].remedy
-        assert found[1].stake_ms == 0.5
+        assert found[1].saving_ms == 0.5
 
     def test_a_transpose_of_the_model(self, tmp_path: Path) -> None:
         layers = [
@@ -226,7 +231,7 @@ class TestEdge:
     def test_without_a_profile(self, tmp_path: Path) -> None:
         layers = [reformat("in", "input", "b", (LINEAR32, HWC8)), conv("c", "b", "c")]
         (found,) = findings(engine_of(tmp_path, layers), "FMT004")
-        assert found.stake_ms is None
+        assert found.saving_ms is None
 
     @pytest.mark.parametrize(
         ("text", "shape", "expected"),
@@ -252,7 +257,7 @@ class TestShareOfMovement:
         layers = between(reformat("r", "b", "c", (LINEAR16, HWC8)))
         found = findings(engine_of(tmp_path, layers, [1.0, time, 1.0]), "FMT005")
         assert [severity("FMT005", one) for one in found] == ([] if expected is None else [expected])
-        assert all(one.stake_ms is None for one in found), "the findings on single layers have the stakes"
+        assert all(one.saving_ms is None for one in found), "the findings on single layers have the savings"
 
     def test_every_form_of_quantization_counts(self, tmp_path: Path) -> None:
         layers = between(step("Q", "Scale", "b", "c", (LINEAR16, INT8_32), ParameterType="Scale"))
@@ -268,12 +273,14 @@ class TestCopies:
         layers = between(kernel("ReshMove", "b", "r"), kernel("Cast", "r", "c"))
         layers[0] = kernel("Relu", "a", "b")
         found = findings(engine_of(tmp_path, layers, [1.0, 0.2, 0.3, 1.0]), "FMT006")
-        assert [one.stake_ms for one in found] == [0.2, 0.3]
+        assert [one.saving_ms for one in found] == [0.2, 0.3]
 
     def test_the_plugin_behind_it(self, tmp_path: Path) -> None:
         layers = [kernel("Cast", "input", "b"), plugin("b", "c"), conv("c", "c", "d")]
-        (found,) = findings(engine_of(tmp_path, layers, [0.2, 0.3, 1.0]), "FMT006")
-        assert "'norm'" in found.remedy
+        engine = engine_of(tmp_path, layers, [0.2, 0.3, 1.0])
+        assert not findings(engine, "FMT006")
+        (found,) = copies_around_plugin.look(Context(engine))
+        assert "'norm'" in found.message
 
     @pytest.mark.parametrize(
         "middle",

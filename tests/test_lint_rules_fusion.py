@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from helpers import tensor
 from lint_engines_b import (
     LINEAR,
     check,
@@ -18,6 +23,7 @@ from lint_engines_b import (
     silent,
     unchecked,
 )
+from trex_tui.engine import load_engine
 from trex_tui.lint.model import Confidence
 
 CONV = convolution("conv", image("x"), image("c"))
@@ -27,7 +33,7 @@ SILU = pointwise("silu", [image("c")], image("y"), NbOperations=2)
 def test_activation_behind_convolution() -> None:
     found = only("FUSE001", engine_of([CONV, SILU], ["x", "y"], times=[0.1, 0.02]))
     assert found.layers == (0, 1)
-    assert found.stakes_ms == {1: 0.02}
+    assert found.savings_ms == {1: 0.02}
     assert found.evidence[-1].value == 2
 
 
@@ -35,7 +41,7 @@ def test_activation_behind_noop_is_found_without_profile() -> None:
     layers = [CONV, noop("n", image("c"), image("d")), pointwise("silu", [image("d")], image("y"))]
     found = only("FUSE001", engine_of(layers, ["x", "y"]))
     assert found.layers == (0, 2)
-    assert found.stake_ms is None
+    assert found.saving_ms is None
 
 
 def test_activation_that_could_not_be_fused() -> None:
@@ -66,9 +72,33 @@ def test_residual_that_waits_is_fusable() -> None:
 
 def test_generated_kernels_count_only_if_they_are_an_epilogue() -> None:
     activation = kernel("k", "MulSigm", [image("c")], image("y"))
-    converts = kernel("k", "CastMulAddRelu", [image("c")], image("y"))
+    quantizes = tensor("y", 1, 64, 56, 56, dtype="Int8")
+    converts = kernel("k", "CastMulAddRelu", [image("c")], quantizes)
     assert only("FUSE001", engine_of([CONV, activation], ["x", "y"])).layers == (0, 1)
     silent("FUSE001", engine_of([CONV, converts], ["x", "y"]))
+    # A ReLU6 that widens its arithmetic and narrows its result again is an epilogue all the same.
+    clip = kernel("k", "MaxMinCas", [image("c")], image("y"))
+    assert only("FUSE001", engine_of([CONV, clip], ["x", "y"])).layers == (0, 1)
+
+
+def test_kernels_of_one_kind_are_told_together(artifacts: Path) -> None:
+    """Torch-TensorRT left the ReLU6 behind 34 of the convolutions of a MobileNet to kernels of their own."""
+    engine = load_engine(artifacts / "torch-trt/mobilenet_v2")
+    findings, _ = check("FUSE001", engine)
+    assert sorted(int(finding.evidence[0].value or 0) for finding in findings) == [10, 34]
+    assert max(finding.saving_ms or 0.0 for finding in findings) == pytest.approx(0.1785, abs=1e-4)
+
+
+def test_padding_in_front_of_a_quantized_convolution() -> None:
+    """The Q between does not change zeros: the convolution could pad."""
+    small, large = image("x", size=224), image("p", size=230)
+    quantized = tensor("q", 1, 64, 230, 230, dtype="Int8")
+    layers = [
+        layer("pad", "Padding", [small], [large]),
+        layer("Q", "Scale", [large], [quantized]),
+        convolution("conv", quantized, image("y")),
+    ]
+    assert only("FUSE003", engine_of(layers, ["x", "y"], times=[0.08, 0.03, 0.2])).layers == (0,)
 
 
 def test_chain_of_pointwise_kernels() -> None:
@@ -79,7 +109,7 @@ def test_chain_of_pointwise_kernels() -> None:
     ]
     found = only("FUSE002", engine_of(layers, ["x", "y"], times=[0.03, 0.02, 0.01]))
     assert found.layers == (0, 1, 2)
-    assert found.stakes_ms == {1: 0.02, 2: 0.01}
+    assert found.savings_ms == {1: 0.02, 2: 0.01}
 
 
 def test_no_chain() -> None:
@@ -101,7 +131,7 @@ def test_padding() -> None:
     for layer_type in ("Padding", "Slice"):
         found = only("FUSE003", engine_of([pad(56, 58, layer_type), pool], ["x", "y"], times=[0.14, 0.2]))
         assert found.layers == (0,)
-        assert found.stakes_ms == {0: 0.14}
+        assert found.savings_ms == {0: 0.14}
         assert found.confidence is Confidence.HIGH
 
 
@@ -118,7 +148,7 @@ def test_normalization_in_two_kernels() -> None:
     applied = kernel("a", "AddSqrtDivMulCastMulAdd", [image("m"), image("v", size=1)], image("y"))
     found = only("FUSE004", engine_of([statistics, applied], ["x", "y"], times=[0.2, 0.3]))
     assert found.layers == (0, 1)
-    assert found.stakes_ms == {0: 0.2}
+    assert found.savings_ms == {0: 0.2}
     assert found.confidence is Confidence.LOW
 
 
@@ -142,7 +172,7 @@ def test_normalization_plugins() -> None:
     ]
     found = only("FUSE004", engine_of(layers, ["x", "y"], times=[0.1, 0.1]))
     assert found.layers == (0, 1)
-    assert found.stake_ms is None
+    assert found.saving_ms is None
     assert "measure" not in found.message
     silent("FUSE004", engine_of([plugin("p", image("x"), image("y"), "VoxelPlugin")], ["x", "y"]))
 

@@ -24,7 +24,13 @@ def test_many_tiny_layers() -> None:
     found = only("LAUNCH001", profiled(TINY))
     assert found.severity is FindingSeverity.WARNING
     assert len(found.layers) == 30
-    assert found.stake_ms == pytest.approx(30 * 0.002)
+    assert found.saving_ms == pytest.approx(30 * 0.002)
+
+
+def test_a_cuda_graph_that_is_in_use_is_no_remedy() -> None:
+    assert only("LAUNCH001", profiled(TINY)).remedy == ""
+    graph = only("LAUNCH001", profiled(TINY, inference={"CUDA Graph": "Enabled"}))
+    assert graph.remedy.startswith("A CUDA graph is already in use")
 
 
 def test_the_floor_is_the_engine_s_own() -> None:
@@ -36,7 +42,7 @@ def test_the_floor_is_the_engine_s_own() -> None:
 def test_overhead_of_profiling_is_not_to_be_won() -> None:
     compute = sum(TINY) - 31 * 0.0015
     found = only("LAUNCH001", profiled(TINY, rows=queries([compute] * 50)))
-    assert found.stake_ms == pytest.approx(30 * (0.004 - 0.0015) / 2)
+    assert found.saving_ms == pytest.approx(30 * (0.004 - 0.0015) / 2)
 
 
 def test_info_below_a_fifth() -> None:
@@ -78,9 +84,9 @@ def enqueuing(enqueue_ms: float, **more: Any) -> Any:
 
 def test_enqueue_bound() -> None:
     found = only("LAUNCH002", enqueuing(1.2))
-    assert found.engine_stake_ms == pytest.approx(0.2, rel=1e-3)
+    assert found.engine_saving_ms == pytest.approx(0.2, rel=1e-3)
     assert not found.remedy
-    assert only("LAUNCH002", enqueuing(0.9)).stake_ms is None
+    assert only("LAUNCH002", enqueuing(0.9)).saving_ms is None
     assert "batch" in only("LAUNCH002", enqueuing(1.2, inference={"CUDA Graph": "Enabled"})).remedy
     silent("LAUNCH002", enqueuing(0.79))
 
@@ -90,7 +96,7 @@ def test_enqueue_that_the_stamps_do_not_resolve() -> None:
         row | {"endEnqMs": row["endEnqMs"] + 9e6, "startEnqMs": row["startEnqMs"] + 9e6}
         for row in queries([1.0] * 20)
     ]
-    assert "resolve" in unchecked("LAUNCH002", profiled([0.5, 0.5], rows=late))
+    assert "resolution of 10 ms" in unchecked("LAUNCH002", profiled([0.5, 0.5], rows=late))
 
 
 def test_sum_far_above_the_compute_time() -> None:
@@ -118,11 +124,21 @@ def copying(h2d: float, d2h: float, **more: Any) -> Any:
 
 def test_copies() -> None:
     found = only("LAUNCH004", copying(0.2, 0.2))
-    assert found.engine_stake_ms == pytest.approx(0.4)
+    assert found.engine_saving_ms == pytest.approx(0.4)
     assert "29 %" in found.message
     assert "to the device" in only("LAUNCH004", copying(1.0, 0.0)).message
     silent("LAUNCH004", copying(0.1, 0.1))
     assert only("LAUNCH004", copying(0.1, 0.1), {"LAUNCH004.copies_pct": 10.0})
+
+
+def test_copies_that_overlap_with_compute() -> None:
+    """A query every 1.01 ms although a single one takes 2.8 ms: the copies bind nothing."""
+    found = only("LAUNCH004", copying(0.9, 0.9, performance={"Throughput": "990 qps"}))
+    assert found.severity is FindingSeverity.INFO
+    assert found.saving_ms is None
+    assert "overlap with compute" in found.message
+    partly = only("LAUNCH004", copying(0.9, 0.9, performance={"Throughput": "800 qps"}))
+    assert partly.engine_saving_ms == pytest.approx(0.25)
 
 
 def test_copies_that_were_switched_off() -> None:
@@ -136,7 +152,7 @@ def test_hot_layer() -> None:
     found = only("HOT001", profiled([0.01] * 20 + [0.05]))
     assert found.layers == (20,)
     assert found.confidence is Confidence.HIGH
-    assert found.stake_ms is None
+    assert found.saving_ms is None
     silent("HOT001", profiled([0.01] * 20 + [0.02]))
     silent("HOT001", profiled([0.3, 0.3, 0.4]))
 

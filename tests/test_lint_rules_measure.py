@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
-from helpers import chain, write_graph
+from helpers import chain, layer, tensor, write_graph
 from lint_engines_b import check, engine_of, only, queries, silent, unchecked
-from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.engine.engine import load_engine
+from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.file_kinds import ArtifactKind
+from trex_tui.artifacts.layer_info import LayerInfo
+from trex_tui.artifacts.metadata import Metadata
+from trex_tui.artifacts.profile import Profile, ProfileRow
+from trex_tui.artifacts.records import Records
+from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.lint.model import FindingSeverity
 
 LAYERS = chain("a", "b", "c")
@@ -28,7 +33,9 @@ def test_few_iterations() -> None:
     )
     silent("MEASURE001", engine_of(LAYERS, times=[1.0, 1.0, 1.0], iterations=100))
     assert only("MEASURE001", engine_of(LAYERS, times=[1.0, 1.0, 1.0]), {"MEASURE001.iterations": 1000})
-    assert "does not say" in unchecked("MEASURE001", engine_of(LAYERS, times=[1.0] * 3, iterations=None))
+    assert ("no iteration count") in unchecked(
+        "MEASURE001", engine_of(LAYERS, times=[1.0] * 3, iterations=None)
+    )
     assert "--exportProfile" in unchecked("MEASURE001", engine_of(LAYERS))
 
 
@@ -44,7 +51,7 @@ def test_tail() -> None:
     found = only("MEASURE002", engine_of(LAYERS, rows=queries(latencies)))
     assert found.severity is FindingSeverity.WARNING
     assert "outliers" in found.message
-    assert found.stake_ms is None
+    assert found.saving_ms is None
 
 
 def test_a_drift_without_a_tail() -> None:
@@ -84,7 +91,7 @@ def test_printed_summary_alone() -> None:
 def test_profile_of_another_engine() -> None:
     found = only("MEASURE003", engine_of(LAYERS, profile=[("x", 1.0), ("y", 1.0)]))
     assert found.severity is None
-    assert "not one row" in found.message
+    assert "no row" in found.message
     assert found.layers == (0, 1, 2)
     partly = only("MEASURE003", engine_of(LAYERS, profile=[("a", 1.0), ("b", 1.0), ("z", 1.0)]))
     assert partly.severity is None
@@ -96,6 +103,42 @@ def test_layers_without_a_row() -> None:
     found = only("MEASURE003", engine_of(LAYERS, times=[1.0, None, 1.0]))
     assert found.severity is FindingSeverity.WARNING
     assert found.layers == (1,)
+
+
+def test_layers_without_work_need_no_row() -> None:
+    """The table that trtexec prints leaves them out."""
+    layers = [*LAYERS, layer("reshape", "NoOp", [tensor("c", 8)], [tensor("d", 8)])]
+    silent("MEASURE003", engine_of(layers, times=[1.0, 1.0, 1.0, None]))
+
+
+def test_means_far_above_medians() -> None:
+    rows = tuple(
+        ProfileRow(name, 1.5 * 100, 1.5, median, None)
+        for name, median in (("a", 1.0), ("b", 1.4), ("c", 1.0))
+    )
+    engine = with_profile(rows)
+    found = only("MEASURE005", engine)
+    assert found.layers == (0, 2)
+    assert "4.5 ms" in found.message
+    assert "3.4 ms" in found.message
+    silent("MEASURE005", engine, {"MEASURE005.ratio": 1.4})
+    silent("MEASURE005", engine_of(LAYERS, times=[1.0, 2.0, 3.0]))
+    assert "--exportProfile" in unchecked("MEASURE005", engine_of(LAYERS))
+
+
+def with_profile(rows: tuple[ProfileRow, ...]) -> Engine:
+    """An engine of `LAYERS` with these rows, over 100 iterations."""
+    return Engine.from_records(
+        Records(
+            source=ArtifactSet("net", Path(), {}),
+            layer_info=LayerInfo(tuple(LAYERS), (), names_only=False),
+            profile=Profile(rows, 100),
+            timing=None,
+            metadata=Metadata(),
+            tensorrt_version=None,
+            diagnostics=(),
+        )
+    )
 
 
 def test_profile_in_another_order_fits() -> None:

@@ -31,7 +31,7 @@ def waiting(layers: int, size: int = 200, streams: int = 0) -> Any:
 def test_skip_connection_over_many_layers() -> None:
     found = only("MEM001", waiting(12))
     assert found.layers == (0, 13)
-    assert found.stake_ms is None
+    assert found.saving_ms is None
     assert "'skip' holds 4.88 MiB over 13 layers" in found.message
     assert found.confidence is Confidence.MEDIUM
 

@@ -28,9 +28,9 @@ AFTER = reformat("out", image("q", dtype=LINEAR), image("y"))
 def test_copies_on_both_sides() -> None:
     found = only("PLUG001", engine_of([BEFORE, PLUGIN, AFTER], ["x", "y"], times=[0.03, 0.08, 0.02]))
     assert found.layers == (0, 1, 2)
-    assert found.stakes_ms == {0: 0.03, 2: 0.02}
+    assert found.savings_ms == {0: 0.03, 2: 0.02}
     assert found.confidence is Confidence.HIGH
-    assert "0.08 ms of the plugin itself" in found.message
+    assert "plugin: 0.08 ms" in found.message
 
 
 def test_copy_behind_scale_and_noop() -> None:
@@ -41,13 +41,13 @@ def test_copy_behind_scale_and_noop() -> None:
     after = reformat("out", image("s", dtype=LINEAR), image("y"))
     found = only("PLUG001", engine_of([PLUGIN, scale, nothing, after], ["p", "y"]))
     assert found.layers == (0, 3)
-    assert found.stake_ms is None
+    assert found.saving_ms is None
 
 
 def test_copy_that_serves_another_layer_counts_half() -> None:
     other = convolution("conv", image("p", dtype=LINEAR), image("z"))
     found = only("PLUG001", engine_of([BEFORE, PLUGIN, other], ["x", "q", "z"], times=[0.03, 0.08, 0.2]))
-    assert found.stakes_ms == {0: pytest.approx(0.015)}
+    assert found.savings_ms == {0: pytest.approx(0.015)}
 
 
 def test_generated_copy_is_less_certain() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers import tensor
 from lint_engines_a import (
     CUDA32,
     FP16_32,
@@ -41,7 +42,7 @@ class TestWideLayers:
         engine = engine_of(tmp_path, layers, [1.0, 1.0, 0.5, 0.5])
         found = findings(engine, "PREC001")
         assert names(engine, found) == ["wide", "pool"]
-        assert found[0].stake_ms == 0.5
+        assert found[0].saving_ms == 0.5
 
     @pytest.mark.parametrize(
         "near",
@@ -68,7 +69,7 @@ class TestWideLayers:
         layers = [conv("half", "a", "b"), pool("p", "b", "c", LINEAR32), pool("q", "c", "d", LINEAR32)]
         (found,) = findings(engine_of(tmp_path, layers), "PREC001")
         assert found.layers == (1, 2)
-        assert found.stake_ms is None
+        assert found.saving_ms is None
 
 
 def island(middle: str, *, last: str = INT8_32) -> list[dict[str, object]]:
@@ -84,8 +85,10 @@ def island(middle: str, *, last: str = INT8_32) -> list[dict[str, object]]:
 class TestIslands:
     def test_a_pool_in_halves(self, tmp_path: Path) -> None:
         (found,) = findings(engine_of(tmp_path, island(FP16_32), [1.0, 1.0, 0.5, 1.0]), "PREC002")
-        assert found.layers == (1, 2)
-        assert found.stakes_ms == {1: pytest.approx(0.5), 2: 0.5}
+        assert found.layers == (0, 1, 2)
+        written = 32 * 64 * 56 * 56 / 1.93536e9
+        assert found.savings_ms == {0: pytest.approx(written), 1: pytest.approx(0.5), 2: 0.5}
+        assert "after 'before'" in found.remedy
         assert severity("PREC002", found) is FindingSeverity.WARNING
 
     def test_told_once(self, tmp_path: Path) -> None:
@@ -93,11 +96,42 @@ class TestIslands:
         assert len(findings(engine, "PREC002")) == 1
         assert findings(engine, "PREC001") == []
 
-    def test_an_average_pool_is_worth_knowing(self, tmp_path: Path) -> None:
+    def test_a_softmax_is_worth_knowing(self, tmp_path: Path) -> None:
         layers = island(FP16_32)
-        layers[1]["PoolingType"] = "AVERAGE"
+        layers[1] |= {"LayerType": "SoftMax", "ParameterType": "SoftMax"}
         (found,) = findings(engine_of(tmp_path, layers, [1.0] * 4), "PREC002")
         assert severity("PREC002", found) is FindingSeverity.INFO
+        assert "Few of these operators" in found.remedy
+
+    def test_a_skip_input_that_is_quantized_already(self, tmp_path: Path) -> None:
+        """Q and DQ are missing behind the addition, not on its skip input."""
+        layers = [
+            conv("first", "a", "s", dtype=INT8_32, tactic=TC8),
+            reformat("DQ", "s", "f", (INT8_32, LINEAR32), origin="QDQ"),
+            conv("second", "s", "b", dtype=INT8_32, tactic=TC8),
+            conv(
+                "third",
+                "b",
+                "c",
+                dtype=INT8_32,
+                out=LINEAR32,
+                tactic=TC8,
+                extra=[tensor("f", 32, 64, 56, 56, dtype=LINEAR32)],
+            ),
+            pool("average", "c", "d", LINEAR32),
+            reformat("Q", "d", "e", (LINEAR32, INT8_32), origin="QDQ"),
+            conv("last", "e", "g", dtype=INT8_32, tactic=TC8),
+        ]
+        engine = engine_of(tmp_path, layers, [1.0, 0.2, 1.0, 2.0, 0.4, 0.3, 1.0])
+        (found,) = findings(engine, "PREC002")
+        assert found.layers == (1, 3, 4, 5)
+        assert "after 'third': the skip input of the addition is already quantized" in found.remedy
+        for rule in ("QDQ001", "QDQ002", "QDQ003", "FMT001", "PREC001"):
+            assert findings(engine, rule) == [], rule
+
+    def test_what_a_float_product_reads_is_no_island(self, tmp_path: Path) -> None:
+        layers = [*island(FP16_32), conv("float", "c", "f", dtype=FP16_32)]
+        assert findings(engine_of(tmp_path, layers, [1.0] * 5), "PREC002") == []
 
     def test_quantized_pools_and_edges_are_fine(self, tmp_path: Path) -> None:
         quantized = engine_of(tmp_path / "1", [*island(INT8_32)[:2], conv("c", "c", "d", dtype=INT8_32)])
@@ -118,7 +152,7 @@ class TestWholeEngine:
     def test_all_in_single(self, tmp_path: Path) -> None:
         (found,) = findings(engine_of(tmp_path, self.single(), [1.0, 2.0]), "PREC003")
         assert found.layers == (0, 1)
-        assert 1.5 <= (found.stake_ms or 0) <= 3.0
+        assert 1.5 <= (found.saving_ms or 0) <= 3.0
 
     def test_one_product_in_halves_is_a_start(self, tmp_path: Path) -> None:
         layers = [*self.single(), conv("half", "c", "d")]
@@ -133,6 +167,10 @@ class TestWholeEngine:
         (found,) = findings(engine_of(tmp_path / "1", layers, [1.0], precision="FP32+INT8"), "PREC003")
         assert "--best" in found.remedy
         assert findings(engine_of(tmp_path / "2", layers, [1.0], precision="FP32+FP16+INT8"), "PREC003") == []
+
+    def test_a_builder_that_chose_single_needs_no_advice_to_try_halves(self, tmp_path: Path) -> None:
+        engine = engine_of(tmp_path, self.single(), [1.0, 1.0], precision="FP32+FP16+INT8")
+        assert findings(engine, "PREC003") == []
 
     def test_halves_on_an_old_device(self, tmp_path: Path) -> None:
         single = self.single()
@@ -149,5 +187,5 @@ class TestWholeEngine:
 
     def test_without_a_profile(self, tmp_path: Path) -> None:
         (found,) = findings(engine_of(tmp_path, self.single(), device=RTX_3090), "PREC003")
-        assert found.stake_ms is None
+        assert found.saving_ms is None
         assert found.confidence is Confidence.MEDIUM

@@ -21,6 +21,8 @@ from lint_engines_a import (
     severity,
     step,
 )
+from trex_tui.engine.model import Layer
+from trex_tui.lint.islands import find_islands
 from trex_tui.lint.model import Confidence, FindingSeverity
 
 FP8, FP4 = "FP8", "FP4E2M1"
@@ -53,7 +55,7 @@ class TestDangling:
         engine = engine_of(tmp_path, between(middle), [0.1, 0.2, 0.1])
         (found,) = findings(engine, "QDQ001")
         assert found.layers == (1,)
-        assert found.stakes_ms == {1: 0.2}
+        assert found.savings_ms == {1: 0.2}
         assert found.confidence is Confidence.HIGH
         assert severity("QDQ001", found) is FindingSeverity.WARNING
         assert {one.name: one.value for one in found.evidence}["role"] == role
@@ -108,7 +110,7 @@ class TestDangling:
     def test_without_a_profile(self, tmp_path: Path) -> None:
         middle = reformat("r", "b", "c", (FP16_32, INT8_32), origin="QDQ")
         (found,) = findings(engine_of(tmp_path, between(middle)), "QDQ001")
-        assert found.stake_ms is None
+        assert found.saving_ms is None
 
 
 def block(output: str = FP16_32, **more: Any) -> list[dict[str, Any]]:
@@ -121,11 +123,13 @@ def block(output: str = FP16_32, **more: Any) -> list[dict[str, Any]]:
 
 class TestFloatResult:
     def test_quantized_again(self, tmp_path: Path) -> None:
-        (found,) = findings(engine_of(tmp_path, block(), [1.0, 0.5, 1.0]), "QDQ002")
+        engine = engine_of(tmp_path, block(), [1.0, 0.5, 1.0])
+        (found,) = findings(engine, "PREC002")
         assert found.layers == (0, 1)
-        assert severity("QDQ002", found) is FindingSeverity.WARNING
+        assert severity("PREC002", found) is FindingSeverity.WARNING
         # Half of the 12.8 MB written, over 1.935 TB/s, and the Q.
-        assert found.stakes_ms == {0: pytest.approx(32 * 64 * 56 * 56 / 1.93536e9), 1: 0.5}
+        assert found.savings_ms == {0: pytest.approx(32 * 64 * 56 * 56 / 1.93536e9), 1: 0.5}
+        assert findings(engine, "QDQ002") == [], "told once"
 
     def test_behind_a_reformat(self, tmp_path: Path) -> None:
         first, _, second = block()
@@ -135,14 +139,14 @@ class TestFloatResult:
             reformat("Q", "r", "c", (LINEAR16, INT8_32), origin="QDQ"),
             second,
         ]
-        (found,) = findings(engine_of(tmp_path, layers, [1.0, 0.3, 0.5, 1.0]), "QDQ002")
-        assert found.layers == (0, 2)
+        (found,) = findings(engine_of(tmp_path, layers, [1.0, 0.3, 0.5, 1.0]), "PREC002")
+        assert found.layers == (0, 1, 2)
 
     def test_into_floating_point(self, tmp_path: Path) -> None:
         layers = [block()[0], conv("half", "b", "d", dtype=FP16_32)]
         (found,) = findings(engine_of(tmp_path, layers, [1.0, 1.0]), "QDQ002")
         assert severity("QDQ002", found) is FindingSeverity.INFO
-        assert found.stake_ms is None
+        assert found.saving_ms is None
 
     def test_near_misses(self, tmp_path: Path) -> None:
         assert findings(engine_of(tmp_path / "1", block(INT8_32), [1.0, 1.0]), "QDQ002") == []
@@ -167,13 +171,16 @@ def skip(dtype: str) -> dict[str, Any]:
 
 class TestResidual:
     def test_in_halves(self, tmp_path: Path) -> None:
-        engine = engine_of(tmp_path, block(extra=[skip(FP16_32)]), [1.0, 0.5, 1.0])
+        """A residual that no layer of the engine wrote, and a result that a float layer reads."""
+        layers = [*block(extra=[skip(FP16_32)]), conv("half", "b", "e", dtype=FP16_32)]
+        engine = engine_of(tmp_path, layers, [1.0, 0.5, 1.0, 1.0])
         (found,) = findings(engine, "QDQ003")
         assert found.layers == (0, 1)
         # Of 1 + 2 + 2 bytes an element, beside the weights, two are saved.
-        assert found.stakes_ms[0] == pytest.approx(2 / 5, abs=0.01)
-        assert found.stakes_ms[1] == 0.5
+        assert found.savings_ms[0] == pytest.approx(2 / 5, abs=0.01)
+        assert found.savings_ms[1] == 0.5
         assert findings(engine, "QDQ002") == [], "told once"
+        assert findings(engine, "PREC002") == [], "another layer needs the value in floating point"
 
     @pytest.mark.parametrize(
         "extra",
@@ -191,7 +198,7 @@ class TestResidual:
         add = kernel("CastMulCastMulAddReluMulMinMaxRounCast", "a", "b", ("Int8", "Int8"))
         add["Inputs"].append(tensor("skip", 32, 64, 56, 56, dtype="Int8"))
         (found,) = findings(engine_of(tmp_path / "1", [add], [0.3]), "QDQ003")
-        assert found.stake_ms == pytest.approx(0.2)
+        assert found.saving_ms == pytest.approx(0.2)
         other = kernel("CastMulCastMulAddRelu", "a", "b", ("Int8", "Half"))
         assert findings(engine_of(tmp_path / "2", [other], [0.3]), "QDQ003") == []
 
@@ -202,7 +209,7 @@ class TestMostlyFloat:
         (found,) = findings(engine_of(tmp_path, layers, [1.0, 2.0, 3.0]), "QDQ004")
         assert found.layers == (1, 2)
         assert found.confidence is Confidence.LOW
-        assert found.stakes_ms == {1: 1.0, 2: 1.5}
+        assert found.savings_ms == {1: 1.0, 2: 1.5}
 
     def test_near_misses(self, tmp_path: Path) -> None:
         quantized = conv("q", "a", "b", dtype=INT8_32, tactic=TC8)
@@ -215,3 +222,18 @@ class TestMostlyFloat:
         engine = engine_of(tmp_path, block())
         assert findings(engine, "QDQ004") == []
         assert "--exportProfile" in not_checked(engine, "QDQ004")[0].reason
+
+
+def test_a_long_island_is_found_without_comparing_layers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comparison of layers compares all of their attributes: an island of 20,000 took most of a minute."""
+    last = 40
+    steps = [kernel("Sigm", f"t{number}", f"t{number + 1}", ("Half", "Half")) for number in range(last)]
+    first = step("dq", "Dequantize", "q", "t0", ("Int8", "Half"))
+    end = step("q", "Quantize", f"t{last}", "r", ("Half", "Int8"))
+    edges = [kernel("Relu", "a", "q", ("Int8", "Int8")), kernel("Abs", "r", "z", ("Int8", "Int8"))]
+    engine = engine_of(tmp_path, [edges[0], first, *steps, end, edges[1]])
+    monkeypatch.setattr(Layer, "__eq__", lambda *_: pytest.fail("layers are compared"))
+    (island,) = find_islands(engine)
+    assert len(island.work) == last

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from helpers import REPOSITORY
 from lint_engines_b import (
     DEVICE,
     LINEAR,
@@ -19,8 +20,11 @@ from lint_engines_b import (
     silent,
     unchecked,
 )
+from trex_tui.engine import load_engine
+from trex_tui.lint.config import LintConfig
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Confidence
+from trex_tui.lint.run import run
 
 MOVED = 2 * 64 * 200 * 200 * 2
 """Bytes that a copy of `big` reads and writes: 10 MB."""
@@ -44,10 +48,20 @@ def test_far_below_the_roof() -> None:
     engine, roof_ms = convolving(0.2)
     found = only("ROOF001", engine)
     assert found.layers == (0,)
-    assert found.remedy.startswith("Bound by")
-    assert found.stakes_ms[0] == pytest.approx(roof_ms / 0.2 - roof_ms / 0.7)
+    assert found.remedy.startswith("Compute-bound")
+    assert found.savings_ms[0] == pytest.approx(roof_ms / 0.2 - roof_ms / 0.7)
     silent("ROOF001", convolving(0.4)[0])
     assert only("ROOF001", convolving(0.4)[0], {"ROOF001.roof_pct": 50.0})
+
+
+def test_fewer_tiles_than_sms_is_one_cause_however_many_they_are() -> None:
+    engine = load_engine(REPOSITORY / "sample_artifacts" / "alexnet")
+    tiles = {
+        value.value for low in check("ROOF001", engine)[0] for value in low.evidence if value.name == "tiles"
+    }
+    assert {18, 24} <= tiles
+    (found,) = run(engine, LintConfig(select=("ROOF001",))).findings
+    assert len(found.layers) == 4
 
 
 def test_too_little_work_for_any_roof() -> None:
@@ -100,7 +114,7 @@ def test_copy_that_crawls() -> None:
     found = only("ROOF002", moving(5 * MOVED / 1e8))
     assert found.layers == (8,)
     assert found.confidence is Confidence.HIGH
-    assert found.stake_ms == pytest.approx(4 * MOVED / 1e8)
+    assert found.saving_ms == pytest.approx(4 * MOVED / 1e8)
     silent("ROOF002", moving(3 * MOVED / 1e8))
 
 

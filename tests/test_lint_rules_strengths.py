@@ -75,6 +75,16 @@ def test_residuals() -> None:
     )
 
 
+def test_residuals_are_no_praise_beside_separate_sums() -> None:
+    added = convolution("conv", image("x"), image("y"), image("skip"))
+    int8 = [image("p", dtype="Int8"), image("q", dtype="Int8")]
+    apart = {
+        **kernel("sum", "CastMulCastMulAddReluMulMinMaxRounCast", int8, image("z", dtype="Int8")),
+        "Name": "__myl_CastMulCastMulAddReluMulMinMaxRounCast_myl1_1",
+    }
+    silent("OK-RES", engine_of([added, apart], ["x", "skip", "y", "p", "q", "z"]))
+
+
 def test_little_movement() -> None:
     copy = reformat("r", image("y"), image("z", dtype=LINEAR))
     assert "2.9 %" in only("OK-FMT", engine_of([CONV, copy], ["x", "z"], times=[1.0, 0.03])).message
@@ -121,6 +131,8 @@ def test_quantized_throughout() -> None:
     between = kernel("q", "MulMinMaxRounCast", [image("h")], tensor("c", 1, 64, 56, 56, dtype="Int8"))
     dangling = [quantize, quantized("one", "a", "h", dtype="Half"), between, quantized("two", "c", "y")]
     silent("OK-QDQ", engine_of(dangling, ["x", "y"]))
+    widening = reformat("dq", tensor("y", 1, 64, 56, 56, dtype="Int8"), image("z"))
+    silent("OK-QDQ", engine_of([*layers[:1], quantized("one", "a", "y"), widening], ["x", "z"]))
     silent("OK-QDQ", engine_of([CONV], ["x", "y"]))
 
 

@@ -171,7 +171,7 @@ def log(
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "a b%"
     engine_of(folder, 2.0, 3.0, names=[HOSTILE, "two"])
-    bad = Finding("CONV001", f"Found in {HOSTILE}", (0, 1), stakes_ms={0: 1.0})
+    bad = Finding("CONV001", f"Found in {HOSTILE}", (0, 1), savings_ms={0: 1.0})
     use_rules(
         rule("OK-TC", Finding("OK-TC", "All do."), severity=FindingSeverity.GOOD),
         rule("CONV001", bad, bad, Finding("CONV001", "The engine.", severity=FindingSeverity.ERROR)),

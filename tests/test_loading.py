@@ -106,7 +106,7 @@ class TestPrecedence:
     def test_the_optimization_profile(self, sample: Path) -> None:
         (found,) = scan([str(sample)]).sets
         assert load(found, LoadOptions.of(0)).optimization_profile == 0
-        with pytest.raises(TrexError, match="no optimization profile 3"):
+        with pytest.raises(TrexError, match="optimization profile 3 does not exist"):
             load(found, LoadOptions.of(3))
 
     def test_without_options_it_is_the_engine_of_the_library(self, sample: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -29,8 +30,8 @@ from helpers import (
 )
 from trex_tui.artifacts import ArtifactKind, find, scan
 from trex_tui.artifacts import input_files as opening
+from trex_tui.artifacts.file_kinds import sniff
 from trex_tui.artifacts.output_files import write_output
-from trex_tui.artifacts.sniff import sniff
 from trex_tui.buildlog import lines, read_build_log
 from trex_tui.cli import main
 from trex_tui.engine import load_engine
@@ -152,6 +153,24 @@ def test_a_configuration_has_an_end(tmp_path: Path, capsys: pytest.CaptureFixtur
 # --- what has no end ------------------------------------------------------------------------------------------------
 
 
+def test_a_log_that_takes_too_long_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Empty lines by the million are few bytes."""
+    monkeypatch.setattr(lines, "_LEAST_READING_S", 0.0)
+    monkeypatch.setattr(lines, "_READING_S_PER_MIB", 0.0)
+    slow = tmp_path / "net.build.log.gz"
+    slow.write_bytes(gzip.compress(LOG.encode() + b"\n" * (1 << 17)))
+    assert main(["build-log", str(slow)]) == 2
+    printed = capsys.readouterr()
+    assert "takes longer to read than a log of its size; unpack it to read all of it" in printed.err
+    assert "takes longer to read" in printed.out
+    plain = tmp_path / "net.build.log"
+    plain.write_bytes(gzip.decompress(slow.read_bytes()))
+    assert main(["build-log", str(plain)]) == 0
+    capsys.readouterr()
+
+
 def test_a_bomb_in_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "_HARMLESS_BYTES", 1 << 20)
     bomb = tmp_path / "net.build.log.gz"
@@ -161,10 +180,10 @@ def test_a_bomb_in_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert any("unpacks to more than 250 times its size" in one for one in messages(trace.diagnostics))
     honest = tmp_path / "honest.build.log.gz"
     said = b"".join(
-        b"[11/02/2024-10:21:35] [V] [TRT] Tactic: 0x%016x Time: 0.01\n" % (n * n) for n in range(40_000)
+        b"[11/02/2024-10:21:35] [V] [TRT] Tactic: 0x%016x Time: 0.01\n" % (n * n) for n in range(20_000)
     )
     honest.write_bytes(gzip.compress(LOG.encode() + said))
-    assert read_build_log(honest).lines == 40_002
+    assert read_build_log(honest).lines == 20_002
 
 
 def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,3 +344,16 @@ def test_a_full_disk_behind_stdout(
     assert capsys.readouterr().err.endswith(
         "trex-tui: error: cannot write the result: No space left on device\n"
     )
+
+
+def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The explorer freezes all that is open; each file that it reads afterwards would count all of it."""
+    called: list[str] = []
+    for name in ("freeze", "unfreeze"):
+        monkeypatch.setattr(gc, name, lambda name=name: called.append(name))
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: called.append("count") or 3)
+    monkeypatch.setattr(opening, "_is_frozen", False)
+    for _ in range(2):
+        with opening.gc_paused():
+            pass
+    assert called == ["count"]

@@ -25,9 +25,9 @@ from trex_tui.report.views.layers import cell_text
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct
 from trex_tui.widgets.table_columns import chosen_columns
 from trex_tui.widgets.table_model import TableColumn
-from tui import running
+from tui import TO_LAYERS, running
 
-SAMPLES = sorted(path for path in (REPOSITORY / "sample_artifacts").glob("*") if path.is_dir())
+SAMPLES = [REPOSITORY / "sample_artifacts" / name for name in ("alexnet", "transformer_fp8", "names_only")]
 ENGINES = [
     *(pytest.param(path, id=path.name) for path in SAMPLES),
     *(
@@ -45,6 +45,7 @@ FORMATS = (
     format_bytes,
     format_count,
     str,
+    lambda value: f"{value:+.0f}",  # a change
     lambda value: f"{value:.2f}",
     lambda value: f"{value:.3f}",
     lambda value: f"{value:.3g}",
@@ -172,13 +173,14 @@ async def test_layers_on_the_screens(path: Path, output: Any) -> None:
         for layer in table.shown_rows:
             for column in (*every, *table.columns):
                 check_cell(column, layer, layers[layer.index])
+        check_drawn(session.text.splitlines()[2:], table.columns, layers)
+        if summary["latency_sum_ms"] is not None:
+            assert f"{format_ms(summary['latency_sum_ms'])} ms" in session.text
+        await session.press(TO_LAYERS)
         for row in session.layers.table.shown_rows:
             expected = layers[row.index] if isinstance(row, Layer) else group_sum(row, layers)
             for column in session.layers.table.columns:
                 check_cell(column, row, expected)
-        check_drawn(session.text.splitlines()[2:], table.columns, layers)
-        if summary["latency_sum_ms"] is not None:
-            assert f"{format_ms(summary['latency_sum_ms'])} ms" in session.text
 
 
 def group_sum(group: Group, layers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -232,6 +234,30 @@ async def test_the_memory_of_layers(path: Path, output: Any) -> None:
                     )
 
 
+# The timing run
+
+
+@pytest.mark.parametrize("path", ENGINES)
+def test_one_latency_end_to_end(path: Path, output: Any) -> None:
+    """`summary`, its JSON, the statistics and `times` take it from one source."""
+    (summary,) = json.loads(output("summary", path, "--json"))["engines"]
+    (times,) = json.loads(output("times", path, "--json"))["engines"] if summary["timing"] else (None,)
+    if times is None:
+        assert summary["latency"] is None
+        return
+    series, latency = summary["timing"]["latency"], summary["latency"]
+    assert times["timing"] == summary["timing"]
+    assert latency["source"] == summary["timing"]["origin"]
+    assert summary["throughput_qps"] == times["throughput_qps"]
+    text = output("summary", path)
+    for name in ("min", "mean", "median", "max"):
+        assert latency[f"{name}_ms"] == series[f"{name}_ms"]
+        assert re.search(rf"^{name} +{re.escape(format_ms(latency[f'{name}_ms']))}\b", text, re.MULTILINE)
+    for name in ("p90", "p95", "p99"):
+        assert latency[f"{name}_ms"] == series["percentiles_ms"][name]
+        assert re.search(rf"^{name} +{re.escape(format_ms(latency[f'{name}_ms']))}\b", text, re.MULTILINE)
+
+
 # The report
 
 
@@ -258,8 +284,10 @@ def test_tables_of_the_report(path: Path, output: Any) -> None:
         layer = layers[row["index"]]
         assert all(row[key] == layer[key] for key in row), row["name"]
     lint = json.loads(output("lint", path, "--format", "json"))
-    stakes = set(leaves(lint))
-    assert all(row["stake_ms"] in stakes for row in tables.get("findings", ()) if row["stake_ms"] is not None)
+    savings = set(leaves(lint))
+    assert all(
+        row["saving_ms"] in savings for row in tables.get("findings", ()) if row["saving_ms"] is not None
+    )
 
 
 def check_table(table: dict[str, Any], html: Any, rows: list[list[str]], start: int) -> int:

@@ -39,7 +39,9 @@ def test_windows_imports_explores_and_says_what_it_cannot(tmp_path: Path) -> Non
         [sys.executable, str(ELSEWHERE), *lines], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    modules = len([path for path in PACKAGE.rglob("*.py") if path.name != "__main__.py"])
+    # The server of `serve` needs aiohttp, which is optional and takes Windows' own ssl.
+    left_out = ("__main__.py", "posix_driver.py", "web_server.py")
+    modules = len([path for path in PACKAGE.rglob("*.py") if path.name not in left_out])
     assert done.stdout.split() == [str(modules), "0", "0", "0", "0", "2", "2", "2", "0"], done.stderr
     errors = [line for line in done.stderr.splitlines() if line.startswith("trex-tui: error:")]
     assert ["Linux" in one for one in errors] == [True] * 3, done.stderr
@@ -69,7 +71,7 @@ def test_two_names_that_are_one_file(
     monkeypatch.setattr(trex_files, "ignores_case", lambda _: True)
     assert main(["export", str(tmp_path / "in"), "--format", "trex", "-o", str(tmp_path / "none")]) == 2
     assert "are the same file here" in capsys.readouterr().err
-    assert list((tmp_path / "none").iterdir()) == []
+    assert not (tmp_path / "none").exists()
 
 
 def test_configuration_without_a_home_lies_beside_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,17 +65,12 @@ def test_there_are_commands():
 
 def test_the_comparison_is_that_of_the_samples(capsys):
     samples = ROOT / "sample_artifacts"
-    assert main(["diff", str(samples / "alexnet"), str(samples / "alexnet_int8"), "--format", "md"]) == 0
-    out = capsys.readouterr().out.replace("\\", "")
-    shown = README.split("$ trex-tui diff sample_artifacts/alexnet sample_artifacts/alexnet_int8")[1].split(
-        "```"
-    )[0]
-    assert " ".join(shown.split()) in out
-    rows = re.findall(r"\| \**(?:[^|]+)\** \| \**(\d+)\** \| \**([−+][\d.]+)\** \|", README)
-    blocks, deltas = [int(row[0]) for row in rows], [float(row[1].replace("−", "-")) for row in rows]
-    assert sum(blocks[:-1]) == blocks[-1]
-    assert sum(deltas[:-1]) == pytest.approx(deltas[-1], abs=2e-4)
-    assert f"{abs(deltas[-1]):.4f} ms" in out
+    assert main(["diff", str(samples / "alexnet"), str(samples / "alexnet_int8")]) == 0
+    out = capsys.readouterr().out
+    shown = README.split("$ trex-tui diff sample_artifacts/alexnet sample_artifacts/alexnet_int8\n")[1]
+    lines = shown.split("```")[0].splitlines()
+    assert len(lines) > 5
+    assert set(lines) <= set(out.splitlines())
 
 
 def test_the_configuration_is_understood(tmp_path):

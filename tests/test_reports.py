@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from helpers import chain, write_graph, write_json, write_profile, write_sample_set
+from helpers import chain, layer, write_graph, write_json, write_profile, write_sample_set
+from trex_tui.analysis.columns import columns_named
 from trex_tui.engine import COLUMNS, Engine, load_engine
 from trex_tui.errors import Diagnostic, Severity, TrexError
 from trex_tui.report.document import Cell, Column, make_table
 from trex_tui.report.export import ExportFormat, layers_as
 from trex_tui.report.render_text import print_table, table_lines
-from trex_tui.report.views.engine import engine_summary, numbers, print_summary, summary_document
-from trex_tui.report.views.layers import BRIEF_COLUMNS, columns_named, print_layers, sorted_layers
+from trex_tui.report.views.engine import engine_summary, numbers, summary_document
+from trex_tui.report.views.layers import BRIEF_COLUMNS, print_layers, sorted_layers
+from trex_tui.report.views.summary import print_summaries
+from trex_tui.report.views.timing import NO_RUN
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -53,17 +57,20 @@ class TestSummary:
         assert {
             key: value
             for key, value in summary.items()
-            if key not in ("files", "by_kind", "by_precision", *numbers(engine))
+            if key not in ("files", "by_kind", "by_precision", "plan", *numbers(engine))
         } == {
             "name": "net",
             "tensorrt_version": "10.4.0",
+            "tensorrt_version_source": "build_log",
             "device": "NVIDIA Test GPU",
             "precision": "FP16",
             "builder_precision": "FP32+FP16",
             "layers": 6,
             "names_only": False,
+            "layer_details_source": None,
             "optimization_profile": 0,
             "optimization_profiles": 1,
+            "runs": [],
             "bindings": {
                 "inputs": [
                     {
@@ -84,17 +91,18 @@ class TestSummary:
                 "mean_ms": 0.2,
                 "median_ms": 0.2,
                 "max_ms": 0.21,
-                "p90_ms": 0.205,
-                "p95_ms": 0.208,
+                "p90_ms": 0.21,
+                "p95_ms": 0.21,
                 "p99_ms": 0.21,
-                "source": "profile_metadata: performance_summary",
-                "queries": None,
+                "source": "timing: 4 queries",
+                "queries": 4,
                 "warmup_queries": 0,
             },
             "weights_bytes": 432 * 2 + 16 * 2 + 10 * 1024 * 2,
             "known_weights_bytes": 432 * 2 + 16 * 2 + 10 * 1024 * 2,
             "layers_hiding_weights": 0,
             "capture": None,
+            "by_device": {},
             "diagnostics": [
                 {
                     "severity": "warning",
@@ -134,8 +142,11 @@ class TestSummary:
         absent = {key for key, value in summary.items() if value is None}
         assert absent == {
             "capture",
+            "dla",
+            "power",
             "gap",
             "tensorrt_version",
+            "tensorrt_version_source",
             "device",
             "precision",
             "builder_precision",
@@ -145,6 +156,7 @@ class TestSummary:
             "throughput_qps",
             "weights_bytes",
             "known_weights_bytes",
+            "layer_details_source",
         }
         assert (summary["by_kind"], summary["by_precision"]) == ({}, {})
         assert summary["latency"]["p99_ms"] == 1.0
@@ -160,36 +172,34 @@ class TestSummary:
         assert json.loads(json.dumps(document, allow_nan=False)) == document
 
     def test_text(self, engine: Engine, tmp_path: Path) -> None:
-        shown = drawn(1000, lambda console: print_summary(engine, console))
+        shown = drawn(1000, lambda console: print_summaries([engine], console))
         shown = shown.replace(str(tmp_path), "DIR").replace("DIR/", "")
         assert shown == golden("summary.txt", shown)
 
     def test_text_of_little(self, tmp_path: Path) -> None:
         engine = load_engine(write_graph(tmp_path / "a.graph.json", ["Conv_0"]))
-        shown = drawn(200, lambda console: print_summary(engine, console))
+        shown = drawn(200, lambda console: print_summaries([engine], console))
         for line in (
-            "Device       not stated",
-            "Precision    unknown",
-            "Layers       1; names only",
-            "Inputs       unknown",
+            "Precision  unknown",
+            "Layers     1; names only",
+            "Not stated (needs a log, or metadata, of a run).",
+            "Not stated (needs a build log or build metadata).",
             "Weights      unknown",
-            "Latency      unknown: neither a performance summary nor timing rows in the set",
-            "Layer times  unknown: no profile in the set",
+            NO_RUN,
+            "Layer times  unknown: no profile",
         ):
             assert line in shown.splitlines()
 
     def test_a_profile_that_does_not_belong(self, tmp_path: Path) -> None:
         write_profile(tmp_path / "a.profile.json", [("x", 1.0)])
         engine = load_engine(write_graph(tmp_path / "a.graph.json", chain("one")))
-        shown = drawn(200, lambda console: print_summary(engine, console))
-        assert "Layer times  unknown: the profile has no time for any layer" in shown.splitlines()
+        shown = drawn(200, lambda console: print_summaries([engine], console))
+        assert "Layer times  unknown: no layer times in the profile" in shown.splitlines()
 
     def test_one_iteration_is_pointed_out(self, tmp_path: Path) -> None:
         engine = load_engine(write_profile(tmp_path / "a.profile.json", [("one", 1.0)], count=1))
-        shown = drawn(200, lambda console: print_summary(engine, console))
-        assert (
-            "sum 1.0000 ms over 1 iteration (one iteration: the times are hardly more than a hint)" in shown
-        )
+        shown = drawn(200, lambda console: print_summaries([engine], console))
+        assert "sum 1.0000 ms over 1 iteration (a single sample per layer)" in shown
 
 
 class TestLayers:
@@ -199,6 +209,63 @@ class TestLayers:
     def test_text(self, engine: Engine) -> None:
         shown = drawn(1000, lambda console: print_layers(engine, engine.layers, self.brief(), console))
         assert shown == golden("layers.txt", shown)
+
+    def in_terminal(self, width: int, draw: Any) -> list[str]:
+        console = Console(
+            file=io.StringIO(), width=width, force_terminal=True, color_system=None, highlight=False
+        )
+        with console.capture() as captured:
+            draw(console)
+        return re.sub(r"\x1b\[[0-9;]*m", "", captured.get()).splitlines()
+
+    @pytest.mark.parametrize("width", [60, 80, 100, 132, 200])
+    def test_a_terminal(self, tmp_path: Path, width: int) -> None:
+        """Names and tactics of real length: every line fits, and a tactic is there with a useful width or not at all."""
+        names = [
+            f"/model/encoder/layers.{row}/{'self_attention/' * 4}conv_{row} + Relu_{row}" for row in range(12)
+        ]
+        layers = [
+            layer(
+                name,
+                "CaskConvolution",
+                TacticName=f"sm80_{'xmma_' * 12}tile_{row}",
+                ParameterType="Convolution",
+            )
+            for row, name in enumerate(names)
+        ]
+        graph = write_graph(tmp_path / "a.graph.json", layers)
+        write_profile(tmp_path / "a.profile.json", [(name, 0.5 + row) for row, name in enumerate(names)])
+        engine = load_engine(graph)
+        head, *rows, total = self.in_terminal(
+            width, lambda console: print_layers(engine, engine.layers[:10], self.brief(), console)
+        )
+        assert all(cell_len(line) <= width for line in (head, *rows, total))
+        assert len(rows) == 10
+        for row, line in enumerate(rows):
+            assert "/model/" in line
+            assert f"Relu_{row} " in line, "the tail sets names apart"
+        assert {"Layer", "ms", "%"} <= set(head.split())
+        bars = [line.count("█") for line in rows]
+        assert bars == sorted(bars)
+        assert bars[-1] == 8
+        assert total == "10 of 12 layers · 50.0000 ms · 69.44 % of all"
+        has_tactic = "Tactic" in head
+        assert has_tactic == (width >= 132)
+        assert all(len(line.rpartition("sm80_")[2]) >= 25 for line in rows if has_tactic)
+
+    def test_a_terminal_shows_every_column_that_was_chosen(self, engine: Engine) -> None:
+        chosen = columns_named(["name", "tactic", "kind", "io_bytes", "latency_ms", "onnx_nodes"])
+        head, *_ = self.in_terminal(60, lambda console: print_layers(engine, engine.layers, chosen, console))
+        assert head.split() == ["Layer", "Tactic", "Kind", "I/O", "ms", "ONNX", "nodes"]
+
+    def test_totals_without_times(self, tmp_path: Path) -> None:
+        engine = load_engine(write_graph(tmp_path / "a.graph.json", chain("one", "two")))
+        *_, total = self.in_terminal(
+            80, lambda console: print_layers(engine, engine.layers, self.brief(), console)
+        )
+        assert total == "2 layers · No profile in this set: latency is unknown."
+        *_, total = self.in_terminal(80, lambda console: print_layers(engine, [], self.brief(), console))
+        assert total == "0 of 2 layers"
 
     def test_markdown(self, engine: Engine) -> None:
         shown = layers_as(ExportFormat.MARKDOWN, engine, engine.layers, self.brief())
@@ -229,8 +296,10 @@ class TestLayers:
         assert len({column.name for column in COLUMNS}) == len(COLUMNS)
 
     def test_unknown_column(self) -> None:
-        with pytest.raises(TrexError, match=r"^no column 'speed'; the columns are: index, name, kind, "):
-            columns_named(["name", "speed"])
+        with pytest.raises(TrexError, match=r"^no column 'kinds'; did you mean kind\?$"):
+            columns_named(["name", "kinds"])
+        with pytest.raises(TrexError, match=r"^no column 'zzz'; `trex-tui explain` lists the columns$"):
+            columns_named(["zzz"])
 
     @pytest.mark.parametrize(
         ("column", "reverse", "order"),

@@ -15,12 +15,12 @@ from textual.geometry import Size
 from comparing import BARE, FP16, INT8, four_engines, two_engines, write_int8
 from trex_tui.analysis.compare import Pin, compare
 from trex_tui.analysis.compare.model import Change, ChangeKind
+from trex_tui.analysis.compare.reasons import CAUSE_NAMES
 from trex_tui.engine import load_engine, load_engines
 from trex_tui.errors import TrexError
-from trex_tui.report.views.compare import describe_changes
+from trex_tui.report.views.compare import Matrix, Shown, describe_changes, overview_sections, signed_ms
 from trex_tui.report.views.compare_story import (
     Goal,
-    Matrix,
     block_story,
     describe_block,
     describe_engines,
@@ -34,6 +34,7 @@ from trex_tui.report.views.compare_story import (
 )
 from trex_tui.screens.compare_job import Choice, Tie, find_engine_index, is_same_set, leads_to, make_pins
 from trex_tui.screens.reload import find_paths
+from trex_tui.text import MISSING
 from trex_tui.widgets.block_table import ORDER, SIZE, Order, ordered, orders
 from trex_tui.widgets.chrome import TabBar
 
@@ -95,7 +96,7 @@ def test_title_fits_and_names_give_way(pair, four):
 def test_sums_are_of_what_is_shown(pair):
     words = describe_sums(pair, pair.blocks)
     assert words.startswith("10 blocks · A 0.9150 · B 0.7400 · Δ −0.1750 ms")
-    assert words.endswith("2 layers without a time in no sum")
+    assert words.endswith("2 layers without a time excluded")
     some = [block for block in pair.blocks if block.index % 2]
     shown = fsum(block.latency_ms[0] or 0.0 for block in some)
     assert f"A {shown:.4f}/0.9150" in describe_sums(pair, some)
@@ -126,22 +127,78 @@ def _times(line: str) -> list[float]:
     return [0.0 if word == "–" else float(word) for word in words[start : start + 3]]
 
 
-def test_overview_begins_with_cautions_and_reasons_lead_to_blocks(pair):
-    story = overview_story(pair, Matrix.KIND, 60)
-    assert [line.style for line in story.lines[:3]] == ["warning", "warning", "heading"]
-    reasons = [one for one in pair.differences[1].reasons if one.blocks]
+@pytest.mark.parametrize("width", [20, 60, 200])
+def test_cautions_are_folded_into_a_line_behind_the_differences(pair, width):
+    story = overview_story(pair, Matrix.KIND, width)
+    (folded,) = [line for line in story.lines if line.style == "warning"]
+    assert story.lines[story.cautions] is folded
+    assert folded.text.startswith(f"{len(pair.cautions)} cautions: ")
+    assert folded.text.endswith(" (w: all)")
+    assert cell_len(f"{folded.label}  {folded.text}") <= max(width, 34)
+    whole = overview_story(pair, Matrix.KIND, width, has_all_cautions=True)
+    assert [line.text for line in whole.lines if line.style == "warning"] == [
+        caution.text for caution in pair.cautions
+    ]
+
+
+def test_overview_begins_with_the_answer_and_reasons_lead_to_blocks(pair):
+    story = overview_story(pair, Matrix.KIND, 50)
+    assert [line.style for line in story.lines[:2]] == ["section", "plain"]
+    assert story.lines[1].text == pair.differences[1].headline
+    reasons = pair.differences[1].reasons
     assert story.goals == [Goal(one.blocks[0]) for one in reasons]
     linked = [line.text for line in story.lines if line.target is not None]
-    assert linked == [one.text for one in reasons]
+    assert linked == [f"{signed_ms(one.delta_ms)}  {CAUSE_NAMES[one.cause]}" for one in reasons]
+    wide = overview_story(pair, Matrix.KIND, 160)
+    assert wide.goals == story.goals
+    rows = [line.text for line in wide.lines if line.target is not None]
+    for row, one in zip(rows, reasons, strict=True):
+        assert row.startswith(CAUSE_NAMES[one.cause])
+        assert row.endswith(one.text)
+
+
+@pytest.mark.parametrize("width", [40, 200])
+def test_the_screen_has_every_sentence_and_figure_of_diff(four, width):
+    story = overview_story(four, Matrix.KIND, width, has_all_cautions=True)
+    lines = [line.text for line in story.lines]
+    whole = " ".join([line.label for line in story.lines] + lines)
+    for section in overview_sections(Shown(four, ())):
+        assert {sentence.strip() for sentence in section.sentences} <= set(lines)
+        for table in section.tables:
+            for index in range(len(table.columns)):
+                assert all(text in whole for text in table.texts(index) if text != MISSING)
+
+
+def test_a_reason_of_two_engines_leads_to_the_block_of_its_own(pair):
+    """The same sentence for a second engine, of which another block is the cause."""
+    difference = pair.differences[1]
+    reason = replace(difference.reasons[0], blocks=(7,))
+    other = replace(difference, engine=2, reasons=(reason,))
+    both = replace(
+        pair,
+        engines=(*pair.engines, pair.engines[1]),
+        sides=(*pair.sides, pair.sides[1]),
+        differences=(*pair.differences, other),
+        verdicts=(*pair.verdicts, pair.verdicts[1]),
+        ranking=(),
+        by_kind=(),
+    )
+    goals = [goal.block for goal in overview_story(both, Matrix.KIND, 80).goals]
+    assert goals == [*(one.blocks[0] for one in difference.reasons if one.blocks), 7]
 
 
 def test_ranking_of_several(four):
     texts = [line.text for line in overview_story(four, Matrix.KIND, 60).lines]
-    assert any(text.startswith("Ranking, by") for text in texts)
+    start = texts.index("Ranking")
+    assert [text.split()[1:3] for text in texts[start + 3 : start + 6]] == [
+        ["B", "int8"],
+        ["A", "fp16"],
+        ["C", "other"],
+    ]
 
 
 def test_block_tells_its_layers_and_changes(pair):
-    block = pair.block_of(0, 1)
+    block = pair.find_block(0, 1)
     story = block_story(pair, block)
     assert story.goals == [Goal(None, 0, 1), Goal(None, 1, 1), Goal(None, 1, 2)]
     assert [line.text for line in story.lines if line.target is not None] == [
@@ -152,27 +209,27 @@ def test_block_tells_its_layers_and_changes(pair):
     labels = [line.label for line in story.lines]
     assert "fusion" in labels
     assert "0.1200 ms · ▼ −0.0800 ms · −40.0 %" in [line.text for line in story.lines]
-    alone = block_story(pair, pair.block_of(1, 0))
+    alone = block_story(pair, pair.find_block(1, 0))
     assert "no layer · 0.0000 ms" in [line.text for line in alone.lines]
 
 
 def test_words_of_rows(pair):
-    assert re.match(r"onnx \d+ %: \w", describe_block(pair.block_of(0, 1)))
-    assert "%" not in describe_block(pair.block_of(1, 0))
+    assert re.match(r"onnx \d+ %: \w", describe_block(pair.find_block(0, 1)))
+    assert "%" not in describe_block(pair.find_block(1, 0))
     layer = pair.engines[1].layers[2]
     assert describe_layer(1, layer) == "B layer 2 · INT8 · i8_kernel_2 · INT8 · /stem/relu/Relu"
     assert describe_formats(pair.engines[1].layers[0]) == "FP16 → INT8"
-    assert describe_changes(pair.block_of(1, 0)) == "only in B"
-    assert describe_changes(pair.block_of(0, 1), brief=True).startswith("FP16→INT8, ")
-    assert describe_changes(pair.block_of(0, 1)).startswith("precision FP16→INT8, ")
+    assert describe_changes(pair.find_block(1, 0)) == "only in B"
+    assert describe_changes(pair.find_block(0, 1), brief=True).startswith("FP16⇒INT8, ")
+    assert describe_changes(pair.find_block(0, 1)).startswith("precision FP16⇒INT8, ")
 
 
 def test_words_name_the_engines_that_have_nothing(four):
-    assert describe_changes(four.block_of(0, 0)) == "not in B"
+    assert describe_changes(four.find_block(0, 0)) == "not in B"
 
 
 def test_words_of_several_engines_say_whose_a_change_is(four):
-    block = four.block_of(0, 1)
+    block = four.find_block(0, 1)
     changes = (
         Change(ChangeKind.PRECISION, 1, "FP16", "INT8"),
         Change(ChangeKind.TACTIC, 1, "one", "other"),
@@ -180,8 +237,8 @@ def test_words_of_several_engines_say_whose_a_change_is(four):
         Change(ChangeKind.TACTIC, 3, "one", "fourth"),
     )
     mixed = replace(block, layers=((0,), (1,), (2,), (3,)), changes=changes)
-    assert describe_changes(mixed) == "B: precision FP16→INT8, tactic; C, D: tactic"
-    assert describe_changes(mixed, brief=True) == "B: FP16→INT8, tactic; C, D: tactic"
+    assert describe_changes(mixed) == "B: precision FP16⇒INT8, tactic; C, D: tactic"
+    assert describe_changes(mixed, brief=True) == "B: FP16⇒INT8, tactic; C, D: tactic"
     assert (
         describe_changes(replace(mixed, layers=((0,), (), (), (3,)), changes=changes[3:]))
         == "not in B, C; D: tactic"
@@ -270,7 +327,7 @@ def test_places_to_look_for_files_again(tmp_path, pair):
 
 
 def test_a_comparison_with_itself_alone_is_an_error(pair):
-    with pytest.raises(TrexError, match="two engines or more"):
+    with pytest.raises(TrexError, match="two or more engines"):
         compare([pair.engines[0]])
 
 

@@ -29,14 +29,15 @@ from trex_tui.report.render_json import plain
 from trex_tui.report.views.engine import (
     MOST_REFORMATS,
     MOST_TENSORS,
-    by_tensor_cores,
     number_sentences,
     numbers,
 )
+from trex_tui.report.views.totals import by_tensor_cores
 
 KEYS = {
     "memory": {
         "traffic_bytes",
+        "stated",
         "peak_live_activation_bytes",
         "peak_layer",
         "live_at_peak",
@@ -44,7 +45,14 @@ KEYS = {
         "tensors_of_unknown_size",
     },
     "compute": {"macs", "layers_with_macs", "layers_without_macs", "by_tensor_cores"},
-    "roofline": {"floor_ms", "layers_by_bound", "latency_ms_by_bound", "notes", "assumptions"},
+    "roofline": {
+        "floor_ms",
+        "layers_by_bound",
+        "latency_ms_by_bound",
+        "roof_pct_by_bound",
+        "notes",
+        "assumptions",
+    },
     "structure": {
         "critical_path",
         "streams",
@@ -55,8 +63,8 @@ KEYS = {
         "by_module_note",
     },
 }
-MORE_KEYS = {"device_model", "timing", "enqueue", "gap"}
-BOUNDS = {"compute", "bandwidth", "launch", "unknown"}
+MORE_KEYS = {"device_model", "timing", "enqueue", "gap", "dla", "power"}
+BOUNDS = {"compute", "bandwidth", "latency", "launch", "unknown"}
 SAMPLES = REPOSITORY / "sample_artifacts"
 
 
@@ -81,7 +89,7 @@ def check(engine: Engine) -> dict[str, Any]:
 
 @pytest.mark.parametrize("real", real_sets())
 def test_real_engines(real: Any) -> None:
-    agree(load_engine(real.paths()))
+    agree(real.engine())
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="no samples beside the tests")

@@ -14,8 +14,6 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.report.views.engine import (
     analyse,
     bound_sentences,
-    by_bound,
-    by_tensor_cores,
     count_notes,
     describe_weights,
     engine_facts,
@@ -33,6 +31,7 @@ from trex_tui.report.views.memory import (
     unknown_sentences,
 )
 from trex_tui.report.views.timing import performance_table, run_facts, throughput_facts
+from trex_tui.report.views.totals import by_bound, by_tensor_cores
 
 
 @pytest.fixture
@@ -50,23 +49,8 @@ def poor(tmp_path: Path) -> Engine:
 
 def test_facts_of_the_engine(engine: Engine) -> None:
     facts = dict(engine_facts(engine))
-    assert list(facts) == [
-        "Device", "TensorRT", "Precision", "Layers", "Built with", "Run with", "Notes", "Inputs", "Outputs",
-    ]  # fmt: skip
-    assert (facts["Device"], facts["TensorRT"]) == ("NVIDIA Test GPU", "10.4.0")
-    assert (facts["Built with"], facts["Run with"]) == ("the usual options", "3s (+ 200ms warm up)")
-
-
-def test_options_that_are_not_stated(poor: Engine) -> None:
-    assert dict(engine_facts(poor))["Options"].startswith("not stated")
-
-
-def test_options_worth_a_word(tmp_path: Path) -> None:
-    write_graph(tmp_path / "a.graph.json", ["x"])
-    options = {"Refit": "Enabled", "Sparsity": "Disabled", "BuilderOptimizationLevel": "5", "avgTiming": "8"}
-    write_json(tmp_path / "a.build.metadata.json", {"build_options": options})
-    facts = dict(engine_facts(load_engine(tmp_path)))
-    assert (facts["Built with"], facts["Run with"]) == ("optimization level 5, refittable", "not stated")
+    assert list(facts) == ["TensorRT", "Precision", "Layers", "Notes"]
+    assert facts["TensorRT"] == "10.4.0"
 
 
 def test_notes(engine: Engine, poor: Engine) -> None:
@@ -85,11 +69,10 @@ def test_performance(engine: Engine) -> None:
     titles = [column.title for column in performance_table(statistics).columns]
     assert titles == ["ms", "latency", "compute", "enqueue", "H2D", "D2H"]
     assert throughput_facts(statistics) == [("Throughput", "4999.50 qps")]
-    assert [label for label, _ in run_facts(analyse(engine))] == ["Steadiness", "Source"]
+    assert [label for label, _ in run_facts(analyse(engine))] == ["Stability", "Source"]
 
 
 def test_what_is_not_computed_yet_is_a_placeholder(engine: Engine) -> None:
-    assert gap_sentences(engine, None) == ("…",)
     assert memory_facts(engine, None)[1] == ("Activations", "…")
     assert ("Compute", "…") in work_facts(engine, None)
     assert bound_sentences(None) == []

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from textual.color import Color
 
 from trex_tui.artifacts.output_files import write_atomically
-from trex_tui.config import recent_file, settings_file
+from trex_tui.config import config_files, recent_file, settings_file
 from trex_tui.screens.settings import (
     MOST,
     Settings,
@@ -23,9 +23,16 @@ from trex_tui.screens.settings import (
     with_opened,
 )
 from trex_tui.widgets.actions import TABS
-from trex_tui.widgets.glyphs import to_ascii, wants_ascii
 from trex_tui.widgets.terminal import PLAIN_THEME, prepare_environment
-from trex_tui.widgets.theme import CONTRAST_DARK, CONTRAST_LIGHT, DEFAULT_THEME, first_theme, theme_setting
+from trex_tui.widgets.theme import (
+    CONTRAST_DARK,
+    CONTRAST_LIGHT,
+    DEFAULT_THEME,
+    first_theme,
+    theme_setting,
+    to_ascii,
+    wants_ascii,
+)
 from tui import running, small_engine
 
 DIGITS = [str(number) for number in range(1, len(TABS) + 1)]
@@ -38,8 +45,10 @@ def test_xdg_directories_are_followed_and_relative_ones_are_not(tmp_path):
     stated = {"XDG_CONFIG_HOME": str(tmp_path / "c"), "XDG_STATE_HOME": str(tmp_path / "s")}
     assert settings_file(stated) == tmp_path / "c" / "trex-tui" / "settings.json"
     assert recent_file(stated) == tmp_path / "s" / "trex-tui" / "recent.json"
-    file = settings_file({"XDG_CONFIG_HOME": "relative"})
-    assert file is None or file.is_absolute()
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": "relative", "XDG_STATE_HOME": ""}
+    assert settings_file(home) == tmp_path / ".config" / "trex-tui" / "settings.json"
+    assert recent_file(home) == tmp_path / ".local" / "state" / "trex-tui" / "recent.json"
+    assert config_files(home)[0] == tmp_path / ".config" / "trex-tui" / "trex-tui.toml"
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -81,7 +90,7 @@ def test_unknown_settings_of_a_newer_program_stay(tmp_path):
     assert json.loads(file.read_text(encoding="utf-8")) == {"future": [1], "theme": "trex-dark"}
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "", "\x00", "[" * 100_000, '"text"'])
+@pytest.mark.parametrize("content", ["{", "[]", "", "\x00", "null", "[" * 100_000, '"text"'])
 def test_broken_file_is_ignored_with_a_note_and_set_aside(tmp_path, content):
     file = tmp_path / "settings.json"
     file.write_text(content, encoding="utf-8")
@@ -110,7 +119,7 @@ def test_what_has_the_wrong_type_is_left_out(document):
 def test_settings_that_cannot_be_written_are_told_once_and_last_for_the_session(tmp_path):
     (tmp_path / "file").touch()
     store = SettingsStore(tmp_path / "file" / "settings.json")
-    assert "not kept" in store.remember(theme="nord")
+    assert "not saved" in store.remember(theme="nord")
     assert store.remember(theme="dracula") == ""
     assert store.settings.theme == "dracula"
     assert "no home" in SettingsStore(None).remember(theme="nord")
@@ -138,7 +147,7 @@ async def test_broken_settings_are_told_and_theme_is_remembered(tmp_path):
     net = small_engine(tmp_path)
     before = sorted(path.name for path in net.iterdir())
     async with running(net) as session:
-        assert "is no JSON" in "".join(one.message for one in session.app._notifications)
+        assert "is not JSON" in "".join(one.message for one in session.app._notifications)
         session.app.theme = "trex-contrast-light"
         await session.until(lambda: session.app.settings.theme == "trex-contrast-light")
     async with running(net) as session:

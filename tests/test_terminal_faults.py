@@ -92,3 +92,40 @@ def test_faults_of_both_kinds_and_the_log_that_tells_of_them(start, engine, tmp_
     assert told.count("Traceback (most recent call last)") == 2
     assert "TERM=xterm-256color" in told
     assert "stdin 80x24" in told
+
+
+STUCK = """
+import asyncio, sys
+from trex_tui import cli
+from trex_tui.screens import driver
+from trex_tui.screens.text_screens import HelpScreen
+
+async def wait_for_ever(self):
+    await asyncio.Event().wait()
+
+def fail(*_):
+    raise RuntimeError("broke")
+
+def close_and_fail(self):
+    self.dismiss()
+    self.app.screen.call_later(fail)
+
+driver.GRACE_S = 0.2
+HelpScreen.on_unmount = wait_for_ever
+HelpScreen.action_dismiss_dialog = {action}
+sys.exit(cli.main())
+"""
+"""The help never ends; `q` there breaks the app."""
+
+
+@pytest.mark.parametrize("action", ["fail", "close_and_fail"])
+def test_an_internal_error_ends_the_program_while_a_window_never_closes(start, engine, action):
+    """Whether Textual waits for the window on the way out, or the app itself already waits for it."""
+    terminal = start(engine, code=STUCK.format(action=action))
+    terminal.shows("q quit")
+    terminal.send("?")
+    terminal.shows("Down one line.")
+    terminal.send("q")
+    assert terminal.finish() == 70
+    terminal.check_restored()
+    assert b"trex-tui: internal error: RuntimeError: broke" in terminal.written.rsplit(b"\x1b[?1049l", 1)[1]

@@ -1,7 +1,7 @@
 """Random keys, clicks and resizes in a real pseudo-terminal: the program is still there afterwards, and answers.
 
 A seed chooses them, so that a failure can be repeated. A failure prints all of them; `TREX_TUI_REPLAY` takes fewer, to find
-those that matter: a Python list of what to send, and of sizes.
+those that matter: a Python list of what to send, and of sizes. `TREX_TUI_RANDOM_KEYS` is how many there are for each engine.
 """
 
 from __future__ import annotations
@@ -10,46 +10,56 @@ import ast
 import base64
 import os
 import random
+import select
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pexpect
 import pytest
 
-from helpers import REPOSITORY
+from helpers import ARTIFACTS, REPOSITORY
 from test_terminal import Terminal
 from tui import small_engine
 
-pytestmark = pytest.mark.terminal
+LONGEST_ANSWER_S = 150
+"""How long the program may take for a burst of inputs on a machine under load."""
+
+# Every wait below ends by itself, with the inputs in the message. Only this one ends without.
+pytestmark = [pytest.mark.terminal, pytest.mark.timeout(3600)]
 
 Input = str | tuple[int, int]
 """A key or an event of the mouse as a terminal sends it, or a size of the terminal."""
 
-INPUTS_PER_ENGINE = 2500
-LONGEST_ANSWER_S = 60
-"""How long the program may take for a burst of inputs on a machine under load."""
+INPUTS_PER_ENGINE = int(os.environ.get("TREX_TUI_RANDOM_KEYS", "250"))
 
 MARKER, QUESTION = "answered", "\x1b[24~"
 ANSWER = b"\x1b]52;c;" + base64.b64encode(MARKER.encode())
 PROGRAM = f"""
-import sys
+import faulthandler, os, signal, sys
 from textual import events
 from trex_tui import cli
 from trex_tui.app import TrexApp
 
-forward = TrexApp.on_event
+deliver = TrexApp._deliver
 
-async def on_event(self, event):
-    await forward(self, event)
+async def deliver_and_answer(self, event):
+    await deliver(self, event)
     if isinstance(event, events.Key) and event.key == "f12":
         self.copy_to_clipboard("{MARKER}")
 
-TrexApp.on_event = on_event
+async def stay(self):
+    pass
+
+TrexApp._deliver = deliver_and_answer
+TrexApp.action_quit = stay
+faulthandler.register(signal.SIGUSR1, open(os.environ["STACKS"], "w"), all_threads=True)
 sys.exit(cli.main())
 """
-"""The program, except that F12 is a question: it is answered, in the order of the input, by what is copied."""
+"""The program, with three differences. F12 is a question: it is answered, in the order of the input, by what is copied.
+Nothing quits, so that any end is a fault; the palette offers to quit, too. SIGUSR1 has it write what it does to a file.
+"""
 
 ESCAPE, BACK = "\x1b[27u", "\x0f"  # As kitty sends Escape: no key that follows makes another one of it.
 MOVES = [
@@ -65,10 +75,25 @@ MOVES = [
     "\t",
     "\x1b[Z",
 ]
-# Not those that quit, suspend, read again, or go to the start of a line, where a slash would begin a path of this machine.
-LETTERS = [*"abcdefimnprstvwxyzACENSTWY0123456789:?!/[]-+<>=. ", "\x10", BACK]
+# Not those that quit or suspend, or go to the start of a line, where a slash would begin a path of this machine.
+LETTERS = [*"abcdefimnprstvwxyzACENRSTWY0123456789:?!/[]-+<>=. ", "\x10", BACK]
 CHOICES = ["\r", "\r", "\r\r\r", ESCAPE, ESCAPE, "\x7f"]
-SIZES = [(80, 24), (160, 45), (120, 35), (50, 12), (20, 3), (10, 2), (5, 1), (1, 1), (200, 50), (80, 24)]
+SIZES = [
+    *[
+        (80, 24),
+        (160, 45),
+        (120, 35),
+        (50, 12),
+        (20, 3),
+        (10, 2),
+        (5, 1),
+        (1, 1),
+        (200, 50),
+        (80, 24),
+        (80, 1),
+    ],
+    *[(1, 24), (400, 200), (80, 24)],
+]
 
 
 def random_inputs(chooser: random.Random) -> Iterator[Input]:
@@ -88,35 +113,65 @@ def random_inputs(chooser: random.Random) -> Iterator[Input]:
 class Program:
     """The program in a terminal that nobody looks at."""
 
-    def __init__(self, path: Path, log: Path) -> None:
-        self.child = Terminal([str(path), "--log-file", str(log)], (80, 24), {}, PROGRAM).child
+    def __init__(self, path: Path, log: Path, stacks: Path) -> None:
+        arguments, environment = [str(path), "--log-file", str(log)], {"STACKS": str(stacks)}
+        self._terminal = Terminal(arguments, (80, 24), environment, PROGRAM)
+        self.child = self._terminal.child
+        self._log, self._stacks = log, stacks
         self.output = b""
 
     def start(self) -> None:
         """Wait until it has read what it shows: while it reads, Escape quits."""
-        self.child.expect(rb" quit[^s]", timeout=LONGEST_ANSWER_S)
+        self._terminal.shows("q quit")
+        os.set_blocking(self.child.child_fd, False)
 
     def play(self, inputs: list[Input]) -> bool:
         """Send a burst of inputs; whether the program answers behind them."""
-        try:
-            for step in inputs:
-                if isinstance(step, str):
-                    self.child.send(step)
-                else:
-                    self.child.setwinsize(step[1], step[0])
-            self.child.send(QUESTION)
-        except OSError:
-            pass  # It has ended; what it left is read below.
         self.output = b""
         deadline = time.monotonic() + LONGEST_ANSWER_S
-        while ANSWER not in self.output and time.monotonic() < deadline:
-            try:
-                self.output = self.output[-4096:] + self.child.read_nonblocking(1 << 20, timeout=0.5)
-            except pexpect.TIMEOUT:
-                continue
-            except (pexpect.EOF, OSError):
-                return False
-        return ANSWER in self.output
+        try:
+            for step in [*inputs, QUESTION]:
+                if isinstance(step, str):
+                    self._send(step.encode(), deadline)
+                else:
+                    self.child.setwinsize(step[1], step[0])
+            while ANSWER not in self.output:
+                self._exchange(b"", deadline)
+        except OSError:  # It has ended, or time is over.
+            return ANSWER in self.output
+        return True
+
+    def _send(self, left: bytes, deadline: float) -> None:
+        while left:
+            left = left[self._exchange(left, deadline) :]
+
+    def _exchange(self, data: bytes, deadline: float) -> int:
+        """Wait until the program takes or gives something; return how much it took.
+
+        Raises:
+            OSError: It has ended, or time is over.
+        """
+        terminal = self.child.child_fd
+        rest = deadline - time.monotonic()
+        if rest < 0:
+            raise TimeoutError
+        readable, writable, _ = select.select([terminal], [terminal] if data else [], [], min(rest, 1.0))
+        if readable:
+            self.output = self.output[-4096:] + os.read(terminal, 1 << 20)
+        return os.write(terminal, data) if writable else 0
+
+    def describe_end(self) -> str:
+        """What is known of a program that does not answer."""
+        if self.child.isalive():
+            self.child.kill(signal.SIGUSR1)
+            deadline = time.monotonic() + LONGEST_ANSWER_S / 4
+            while not self._stacks.read_text() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            end = f"alive:\n{self._stacks.read_text()}"
+        else:
+            end = f"exit code {self.child.exitstatus}, signal {self.child.signalstatus}"
+        left = self._log.read_text(encoding="utf-8") if self._log.exists() else "no log"
+        return f"{end}\n{left}"
 
 
 def sample(folder: Path) -> Path:
@@ -130,15 +185,28 @@ def several(folder: Path) -> Path:
     return folder / "sets"
 
 
-@pytest.mark.parametrize(("make", "seed"), [(sample, 1), (several, 2)], ids=["sample", "names only"])
+def real(name: str) -> Path:
+    if not (ARTIFACTS / name).is_dir():
+        pytest.skip(f"no real artifacts at {ARTIFACTS}")
+    return ARTIFACTS / name
+
+
+def vision(_: Path) -> Path:
+    return real("edge-vision")
+
+
+def resnet(_: Path) -> Path:
+    return real("trex/resnet-A100")
+
+
+@pytest.mark.parametrize(("make", "seed"), [(sample, 1), (several, 2), (vision, 3), (resnet, 4)])
 def test_random_keys_do_not_end_the_program(make, seed, tmp_path, monkeypatch):
     path = make(tmp_path)
     monkeypatch.chdir(tmp_path)  # What is exported stays here.
     chooser = random.Random(seed)
     source = random_inputs(chooser)
     replayed = ast.literal_eval(os.environ.get("TREX_TUI_REPLAY", "None"))
-    log = tmp_path / "log"
-    program = Program(path, log)
+    program = Program(path, tmp_path / "log", tmp_path / "stacks")
     sent: list[Input] = []
     try:
         program.start()
@@ -146,11 +214,12 @@ def test_random_keys_do_not_end_the_program(make, seed, tmp_path, monkeypatch):
             burst = replayed or [next(source) for _ in range(chooser.randint(1, 50))]
             sent += burst
             if not program.play(burst):
-                program.child.close(force=True)
-                left = log.read_text(encoding="utf-8") if log.exists() else ""
-                end = f"exit code {program.child.exitstatus}, signal {program.child.signalstatus}"
-                pytest.fail(f"no answer, {end}; seed {seed}, inputs:\n{sent}\n{left}", pytrace=False)
+                pytest.fail(
+                    f"no answer; seed {seed}, inputs:\n{sent}\n{program.describe_end()}", pytrace=False
+                )
             if replayed:
                 break
+        log = tmp_path / "log"
+        assert not log.exists(), f"it went on after this; seed {seed}\n{log.read_text(encoding='utf-8')}"
     finally:
         program.child.close(force=True)

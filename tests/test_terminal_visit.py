@@ -43,14 +43,14 @@ def visit(terminal: Terminal, target: Path) -> None:
     terminal.shows("t group")
     # Jump to a layer that the filter hides, which clears the filter.
     terminal.send(":")
-    terminal.shows("Search for")
+    terminal.shows("Command, layer name")
     terminal.send("pool stem")
     terminal.shows(f"layer {POOLING}: pooling")
     terminal.send("\r")
-    terminal.shows("0.0400 ms · 4.37 % of all layers")
+    terminal.shows("0.0400 ms · 4.37 %")
     # Chart: the last one goes round to the first.
     terminal.send(TO_CHARTS)
-    terminal.shows("No timing rows in this set")
+    terminal.shows("No timing rows (needs")
     terminal.send("nnn")
     terminal.shows("Time by kind: 9 layers")
     terminal.shows(f"● layer {POOLING}  /stem/pool/MaxPool")
@@ -83,7 +83,7 @@ def visit(terminal: Terminal, target: Path) -> None:
             pytest.param({"NO_COLOR": "1"}, "none", id="no-color"),
             pytest.param({"TERM": "xterm-16color"}, "sixteen", id="xterm-16color"),
         ],
-        3,
+        2,
     ),
 )
 def test_a_whole_visit(start, engine, tmp_path, environment, colours):
@@ -104,12 +104,14 @@ def test_a_visit_in_ascii_is_ascii_to_the_last_byte(start, engine):
     terminal = start(engine, TERM="vt100", TREX_TUI_ASCII="1")
     terminal.shows("Hottest layers")
     for key, shown in [
-        (TO_LAYERS, "By module"), ("t", "By kind"), ("tttt", "In execution order"), ("v", "depth 1 of 3"),
-        ("v", "of all layers"), (TO_LATENCY, "v ms"), ("/", "keep"), ("lat", "latency_ms>"), ("\x1b", "s sort"),
+        (TO_LAYERS, "By module"), ("t", "By kind"), ("ttttttt", "In execution order"), ("v", "depth 1 of 3"),
+        ("v", "rank "), (TO_LATENCY, "v ms"), ("/", "keep"), ("lat", "latency_ms>"), ("\x1b", "s sort"),
         (TO_CHARTS, "Histogram"), ("nnn", "Time by kind: 9 layers"), ("n", "Time by precision: 9"),
-        ("n", "Time by kernel: 9"),
-        ("n", "Time of each layer"), ("n", "Share of the time"), ("nnnn", "Memory for activations"), ("n", "Time by module"),
-        (DIGITS["memory"], "live at layer"), ("?", "Turn the order round."), ("q", "q quit"),
+        ("n", "Of the time, by precision"), ("n", "Time by kernel: 9"),
+        ("n", "1 layer in 1 origin"),
+        ("n", "Time of each layer"), ("n", "colours show kind"), ("n", "p50"),
+        ("n", "Cumulative time"), ("nnnn", "Activation memory by layer"), ("n", "Modules (icicle"),
+        (DIGITS["memory"], "live at layer"), ("?", "Reverse sort."), ("q", "q quit"),
     ]:  # fmt: skip
         terminal.send(key)
         terminal.shows(shown)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import resource
 import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -15,14 +16,14 @@ import pytest
 
 from helpers import ARTIFACTS, REPOSITORY, timing_row, write_json, write_sample_set
 from test_reports import golden
-from trex_tui.analysis.columns import ALL_COLUMNS
+from trex_tui.analysis.columns import ALL_COLUMNS, derived
 from trex_tui.analysis.timing import timing_statistics
 from trex_tui.cli import main
-from trex_tui.cli.parser import CHART_IDS
+from trex_tui.cli.engine_parsers import CHART_IDS
 from trex_tui.engine import load_engine
 from trex_tui.report.charts.svg_painter import IDS
-from trex_tui.report.render_csv import csv_text, table_csv
 from trex_tui.report.render_json import plain
+from trex_tui.report.table_files import csv_text, table_csv
 from trex_tui.report.views.engine import numbers
 from trex_tui.report.views.layers import layers_table
 from trex_tui.report.views.timing import read_times, series_csv, summary_csv
@@ -113,6 +114,10 @@ def test_files_of_others_are_not_written_over(timed, tmp_path, capsys):
     assert main(command) == 2
     (tmp_path / "file").write_text("")
     assert main(["times", str(timed), "--outdir", str(tmp_path / "file")]) == 2
+    capsys.readouterr()
+    assert main(["times", str(timed), "--outdir", str(timed.parent)]) == 2
+    assert "holds the artifacts; write to another directory" in capsys.readouterr().err
+    assert list(timed.parent.iterdir()) == [timed]
 
 
 def test_a_directory_per_engine(timed, tmp_path, capsys):
@@ -140,16 +145,18 @@ def test_no_file_of_another_engine_stays_unsaid(timed, tmp_path, capsys):
     told(timed)
     message = told(tmp_path / "in")
     assert sorted(path.name for path in out.iterdir()) == ["one", "two"]
-    assert message.count("of an earlier run") == len(["summary.json", *TABLES, *SVGS])
+    assert message.count("removed stale") == len(["summary.json", *TABLES, *SVGS])
     message = told(timed)
-    assert f"warning: {out / 'one'} is of an earlier run; left as it was" in message
+    assert f"warning: {out / 'one'}: stale file of an earlier run, not removed" in message
     (out / "summary.json").write_text('{"schema": "trex-tui/times/2"}')
     message = told(short, force=True)
-    assert f"removed {out / 'enqueue_compute.svg'}, of an earlier run" in message
+    assert f"removed stale {out / 'enqueue_compute.svg'}" in message
     assert not (out / "enqueue_compute.svg").exists()
     (out / "enqueue_compute.svg").write_text("mine")
     (out / "summary.json").write_text("{}")
-    assert f"warning: {out / 'enqueue_compute.svg'} is not of this run; left" in told(short, force=True)
+    assert f"warning: {out / 'enqueue_compute.svg'} is not from this run; not removed" in told(
+        short, force=True
+    )
     assert (out / "enqueue_compute.svg").read_text() == "mine"
 
 
@@ -159,7 +166,7 @@ def test_a_file_of_another_tool(tmp_path, capsys):
     assert main(["times", str(path), "--json"]) == 0
     shown, told = capsys.readouterr()
     (run,) = json.loads(shown)["engines"]
-    assert run["assumed"] == "is not in trtexec's own form; read as 5 rows at perIteration of latency in µs"
+    assert run["assumed"] == "is not in trtexec's format; read as 5 rows at perIteration of latency in µs"
     assert run["assumed"] in told
     assert run["throughput_qps"] is None  # no stamps: queries may have overlapped
     odd = write_json(tmp_path / "odd.json", [{"time": 2.0, "id": 1}])
@@ -171,9 +178,9 @@ def test_a_file_of_another_tool(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("root", "words"),
     [
-        ([{"a": 1}], "holds no timing rows"),
-        ({"times": [1], "unit": "eggs"}, "no unit of time"),
-        ("{", "holds no timing rows"),
+        ([{"a": 1}], "has no timing rows"),
+        ({"times": [1], "unit": "eggs"}, "unknown time unit"),
+        ("{", "has no timing rows"),
     ],
 )
 def test_what_is_no_timing_file(tmp_path, capsys, root: Any, words: str):
@@ -217,7 +224,7 @@ def test_png(timed, tmp_path, monkeypatch, capsys):
     assert main(command) == 2
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main([*command, "--outdir", str(tmp_path / "out")]) == 2
-    assert "PNG takes rsvg-convert" in capsys.readouterr().err
+    assert "PNG needs rsvg-convert" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     monkeypatch.undo()
     if shutil.which("rsvg-convert") is None:
@@ -284,7 +291,7 @@ def test_layers_as_a_chart(capsys):
     assert "2 layers in 1 kind" in capsys.readouterr().out
     assert main(["layers", alexnet, "--chart", "kind", "--format", "csv"]) == 2
     assert main(["layers", str(REPOSITORY / "sample_artifacts" / "names_only"), "--chart", "products"]) == 2
-    assert "nothing to draw. No layer here multiplies matrices of known size." in capsys.readouterr().err
+    assert "nothing to draw. No GEMM sizes here." in capsys.readouterr().err
 
 
 def test_real_runs(tmp_path):
@@ -296,3 +303,94 @@ def test_real_runs(tmp_path):
     run = load_engine(folder)
     assert float(summary["latency_median_ms"]) == run.metadata.latency().median_ms
     assert len(read_csv((tmp_path / "latency_series.csv").read_text())) == 6039
+
+
+def test_a_chart_is_written_to_a_file_as_its_ending_says(tmp_path, capsys, monkeypatch):
+    alexnet = str(REPOSITORY / "sample_artifacts" / "alexnet")
+    chart = ["layers", alexnet, "--chart", "bar"]
+    for name in ("x.svg", "x.txt"):
+        target = tmp_path / name
+        assert main([*chart, "-o", str(target)]) == 0
+        assert capsys.readouterr().err == f"trex-tui: wrote {target}\n"
+        assert "the slowest first" in target.read_text()
+    assert main([*chart, "--top", "3", "-o", str(tmp_path / "x.svg")]) == 0, "its own file is replaced"
+    engine = load_engine(alexnet)
+    slowest = sorted(engine.layers, key=lambda layer: -(layer.latency_ms or 0.0))[:3]
+    root, namespace = ET.parse(tmp_path / "x.svg").getroot(), "{http://www.w3.org/2000/svg}"
+    titles = [rect.findtext(f"{namespace}title") or "" for rect in root.iter(f"{namespace}rect")]
+    assert [title.split("  ")[0] for title in titles if title] == [layer.name for layer in slowest]
+    assert main([*chart, "--value", "macs", "--top", "1", "-o", "-"]) == 0
+    macs = max(engine.layers, key=lambda layer: derived(engine).compute[layer.index].macs or 0)
+    assert macs.name in capsys.readouterr().out
+    foreign = tmp_path / "mine.svg"
+    foreign.write_text("<svg/>")
+    assert main([*chart, "-o", str(foreign)]) == 2
+    assert foreign.read_text() == "<svg/>"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main([*chart, "-o", str(tmp_path / "x.png")]) == 2
+    assert "rsvg-convert" in capsys.readouterr().err
+    assert not (tmp_path / "x.png").exists()
+
+
+@pytest.mark.skipif(shutil.which("rsvg-convert") is None, reason="rsvg-convert is not installed")
+def test_a_chart_as_png_is_marked_and_replaced(tmp_path):
+    chart = ["layers", str(REPOSITORY / "sample_artifacts" / "alexnet"), "--chart", "kind-precision"]
+    target = tmp_path / "x.png"
+    for _ in range(2):
+        assert main([*chart, "-o", str(target)]) == 0
+        assert target.read_bytes().startswith(b"\x89PNG")
+        assert b"trex-tui/chart/1" in target.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--chart", "kind", "--color", "kind"], "--color: the colours of chart kind are fixed"),
+        (
+            ["--chart", "kind-precision", "--value", "macs"],
+            ("--value: chart kind-precision has no selectable column"),
+        ),
+        (["--chart", "bar", "--value", "kind"], "--value: kind is not a numeric column"),
+        (["--chart", "bar", "--color", "kid"], "no column 'kid'; did you mean kind?"),
+        (["--color", "kind"], "--value and --color need --chart"),
+        (["--format", "svg"], "--format svg: not available here"),
+    ],
+)
+def test_options_of_charts_that_make_no_sense(options, message, capsys):
+    assert main(["layers", str(REPOSITORY / "sample_artifacts" / "alexnet"), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stamp", ["Infinity", "-Infinity", "NaN", "1e308", "1e400", '"x"'])
+def test_files_of_a_run_with_a_stamp_that_is_no_time(tmp_path, capsys, stamp: str):
+    rows = json.dumps([timing_row(float(row), 1.0) for row in range(3)])
+    file = tmp_path / "net.timing.json"
+    file.write_text(rows.replace('"startComputeMs": 0', f'"startComputeMs": {stamp}, "was": 0', 1))
+    assert stamp in file.read_text()
+    assert main(["times", str(file), "--outdir", str(tmp_path / "out")]) == 0
+    assert "enqueue_compute.svg" in capsys.readouterr().err
+    assert (tmp_path / "out/enqueue_compute.svg").read_text().count("query") > 0
+
+
+@pytest.mark.parametrize("most_bytes", [0, 10, 600, 20_000])
+def test_a_full_disk_leaves_all_files_or_none(timed, tmp_path, capsys, most_bytes: int):
+    """Files of a limited size stand for the disk: the system refuses to write more in the same way."""
+    out = tmp_path / "a/out"
+    _, hard = limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
+    try:
+        code = main(["times", str(timed), "--outdir", str(out)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert code == 2
+    assert "cannot be written: File too large" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert main(["times", str(timed), "--outdir", str(out)]) == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
+    try:
+        assert main(["times", str(timed), "--outdir", str(out), "--batch", "4"]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    capsys.readouterr()

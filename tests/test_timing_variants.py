@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from helpers import examples, messages, timing_row, write_json
 from trex_tui.analysis.timing import timing_statistics
-from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.artifacts.sniff import sniff
+from trex_tui.artifacts.file_kinds import ArtifactKind, sniff
 from trex_tui.artifacts.timing import ENQUEUE, Timing, read_timing, timing_column
 from trex_tui.engine import load_engine
 from trex_tui.errors import ArtifactError, Severity
@@ -111,8 +110,8 @@ def test_anything_is_rows_or_an_error(root: Any) -> None:
 @pytest.mark.parametrize(
     ("root", "latencies", "words"),
     [
-        ([0.5, 0.75], [0.5, 0.75], "read as 2 rows of latency in ms; no unit is stated: taken as milliseconds"),
-        ({"times": [1, 2]}, [1.0, 2.0], "2 rows at times of latency in ms; no unit is stated: taken as milliseconds"),
+        ([0.5, 0.75], [0.5, 0.75], "read as 2 rows of latency in ms; no unit; assuming milliseconds"),
+        ({"times": [1, 2]}, [1.0, 2.0], "2 rows at times of latency in ms; no unit; assuming milliseconds"),
         ({"times": [0.001], "unit": "s"}, [1.0], "read as 1 row at times of latency in s"),
         ({"model": {"latencies_us": [500, None, 250]}}, [0.5, None, 0.25], "3 rows at model.latencies_us"),
         ({"perIteration": [{"latency_us": 500}]}, [0.5], "1 row at perIteration of latency in µs"),
@@ -123,7 +122,7 @@ def test_anything_is_rows_or_an_error(root: Any) -> None:
         ([{"timeS": 0.25}], [250.0], "1 row of latency in s"),
         ({"times_s": [0.25]}, [250.0], "latency in s"),
         ({"latency_in_ms": [1]}, [1.0], "latency in ms"),
-        ({"yolo_s": {"times": [1]}}, [1.0], "no unit is stated"),
+        ({"yolo_s": {"times": [1]}}, [1.0], "no unit"),
     ],
 )  # fmt: skip
 def test_what_was_assumed_is_said(root: Any, latencies: list[float | None], words: str) -> None:
@@ -143,17 +142,17 @@ def test_what_else_a_file_holds_is_said() -> None:
     timing = read({f"engine_{name}": {"times": [1, 2, 3]} for name in "abcde"})
     assert timing.diagnostics[1].severity is Severity.WARNING
     assert timing.diagnostics[1].message == (
-        "holds more rows than those of one run; not read: 3 rows at engine_b.times, 3 rows at engine_c.times, "
-        "3 rows at engine_d.times, 1 more"
+        "has rows of several runs; not read: 3 rows at engine_b.times, 3 rows at engine_c.times, 3 rows at "
+        "engine_d.times, 1 more"
     )
     both = read({"latencies": [1, 2], "gpu_times": [1, 2]})
     assert (len(both.columns), len(both.diagnostics)) == (2, 1)
 
 
 def test_the_keys_seen_are_named() -> None:
-    with pytest.raises(ArtifactError, match=r"holds no timing rows; its keys: net, frames_per_run$"):
+    with pytest.raises(ArtifactError, match=r"has no timing rows; its keys: net, frames_per_run$"):
         read({"net": {"frames_per_run": [1, 2]}})
-    with pytest.raises(ArtifactError, match=r"holds no timing rows$"):
+    with pytest.raises(ArtifactError, match=r"has no timing rows$"):
         read(["1.5 eggs"])
 
 
@@ -163,8 +162,8 @@ def test_no_duration_is_below_zero(form: Any) -> None:
     timing = read(form(rows))
     assert [None if math.isnan(value) else value for value in timing.latency_ms] == [0.5, None, None]
     assert messages(timing.diagnostics)[-3:] == [
-        "1 of 3 rows state a negative h2d; taken as unknown",
-        "1 of 3 rows state a negative latency; taken as unknown",
+        "1 of 3 rows have a negative h2d; read as unknown",
+        "1 of 3 rows have a negative latency; read as unknown",
         "1 of 3 rows have no latency",
     ]
 
@@ -185,7 +184,7 @@ def test_no_duration_is_below_zero(form: Any) -> None:
     ],
 )
 def test_no_timing(root: Any) -> None:
-    with pytest.raises(ArtifactError, match="holds no timing rows"):
+    with pytest.raises(ArtifactError, match="has no timing rows"):
         read(root)
 
 
@@ -203,7 +202,7 @@ def test_rows_of_trtexec_in_a_file_of_another_tool() -> None:
 
 
 def test_a_unit_of_something_else_is_refused() -> None:
-    with pytest.raises(ArtifactError, match="states times in 'frames', which is no unit of time"):
+    with pytest.raises(ArtifactError, match="has the unknown time unit 'frames'"):
         read({"times": [1.0], "unit": "frames"})
 
 
@@ -239,7 +238,7 @@ def test_such_a_file_opens_as_an_engine(tmp_path: Path, name: str, root: Any) ->
     assert timing_statistics(engine) is not None
     (note,) = engine.diagnostics
     assert note.severity is Severity.INFO
-    assert note.message.startswith("is not in trtexec's own form; read as ")
+    assert note.message.startswith("is not in trtexec's format; read as ")
 
 
 @pytest.mark.parametrize(
@@ -267,6 +266,6 @@ def test_entries_that_are_no_rows_are_counted(tmp_path: Path) -> None:
         write_json(tmp_path / "t.json", {"times": [{"latency_s": 1}, 3, {"latency_s": "x"}]})
     )
     assert messages(timing.diagnostics)[1:] == [
-        "1 entries are no timing rows; left out",
+        "1 entries are not timing rows; skipped",
         "1 of 2 rows have no latency",
     ]

@@ -28,7 +28,7 @@ from trex_tui.engine.engine import load_set
 from trex_tui.report.trex_files import write_trex_files
 from trex_tui.report.views.engine import engine_summary
 
-STRICT = "written as strict JSON in UTF-8: control characters escaped, what is no number null"
+STRICT = "written as strict JSON in UTF-8: control characters escaped, invalid numbers null"
 LOGS = sorted(path.name for path in (ARTIFACTS / "logs").glob("*.log")) if ARTIFACTS.is_dir() else []
 
 
@@ -53,8 +53,10 @@ def summary(path: Path) -> dict[str, Any]:
     """What `summary --json` says, without names of files and what is said about them."""
     (found,) = find(path)
     document = engine_summary(load_set(found))
-    for key in ("name", "files", "diagnostics"):
+    for key in ("name", "files", "diagnostics", "layer_details_source"):
         del document[key]
+    for part in document["plan"].values():
+        del part["sources"]
     if document["latency"]:
         del document["latency"]["source"]
     if document["timing"]:
@@ -106,7 +108,7 @@ def test_real_sets_come_through_byte_for_byte(real, tmp_path):
         (graph,) = tmp_path.glob("*.graph.json")
         read_as_trex(tmp_path, graph.name.removesuffix(".graph.json"))
     else:
-        assert "trex opens no engine" in one["remarks"][0]
+        assert "trex cannot open" in one["remarks"][0]
     if (
         sum(len(one.read_bytes()) for one in paths) < 400_000
     ):  # the largest say nothing that the others do not
@@ -119,10 +121,10 @@ def test_real_logs(name, tmp_path):
     one = converted(log, "-o", tmp_path)
     kinds = {file["kind"] for file in one["files"]}
     assert kinds & {"graph", "profile", "profile_metadata"}
-    kind = next(iter(kinds & {"build_log", "profile_log"}))
-    made = next(tmp_path.glob(f"*.engine.{kind.replace('_', '.')}"))
-    assert made.read_bytes() == log.read_bytes()
-    assert summary(made) == summary(log)
+    # The log of the other run of the same engine, where it lies beside this one, belongs to the set.
+    made = [path for path in tmp_path.glob("*.engine.*.log") if path.read_bytes() == log.read_bytes()]
+    assert len(made) == 1
+    assert summary(made[0]) == summary(log)
 
 
 def test_packed_log_and_other_names(tmp_path):
@@ -139,7 +141,7 @@ def test_packed_log_and_other_names(tmp_path):
         "graph": STRICT,
         "profile": STRICT,
         "profile_log": "unpacked",
-        "profile_metadata": "made from the log",
+        "profile_metadata": "created from the log",
     }
     found = read_as_trex(plain, "in")
     stated = json.loads((source / "alexnet_fp16.profile.metadata.json").read_text(encoding="utf-8"))
@@ -201,7 +203,8 @@ class TestGraph:
         assert graph["Layers"][0]["Name"] == "a\x1eb"
         assert {"t0", "end"} <= set(graph["Bindings"])
         before, after = summary(tmp_path / "net.graph.json"), summary(tmp_path / "out")
-        del before["bindings"], after["bindings"]
+        for one in (before, after):
+            del one["bindings"], one["plan"]["model"]
         assert before == after
 
     def test_broken_file_costs_that_file(self, tmp_path):
@@ -255,8 +258,8 @@ class TestProfileAndTiming:
             "rows and keys are trtexec's, but for enqueueMs: trtexec writes a start and an end instead"
         )
         assert one["remarks"] == [
-            "timing.json: 1 entries are no timing rows; left out",
-            "timing.json: 1 of 2 rows state a negative latency; taken as unknown",
+            "timing.json: 1 entries are not timing rows; skipped",
+            "timing.json: 1 of 2 rows have a negative latency; read as unknown",
         ]
         made = tmp_path / "out/net.timing.json"
         assert json.loads(made.read_text()) == [row, {}]
@@ -280,7 +283,7 @@ class TestProfileAndTiming:
         write_json(tmp_path / "net.timing.json", [seven, 5])
         one = converted(tmp_path / "net.timing.json", "-o", tmp_path / "out")
         assert one["files"][0]["changes"] == ["rows and keys are trtexec's"]
-        assert one["remarks"] == ["timing.json: 1 entries are no timing rows; left out"]
+        assert one["remarks"] == ["timing.json: 1 entries are not timing rows; skipped"]
         assert json.loads((tmp_path / "out/net.timing.json").read_text()) == [row]
 
 
@@ -341,14 +344,14 @@ class TestCommand:
     def test_never_onto_itself(self, net, capsys):
         before = (net / "in/net.graph.json").read_bytes()
         assert convert(net / "in", "-o", net / "in", "--force") == 2
-        assert "is one of the files that were read; write elsewhere" in capsys.readouterr().err
+        assert "is an input file; write elsewhere" in capsys.readouterr().err
         assert (net / "in/net.graph.json").read_bytes() == before
 
     def test_text_and_engine(self, net, capsys):
         assert convert(net / "in", "-o", net / "out", "--with-engine") == 0
         out = capsys.readouterr().err
         assert out.startswith("trex-tui: net\n")
-        assert "copied as it is" in out
+        assert "copied unchanged" in out
         assert "missing: timing" in out
         assert (net / "out/net.engine").read_bytes() == (net / "in/net.engine").read_bytes()
 

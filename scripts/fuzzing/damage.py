@@ -14,6 +14,8 @@ Files = dict[str, bytes]
 
 RAW = "\ue000"
 """Around a token that goes into JSON as it is: what no Python value prints as."""
+AGAIN = "\ue001"
+"""Behind a key that stands in an object already."""
 RAW_TOKENS = (
     "NaN",
     "Infinity",
@@ -265,6 +267,7 @@ def _written(root: Any, data: bytes, rng: random.Random) -> bytes:  # noqa: ANN4
         return _edited(data, rng, b"")
     text = re.sub(f'"{RAW}(\\d+){RAW}"', lambda match: RAW_TOKENS[int(match[1])], text)
     text = re.sub(r'"\\ue000(\d+)\\ue000"', lambda match: RAW_TOKENS[int(match[1])], text)
+    text = re.sub(r'(?:\ue001|\\ue001)(?=")', "", text)
     return text.encode("utf-8", errors="surrogatepass")
 
 
@@ -281,11 +284,9 @@ def _places(root: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401 - JSON
 
 def _hurt(container: Any, key: Any, rng: random.Random, places: list[tuple[Any, Any]]) -> None:  # noqa: ANN401 - JSON
     """Do one thing to one place. What was taken away before is left alone."""
-    if isinstance(container, list) and key >= len(container):
+    if key >= len(container) if isinstance(container, list) else key not in container:
         return
-    if isinstance(container, dict) and key not in container:
-        return
-    what = rng.randrange(10)
+    what = rng.randrange(12)
     if what < 6:
         container[key] = _odd_value(rng)
     elif what == 6:
@@ -296,10 +297,24 @@ def _hurt(container: Any, key: Any, rng: random.Random, places: list[tuple[Any, 
             container[key] = copy.deepcopy(donor[place])
         except (KeyError, IndexError, RecursionError):
             container[key] = None
-    elif what == 8 and isinstance(container, dict):
-        container[rng.choice(HOSTILE_TEXTS)] = container.pop(key)
+    elif what == 8:
+        _swap(container, key, *rng.choice(places))
     elif isinstance(container, list):
         container[key:key] = [container[key]] * rng.choice((1, 2, 50))
+    elif what == 9:
+        container[rng.choice(HOSTILE_TEXTS)] = container.pop(key)
+    else:
+        container[f"{key}{AGAIN}"] = _odd_value(rng)
+
+
+def _swap(container: Any, key: Any, other: Any, place: Any) -> None:  # noqa: ANN401 - JSON
+    """Exchange two values, unless one may hold the other or is gone."""
+    try:
+        first, second = container[key], other[place]
+    except (KeyError, IndexError):
+        return
+    if not isinstance(first, (dict, list)) and not isinstance(second, (dict, list)):
+        container[key], other[place] = second, first
 
 
 def _odd_value(rng: random.Random) -> Any:  # noqa: ANN401 - JSON

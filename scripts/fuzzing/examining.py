@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
@@ -9,6 +10,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,18 @@ from rich.console import Console
 
 from trex_tui import cli
 from trex_tui.analysis.build import build_facts, tactic_rows
-from trex_tui.analysis.columns import ALL_COLUMNS, derived
+from trex_tui.analysis.columns import columns_named, derived, engine_columns
 from trex_tui.analysis.compare import compare
 from trex_tui.analysis.dataflow import fitted, neighbourhood, whole_lanes
 from trex_tui.analysis.filter import FilterError, filter_layers
 from trex_tui.analysis.modules import Group, Grouping, arrange, layer_label, ordered_entries
 from trex_tui.artifacts import scan
+from trex_tui.artifacts.discover import is_damage
 from trex_tui.buildlog import read_build_log
 from trex_tui.buildlog.log_records import metadata_document
+from trex_tui.cli.parser import build_parser
 from trex_tui.engine.engine import Engine, load_set
-from trex_tui.errors import TrexError
+from trex_tui.errors import Diagnostic, Severity, TrexError
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import LintResult
 from trex_tui.lint.registry import registry
@@ -38,12 +42,27 @@ from trex_tui.report.views import build, build_details, build_summary, layers, m
 from trex_tui.report.views import engine as overview
 from trex_tui.report.views import layer_details as layer_text
 from trex_tui.report.views import lint as findings
-from trex_tui.report.views.engine import print_summary, summary_document
+from trex_tui.report.views.engine import summary_document
 from trex_tui.report.views.lint import EngineReport, LintReport
+from trex_tui.report.views.summary import print_summaries
 
+WITHOUT_SETS = frozenset({"open", "serve", "keys", "explain", "capture", "doctor", "accuracy"})
+"""Commands without a result of a set of files."""
+WAYS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "summary": ((), ("--by", "kind")),
+    "layers": ((), ("--chart", "bar")),
+}
+"""Options with which a command makes other documents."""
 MOST_LOOKED_AT = 12
 """Layers whose details and neighbours are drawn."""
-FILTERS = ("conv", "ms>0.01", 'name~"a.*b"', "precision:int8 or tactic:x", "not weights>1Mi")
+FILTERS = (
+    "conv",
+    "ms>0.01",
+    'name~"a.*b"',
+    "precision:int8 or tactic:x",
+    "not weights>1Mi",
+    "kernel:3x3 groups>1 or attr.Stride:1",
+)
 PALETTE = Palette(lambda _: "", lambda _: "")
 COMMANDS = (
     ("summary",),
@@ -62,6 +81,75 @@ COMMANDS = (
 
 class BrokenContractError(AssertionError):
     """What a reader or a report did that it must never do."""
+
+
+@lru_cache
+def list_commands() -> list[tuple[str, ...]]:
+    """Every command that has a result of a set, in each of its formats: name, format, further options."""
+    (commands,) = (
+        action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)
+    )
+    formats = {
+        name: next(action.choices for action in parser._actions if action.dest == "format")
+        for name, parser in commands.choices.items()
+        if name not in WITHOUT_SETS
+    }
+    return [
+        (name, form, *more)
+        for name, forms in formats.items()
+        for form in forms
+        for more in WAYS.get(name, ((),))
+    ]
+
+
+def examine_command(folder: Path, whole: Path, target: Path, command: Sequence[str]) -> list[str]:
+    """Run one command of `list_commands` on a folder.
+
+    Args:
+        whole: The same set, undamaged, for `diff`.
+        target: A directory for commands that write several files.
+
+    Raises:
+        BrokenContractError: A promise was broken.
+    """
+    name, form, *_ = command
+    before = _contents(folder)
+    told: list[str] = []
+    out = _run(_command_line(command, folder, whole, target), told)
+    if form in ("json", "sarif", "trace") and out:
+        json.loads(out, parse_constant=_refuse)
+    if out and form in ("text", "md", "json", "html", "sarif", "github") and name != "metadata":
+        _check_stated(out, told, folder)
+    for line in told:
+        check_line(line)
+    if _contents(folder) != before:
+        raise BrokenContractError("the input was changed")
+    return told
+
+
+def _command_line(command: Sequence[str], folder: Path, whole: Path, target: Path) -> list[str]:
+    name, form, *more = command
+    paths = [folder]
+    if name == "diff":
+        paths = [whole, folder]
+    elif name == "build-log":
+        paths = [path for path in sorted(folder.iterdir()) if ".log" in path.name][:1] or [
+            folder / "absent.log"
+        ]
+    where = {("export", "trex"): ["-o", str(target)], ("times", "csv"): ["--outdir", str(target)]}
+    return [name, *map(str, paths), "--format", form, *more, *where.get((name, form), [])]
+
+
+def _check_stated(out: str, told: Sequence[str], folder: Path) -> None:
+    """What stderr calls an error, the result states too."""
+    plain = out.replace("\\", "")
+    for line in told:
+        if not line.startswith("error: ") or "--strict" in line or "is not judged" in line:
+            continue
+        for path in folder.iterdir():
+            is_named = str(path) in line and is_damage(Diagnostic(Severity.ERROR, path, "", ""))
+            if is_named and path.name not in plain:
+                raise BrokenContractError(f"the result does not name the damaged {path.name}")
 
 
 def examine(folder: Path, command: Sequence[str] = ("summary",), *, thorough: bool = True) -> list[str]:
@@ -121,14 +209,14 @@ def _loaded(folder: Path, told: list[str]) -> Iterator[Engine]:
 
 def look_at(engine: Engine) -> None:
     """Everything that commands and screens make of an engine."""
-    check_text(_printed(lambda console: print_summary(engine, console)))
+    check_text(_printed(lambda console: print_summaries([engine], console)))
     for form in (ExportFormat.CSV, ExportFormat.JSON, ExportFormat.MARKDOWN):
-        text = layers_as(form, engine, engine.layers, ALL_COLUMNS)
+        text = layers_as(form, engine, engine.layers, engine_columns(engine))
         text.encode()
         check_text(text)
-    brief = layers.columns_named(layers.BRIEF_COLUMNS)
+    brief = columns_named(layers.BRIEF_COLUMNS)
     check_text(_printed(lambda console: layers.print_layers(engine, engine.layers[:9], brief, console)))
-    for column in ALL_COLUMNS:
+    for column in engine_columns(engine):
         layers.sorted_layers(engine, column)
     for text in FILTERS:
         with contextlib.suppress(FilterError):
@@ -143,12 +231,12 @@ def look_at(engine: Engine) -> None:
 def _screens(engine: Engine) -> None:
     """What the panes draw, without drawing it."""
     analysis = overview.analyse(engine)
-    overview.engine_facts(engine)
-    overview.memory_facts(engine, analysis)
-    overview.work_facts(engine, analysis)
-    overview.gap_sentences(engine, analysis)
+    for section in (
+        *timing.performance_sections(engine, analysis),
+        *overview.engine_sections(engine, analysis),
+    ):
+        check_text("\n".join([*section.sentences, *(text for fact in section.facts for text in fact)]))
     overview.bound_sentences(analysis)
-    timing.run_facts(analysis)
     if analysis.statistics is not None:
         timing.performance_table(analysis.statistics)
         if analysis.statistics.stability is not None:
@@ -165,7 +253,7 @@ def _screens(engine: Engine) -> None:
         fitted(around.consumers, 5)
         memory.describe_live(figures.activations, layer.index)
     for grouping in Grouping:
-        _walk(engine, arrange(engine.layers, grouping), grouping)
+        _walk(engine, arrange(engine.layers, grouping, engine), grouping)
     subject = Subject(engine, engine.layers, PALETTE, current=engine.layers[0] if engine.layers else None)
     for chart in CHARTS:
         for width, height in ((80, 20), (31, 9), (3, 2)):
@@ -273,23 +361,26 @@ def _joined(trace: Any, engine: Engine) -> None:  # noqa: ANN401 - BuildTrace
         list(build_details.item_lines(facts, tuned))
 
 
-def _run(arguments: Sequence[str], told: list[str]) -> None:
-    """A command as it is typed, within this process."""
+def _run(arguments: Sequence[str], told: list[str]) -> str:
+    """A command as it is typed, within this process; its output, empty for one that is not text."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out, err
     try:
         code = cli.main(arguments)
-        texts = [stream.flush() or stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+        parts = [stream.flush() or stream.buffer.getvalue() for stream in (out, err)]  # type: ignore[attr-defined]
     finally:
         sys.stdout, sys.stderr = before
     if code not in (0, 1, 2):
         raise BrokenContractError(f"{' '.join(arguments)} exits with {code}")
+    is_binary = any(form in arguments for form in ("png", "onnx", "parquet", "xlsx"))
+    texts = ["" if is_binary else parts[0].decode(), parts[1].decode()]
     for text in texts:
         check_text(text)
-    if code == 2 and not texts[1].startswith("trex-tui: error: "):
+    if code == 2 and "trex-tui: error: " not in texts[1]:
         raise BrokenContractError(f"{' '.join(arguments)} fails without a word: {texts[1][:200]!r}")
     told += [line.partition(": ")[2] for line in texts[1].splitlines()]
+    return texts[0]
 
 
 def _printed(show: Callable[[Console], None]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on, work
 from textual._context import active_message_pump
@@ -17,21 +17,23 @@ from textual.driver import Driver
 from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
+from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
-from textual.worker import WorkerFailed
+from textual.worker import WorkerFailed, get_current_worker
 
 from trex_tui.config import recent_file, settings_file
 from trex_tui.crash_log import internal, note, report, sentence
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.screens.driver import (
-    IDLE_SECONDS,
+    CHECK_SECONDS,
     Collector,
     DaemonThreads,
+    ForcedExit,
     catch_signals,
     collecting_when_idle,
-    lasting,
 )
+from trex_tui.screens.keyboard import Keyboard
 from trex_tui.screens.loading import (
     EngineLoaded,
     FileBegun,
@@ -46,18 +48,28 @@ from trex_tui.screens.loading import (
     read_again,
     read_engines,
 )
-from trex_tui.screens.services import AnswerFailed, ReadingCancelled, ReloadAsked
+from trex_tui.screens.notice import Notice
+from trex_tui.screens.services import AnswerFailed, ReadingCancelled, ReloadAsked, is_refused
 from trex_tui.screens.settings import Settings, SettingsStore
+from trex_tui.screens.textual_caches import share_style_pairs
 from trex_tui.text import printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.glyphs import KEY_WORDS, AsciiFilter, wants_ascii
-from trex_tui.widgets.theme import THEMES, first_theme, muted_colour, theme_setting
+from trex_tui.widgets.theme import (
+    KEY_WORDS,
+    THEMES,
+    AsciiFilter,
+    first_theme,
+    theme_setting,
+    theme_variables,
+    wants_ascii,
+)
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
     from trex_tui.analysis.load import LoadOptions
     from trex_tui.engine.engine import Engine
+    from trex_tui.report.views.runs import RunChoice
     from trex_tui.screens.engines import EngineOpened
 
 
@@ -75,23 +87,30 @@ class TrexApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.EVERYWHERE)
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
 
-    def __init__(self, paths: Sequence[str], options: LoadOptions | None = None) -> None:
+    def __init__(
+        self, paths: Sequence[str], options: LoadOptions | None = None, *, is_read_only: bool = False
+    ) -> None:
         super().__init__()
+        share_style_pairs()
         self.paths = list(paths)
+        self.is_read_only = is_read_only
         self.options = options
         self.failure: TrexError | None = None
-        """Why nothing could be opened."""
+        """The error of a failed open."""
         self.crash: Exception | None = None
-        """An error that nobody expected."""
+        """An unexpected error."""
         self._wanted: OpenRequest | None = None
-        """What is being read to be shown."""
+        """The request being read."""
         self._current: OpenRequest | None = None
-        """What is shown."""
+        """The request on screen."""
         self.captured: list[Engine] = []
-        """What was measured again from here."""
+        """Measurements started from this app."""
         self._notified: set[str] = set()
         self._collector = Collector()
-        self.store = SettingsStore(settings_file(os.environ))
+        self._keyboard = Keyboard(self, self._deliver)
+        self.forced_exit: ForcedExit | None = None
+        """What ends the process if the app does not; None where the process is not the app's own."""
+        self.store = SettingsStore(settings_file(os.environ), may_write=not is_read_only)
         self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
         for theme in THEMES:
             self.register_theme(theme)
@@ -126,6 +145,19 @@ class TrexApp(App[None]):
         if problem:
             self.say_once("settings", problem)
 
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Show a toast, from any thread; `timeout` in seconds."""
+        seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self.post_message(Notify(Notice(message, title, severity, seconds, markup=markup)))
+
     def say_once(self, about: str, words: str) -> None:
         """Notify of something once per session."""
         if about not in self._notified:
@@ -138,8 +170,17 @@ class TrexApp(App[None]):
             self.remember(**{key: theme.name})
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's driver, made to survive the loss of the terminal."""
-        return lasting(super().get_driver_class())
+        """Textual's driver, made to survive the loss of the terminal, and to end with that of the browser."""
+        driver = super().get_driver_class()
+        if driver.__module__ == "textual.drivers.web_driver":
+            from trex_tui.screens.web_driver import LastingWebDriver
+
+            return LastingWebDriver
+        if os.name != "posix":
+            return driver
+        from trex_tui.screens.posix_driver import lasting
+
+        return lasting(driver)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Add the ASCII filter last, where the terminal needs it."""
@@ -150,8 +191,9 @@ class TrexApp(App[None]):
         shown = super().get_key_display(binding)
         return KEY_WORDS.get(shown, shown) if self._ascii else shown
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return {"muted": muted_colour(self.current_theme)}
+    def get_css_variables(self) -> dict[str, str]:
+        self.theme_variables = theme_variables(self.current_theme, super().get_css_variables())
+        return self.theme_variables
 
     def get_default_screen(self) -> Screen[None]:
         return LoadingScreen(self.paths)
@@ -161,19 +203,25 @@ class TrexApp(App[None]):
         asyncio.get_running_loop().set_default_executor(DaemonThreads())
         if not self.is_headless:
             catch_signals(self.killed)
-        self.call_after_refresh(self._ask, self.paths)
+        self.call_after_refresh(self._ask, self.paths, compares_pair=True)
         self.theme_changed_signal.subscribe(self, self._theme_chosen)
-        self.set_interval(IDLE_SECONDS, self._collector.collect_if_idle)
+        self.set_interval(CHECK_SECONDS, self._collector.collect_if_idle)
         if self.store.note:
             self.say_once("settings", self.store.note)
 
     async def on_event(self, event: events.Event) -> None:
-        """Note user input for the garbage collector."""
-        if isinstance(event, events.InputEvent):
+        """Let user input wait for its turn, and note it for the garbage collector."""
+        if isinstance(event, (events.InputEvent, events.Paste)) and not event.is_forwarded:
             self._collector.note_input()
-        if isinstance(event, events.MouseDown) and self._is_on_removed_widget(event):
-            return
-        await super().on_event(event)
+            await self._keyboard.take(event)
+        else:
+            await super().on_event(event)
+
+    async def _deliver(self, event: events.Event | Reloaded) -> None:
+        if isinstance(event, Reloaded):
+            self._replace_engine(event)
+        elif not (isinstance(event, events.MouseDown) and self._is_on_removed_widget(event)):
+            await super().on_event(event)
 
     def _is_on_removed_widget(self, event: events.MouseDown) -> bool:
         """Whether what is pressed is drawn still, but gone: Textual fails to begin a selection there."""
@@ -197,8 +245,14 @@ class TrexApp(App[None]):
             self.push_screen(LoadingScreen(paths, is_first=False))
         self._ask(paths)
 
-    def _ask(self, paths: Sequence[str]) -> None:
-        self._wanted = OpenRequest(tuple(paths), self.load_options, recent_file(os.environ))
+    def _ask(self, paths: Sequence[str], *, compares_pair: bool = False) -> None:
+        self._wanted = OpenRequest(
+            tuple(paths),
+            self.load_options,
+            recent_file(os.environ),
+            is_remembered=not self.is_read_only,
+            compares_pair=compares_pair,
+        )
         self._read(self._wanted)
 
     @work(thread=True, group="read")
@@ -249,7 +303,11 @@ class TrexApp(App[None]):
         listed = [screen for screen in self.screen_stack if isinstance(screen, EnginesScreen)]
         if self._is_wanted(event.request):
             self._leave_all()
-            self.push_screen(EnginesScreen(event.discovery, listed[0].current_name if listed else ""))
+            current = listed[0].current_name if listed else ""
+            self.push_screen(EnginesScreen(event.discovery, current, event.pair))
+            engines = [row.engine for row in event.pair if row.engine is not None]
+            if len(engines) > 1:
+                self._show_engine(engines[0], engines[1:])
 
     @on(RowsRead)
     def _rows_read(self, event: RowsRead) -> None:
@@ -274,11 +332,14 @@ class TrexApp(App[None]):
             )
             return
         self._drop_loading_screen()
-        self._ask_for_path(event.request.paths[0], sentence(event.error))
+        if self.is_read_only:
+            self.notify(printable(sentence(event.error)), severity="error", markup=False, timeout=10)
+        else:
+            self._ask_for_path(event.request.paths[0], sentence(event.error))
 
     @on(NotRemembered)
     def _not_remembered(self, event: NotRemembered) -> None:
-        self.say_once("recent", f"What was opened is not remembered: {event.problem}")
+        self.say_once("recent", f"Recent paths were not saved: {event.problem}")
 
     def on_engine_opened(self, event: EngineOpened) -> None:
         """Show an engine from the list, or a comparison."""
@@ -292,14 +353,18 @@ class TrexApp(App[None]):
         if event.engine is None:
             self.open_paths(self._current.paths)
         else:
-            self._read_again(self._current, event.engine)
+            self._read_again(self._current, event.engine, event.choice)
 
     @work(thread=True, group="reload", exclusive=True)
-    def _read_again(self, request: OpenRequest, engine: Engine) -> None:
-        read_again(request, engine, self.post_message)
+    def _read_again(self, request: OpenRequest, engine: Engine, choice: RunChoice | None) -> None:
+        read_again(request, engine, choice, self.post_message)
 
     @on(Reloaded)
-    def _reloaded(self, event: Reloaded) -> None:
+    async def _reloaded(self, event: Reloaded) -> None:
+        """Replace the engine when the keys typed before have been handled: one under way would be lost with its pane."""
+        await self._keyboard.take(event)
+
+    def _replace_engine(self, event: Reloaded) -> None:
         from trex_tui.screens.engine import EngineScreen
         from trex_tui.screens.engines import EnginesScreen
 
@@ -314,10 +379,28 @@ class TrexApp(App[None]):
 
     @on(ReloadFailed)
     def _reload_failed(self, event: ReloadFailed) -> None:
-        words = f"Not read again: {sentence(event.error)}. What is on screen is what was read before."
+        words = f"Reload failed: {sentence(event.error)}. The screen shows the previous data."
         self.notify(printable(words), severity="error", markup=False, timeout=10)
 
     # The end
+
+    def exit(self, *arguments: Any, **keywords: Any) -> None:  # noqa: ANN401 - Textual's
+        """Exit; within a bounded time also if a widget never ends."""
+        super().exit(*arguments, **keywords)
+        self._limit_end()
+
+    def _limit_end(self) -> None:
+        if self.forced_exit is not None:
+            self.forced_exit.arm()
+
+    def give_back(self) -> None:
+        give_back = getattr(self._driver, "give_back", None)
+        if give_back is not None:
+            give_back()
+
+    def finish(self) -> int:
+        """Report an internal error; return the exit code."""
+        return self.return_code or int(ExitCode.OK) if self.crash is None else report(self.crash)
 
     def killed(self, number: int) -> None:
         """Restore the terminal, and exit with the code of a killed process."""
@@ -331,22 +414,24 @@ class TrexApp(App[None]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Survive a failed worker; an error in a handler ends the app, and `run_app` reports it."""
-        if isinstance(error, WorkerFailed):
-            self.post_message(AnswerFailed("A computation in the background", internal(error.error)))
-        elif self.return_code is not None and self.crash is None:
+        failed = error.error if isinstance(error, WorkerFailed) else None
+        node = active_message_pump.get(None) if failed is None else get_current_worker().node
+        if self.return_code is not None and self.crash is None:
             self._close_messages_no_wait()  # On the way out: what is half mounted fails, and nobody sees it.
-        elif self._is_left(active_message_pump.get(None)):
-            note(error)
+        elif self._is_left(node):
+            note(failed or error)
+        elif failed is not None:
+            self.post_message(AnswerFailed("A computation in the background", internal(failed)))
         else:
             self.crash = self.crash or error
             super()._handle_exception(error)
 
     def _is_left(self, node: MessagePump | None) -> bool:
-        """Whether a node is on a removed screen: taken down half mounted, its handlers find no children."""
-        if not isinstance(node, DOMNode):
+        """Whether a node or its screen is removed: taken down half mounted, its handlers find no children."""
+        if not isinstance(node, DOMNode) or node is self:
             return False
         screens = [ancestor for ancestor in node.ancestors_with_self if isinstance(ancestor, Screen)]
-        return bool(screens) and screens[-1] not in self.screen_stack
+        return not screens or screens[-1] not in self.screen_stack
 
     def panic(self, *renderables: object) -> None:  # noqa: ARG002 - Textual's
         """Exit without what Textual prints."""
@@ -354,6 +439,7 @@ class TrexApp(App[None]):
 
     def _fatal_error(self) -> None:
         """Exit without Textual's traceback, which prints local variables: names and paths of files."""
+        self._limit_end()
         self._close_messages_no_wait()
 
     # Screens
@@ -368,7 +454,9 @@ class TrexApp(App[None]):
 
         is_listed = isinstance(self.screen, EnginesScreen)
         tab = "compare" if others else "overview"
-        self.push_screen(EngineScreen(engine, is_listed=is_listed, others=others, tab=tab))
+        screen = EngineScreen(engine, is_listed=is_listed, others=others, tab=tab)
+        screen.asks_for_run = bool(engine.runs) and engine.requested_run is None and not others
+        self.push_screen(screen)
 
     # Actions
 
@@ -381,6 +469,8 @@ class TrexApp(App[None]):
         self._ask_for_path()
 
     def _ask_for_path(self, text: str = "", remark: str = "") -> None:
+        if is_refused(self, "no other path was opened"):
+            return
         from trex_tui.screens.dialogs import OpenScreen
         from trex_tui.screens.settings import read_recent
 
@@ -393,21 +483,29 @@ class TrexApp(App[None]):
     def action_export(self) -> None:
         from trex_tui.screens.export import Exporter
 
+        # A download is written by the browser.
+        if not self.is_web and is_refused(self, "nothing was exported"):
+            return
         Exporter(self.screen).ask()
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, CommandPalette):
             from trex_tui.screens.palette import CommandWindow
 
-            self.push_screen(
-                CommandWindow(id="--command-palette", placeholder="Search for commands and layers…")
-            )
+            self.push_screen(CommandWindow(placeholder="Command, layer name or layer index"))
 
     async def action_quit(self) -> None:
         """Quit; while trtexec runs, ask it to stop instead."""
         running = [screen for screen in self.screen_stack if hasattr(screen, "asks_to_stop")]
         if not any(screen.asks_to_stop() for screen in running):
             await super().action_quit()
+
+    def action_redraw(self) -> None:
+        """Write every cell again, also those that another program overwrote."""
+        forget_cells = getattr(self._driver, "forget_cells", None)
+        if forget_cells is not None:
+            forget_cells()
+        self.screen.refresh()
 
     def action_close(self) -> None:
         self.exit()
@@ -430,19 +528,24 @@ class TrexApp(App[None]):
                 return
 
 
-def run_app(paths: Sequence[str], options: LoadOptions | None = None) -> int:
+def run_app(paths: Sequence[str], options: LoadOptions | None = None, *, is_read_only: bool = False) -> int:
     """Run until a person quits; return the exit code.
 
     Ctrl-C is a key here, and quits like `q`: with 0.
 
+    Args:
+        paths: What to open.
+        options: How to load it.
+        is_read_only: Whether no other paths are opened and no files written.
+
     Raises:
         TrexError: Nothing could be opened; raised when the terminal is a terminal again.
     """
-    app = TrexApp(paths, options)
+    app = TrexApp(paths, options, is_read_only=is_read_only)
+    app.forced_exit = ForcedExit(app.give_back, app.finish)
     with collecting_when_idle():
         app.run()
+    app.forced_exit.disarm()
     if app.failure is not None:
         raise app.failure
-    if app.crash is not None:
-        return report(app.crash)
-    return app.return_code if app.return_code is not None else int(ExitCode.OK)
+    return app.finish()

@@ -1,7 +1,8 @@
-"""Configuration files: where they lie, and the tables in them that are ours.
+"""Files of a person: where configuration and settings lie, and how configuration is read.
 
-`trex-tui.toml` is ours altogether; of a `pyproject.toml` the table `tool.trex-tui` is. They are for people: the program
-reads them, and writes to one only when asked.
+Configuration is `trex-tui.toml`, and the table `tool.trex-tui` of a `pyproject.toml`. Both are for people: the program reads
+them, and writes to one only when asked. Settings are remembered choices, which the program writes itself
+(`screens.settings`).
 """
 
 from __future__ import annotations
@@ -22,32 +23,40 @@ NAME = "trex-tui"
 
 
 def settings_file(environ: Mapping[str, str]) -> Path | None:
-    """The settings of a person; None where there is no home to keep them in."""
-    return _in_home(environ, "XDG_CONFIG_HOME", "user_config_path", "settings.json")
+    """Return the file of remembered choices; None where there is no home to keep it in."""
+    return _in_home(environ, "XDG_CONFIG_HOME", ".config", "user_config_path", "settings.json")
 
 
 def recent_file(environ: Mapping[str, str]) -> Path | None:
-    """The list of recently opened engines; None where there is no home to keep it in."""
-    return _in_home(environ, "XDG_STATE_HOME", "user_state_path", "recent.json")
+    """Return the list of recently opened engines; None where there is no home to keep it in."""
+    return _in_home(environ, "XDG_STATE_HOME", ".local/state", "user_state_path", "recent.json")
 
 
-def _in_home(environ: Mapping[str, str], variable: str, finder: str, file: str) -> Path | None:
-    """As the XDG specification says: a relative path in the variable does not count."""
-    stated = Path(environ.get(variable, ""))
+def hosts_file(environ: Mapping[str, str]) -> Path | None:
+    """Return the record of where sets were captured over ssh; None where there is no home to keep it in."""
+    return _in_home(environ, "XDG_STATE_HOME", ".local/state", "user_state_path", "hosts.json")
+
+
+def _in_home(environ: Mapping[str, str], variable: str, below: str, finder: str, file: str) -> Path | None:
+    """Return a file in a directory of the XDG specification, by which a relative path in the variable does not count."""
+    stated, home = Path(environ.get(variable, "")), Path(environ.get("HOME", ""))
     if stated.is_absolute():
         return stated / NAME / file
-    import platformdirs
+    if home.is_absolute():
+        return home / below / NAME / file
+    import platformdirs  # Windows has no HOME
 
     try:
-        found: Path = getattr(platformdirs, finder)(NAME, appauthor=False)
+        directory: Path = getattr(platformdirs, finder)(NAME, appauthor=False)
     except (OSError, RuntimeError, KeyError):
         return None
-    return found / file if found.is_absolute() else None
+    return directory / file if directory.is_absolute() else None
 
 
 CONFIG_NAME = "trex-tui.toml"
 PROJECT_NAME = "pyproject.toml"
 _MOST_BYTES = 16 << 20
+"""Larger than any real configuration."""
 _PROJECT_TABLE = ("tool", "trex-tui")
 
 
@@ -70,13 +79,9 @@ class ConfigTable:
 
 
 def config_files(environ: Mapping[str, str]) -> list[Path]:
-    """Where configuration is read from, the strongest last: the XDG configuration directory, then the current directory."""
+    """Return where configuration is read from, the strongest last: beside the settings, then in the current directory."""
     here = [Path(PROJECT_NAME), Path(CONFIG_NAME)]
-    stated, home = environ.get("XDG_CONFIG_HOME"), environ.get("HOME")
-    if stated or home:
-        base = Path(stated) if stated else Path(home or "", ".config")
-        return [base / "trex-tui" / CONFIG_NAME, *here]
-    settings = settings_file(environ)  # Windows has no HOME: beside what the program keeps there
+    settings = settings_file(environ)
     return [settings.with_name(CONFIG_NAME), *here] if settings else here
 
 
@@ -94,13 +99,13 @@ def _is_of_others(path: Path) -> bool:
     if path.name != PROJECT_NAME:
         return False
     try:
-        return _PROJECT_TABLE[-1].encode() not in _content(path)
+        return _PROJECT_TABLE[-1].encode() not in read_content(path)
     except OSError:
         return True
 
 
-def _content(path: Path) -> bytes:
-    """What a file holds, unless that is more than anybody writes: the path may be one of a device.
+def read_content(path: Path) -> bytes:
+    """Return the content of a file of a person; the path may be one of a device.
 
     Raises:
         OSError: It cannot be read, or is too large.
@@ -137,7 +142,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """
     reader = _toml_reader(path)
     try:
-        text = _content(path).decode("utf-8")
+        text = read_content(path).decode("utf-8")
     except OSError as error:
         raise TrexError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
@@ -160,7 +165,7 @@ def _toml_reader(path: Path) -> Any:  # noqa: ANN401 - a module
             return importlib.import_module(module)
         except ModuleNotFoundError:
             continue
-    raise TrexError(f"{path}: reading TOML needs Python 3.11 or the package tomli; or state it as an option")
+    raise TrexError(f"{path}: TOML needs Python 3.11 or the package tomli; or use command-line options")
 
 
 def _parsed(reader: Any, text: str, path: Path) -> dict[str, Any]:  # noqa: ANN401 - a module

@@ -1,7 +1,7 @@
 """Errors that nobody expected: a sentence for a person, and all the rest for the log file that they asked for.
 
 `--log-file FILE` or `TREX_TUI_LOG=FILE` names the file. It is appended to, and made where there is none; a file that is not
-empty and does not begin as a log of ours is never written to. It gets the traceback, the command, versions and what the
+empty and does not begin as a log of trex-tui is never written to. It gets the traceback, the command, versions and what the
 terminal is; no local variables, so that names of layers are in it only where the words of an error quote them.
 """
 
@@ -21,8 +21,8 @@ from trex_tui.text import printable
 
 LOG_VARIABLE = "TREX_TUI_LOG"
 """Names the log file; what `--log-file` sets, so that processes begun from here have it too."""
-FIRST_LINE = "# trex-tui log: what internal errors left behind\n"
-"""How a file of ours begins."""
+FIRST_LINE = "# trex-tui log: internal errors\n"
+"""First line of a log of trex-tui."""
 _ASKED_OF_TERMINAL = (
     "TERM",
     "COLORTERM",
@@ -37,7 +37,7 @@ _ASKED_OF_TERMINAL = (
 _LIBRARIES = ("textual", "rich", "pandas", "numpy", "networkx")
 _HOW_TO_KEEP = "--log-file FILE keeps the traceback"
 _written: set[str] = set()
-"""Tracebacks that are in the log: what fails with every key is told once."""
+"""Tracebacks in the log: an error repeated by every key press is logged once."""
 _lock = threading.Lock()
 
 
@@ -59,12 +59,12 @@ def use_log(path: str) -> None:
 
 
 def sentence(error: BaseException) -> str:
-    """What a person is told: the error's own words if it is one to act on; else that it is ours, and where to read more."""
+    """Message for the user: the error itself if they can act on it; else that it is internal, and where to read more."""
     return str(error) if isinstance(error, TrexError) else internal(error)
 
 
 def internal(error: BaseException) -> str:
-    """Note an error of ours in the log, if there is one, and say so in a sentence without line breaks."""
+    """Write an internal error to the log, if there is one, and return one line about it."""
     message = str(error)
     words = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return printable(f"internal error: {words} ({_noted(error)})")
@@ -133,7 +133,7 @@ def _open(path: Path, *, create: bool) -> int:
             raise OSError("not a regular file")
         first = FIRST_LINE.encode()
         if status.st_size and os.read(file, len(first)) != first:
-            raise OSError("is no log of trex-tui, and stays as it is")
+            raise OSError("is not a trex-tui log; not changed")
     except BaseException:
         os.close(file)
         raise
@@ -181,11 +181,11 @@ def _versions() -> list[str]:
 
 
 def _terminal() -> list[str]:
-    found = [f"{name}={os.environ[name]}" for name in _ASKED_OF_TERMINAL if name in os.environ]
+    facts = [f"{name}={os.environ[name]}" for name in _ASKED_OF_TERMINAL if name in os.environ]
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             columns, lines = os.get_terminal_size(number)
-            found.append(f"{name} {columns}x{lines}")
+            facts.append(f"{name} {columns}x{lines}")
         except OSError:
-            found.append(f"{name} no terminal")
-    return found
+            facts.append(f"{name} no terminal")
+    return facts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, IntEnum
-from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # with dataclasses it is a third of what --help imports
+    from pathlib import Path
 
 
 class ExitCode(IntEnum):
@@ -15,7 +17,7 @@ class ExitCode(IntEnum):
     BAD_INPUT = 2
     TRTEXEC_FAILED = 3
     INTERNAL_ERROR = 70
-    """Not the person's, not the file's: ours. EX_SOFTWARE of sysexits.h."""
+    """Internal error: EX_SOFTWARE of sysexits.h."""
     INTERRUPTED = 130
 
 
@@ -27,11 +29,23 @@ class Severity(str, Enum):
     WARNING = "warning"
     """A number is affected or a part is missing."""
     INFO = "info"
-    """Worth knowing; nothing is wrong."""
+    """Information; nothing is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+ARCHIVES: dict[Path, Path] = {}
+"""Temporary directory in which an archive was unpacked -> the archive; its files lie below `NUMBER/NAME.tea` there."""
+_ABOVE_MEMBERS = 2
+
+
+def describe_file(file: Path) -> str:
+    """The path of a file for a message: of a file that was unpacked, its place in the archive."""
+    for directory, archive in ARCHIVES.items():
+        if directory in file.parents:
+            return str(archive.joinpath(*file.relative_to(directory).parts[_ABOVE_MEMBERS:]))
+    return str(file)
+
+
+class Diagnostic(NamedTuple):
     """Something a reader could not use, or wants known.
 
     Attributes:
@@ -47,8 +61,10 @@ class Diagnostic:
     message: str
 
     def __str__(self) -> str:
-        place = ": ".join(part for part in (str(self.file) if self.file else "", self.where) if part)
-        return f"{place}: {self.message}" if place else self.message
+        origin = ": ".join(
+            part for part in (describe_file(self.file) if self.file else "", self.where) if part
+        )
+        return f"{origin}: {self.message}" if origin else self.message
 
 
 class TrexError(Exception):

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 MISSING = "–"
-"""What stands where a value is unknown. Unknown is not zero."""
+"""Shown for an unknown value. Unknown is not zero."""
 
 ELLIPSIS = "…"
 
@@ -33,6 +33,8 @@ _SCALES = {
 _QUANTITY_UNITS: dict[str, dict[str, float]] = {
     "milliseconds": {"": 1.0, "ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "s": 1e3},
     "percent": {"": 1.0, "%": 1.0},
+    "watts": {"": 1.0, "mw": 1e-3, "w": 1.0},
+    "joules": {"": 1.0, "uj": 1e-6, "µj": 1e-6, "μj": 1e-6, "mj": 1e-3, "j": 1.0},
     "bytes": _SCALES | {f"{scale}b": factor for scale, factor in _SCALES.items()},
 }  # fmt: skip
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(.*)", re.DOTALL)
@@ -83,7 +85,7 @@ def shorten_middle(text: str, width: int) -> str:
 
 
 def format_ms(value: float | None, digits: int = 4) -> str:
-    """Milliseconds with a fixed number of decimals, so that a column lines up and neighbours can be told apart."""
+    """Milliseconds with a fixed number of decimals, so that a column lines up and close values stay distinct."""
     return MISSING if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
@@ -104,6 +106,19 @@ def format_count(value: float | None) -> str:
             break
         scaled, prefix = scaled / 1000, larger
     return f"{scaled:.3g} {prefix}" if abs(scaled) < 999.5 else f"{scaled:.0f} {prefix}"
+
+
+def format_watts(value: float) -> str:
+    """Power with its unit: 14.2 W, 131.9 W, 0.019 W."""
+    return f"{value:.4g} W"
+
+
+def format_energy(value: float) -> str:
+    """Energy in joules with its unit, four significant digits: 1.234 J, 12.3 mJ, 45 µJ."""
+    for unit, factor in (("J", 1.0), ("mJ", 1e3)):
+        if abs(value) * factor >= 1.0:
+            return f"{value * factor:.4g} {unit}"
+    return f"{value * 1e6:.4g} µJ"
 
 
 def format_bytes(value: float | None) -> str:
@@ -138,7 +153,28 @@ def format_shape(shape: Sequence[int]) -> str:
 
 
 _UNITS = frozenset(
-    ("%", "ms", "µs", "s", "qps", "B", "KiB", "MiB", "GiB", "GB/s", "TB/s", "FLOP/B", "layers", "queries")
+    (
+        "%",
+        "ms",
+        "µs",
+        "s",
+        "W",
+        "J",
+        "mJ",
+        "µJ",
+        "MHz",
+        "°C",
+        "qps",
+        "B",
+        "KiB",
+        "MiB",
+        "GiB",
+        "GB/s",
+        "TB/s",
+        "FLOP/B",
+        "layers",
+        "queries",
+    )
 )
 
 
@@ -153,19 +189,25 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
     return f"{count} {noun if count == 1 else many or noun + 's'}"
 
 
+def join_words(words: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = words
+    return ", ".join(first) + " and " + last if first else last
+
+
 def parse_quantity(text: str, unit: str) -> float | None:
     """A number with a unit, `4Mi`, `50us`, `2%`; None if it is no finite number, or the unit does not fit.
 
     Args:
         unit: As columns name it: `milliseconds`, `bytes`, `percent`, or empty for a count.
     """
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         return None
-    factor = _QUANTITY_UNITS.get(unit, _SCALES).get(found[2].casefold())
+    factor = _QUANTITY_UNITS.get(unit, _SCALES).get(match[2].casefold())
     if factor is None:
         return None
-    value = float(found[1]) * factor
+    value = float(match[1]) * factor
     return value if math.isfinite(value) else None
 
 
@@ -177,6 +219,34 @@ def close_matches(word: str, known: Collection[str], most: int = 1, cutoff: floa
 
 
 def did_you_mean(word: str, known: Collection[str], most: int = 1, cutoff: float = 0.6) -> str:
-    """`did you mean A or B?`; empty if nothing is similar."""
-    similar = close_matches(word, known, most, cutoff)
-    return f"did you mean {' or '.join(similar)}?" if similar else ""
+    """`did you mean A or B?` in any case, names that begin with the word first; empty if nothing is similar."""
+    names = {name.casefold(): name for name in known}
+    folded = word.casefold()
+    similar = [name for name in names if len(folded) > 1 and name.startswith(folded)]
+    similar = list(dict.fromkeys([*similar, *close_matches(folded, names, most, cutoff)]))[:most]
+    return f"did you mean {' or '.join(names[name] for name in similar)}?" if similar else ""
+
+
+_LISTED_NAMES = re.compile(r"\{([^{}]{80,})\}")
+
+
+def shorten_name_list(text: str) -> str:
+    """Cut long lists of names between braces, which name DLA blocks in thousands of characters, to the first and the last.
+
+    >>> shorten_name_list("{" + ",".join(f"layer{n}" for n in range(100)) + "} output reformatter 0")
+    '{layer0,…98 more…,layer99} output reformatter 0'
+    """
+    return _LISTED_NAMES.sub(_shorten_list, text) if "{" in text else text
+
+
+def _shorten_list(match: re.Match[str]) -> str:
+    names = match[1].split(",")
+    if len(names) < 3:
+        return match[0]
+    first, last = shorten_middle(names[0], 60), shorten_middle(names[-1], 60)
+    return f"{{{first},{ELLIPSIS}{len(names) - 2} more{ELLIPSIS},{last}}}"
+
+
+def as_sentence(text: str) -> str:
+    """With a capital at the beginning and a full stop at the end."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
-from pathlib import Path
 
+from files import write_bytes
 from log import LAYERS
 from release import Release
 
@@ -84,6 +84,6 @@ def write(path: str, text: str, *, half: bool = False) -> None:
     """As trtexec: a file that cannot be opened is passed over in silence."""
     data = text.encode()
     try:
-        Path(path).write_bytes(data[: len(data) // 2] if half else data)
+        write_bytes(path, data[: len(data) // 2] if half else data)
     except OSError:
         return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
+import time
 
 from log import Log
 from release import Release
@@ -54,6 +54,15 @@ def die(number: signal.Signals) -> None:
     os.kill(os.getpid(), number)
 
 
+def wait_for_go() -> None:
+    """Measure until a file is there, if one is named."""
+    go = os.environ.get("FAKE_TRTEXEC_GO")
+    sys.stdout.flush()
+    until = time.monotonic() + 150
+    while go and not os.path.exists(go) and time.monotonic() < until:  # noqa: PTH110 - as little to import as can be
+        time.sleep(0.01)
+
+
 def hang() -> None:
     """Tell the test, then wait for a signal."""
     ready()
@@ -74,6 +83,8 @@ def leave_child() -> None:
         "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
         "sys.stdout.write('child up\\n'); sys.stdout.flush(); signal.pause()"
     )
+    import subprocess
+
     child = subprocess.Popen([sys.executable, "-S", "-E", "-c", code])
     path = os.environ.get("FAKE_TRTEXEC_CHILD")
     if path:

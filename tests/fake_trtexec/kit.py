@@ -23,9 +23,11 @@ class Notes:
     """A view that writes down what it is told, and may act when something happens."""
 
     lines: list[str] = field(default_factory=list)
+    expected: list[float | None] = field(default_factory=list)
     on_progress: Callable[[RunProgress], None] = lambda _: None
 
-    def begin(self, run: RunPlan, place: int, total: int) -> None:
+    def begin(self, run: RunPlan, place: int, total: int, expected_s: float | None) -> None:
+        self.expected.append(expected_s)
         self.lines.append(f"begin {place}/{total} {run.role} {run.number}")
 
     def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:  # noqa: ARG002 - a View
@@ -62,6 +64,9 @@ class Bench:
                 "with_ids",
                 "grace_s",
                 "lock_clocks",
+                "memory_clock",
+                "power_limit",
+                "monitor_ms",
             )
             if key in more
         }
@@ -139,6 +144,6 @@ def wait_for_end(pid: int) -> None:
     except ProcessLookupError:
         return
     try:
-        assert select.select([handle], [], [], 60)[0], f"process {pid} runs on"
+        assert select.select([handle], [], [], 150)[0], f"process {pid} runs on"
     finally:
         os.close(handle)

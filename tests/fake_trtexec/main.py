@@ -6,14 +6,14 @@ import json
 import os
 import signal
 import sys
-from pathlib import Path
 
 import exports
 import failures
 import network
 from failures import Failures, fail
+from files import read_bytes, write_bytes
 from log import LAYERS, STAMP, Log, device_section, options_section, summary, tuning
-from release import OptionError, Release, parse
+from release import OptionError, Release, ValueRefusedError, parse
 
 
 def main() -> None:
@@ -33,7 +33,9 @@ def main() -> None:
     try:
         options = parse(arguments, release)
     except OptionError as error:
-        unknown_option(log, str(error))
+        refuse(log, [f"Unknown option: {text}" for text in error.unknown])
+    except ValueRefusedError as error:
+        refuse(log, [str(error)])
     if "--help" in options or "-h" in options:
         log.raw(release.help())
         sys.exit(0)
@@ -55,12 +57,13 @@ def record(arguments: list[str]) -> None:
             file.write(json.dumps(arguments) + "\n")
 
 
-def unknown_option(log: Log, text: str) -> None:
+def refuse(log: Log, texts: list[str]) -> None:
     """Help before the error from 10 on, after it before; no FAILED banner from 11 on."""
     release = log.release
     if not release.before(10, 0, 0):
         log.raw(release.help())
-    log.line("E", f"Unknown option: {text}")
+    for text in texts:
+        log.line("E", text)
     if release.before(10, 0, 0):
         log.raw(release.help())
     fail(log, banner=release.before(11, 0, 0))
@@ -105,7 +108,7 @@ def build(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
     onnx = options["--onnx"][-1]
     check_shapes(log, wrong)
     log.info("Start parsing network model")
-    if not Path(onnx).is_file():
+    if not os.path.isfile(onnx):  # noqa: PTH113
         log.trt("E", f"ModelImporter.cpp:688: Failed to open file: {onnx}")
         failures.build_error(log, "bad_onnx", onnx)
     name = next((name for name in failures.BUILD_ERRORS if name in wrong), None)
@@ -129,9 +132,9 @@ def build(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
     data = exports.plan_bytes(release, detailed=options.get("--profilingVerbosity") == ["detailed"])
     log.info("Engine built in 1.75 sec.")
     if "--timingCacheFile" in options:
-        Path(options["--timingCacheFile"][-1]).write_bytes(b"cache")
+        write_bytes(options["--timingCacheFile"][-1], b"cache")
     if "no_engine" not in wrong:
-        Path(options["--saveEngine"][-1]).write_bytes(b"" if "empty_engine" in wrong else data)
+        write_bytes(options["--saveEngine"][-1], b"" if "empty_engine" in wrong else data)
     return data
 
 
@@ -160,7 +163,7 @@ def interrupt(wrong: Failures) -> None:
 
 def load(release: Release, log: Log, options: dict[str, list[str]], wrong: Failures) -> bytes:
     try:
-        data = Path(options["--loadEngine"][-1]).read_bytes()
+        data = read_bytes(options["--loadEngine"][-1])
     except OSError:
         log.line("E", f"Error opening engine file: {options['--loadEngine'][-1]}")
         log.line("E", "Engine set up failed")
@@ -188,6 +191,7 @@ def infer(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
     net = network.shaped(network.network_of(data), options)
     values = network.bind(log, net, options)
     log.info("Starting inference")
+    failures.wait_for_go()
     interrupt(wrong)
     for name, text in failures.PROFILE_ERRORS.items():
         if name in wrong and (name != "cuda_graph" or graph):

@@ -11,9 +11,9 @@ import json
 import math
 import re
 import struct
-from pathlib import Path
 
 from failures import Failures, fail
+from files import read_bytes, write_bytes
 from log import LAYERS, Log
 
 _CODES = {
@@ -81,7 +81,7 @@ def bind(log: Log, network: dict, options: dict[str, list[str]]) -> dict[str, li
         count = math.prod(one["shape"])
         if name in files:
             log.info(f"Using values loaded from {files[name]} for input {name}")
-            data, size = Path(files[name]).read_bytes(), count * struct.calcsize(_CODES[one["type"]])
+            data, size = read_bytes(files[name]), count * struct.calcsize(_CODES[one["type"]])
             if len(data) not in (size, 2 * size) and not log.release.before(10, 0, 0):
                 log.line(
                     "E",
@@ -142,9 +142,8 @@ def export(
         text += f'  , "values" : [ {shown} ]\n  }}\n'
     text += "]\n"
     if "no_output" not in wrong:
-        Path(options["--exportOutput"][-1]).write_text(
-            text[: len(text) // 2] if "half_output" in wrong else text, encoding="utf-8"
-        )
+        data = (text[: len(text) // 2] if "half_output" in wrong else text).encode()
+        write_bytes(options["--exportOutput"][-1], data)
 
 
 def compute(values: dict[str, list[float]], count: int, step: float, kind: str) -> list[float]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import os
 
-_TABLE = Path(__file__).resolve().parents[2] / "src" / "trex_tui" / "capture" / "trtexec_flags.json"
+_TABLE = f"{os.path.dirname(__file__)}/../../src/trex_tui/capture/trtexec_flags.json"  # noqa: PTH120
 _BUILDS = {"10.4.0": 26, "10.16.1": 11, "11.1.0": 106}
 REPEATABLE = {"--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile"}
 ALIASES = {"--versionCompatible": "--vc", "--pluginInstanceNorm": "--pi"}
@@ -33,6 +33,9 @@ _TAKES_A_VALUE = {
 }
 
 
+_SHAPES = ("--minShapes", "--optShapes", "--maxShapes", "--shapes")
+
+
 class Release:
     """One release, `8.6.1`."""
 
@@ -49,7 +52,8 @@ class Release:
 
     def known(self) -> set[str]:
         """The options that it reads."""
-        table = json.loads(_TABLE.read_text(encoding="utf-8"))
+        with open(_TABLE, encoding="utf-8") as file:  # noqa: PTH123
+            table = json.load(file)
         releases = [tuple(map(int, name.split("."))) for name in table["releases"]]
         here = max(place for place, release in enumerate(releases) if release <= self.numbers)
         found = set()
@@ -75,7 +79,15 @@ class Release:
 
 
 class OptionError(Exception):
-    """An option that the release does not read."""
+    """Options that the release does not read, in the order of the command."""
+
+    def __init__(self, unknown: list[str]) -> None:
+        super().__init__(*unknown)
+        self.unknown = unknown
+
+
+class ValueRefusedError(Exception):
+    """A value, or a combination of options, that the parser refuses."""
 
 
 def parse(arguments: list[str], release: Release) -> dict[str, list[str]]:
@@ -86,13 +98,48 @@ def parse(arguments: list[str], release: Release) -> dict[str, list[str]]:
     for argument in arguments:
         key, equals, value = argument.partition("=")
         alias = next((long for long, short in ALIASES.items() if short == key), key)
-        if key not in known or (alias in found and alias not in REPEATABLE):
+        is_repeated = alias in found and alias not in REPEATABLE
+        # Shapes belong to the profile before them.
+        if is_repeated and alias in _SHAPES[:3] and len(found[alias]) < len(found.get("--profile", ())):
+            is_repeated = False
+        if key not in known or is_repeated:
             left.append(f"{key} {value}")
             continue
         if key in _TAKES_A_VALUE and not equals:
             left.append(f"{key} ")
             continue
         found.setdefault(alias, []).append(value)
+    check_values(found, release)
     if left:
-        raise OptionError(left[0])
+        raise OptionError(left)
     return found
+
+
+_WHOLE = ("--warmUp", "--iterations", "--avgRuns", "--streams", "--infStreams", "--useProfile", "--workspace")
+
+
+def check_values(found: dict[str, list[str]], release: Release) -> None:
+    """What the parser refuses as far as it is recorded: it names the conversion that failed, and no option."""
+    for flag in _WHOLE:
+        for value in found.get(flag, ()):
+            _converted(value, int, "stoi")
+    for value in found.get("--duration", ()):
+        _converted(value, float, "stof")
+    for part in ",".join(found.get("--percentile", ["90"])).split(","):
+        if not 0 <= _converted(part, float, "stof") <= 100:
+            raise ValueRefusedError(f"Percentile {part} is not in the range 0 to 100")
+    for part in ",".join(value for flag in _SHAPES for value in found.get(flag, ())).split(","):
+        for number in part.rpartition(":")[2].split("x"):
+            _converted(number or "1", int, "stoi")
+    if {"--fp8", "--int8"} <= found.keys() and not release.before(8, 6, 0):
+        raise ValueRefusedError("Invalid usage, fp8 and int8 aren't allowed to be enabled together.")
+    level = found.get("--hardwareCompatibilityLevel", ["none"])[-1]
+    if level.lower() not in ("none", "ampere+", "samecomputecapability"):
+        raise ValueRefusedError(f"Unknown hardwareCompatibilityLevel option: {level}")
+
+
+def _converted(text: str, convert: type, name: str) -> float:
+    try:
+        return convert(text)
+    except ValueError:
+        raise ValueRefusedError(name) from None

@@ -60,12 +60,12 @@ class Keeper:
         if outdir is None or not outdir.exists():
             return
         if not outdir.is_dir():
-            raise TrexError(f"--outdir: {outdir} is no directory")
+            raise TrexError(f"--outdir: {outdir} is not a directory")
         is_ours = (outdir / OUTPUT_DIFF).is_file()
         if is_ours and not force:
             raise refusal(outdir)
         if any(outdir.iterdir()) and not is_ours:
-            raise TrexError(f"--outdir: {outdir} is not empty and holds no result that --force could replace")
+            raise TrexError(f"--outdir: {outdir} is not empty and has no result that --force could replace")
 
     def __enter__(self) -> Keeper:
         if self._staged is not None:
@@ -175,7 +175,7 @@ class AccuracyRequest:
 
 
 Observer = Callable[[str, int, int], None]
-"""Told what is done next, how much is done, and how much there is."""
+"""Callback: next step, steps done, steps in total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def run_comparison(
     ):
         if _UNUSABLE & set(directory):
             raise TrexError(
-                f"{directory}: trtexec cannot be told of files in it; set TMPDIR to a path without , : and '"
+                f"{directory}: trtexec cannot load files from it; set TMPDIR to a path without , : and '"
             )
         return _Comparison(request, trtexec, stop, view, keeper, Path(directory)).do()
 
@@ -266,7 +266,7 @@ class _Comparison:
             signatures[name] = side.probe()
         problems, notes = differences(signatures[REFERENCE], signatures[TEST], self.request.outputs)
         if problems:
-            raise TrexError("the two cannot be compared: " + "; ".join(problems))
+            raise TrexError("not comparable: " + "; ".join(problems))
         for side in self.sides.values():
             if isinstance(side, EngineSide):
                 side.check_inputs()
@@ -299,15 +299,13 @@ class _Comparison:
             ]
             if not known:
                 raise TrexError(
-                    f"input {printable(mine.name)} has dynamic shapes; state one, such as "
-                    f"--input-shape {printable(mine.name)}:1x3x224x224"
+                    f"input {printable(mine.name)} has dynamic shapes; add, for example, --input-shape "
+                    f"{printable(mine.name)}:1x3x224x224"
                 )
             specs.append(TensorSpec(mine.name, known[0], dtype))
         unknown = set(self.request.run.shapes) - {spec.name for spec in specs}
         if unknown:
-            raise TrexError(
-                f"--input-shape: there is no input called {', '.join(map(printable, sorted(unknown)))}"
-            )
+            raise TrexError(f"--input-shape: unknown input {', '.join(map(printable, sorted(unknown)))}")
         return tuple(specs)
 
     def _source(self, specs: Sequence[TensorSpec]) -> RandomInputs | GivenInputs:
@@ -315,11 +313,11 @@ class _Comparison:
         if request.load_inputs:
             return given_inputs(request.load_inputs, specs, request.samples)
         if unknown := set(request.ranges) - {spec.name for spec in specs}:
-            raise TrexError(f"--range: there is no input called {', '.join(map(printable, sorted(unknown)))}")
+            raise TrexError(f"--range: unknown input {', '.join(map(printable, sorted(unknown)))}")
         whole = [spec.name for spec in specs if not spec.is_float and spec.name not in request.ranges]
         if whole:
             self.notes.append(
-                f"whole-number inputs get 0 and 1 alone: {', '.join(map(printable, whole))}; --range states more"
+                f"integer inputs get only 0 and 1: {', '.join(map(printable, whole))}; set --range for more"
             )
         return RandomInputs(specs, request.samples or 1, request.seed, request.ranges)
 
@@ -354,7 +352,7 @@ class _Comparison:
         what = f"sample {number + 1}: output {printable(name)}"
         if left is None or right is None:
             side = REFERENCE if left is None else TEST
-            raise TrexError(f"{what}: the {side} did not give it")
+            raise TrexError(f"{what}: missing in the {side}")
         if left.shape != right.shape:
             shapes = " and ".join("x".join(map(str, array.shape)) or "scalar" for array in (left, right))
             raise TrexError(f"{what}: shapes differ, {shapes}")
@@ -381,8 +379,8 @@ class _Comparison:
         gates = judge_gates(self.request.gates, self.request.tolerance, outputs)
         if any(side.kind == "engine" for side in self.sides.values()):
             self.notes.append(
-                f"trtexec prints outputs with {PRINTED_DIGITS} significant digits: differences below 5 millionths of a "
-                "value cannot be seen"
+                f"trtexec prints outputs with {PRINTED_DIGITS} significant digits: relative differences "
+                "below 5e-6 are not visible"
             )
         rtol, atol = self.request.tolerance or (None, None)
         sides = {name: self._document(name, signatures[name]) for name in self.sides}

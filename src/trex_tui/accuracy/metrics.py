@@ -159,7 +159,7 @@ def measures(sums: Sums) -> dict[str, Any]:
     count = sums.compared
     if not count:
         for name in ("mae", "max_abs", "rmse", "max_rel", "mean_rel", "cosine", "sqnr_db", "outside"):
-            values[name], reasons[name] = None, "no element is finite on both sides"
+            values[name], reasons[name] = None, "no elements are finite on both sides"
     else:
         values["mae"] = sums.abs_error / count
         values["max_abs"] = sums.max_abs
@@ -177,7 +177,7 @@ def measures(sums: Sums) -> dict[str, Any]:
     values["argmax_rows"] = sums.rows
     values["argmax_agreement_pct"] = 100 * sums.agreeing_rows / sums.rows if sums.rows else None
     if not sums.rows:
-        reasons["argmax_agreement_pct"] = "no axis of classes, or NaN in all of it"
+        reasons["argmax_agreement_pct"] = "no class axis, or only NaN"
     for name, value in values.items():
         if isinstance(value, float) and not math.isfinite(value):
             values[name], reasons[name] = None, "too large for a number"
@@ -224,7 +224,7 @@ def judge_gates(
     for gate in gates:
         judged = [result for output in outputs if (result := _judge(gate, output))]
         if not judged:
-            raise GateError(f"{gate.text}: no output has a {gate.metric}, so the gate cannot be judged")
+            raise GateError(f"{gate.text}: no output has a {gate.metric}; gate not judged")
         results += judged
     if tolerance is not None:
         results += [_judge_tolerance(tolerance, output) for output in outputs]
@@ -259,4 +259,4 @@ def _nonfinite(output: Mapping[str, Any]) -> str:
     count = output["nonfinite_mismatch"]
     if not count:
         return ""
-    return f"{count} of {output['elements']} elements are NaN or infinite on one side, and something else on the other"
+    return f"{count} of {output['elements']} elements are NaN or infinite on one side only"

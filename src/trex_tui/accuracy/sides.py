@@ -72,7 +72,7 @@ def read_outputs(path: Path, types: dict[str, DataType | None]) -> dict[str, Arr
         position = end.end()
     if text[position:].strip() != "]":
         raise ArtifactError(
-            path, "is truncated" if outputs or text.startswith("[") else "holds no outputs of trtexec"
+            path, "is truncated" if outputs or text.startswith("[") else "has no trtexec outputs"
         )
     return outputs
 
@@ -90,7 +90,7 @@ def _values(path: Path, name: str, dims: str, body: str, dtype: DataType | None)
             # A fifth of the time that a list of floats takes, and an eighth of its memory.
             values: Array = np.fromstring(body, np.int64 if whole else np.float64, sep=",")
     except (ValueError, OverflowError, DeprecationWarning):
-        raise ArtifactError(path, f"the values of {name!r} are no numbers") from None
+        raise ArtifactError(path, f"the values of {name!r} are not numbers") from None
     if values.size != math.prod(shape) or any(extent < 0 for extent in shape):
         raise ArtifactError(
             path, f"{name!r} has {values.size} values, but its dimensions are {dims or 'none'}"
@@ -232,7 +232,7 @@ class EngineSide:
             for name, shape in shapes.items()
         ]
         if not inputs and not outputs:
-            raise TrexError(f"{self.path}: trtexec tells of no inputs and no outputs")
+            raise TrexError(f"{self.path}: trtexec reports no inputs and no outputs")
         for spec in inputs:
             check_shape(self.path, spec, self.options.shapes.get(spec.name))
         self._inputs = tuple(inputs)
@@ -266,8 +266,8 @@ class EngineSide:
             what = f"{self.path}: input {printable(spec.name)}"
             if spec.dtype is None:
                 raise TrexError(
-                    f"{what}: its type is not told, neither by trtexec {self.trtexec.version} nor by the engine; "
-                    f"state it, such as --input-type {printable(spec.name)}:fp32"
+                    f"{what}: unknown type (not reported by trtexec {self.trtexec.version} or the engine); "
+                    f"add, for example, --input-type {printable(spec.name)}:fp32"
                 )
             if not spec.is_linear:
                 raise TrexError(
@@ -305,7 +305,7 @@ class EngineSide:
             raise self._unusable(error.diagnostic.message) from None
 
     def _unusable(self, why: str) -> TrtexecFailedError:
-        verdict = RunVerdict(False, "files", f"trtexec says that it passed, but its outputs: {why}")
+        verdict = RunVerdict(False, "files", f"trtexec passed, but its outputs are unusable: {why}")
         return TrtexecFailedError(self.path, verdict, (), self.directory / "trtexec.log")
 
     def _run(self, more: list[str]) -> tuple[Path, Path]:
@@ -326,7 +326,7 @@ class EngineSide:
         if verdict.key == "interrupted" or self.stop.times:
             raise InterruptedRunError("interrupted")
         if verdict.passed and not exported.is_file():
-            verdict = RunVerdict(False, "files", "trtexec says that it passed, but it wrote no outputs")
+            verdict = RunVerdict(False, "files", "trtexec passed, but wrote no outputs")
         if not verdict.passed:
             raise TrtexecFailedError(self.path, verdict, progress.last, log)
         return log, exported
@@ -395,7 +395,7 @@ class OnnxSide:
             import onnxruntime
         except ImportError:
             raise TrexError(
-                "an ONNX model takes onnxruntime, which is not installed: pip install 'trex-tui[accuracy]'"
+                "ONNX models need onnxruntime, which is not installed: pip install 'trex-tui[accuracy]'"
             ) from None
         onnxruntime.disable_telemetry_events()  # its builds for Windows tell of sessions otherwise
         self.path = path
@@ -417,9 +417,10 @@ class OnnxSide:
             TrexError: A shape does not fit its input.
         """
         inputs = [self._spec(node) for node in self._session.get_inputs()]
-        for one in inputs:
-            if one.shape:  # onnxruntime tells nothing of a scalar, nor where the model leaves the rank open
-                check_shape(self.path, one, self.shapes.get(one.name))
+        for tensor in inputs:
+            # onnxruntime gives no shape for a scalar, nor where the model leaves the rank open.
+            if tensor.shape:
+                check_shape(self.path, tensor, self.shapes.get(tensor.name))
         stated = tuple(replace(spec, shape=self.shapes.get(spec.name, spec.shape)) for spec in inputs)
         return Signature(stated, tuple(self._spec(node) for node in self._session.get_outputs()))
 
@@ -442,9 +443,9 @@ class OnnxSide:
         types = {node.name: self._spec(node).dtype for node in self._session.get_inputs()}
         for name, dtype in types.items():
             if numpy_type(dtype) is None or dtype is DataType.BF16:
-                kind = dtype.value if dtype else "of a type that is no tensor"
+                kind = dtype.value if dtype else "of a type other than tensor"
                 raise TrexError(
-                    f"{self.path}: input {printable(name)} is {kind}, which cannot be fed to onnxruntime"
+                    f"{self.path}: input {printable(name)} is {kind}, which onnxruntime does not accept"
                 )
         names = [output.name for output in outputs]
         try:

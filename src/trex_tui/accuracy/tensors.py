@@ -166,7 +166,8 @@ def check_shape(path: Path, spec: TensorSpec, asked: Sequence[int] | None) -> No
     name = printable(spec.name)
     fixed = "" if any(extent < 0 for extent in spec.shape) else ", which is fixed"
     raise TrexError(
-        f"{path}: --input-shape {name}:{dimensions(asked)} does not fit: the input is {dimensions(spec.shape)}{fixed}"
+        f"{path}: --input-shape {name}:{dimensions(asked)} does not match the input "
+        f"{dimensions(spec.shape)}{fixed}"
     )
 
 
@@ -189,7 +190,7 @@ def differences(
         ("input", reference.inputs, test.inputs),
         ("output", _chosen(reference, outputs), _chosen(test, outputs)),
     ):
-        mine, other = {one.name: one for one in left}, {one.name: one for one in right}
+        mine, other = {tensor.name: tensor for tensor in left}, {tensor.name: tensor for tensor in right}
         for who, lacking in (
             ("the test", mine.keys() - other.keys()),
             ("the reference", other.keys() - mine.keys()),
@@ -233,7 +234,7 @@ def _agree(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
 
 
 FLOAT_RANGE, WHOLE_RANGE = (-1.0, 1.0), (0.0, 1.0)
-"""Floating point as trtexec's own random inputs; whole numbers so small that they are a valid index or mask anywhere."""
+"""Floating point like trtexec's random inputs; integers small enough for any index or mask."""
 _RAW = (".bin", ".raw", ".dat")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -326,7 +327,7 @@ def _read_npy(path: Path, spec: TensorSpec) -> Array:
     try:
         values: Array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise TrexError(f"{path}: no numpy array ({error})") from None
+        raise TrexError(f"{path}: not a numpy array ({error})") from None
     what = f"{path} for input {printable(spec.name)}"
     if not isinstance(values, np.ndarray) or tuple(values.shape) != (spec.shape or ()):
         wanted = "x".join(map(str, spec.shape or ())) or "a scalar"
@@ -371,7 +372,7 @@ def given_inputs(named: Sequence[str], specs: Sequence[TensorSpec], most: int | 
     if lacking := known - files.keys():
         raise TrexError(f"--load-inputs: no file for input {_names(lacking)}")
     if most not in (None, 1):
-        raise TrexError(f"--inputs {most}: the files named are one sample; a directory can hold several")
+        raise TrexError(f"--inputs {most}: these files are one sample; use a directory for several")
     return GivenInputs(specs, [files], ", ".join(named))
 
 
@@ -393,7 +394,7 @@ def _list_samples(
     if (root / "sample.json").is_file() or any(_find_file(root, spec) for spec in specs):
         folders = [root]
     if not folders:
-        raise TrexError(f"--load-inputs {root}: neither files called as the inputs nor directories of them")
+        raise TrexError(f"--load-inputs {root}: no files with input names and no directories of them")
     if most is not None and most > len(folders):
         raise TrexError(f"--inputs {most}: {root} has {len(folders)} samples")
     return [_sample_files(folder, specs) for folder in folders[:most]]
@@ -435,6 +436,6 @@ def _described(folder: Path) -> dict[str, tuple[Path, DataType | None]]:
         # Never outside of the sample's own directory.
         inside = (folder / str(file)).resolve()
         if not inside.is_relative_to(folder.resolve()):
-            raise TrexError(f"{path}: {printable(str(file))} lies outside of {folder}")
+            raise TrexError(f"{path}: {printable(str(file))} is outside of {folder}")
         files[str(name)] = (inside, parse_data_type(str(dtype)) if dtype else None)
     return files

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.buildlog.build_trace import BuildTrace, DumpedLayer, Phase, PhaseKind
+from trex_tui.analysis.tactic_reuse import TimedLayers
+from trex_tui.artifacts.file_kinds import ArtifactKind
+from trex_tui.buildlog.build_trace import BuildTrace, Phase, PhaseKind
 from trex_tui.buildlog.layer_tuning import (
     FormatCombination,
     InsertedReformat,
@@ -28,84 +28,23 @@ from trex_tui.buildlog.layer_tuning import (
     hex_id,
     parse_id,
 )
+from trex_tui.engine.build import build_layers
 from trex_tui.engine.dtypes import DataType, parse_data_type
 from trex_tui.engine.engine import Engine
-from trex_tui.engine.model import Layer
+from trex_tui.engine.model import Layer, Tensor
 
 ONNX_NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
 _VECTOR = re.compile(r":(\d{1,6})")
-_ELEMENTS = re.compile(r", (\d{1,18}) elements of the .*$")
-_Signature = tuple[tuple[DataType | None, int | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BuildSubject:
-    """What is known of a layer from the engine's side."""
-
-    name: str
-    occurrence: int
-    layer_type: str | None
-    tactic_id: int | None
-    tactic_name: str | None
-    inputs: _Signature
-    outputs: _Signature
-    input_names: tuple[str, ...]
-    onnx_nodes: tuple[str, ...]
+def layers_of_dump(trace: BuildTrace) -> tuple[Layer, ...]:
+    """Return the layers of the richest list in a log."""
+    dumped = [layer.raw for layer in trace.dump.layers] if trace.dump else []
+    return build_layers(dumped, (), [None] * len(dumped))
 
 
-def subjects_of_engine(engine: Engine) -> list[BuildSubject]:
-    """The layers of an engine."""
-    return [_subject(layer) for layer in engine.layers]
-
-
-def _subject(layer: Layer) -> BuildSubject:
-    return BuildSubject(
-        layer.name,
-        layer.occurrence,
-        layer.layer_type,
-        parse_id(layer.tactic_value) if layer.tactic_value else None,
-        layer.tactic,
-        tuple((tensor.dtype, tensor.format.vector) for tensor in layer.inputs),
-        tuple((tensor.dtype, tensor.format.vector) for tensor in layer.outputs),
-        tuple(tensor.name for tensor in layer.inputs),
-        layer.onnx_nodes,
-    )
-
-
-def subjects_of_dump(trace: BuildTrace) -> list[BuildSubject]:
-    """The layers of the richest list in a log."""
-    seen: Counter[str] = Counter()
-    subjects = []
-    for layer in trace.dump.layers if trace.dump else ():
-        subjects.append(_dumped(layer, seen[layer.name]))
-        seen[layer.name] += 1
-    return subjects
-
-
-def _dumped(layer: DumpedLayer, occurrence: int) -> BuildSubject:
-    raw = layer.raw
-    name, nodes = raw.get("TacticName"), raw.get("Metadata")
-    inputs, outputs = raw.get("Inputs", ()), raw.get("Outputs", ())
-    return BuildSubject(
-        layer.name,
-        occurrence,
-        layer.layer_type,
-        layer.tactic_id,
-        name if isinstance(name, str) else None,
-        _signature(inputs),
-        _signature(outputs),
-        tuple(tensor["Name"] for tensor in inputs),
-        tuple(ONNX_NODE.findall(nodes)) if isinstance(nodes, str) else (),
-    )
-
-
-def _signature(tensors: Iterable[dict[str, Any]]) -> _Signature:
-    texts = [tensor.get("Format/Datatype") or tensor.get("Datatype", "") for tensor in tensors]
-    vectors = (_ELEMENTS.search(text) for text in texts)
-    return tuple(
-        (parse_data_type(_ELEMENTS.sub("", text)), int(vector[1]) if vector else 1)
-        for text, vector in zip(texts, vectors, strict=True)
-    )
+def _tactic_id(layer: Layer) -> int | None:
+    return parse_id(layer.tactic_value) if layer.tactic_value else None
 
 
 def by_onnx_node(tunings: Iterable[LayerTuning]) -> dict[str, LayerTuning]:
@@ -115,45 +54,45 @@ def by_onnx_node(tunings: Iterable[LayerTuning]) -> dict[str, LayerTuning]:
     }
 
 
-def find_owner(subject: BuildSubject, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
+def find_owner(layer: Layer, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
     """The Myelin layer that a kernel of the engine was made from."""
-    owners = {id(by_node[node]): by_node[node] for node in subject.onnx_nodes if node in by_node}
+    owners = {id(by_node[node]): by_node[node] for node in layer.onnx_nodes if node in by_node}
     return next(iter(owners.values())) if len(owners) == 1 else None
 
 
-def candidates_for(subject: BuildSubject, tuning: LayerTuning, *, is_part: bool) -> list[FormatCombination]:
+def candidates_for(layer: Layer, tuning: LayerTuning, *, is_part: bool) -> list[FormatCombination]:
     """The combinations that the engine's layer can have been built with, the likeliest first."""
     chosen = [combination for combination in tuning.combinations if combination.chosen_id is not None]
     if is_part:
-        return chosen[:1] if len(chosen) == 1 else _of_types(subject, chosen, only_types=True)
-    if subject.tactic_id is not None:
-        chosen = [combination for combination in chosen if combination.chosen_id == subject.tactic_id]
-    if subject.layer_type not in (None, "NoOp"):
+        return chosen[:1] if len(chosen) == 1 else _of_types(layer, chosen, only_types=True)
+    if _tactic_id(layer) is not None:
+        chosen = [combination for combination in chosen if combination.chosen_id == _tactic_id(layer)]
+    if layer.layer_type not in (None, "NoOp"):
         chosen = [
-            combination for combination in chosen if combination.chosen_runner == subject.layer_type
+            combination for combination in chosen if combination.chosen_runner == layer.layer_type
         ] or chosen
-    return _of_types(subject, chosen, only_types=False)
+    return _of_types(layer, chosen, only_types=False)
 
 
 def _of_types(
-    subject: BuildSubject, combinations: list[FormatCombination], *, only_types: bool
+    layer: Layer, combinations: list[FormatCombination], *, only_types: bool
 ) -> list[FormatCombination]:
     """Those whose types and vectors are the engine's; all of them if none is."""
     if only_types:
-        wanted = {kind for kind, _ in (*subject.inputs, *subject.outputs) if kind}
+        wanted = {tensor.dtype for tensor in (*layer.inputs, *layer.outputs) if tensor.dtype}
         fitting = [combination for combination in combinations if find_precision(combination) in wanted]
         return fitting or combinations
     return [
         combination
         for combination in combinations
-        if _fits(subject.inputs, combination.inputs) and _fits(subject.outputs, combination.outputs)
+        if _fits(layer.inputs, combination.inputs) and _fits(layer.outputs, combination.outputs)
     ] or combinations
 
 
-def _fits(signature: _Signature, formats: Sequence[str]) -> bool:
+def _fits(tensors: Sequence[Tensor], formats: Sequence[str]) -> bool:
     return all(
-        _same(kind, parse_data_type(text)) and _same(vector, _vector_width(text))
-        for (kind, vector), text in zip(signature, formats, strict=False)
+        _same(tensor.dtype, parse_data_type(text)) and _same(tensor.format.vector, _vector_width(text))
+        for tensor, text in zip(tensors, formats, strict=False)
     )
 
 
@@ -173,8 +112,8 @@ def find_precision(combination: FormatCombination) -> DataType | None:
 
 
 NEAR_TIE_PCT = 2.0
-"""Two tactics whose times differ by less are a matter of chance: the builder averages a handful of runs (`avgTiming`, 8 by
-default), and clocks vary by more."""
+"""Below this difference two tactics are a near tie: the builder averages a few runs (`avgTiming`, 8 by default), and clocks
+vary by more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +157,7 @@ class LayerChoice:
         agrees: Whether the log's choice is the engine's tactic; None where either is silent.
         reformat: For a reformat layer, why it was inserted and what it was found to cost.
         precisions: The best time per type of input, the fastest first.
+        reused_from: Name of the equal layer that was timed in its place, whose `tuning` this is; None if it was timed itself.
     """
 
     name: str
@@ -234,6 +174,7 @@ class LayerChoice:
     agrees: bool | None = None
     reformat: InsertedReformat | None = None
     precisions: tuple[PrecisionCost, ...] = ()
+    reused_from: str | None = None
 
     @property
     def margin_pct(self) -> float | None:
@@ -276,14 +217,14 @@ class PhaseShare:
 
 def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[LayerChoice, ...]:
     """One entry per layer of the engine, or of the log's own list of layers if no engine is given, in execution order."""
-    subjects = subjects_of_engine(engine) if engine is not None else subjects_of_dump(trace)
+    dumped = layers_of_dump(trace)
     tunings: dict[str, LayerTuning] = {}
     for tuning in trace.tunings:
         if tuning.strategy in (trace.winner, None):
             tunings[tuning.name] = tuning
     by_node = by_onnx_node(tunings.values())
-    timed = _timed_before(trace)
-    owners = {subject.name: subject for subject in subjects_of_dump(trace)}
+    timings = Timings(trace)
+    owners = {layer.name: layer for layer in dumped}
     reformats = {
         reformat.layer_name: reformat
         for reformat in trace.reformats
@@ -292,16 +233,23 @@ def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[Laye
     entry_formats = {
         (reformat.consumer, reformat.tensor): reformat.to_format for reformat in reformats.values()
     }
+    layers = dumped if engine is None else engine.layers
+    timed_layers = TimedLayers(tunings.values(), layers)
     choices = []
-    for subject in subjects:
-        layer_tuning = tunings.get(subject.name) or find_owner(subject, by_node)
+    for layer in layers:
+        layer_tuning = tunings.get(layer.name) or find_owner(layer, by_node)
         owner = (
             owners.get(layer_tuning.name)
-            if layer_tuning is not None and layer_tuning.name != subject.name
+            if layer_tuning is not None and layer_tuning.name != layer.name
             else None
         )
-        reformat = reformats.get(subject.name)
-        choices.append(_choice(subject, layer_tuning, reformat, owner, entry_formats, timed))
+        reformat = reformats.get(layer.name)
+        if layer_tuning is None:
+            equal = timed_layers.find_equal(layer)
+            if equal:
+                choices.append(_reused_choice(layer, equal, timings))
+                continue
+        choices.append(_choice(layer, layer_tuning, reformat, owner, entry_formats, timings))
     return tuple(choices)
 
 
@@ -312,9 +260,13 @@ def near_ties(choices: Iterable[LayerChoice]) -> list[LayerChoice]:
 
 
 def by_tuning_time(trace: BuildTrace) -> list[LayerTuning]:
-    """Tunings, the longest first; those whose time the log does not tell come last, by their number of tactics."""
+    """Tunings, the longest first; those whose time is not in the log come last, by their number of tactics.
+
+    Without those that have no name and no tactic: of a layer that the builder did not time, the log has formats alone.
+    """
     return sorted(
-        trace.tunings, key=lambda tuning: (-(tuning.seconds or 0.0), -tuning.tactic_count, tuning.line)
+        (tuning for tuning in trace.tunings if tuning.name or tuning.tactic_count),
+        key=lambda tuning: (-(tuning.seconds or 0.0), -tuning.tactic_count, tuning.line),
     )
 
 
@@ -336,86 +288,130 @@ def build_seconds(phases: Iterable[Phase]) -> float | None:
     return sum(parts) if parts else None
 
 
-_Timed = dict[tuple[str, tuple[str, ...], tuple[str, ...]], FormatCombination]
+class Timings:
+    """What was timed in a log, and the names of kernels: a result from the timing cache was timed elsewhere in it."""
+
+    def __init__(self, trace: BuildTrace) -> None:
+        self.kernel_names = trace.kernel_names
+        self._by_layer: dict[tuple[str, tuple[str, ...], tuple[str, ...]], FormatCombination] = {}
+        self._by_result: dict[tuple[object, ...], FormatCombination] = {}
+        for tuning in trace.tunings:
+            for combination in tuning.combinations:
+                if combination.runners:
+                    self._by_layer[tuning.name, combination.inputs, combination.outputs] = combination
+                    self._by_result[_result(combination)] = combination
+
+    def find(self, layer: str, combination: FormatCombination) -> FormatCombination:
+        """Find where a cached combination was timed: for the same layer under another strategy, else for one with the same
+        formats and result; itself if it was timed nowhere.
+        """
+        if not combination.is_cached:
+            return combination
+        key = (layer, combination.inputs, combination.outputs)
+        return self._by_layer.get(key) or self._by_result.get(_result(combination), combination)
+
+
+def _result(combination: FormatCombination) -> tuple[object, ...]:
+    chosen = (combination.chosen_runner, combination.chosen_id, combination.chosen_ms)
+    return (combination.inputs, combination.outputs, *chosen)
 
 
 def _choice(
-    subject: BuildSubject,
+    layer: Layer,
     tuning: LayerTuning | None,
     reformat: InsertedReformat | None,
-    owner: BuildSubject | None,
+    owner: Layer | None,
     entry_formats: dict[tuple[str, str], str],
-    timed: _Timed,
+    timings: Timings,
 ) -> LayerChoice:
     """How a layer came to its tactic.
 
     Args:
         owner: For a kernel of a Myelin layer, the whole layer as the log lists it.
         entry_formats: Layer and tensor -> the format a reformat brings the tensor into.
-        timed: See `_timed_before`.
+        timings: What was timed in the log.
     """
-    plain = LayerChoice(
-        subject.name, subject.occurrence, subject.layer_type, subject.tactic_id, reformat=reformat
-    )
+    plain = LayerChoice(layer.name, layer.occurrence, layer.layer_type, _tactic_id(layer), reformat=reformat)
     if tuning is None:
         return plain
-    is_part = tuning.name != subject.name
-    whole = owner or subject
+    is_part = tuning.name != layer.name
+    whole = owner or layer
     candidates = candidates_for(whole, tuning, is_part=is_part and owner is None)
-    for tensor in whole.input_names:
-        wanted = entry_formats.get((tuning.name, tensor.removeprefix("Reformatted ")))
+    for tensor in whole.inputs:
+        wanted = entry_formats.get((tuning.name, tensor.name.removeprefix("Reformatted ")))
         matching = [combination for combination in candidates if wanted in combination.inputs]
         candidates = matching or candidates
     combination = candidates[0] if candidates else None
-    table = _table(subject, combination) if is_part and combination else None
-    contenders = _contenders_of_table(table) if table else _contenders(combination, tuning.name, timed)
-    chosen = _chosen(subject, combination, table, contenders)
-    others = [contender for contender in contenders if chosen is None or not _is_same(contender, chosen)]
-    return LayerChoice(
-        subject.name,
-        subject.occurrence,
-        subject.layer_type,
-        subject.tactic_id,
+    table = _table(layer, combination) if is_part and combination else None
+    choice = replace(
+        plain,
+        tuning=tuning,
+        combination=combination,
+        is_ambiguous=len(candidates) > 1,
+        table=table,
+        agrees=_agrees(layer, tuning, candidates, table),
+        precisions=_precisions(tuning),
+    )
+    return _with_contenders(choice, layer, timings)
+
+
+def _reused_choice(
+    layer: Layer, equal: Sequence[tuple[LayerTuning, FormatCombination]], timings: Timings
+) -> LayerChoice:
+    """How a layer came to its tactic that was timed for equal ones."""
+    tuning, combination = equal[0]
+    choice = LayerChoice(
+        layer.name,
+        layer.occurrence,
+        layer.layer_type,
+        _tactic_id(layer),
         tuning,
         combination,
-        len(candidates) > 1,
-        table,
-        chosen,
-        contenders[0] if contenders else None,
-        others[0] if chosen and others else None,
-        _agrees(subject, tuning, candidates, table),
-        reformat,
-        _precisions(tuning),
+        is_ambiguous=len({combination.chosen_ms for _, combination in equal}) > 1,
+        agrees=True,
+        precisions=_precisions(tuning),
+        reused_from=tuning.name,
+    )
+    return _with_contenders(choice, layer, timings)
+
+
+def list_contenders(choice: LayerChoice, timings: Timings) -> list[Contender]:
+    """All that was timed in the formats of a layer, or for its operator, the fastest first."""
+    if choice.table is not None:
+        return _contenders_of_table(choice.table)
+    return _contenders(choice.combination, choice.tuning.name if choice.tuning else "", timings)
+
+
+def _with_contenders(choice: LayerChoice, layer: Layer, timings: Timings) -> LayerChoice:
+    table, combination = choice.table, choice.combination
+    contenders = list_contenders(choice, timings)
+    chosen = _chosen(layer, combination, table, contenders)
+    if chosen is not None and chosen.name is None and chosen.id is not None:
+        chosen = replace(chosen, name=timings.kernel_names.get(chosen.id))
+    others = [contender for contender in contenders if chosen is None or not _is_same(contender, chosen)]
+    return replace(
+        choice,
+        chosen=chosen,
+        fastest=contenders[0] if contenders else None,
+        second=others[0] if chosen and others else None,
     )
 
 
-def _table(subject: BuildSubject, combination: FormatCombination) -> MyelinTable | None:
+def _table(layer: Layer, combination: FormatCombination) -> MyelinTable | None:
     """The table of the operator that a kernel runs: by its kernel, else by its ONNX nodes."""
     tables = [table for trial in combination.runners for table in trial.myelin if len(table.tactics)]
-    nodes = set(subject.onnx_nodes)
+    nodes = set(layer.onnx_nodes)
     fitting = [table for table in tables if nodes & {*table.onnx_nodes, table.operator}]
-    if subject.tactic_name:
-        named = [
-            table for table in fitting if any(row.kernel == subject.tactic_name for row in table.tactics)
-        ]
+    if layer.tactic:
+        named = [table for table in fitting if any(row.kernel == layer.tactic for row in table.tactics)]
         fitting = named or fitting
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _timed_before(trace: BuildTrace) -> _Timed:
-    """Layer and formats -> the combination that was timed: one that is cached later on was timed for another strategy."""
-    return {
-        (tuning.name, combination.inputs, combination.outputs): combination
-        for tuning in trace.tunings
-        for combination in tuning.combinations
-        if combination.runners
-    }
-
-
-def _contenders(combination: FormatCombination | None, layer: str, timed: _Timed) -> list[Contender]:
+def _contenders(combination: FormatCombination | None, layer: str, timings: Timings) -> list[Contender]:
     """All that was timed for a combination, the fastest first; a tactic timed twice counts with its best time."""
-    if combination is not None and combination.is_cached:
-        combination = timed.get((layer, combination.inputs, combination.outputs), combination)
+    if combination is not None:
+        combination = timings.find(layer, combination)
     best: dict[tuple[str, int | None], Contender] = {}
     for trial in combination.runners if combination else ():
         for contender in _timed(trial):
@@ -446,7 +442,7 @@ def _contenders_of_table(table: MyelinTable) -> list[Contender]:
 
 
 def _chosen(
-    subject: BuildSubject,
+    layer: Layer,
     combination: FormatCombination | None,
     table: MyelinTable | None,
     contenders: list[Contender],
@@ -454,7 +450,7 @@ def _chosen(
     if combination is None:
         return None
     if table is not None:
-        named = [contender for contender in contenders if contender.name == subject.tactic_name]
+        named = [contender for contender in contenders if contender.name == layer.tactic]
         return (named or contenders)[0] if contenders else None
     runner, number, time = combination.chosen_runner, combination.chosen_id, combination.chosen_ms
     if runner is None or time is None:
@@ -473,15 +469,15 @@ def _is_same(contender: Contender, other: Contender) -> bool:
 
 
 def _agrees(
-    subject: BuildSubject, tuning: LayerTuning, candidates: list[FormatCombination], table: MyelinTable | None
+    layer: Layer, tuning: LayerTuning, candidates: list[FormatCombination], table: MyelinTable | None
 ) -> bool | None:
     if table is not None:
-        if subject.tactic_name is None:
+        if layer.tactic is None:
             return None
-        return any(row.kernel == subject.tactic_name for row in table.tactics)
+        return any(row.kernel == layer.tactic for row in table.tactics)
     if (
-        subject.tactic_id is None
-        or tuning.name != subject.name
+        _tactic_id(layer) is None
+        or tuning.name != layer.name
         or not any(combination.chosen_id is not None for combination in tuning.combinations)
     ):
         return None
@@ -497,7 +493,7 @@ def _precisions(tuning: LayerTuning) -> tuple[PrecisionCost, ...]:
     return tuple(sorted(best.values(), key=attrgetter("time_ms")))
 
 
-CACHED = "out of the timing cache"
+CACHED = "from the timing cache"
 
 
 @dataclass(frozen=True)
@@ -506,8 +502,9 @@ class TunedLayer:
 
     Attributes:
         number: Place among the tunings of the log.
-        layers: Indices of the engine's layers that came of it: one, several for Myelin, none if another strategy won.
-        choice: How its only layer came to its tactic; None if there is none, or the layer was taken apart.
+        layers: Indices of the engine's layers that came of it: one, several for Myelin and where equal layers reuse it, none
+            if another strategy won.
+        choice: How the layer of this name came to its tactic; None if there is none, or the layer was taken apart.
         chosen_ms: The builder's time of what the engine has; None if that cannot be told.
     """
 
@@ -638,8 +635,8 @@ def build_facts(trace: BuildTrace, engine: Engine | None = None) -> BuildFacts:
 def _tuned(
     number: int, tuning: LayerTuning, layers: tuple[int, ...], choices: tuple[LayerChoice, ...]
 ) -> TunedLayer:
-    whole = [choices[index] for index in layers if choices[index].name == tuning.name]
-    choice = whole[0] if len(layers) == 1 and whole else None
+    own = [index for index in layers if choices[index].reused_from is None]
+    choice = choices[own[0]] if len(own) == 1 and choices[own[0]].name == tuning.name else None
     chosen = choice.chosen.time_ms if choice and choice.chosen else None
     if choice is None and layers:
         formats = {id(choices[index].combination): choices[index].combination for index in layers}

@@ -5,23 +5,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.analysis.compute import Compute, compute_products
+from trex_tui.analysis.compute import Compute, compute_products, uses_tensor_cores
 from trex_tui.analysis.device import find_device
-from trex_tui.analysis.roofline import Roofline, RooflinePoint, roofline
+from trex_tui.analysis.dla import find_dla_use
+from trex_tui.analysis.roofline import FORMULAS, Bound, Roofline, RooflinePoint, roofline
 from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.engine.columns import COLUMNS, FromLayer, LayerColumn, build_frame
+from trex_tui.engine.attributes import format_extents
+from trex_tui.engine.cache import per_engine
+from trex_tui.engine.columns import (
+    COLUMNS,
+    RAW_PREFIX,
+    YES_OR_NO,
+    FromLayer,
+    LayerColumn,
+    build_frame,
+    find_raw_column,
+    raw_columns,
+    vocabulary,
+)
+from trex_tui.engine.dla import DlaRole
+from trex_tui.engine.dtypes import TYPE_NAMES
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import Tactic, parse_tactic
+from trex_tui.errors import TrexError
+from trex_tui.text import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from trex_tui.analysis.energy import LayerEnergy
+
+_MOST_NAMED = 5
+_SHORTEST_PREFIX = 3
+LIST_OF_COLUMNS = "`trex-tui explain` lists the columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +54,9 @@ class Derived:
     roofline: Roofline
 
 
-@lru_cache(maxsize=8)
+@per_engine
 def derived(engine: Engine) -> Derived:
-    """The products of all layers and their place under the roof. Kept for the last few engines."""
+    """The products of all layers and their place under the roof. Kept with it."""
     with gc_paused():
         compute = tuple([compute_products(layer) for layer in engine.layers])
         return Derived(compute, roofline(engine, find_device(engine), compute))
@@ -53,6 +75,33 @@ class _OfCompute:
         return list(map(self._get, derived(engine).compute))
 
 
+class _OfDla:
+    """A value out of a layer's role on the DLA and the index of its block; None for an engine without a DLA block."""
+
+    def __init__(self, get: Callable[[tuple[DlaRole, int]], Any]) -> None:
+        self._get = get
+
+    def __call__(self, engine: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
+        use = find_dla_use(engine)
+        role = use.roles.get(layer.index) if use else None
+        return None if role is None else self._get(role)
+
+
+class _OfEnergy:
+    """A value out of a layer's energy; None where no sample of power falls into one of its calls."""
+
+    def __init__(self, get: Callable[[LayerEnergy], Any]) -> None:
+        self._get = get
+
+    def __call__(self, engine: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
+        if engine.monitor is None:
+            return None
+        from trex_tui.analysis.energy import layer_energies  # most engines have no samples
+
+        energy = layer_energies(engine).get(layer.name)
+        return None if energy is None else self._get(energy)
+
+
 class _OfPoint:
     """A value out of a layer's place under the roof."""
 
@@ -65,8 +114,8 @@ class _OfPoint:
 
     def every(self, engine: Engine) -> list[Any]:
         get, points = self._get, derived(engine).roofline.points
-        found = (points.get(layer.index) for layer in engine.layers)
-        return [None if point is None else get(point) for point in found]
+        layer_points = (points.get(layer.index) for layer in engine.layers)
+        return [None if point is None else get(point) for point in layer_points]
 
 
 def _of_tactic(get: Callable[[Tactic], Any]) -> FromLayer:
@@ -77,14 +126,43 @@ def _of_tactic(get: Callable[[Tactic], Any]) -> FromLayer:
     return FromLayer(value)
 
 
-@lru_cache(maxsize=1024)
-def _shape_text(shape: tuple[int, ...] | None) -> str | None:
-    return "x".join(map(str, shape)) if shape else None
+class _OfRank:
+    """The cumulative share of a layer and all slower ones."""
+
+    def __call__(self, engine: Engine, layer: Layer) -> float | None:
+        return _cumulative_pct(engine)[layer.index]
+
+    def every(self, engine: Engine) -> list[float | None]:
+        return _cumulative_pct(engine)
 
 
-_YES_OR_NO = {True: "yes", False: "no", None: None}
+@per_engine
+def _cumulative_pct(engine: Engine) -> list[float | None]:
+    shares: list[float | None] = [None] * len(engine.layers)
+    whole = engine.latency_sum_ms
+    if whole:
+        times = [(layer.latency_ms, layer.index) for layer in engine.layers if layer.latency_ms is not None]
+        total = 0.0
+        for latency_ms, index in sorted(times, key=lambda time: -time[0]):
+            total += latency_ms
+            shares[index] = min(100.0, 100.0 * total / whole)
+    return shares
+
+
+YES_NO = {True: "yes", False: "no", None: None}
 _DIMENSIONS = "layer information: Kernel, Groups, Dimensions"
+_SAMPLES = "log of power; profile with a time stamp per call"
 DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
+    LayerColumn(
+        "cumulative_pct",
+        "Cum %",
+        "float64",
+        "Share of this layer and all slower ones in the time of all layers. Of equal times the earlier layer comes first.",
+        _OfRank(),
+        formula="100 · Σ latency_ms of this and slower layers / Σ latency_ms",
+        source="profile: averageMs",
+        aliases=("cumulative",),
+    ),
     LayerColumn(
         "macs",
         "MACs",
@@ -99,116 +177,139 @@ DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
         "gemm_m",
         "M",
         "Int64",
-        "Rows of the (implicit) matrix product: output positions of a convolution.",
+        "Rows of the (implicit) GEMM: output positions of a convolution.",
         _OfCompute(attrgetter("m")),
         formula="convolution: N · P · Q",
         source=_DIMENSIONS,
+        aliases=("m",),
     ),
     LayerColumn(
         "gemm_n",
         "N",
         "Int64",
-        "Columns of the (implicit) matrix product: output channels of a convolution.",
+        "Columns of the (implicit) GEMM: output channels of a convolution.",
         _OfCompute(attrgetter("n")),
         formula="convolution: OutMaps",
         source=_DIMENSIONS,
+        aliases=("n",),
     ),
     LayerColumn(
         "gemm_k",
         "K",
         "Int64",
-        "Terms of each sum of the (implicit) matrix product. trex leaves the groups out.",
+        "Reduction size of the (implicit) GEMM. trex ignores groups.",
         _OfCompute(attrgetter("k")),
         formula="convolution: C / groups · R · S",
         source=_DIMENSIONS,
+        aliases=("k",),
     ),
     LayerColumn(
         "gemm_batch",
         "Batch",
         "Int64",
-        "Independent products of that size.",
+        "Number of independent GEMMs of this size.",
         _OfCompute(attrgetter("batch")),
         source=_DIMENSIONS,
+        aliases=("batch",),
     ),
     LayerColumn(
         "compute_note",
         "MACs unknown",
         "string",
-        "Why `macs` is missing for a layer that multiplies.",
+        "Why `macs` is missing for a compute layer.",
         _OfCompute(lambda compute: compute.reason or None),
         source=_DIMENSIONS,
+        is_free_text=True,
     ),
     LayerColumn(
         "arithmetic_intensity",
         "FLOP/byte",
         "float64",
-        "Operations per byte moved. Below the device's ridge, bandwidth limits the layer. (trex divides MACs by bytes "
-        "without the padding, and leaves out residual inputs.)",
+        "Operations per byte moved. Below the device's ridge, bandwidth limits the layer. (trex divides "
+        "MACs by unpadded bytes and ignores residual inputs.)",
         _OfPoint(attrgetter("intensity")),
         formula="2 · macs / footprint_allocated_bytes",
         source=_DIMENSIONS,
+        aliases=("intensity",),
     ),
     LayerColumn(
         "achieved_flops_per_s",
         "FLOP/s",
         "float64",
-        "Operations per second that the layer reached.",
+        "Achieved operations per second.",
         _OfPoint(attrgetter("achieved_flop_per_s")),
         formula="2 · macs / latency_ms",
         source="layer information and profile",
+        aliases=("flops",),
     ),
     LayerColumn(
         "achieved_bytes_per_s",
         "B/s",
         "float64",
-        "Bytes per second that the layer reached, if each is moved once. Above the memory's peak where data stays in the "
+        "Achieved bytes per second, if each byte is moved once. Above the memory peak if data stays in the "
         "cache.",
         _OfPoint(attrgetter("achieved_bytes_per_s")),
         formula="footprint_allocated_bytes / latency_ms",
         source="layer information and profile",
+        aliases=("bandwidth",),
     ),
     LayerColumn(
         "roof_ms",
         "Roof ms",
         "float64",
-        "The least time the device's peaks allow.",
+        "Minimum time at the device peaks.",
         _OfPoint(attrgetter("roof_ms")),
         formula="max(2 · macs / peak FLOP/s, footprint_allocated_bytes / peak bandwidth)",
-        source="metadata: device; peaks by architecture (analysis/gpu_peaks.json) or your own",
+        source="metadata: device; peaks by architecture (analysis/gpu_peaks.json) or your settings",
     ),
     LayerColumn(
         "roof_pct",
         "% roof",
         "float64",
-        "How close the layer comes to its roof.",
+        "Achieved share of the roofline.",
         _OfPoint(attrgetter("roof_pct")),
         formula="100 · roof_ms / latency_ms",
         source="as roof_ms, and the profile",
+        aliases=("roof",),
     ),
     LayerColumn(
         "bound",
         "Bound",
         "string",
-        "What limits the layer: compute, bandwidth, or launch (its time is the least that any layer takes).",
+        "Limit of the layer: compute or bandwidth; latency (far below both roofs: too few thread blocks, or "
+        "dependent steps); launch (about the shortest layer time). Read it with roof_pct.",
         _OfPoint(lambda point: point.bound.value if point.bound else None),
-        formula="compute if the intensity is above the ridge, else bandwidth; launch near the floor of layer times",
+        formula=FORMULAS["bound"][1],
         source="as roof_pct",
+        vocabulary=vocabulary(Bound),
     ),
     LayerColumn(
         "tensor_cores",
         "TC",
         "string",
-        "Whether the kernel runs on tensor cores, as its name tells: yes, no, or missing where it does not tell.",
-        _of_tactic(lambda tactic: _YES_OR_NO[tactic.tensor_cores]),
-        source="layer information: TacticName",
+        "Uses tensor cores (from the kernel name or the layer type): yes, no, or missing if unknown.",
+        FromLayer(lambda layer: YES_NO[uses_tensor_cores(layer)]),
+        source="layer information: TacticName, LayerType",
+        aliases=("tc",),
+        vocabulary=YES_OR_NO,
     ),
     LayerColumn(
         "tactic_library",
         "Library",
         "string",
-        "Whose kernel it is: xmma, cutlass, cudnn, cublas, myelin.",
+        "Library of the kernel: xmma, cutlass, cudnn, cublas, myelin.",
         _of_tactic(attrgetter("library")),
         source="layer information: TacticName",
+        aliases=("lib",),
+    ),
+    LayerColumn(
+        "tactic_family",
+        "Family",
+        "string",
+        "Library and algorithm of the kernel: xmma implicit gemm, cutlass gemm, myelin.",
+        _of_tactic(lambda tactic: f"{tactic.library} {tactic.family}".strip()),
+        source="layer information: TacticName",
+        aliases=("family",),
     ),
     LayerColumn(
         "tactic_sm",
@@ -217,14 +318,16 @@ DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
         "Compute capability the kernel family was written for: 80 for sm_80.",
         _of_tactic(attrgetter("architecture")),
         source="layer information: TacticName",
+        aliases=("sm",),
     ),
     LayerColumn(
         "tactic_tile",
         "Tile",
         "string",
-        "M x N (x K) that a thread block works on.",
-        _of_tactic(lambda tactic: _shape_text(tactic.tile)),
+        "M x N (x K) per thread block.",
+        _of_tactic(lambda tactic: format_extents(tactic.tile)),
         source="layer information: TacticName",
+        aliases=("tile",),
     ),
     LayerColumn(
         "tactic_stages",
@@ -233,20 +336,125 @@ DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
         "Depth of the software pipeline.",
         _of_tactic(attrgetter("stages")),
         source="layer information: TacticName",
+        aliases=("stages",),
     ),
     LayerColumn(
         "accumulate_type",
         "Acc",
         "string",
-        "Type that sums are kept in.",
+        "Accumulator type.",
         _of_tactic(lambda tactic: tactic.accumulate_type.value if tactic.accumulate_type else None),
         source="layer information: TacticName",
+        aliases=("acc",),
+        vocabulary=TYPE_NAMES,
+    ),
+    LayerColumn(
+        "dla_role",
+        "DLA role",
+        "string",
+        "Role of the row for the DLA: the block, whose time is the submission; the wait, whose time is the "
+        "execution of the block; copies and conversions of its inputs and outputs.",
+        _OfDla(lambda role: role[0].value),
+        source="names of layers and profile rows, LayerType, and the log of the build",
+        vocabulary=vocabulary(DlaRole),
+    ),
+    LayerColumn(
+        "dla_block",
+        "DLA block",
+        "Int64",
+        "Index of the DLA block that the row belongs to.",
+        _OfDla(lambda role: role[1]),
+        source="names and order of layers and profile rows",
+    ),
+    LayerColumn(
+        "power_w",
+        "W",
+        "float64",
+        "Power of the whole board while the layer runs, an estimate; missing unless samples of power and times of single "
+        "calls have time stamps.",
+        _OfEnergy(attrgetter("power_w")),
+        formula="mean over the calls with samples of the mean of the samples from start to end",
+        source=_SAMPLES,
+    ),
+    LayerColumn(
+        "energy_mj",
+        "mJ",
+        "float64",
+        "Energy of a call of the layer, an estimate; missing as power_w.",
+        _OfEnergy(attrgetter("energy_mj")),
+        formula="mean over the calls with samples of power · time",
+        source=_SAMPLES,
+        aliases=("energy",),
     ),
 )
 ALL_COLUMNS = COLUMNS + DERIVED_COLUMNS
 ALL_COLUMNS_BY_NAME = {column.name: column for column in ALL_COLUMNS}
+ALIASES = {alias: column.name for column in ALL_COLUMNS for alias in column.aliases}
+"""Short name -> name of the column."""
 
 
-def full_frame(engine: Engine) -> pd.DataFrame:
-    """`engine.frame` with the derived columns beside: one row per layer. Imports pandas."""
-    return build_frame(engine, ALL_COLUMNS)
+def engine_columns(engine: Engine) -> tuple[LayerColumn, ...]:
+    """All columns, with a raw one for every attribute of the engine's layers."""
+    return ALL_COLUMNS + raw_columns(engine)
+
+
+def find_column(name: str, engine: Engine | None = None) -> LayerColumn | None:
+    """The column of a name or short name, in any case; None if there is none.
+
+    Args:
+        engine: Its layers must have an attribute `attr.X`; None for any attribute, of unknown type.
+    """
+    folded = name.casefold()
+    if folded.startswith(RAW_PREFIX):
+        return find_raw_column(name[len(RAW_PREFIX) :], engine)
+    return ALL_COLUMNS_BY_NAME.get(ALIASES.get(folded, folded))
+
+
+def find_abbreviated_column(name: str, engine: Engine | None = None) -> LayerColumn | None:
+    """As `find_column`; else the only column whose name or short name begins so, if three characters or more are given."""
+    column = find_column(name, engine)
+    folded = name.casefold()
+    if column is not None or len(folded) < _SHORTEST_PREFIX or folded.startswith(RAW_PREFIX):
+        return column
+    names = {full for full in ALL_COLUMNS_BY_NAME if full.startswith(folded)}
+    names |= {full for alias, full in ALIASES.items() if alias.startswith(folded)}
+    return ALL_COLUMNS_BY_NAME[names.pop()] if len(names) == 1 else None
+
+
+def suggest_column(name: str, engine: Engine | None = None) -> str:
+    """`did you mean latency_ms?` for a name that is no column; empty if nothing is similar."""
+    if not name.casefold().startswith(RAW_PREFIX):
+        return did_you_mean(name, [*ALL_COLUMNS_BY_NAME, *ALIASES], cutoff=0.7)
+    known = [column.name for column in raw_columns(engine)] if engine else []
+    others = f"the layers have {', '.join(known[:_MOST_NAMED])}" if known else "the layers have no attributes"
+    return did_you_mean(name, known, cutoff=0.7) or others + (" …" if len(known) > _MOST_NAMED else "")
+
+
+def full_frame(engine: Engine, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """`engine.frame` with the derived columns and the attributes as the file has them. Imports pandas.
+
+    Args:
+        columns: Names or short names, `attr.X` among them, to have these only; all columns without.
+
+    Raises:
+        TrexError: A name is no column of the engine.
+    """
+    return build_frame(engine, engine_columns(engine) if columns is None else columns_named(columns, engine))
+
+
+def columns_named(names: Sequence[str], engine: Engine | None = None) -> list[LayerColumn]:
+    """Find the columns of names or short names, in this order; `attr.*` stands for all attributes of the engine.
+
+    Raises:
+        TrexError: A name is no column; the message suggests one.
+    """
+    columns: list[LayerColumn] = []
+    for name in names:
+        if name == f"{RAW_PREFIX}*" and engine is not None:
+            columns += raw_columns(engine)
+            continue
+        column = find_column(name, engine)
+        if column is None:
+            raise TrexError(f"no column {name!r}; {suggest_column(name, engine) or LIST_OF_COLUMNS}")
+        columns.append(column)
+    return columns

@@ -11,8 +11,18 @@ import math
 import operator
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from trex_tui.engine.attributes import (
+    DILATION,
+    GROUPS,
+    KERNEL,
+    OUT_MAPS,
+    POST_PADDING,
+    PRE_PADDING,
+    STRIDE,
+    WEIGHTS_COUNT,
+)
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import parse_tactic
@@ -41,11 +51,31 @@ class Compute(NamedTuple):
         return None if self.macs is None else 2 * self.macs
 
 
+def is_depthwise(layer: Layer) -> bool:
+    """Whether each channel is convolved alone: no tensor-core kernel does that."""
+    if "depthwise" in (layer.layer_type or "").lower():
+        return True
+    groups = GROUPS(layer) or 1
+    return (
+        groups > 1
+        and len(layer.inputs[0].shape if layer.inputs else ()) > 2
+        and groups == layer.inputs[0].shape[1]
+    )
+
+
+def uses_tensor_cores(layer: Layer) -> bool | None:
+    """Whether a layer's kernel runs on tensor cores, by the tactic's name or the layer's type; None if neither tells."""
+    tactic = parse_tactic(layer.tactic)
+    if tactic is not None and tactic.tensor_cores is not None:
+        return tactic.tensor_cores
+    return False if layer.layer_type == "CudaDepthwiseConvolution" else None
+
+
 MOST_MACS = 2**80
-"""A product of more is none: the file is damaged. What is below, and its quotients, fit a float."""
+"""A larger product means a damaged file. What is below, and its quotients, fit a float."""
 
 NOTHING = Compute()
-"""Of layers that compute no product: their work is moving bytes."""
+"""Note of layers without multiplications, which only move bytes."""
 
 
 def compute_products(layer: Layer) -> Compute:
@@ -56,13 +86,13 @@ def compute_products(layer: Layer) -> Compute:
     if layer.layer_type is None:
         return Compute(reason="only the layer's name is known")
     if not layer.inputs or not layer.outputs:
-        return Compute(reason="the layer lists no input or no output")
+        return Compute(reason="no inputs or outputs listed")
     if layer.inputs[0].volume is None or layer.outputs[0].volume is None:
         return Compute(reason="a dimension is dynamic; export the layer information in the profile run")
-    found = reader(layer)
-    if found.macs is not None and found.macs > MOST_MACS:
-        return Compute(reason="the extents multiply to more than any device computes")
-    return found
+    products = reader(layer)
+    if products.macs is not None and products.macs > MOST_MACS:
+        return Compute(reason="implausibly large extents")
+    return products
 
 
 def _product(m: int, n: int, k: int, batch: int = 1) -> Compute:
@@ -73,8 +103,8 @@ def _product(m: int, n: int, k: int, batch: int = 1) -> Compute:
 
 
 def _convolution(layer: Layer) -> Compute:
-    groups = _count(layer, "Groups") or _count(layer, "ConvGroups") or 1
-    kernel = _extents(layer, "Kernel") or _extents(layer, "ConvKernel")
+    groups = GROUPS(layer) or 1
+    kernel = KERNEL(layer)
     if kernel is None and (weights := _filter_among_inputs(layer)):
         kernel, groups = weights.shape[2:], _find_groups(layer, weights)
     if kernel is None:
@@ -84,11 +114,13 @@ def _convolution(layer: Layer) -> Compute:
     source, target = layer.inputs[0].shape, layer.outputs[0].shape
     rank = len(kernel) + 2
     if len(source) < rank or len(target) < 2:
-        return Compute(reason=f"shapes {source} and {target} do not fit a kernel of {len(kernel)} dimensions")
-    channels, maps = source[1], _count(layer, "OutMaps") or _count(layer, "ConvOutMaps") or target[1]
+        return Compute(
+            reason=(f"shapes {source} and {target} do not match a kernel of {len(kernel)} dimensions")
+        )
+    channels, maps = source[1], OUT_MAPS(layer) or target[1]
     if channels % groups or maps % groups:
         return Compute(
-            reason=f"{channels} input and {maps} output channels do not divide into {groups} groups"
+            reason=f"{channels} input and {maps} output channels are not divisible into {groups} groups"
         )
     if _is_transposed(layer):
         # Every input position contributes a whole kernel to the output.
@@ -103,11 +135,12 @@ def _is_transposed(layer: Layer) -> bool:
 
 def _convolved(layer: Layer, source: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...] | None:
     """Output positions of the convolution in a fused conv-activation-pool layer, whose own output is pooled; else None."""
-    strides = _extents(layer, "ConvStride")
-    before, after = _extents(layer, "ConvPrePadding"), _extents(layer, "ConvPostPadding")
+    if "ConvStride" not in layer.attributes:
+        return None
+    strides, before, after = STRIDE(layer), PRE_PADDING(layer), POST_PADDING(layer)
     if not strides or not before or not after:
         return None
-    dilations = _extents(layer, "ConvDilation") or (1,) * len(kernel)
+    dilations = DILATION(layer) or (1,) * len(kernel)
     parts = zip(source, kernel, strides, before, after, dilations, strict=False)
     return tuple(
         (size + pre + post - dil * (k - 1) - 1) // step + 1 for size, k, step, pre, post, dil in parts
@@ -142,21 +175,6 @@ def _kernel_of_tactic(layer: Layer) -> tuple[int, ...] | None:
     return tactic.filter_shape
 
 
-def _extents(layer: Layer, key: str) -> tuple[int, ...] | None:
-    value = layer.attributes.get(key)
-    if not isinstance(value, list) or not value:
-        return None
-    for item in value:
-        if type(item) is not int or item < 0:
-            return None
-    return tuple(value)
-
-
-def _count(layer: Layer, key: str) -> int | None:
-    value: Any = layer.attributes.get(key)
-    return value if type(value) is int and value > 0 else None
-
-
 # Matrix products
 
 
@@ -167,24 +185,24 @@ def _gemm(layer: Layer) -> Compute:
     activations = [tensor for tensor in operands if tensor.name not in layer.constant_inputs]
     result = layer.outputs[0]
     if not activations:
-        return Compute(reason="no input is a matrix")
-    listed = layer.attributes.get("Weights")
-    if isinstance(listed, dict) and type(listed.get("Count")) is int and listed["Count"] > 0:
-        return _by_weights(activations[0], result, listed["Count"])
+        return Compute(reason="no matrix input")
+    listed = WEIGHTS_COUNT(layer)
+    if listed:
+        return _by_weights(activations[0], result, listed)
     for matrix in weights:
-        found = _by_matrix(activations, matrix, result)
-        if found.macs is not None:
-            return found
+        product = _by_matrix(activations, matrix, result)
+        if product.macs is not None:
+            return product
     if len(activations) > 1:
-        found = _batched(activations[0], activations[1], result)
-        if found.macs is not None:
-            return found
+        product = _batched(activations[0], activations[1], result)
+        if product.macs is not None:
+            return product
         # What has the shape of the result is added to it behind the product.
         activations = [
             activation for activation in activations if activation.shape != result.shape
         ] or activations[:1]
         if len(activations) > 1:
-            return Compute(reason="several inputs, and the shapes do not tell which are multiplied")
+            return Compute(reason="several inputs; the shapes do not show which are multiplied")
     return _with_hidden_weights(activations[0], result)
 
 
@@ -193,19 +211,17 @@ def _by_matrix(activations: Sequence[Tensor], matrix: Tensor, result: Tensor) ->
 
     What is only added, a bias or another constant, has no side of extent K or N.
     """
-    found = NOTHING
+    product = NOTHING
     for activation in activations:
         if math.prod(matrix.shape[:-2]) > 1:
-            found = _batched(activation, matrix, result)
-            if found.macs is not None:
-                return found
-        found = _by_weights(activation, result, matrix.volume or 0)
+            product = _batched(activation, matrix, result)
+            if product.macs is not None:
+                return product
+        product = _by_weights(activation, result, matrix.volume or 0)
         sides = set(accumulate(matrix.shape, operator.mul))
-        if found.macs is not None and (found.k in sides or found.n in sides):
-            return found
-    return Compute(
-        reason=found.reason or "the shapes of operands and result do not belong to one matrix product"
-    )
+        if product.macs is not None and (product.k in sides or product.n in sides):
+            return product
+    return Compute(reason=product.reason or "the shapes of inputs and output do not match a GEMM")
 
 
 def _by_weights(activation: Tensor, result: Tensor, weights: int) -> Compute:
@@ -217,14 +233,14 @@ def _by_weights(activation: Tensor, result: Tensor, weights: int) -> Compute:
     squared, rest = divmod(volume * out, weights) if weights else (0, 1)
     m = math.isqrt(squared)
     if rest or m == 0 or m * m != squared or volume % m or out % m:
-        return Compute(reason="the shapes of operands and result do not belong to one matrix product")
+        return Compute(reason="the shapes of inputs and output do not match a GEMM")
     return _product(m, out // m, volume // m)
 
 
 def _batched(first: Tensor, second: Tensor, result: Tensor) -> Compute:
     """Two activations: the last two dimensions of the result are M and N, what is before them is the batch."""
     if len(result.shape) < 2:
-        return Compute(reason="the result is no matrix")
+        return Compute(reason="the output is not a matrix")
     m, n = result.shape[-2:]
     batch = math.prod(result.shape[:-2])
     for k in dict.fromkeys((first.shape[-1], first.shape[-2])):
@@ -232,7 +248,7 @@ def _batched(first: Tensor, second: Tensor, result: Tensor) -> Compute:
         # An operand may be shared by the whole batch.
         if rows and first.volume in (batch * rows, rows) and second.volume in (batch * k * n, k * n):
             return _product(m, n, k, batch)
-    return Compute(reason="the shapes of operands and result do not belong to one matrix product")
+    return Compute(reason="the shapes of inputs and output do not match a GEMM")
 
 
 def _with_hidden_weights(activation: Tensor, result: Tensor) -> Compute:
@@ -244,7 +260,7 @@ def _with_hidden_weights(activation: Tensor, result: Tensor) -> Compute:
     source, target = activation.shape, result.shape
     volume, out = activation.volume or 0, result.volume or 0
     if not target:
-        return Compute(reason="the result is no matrix")
+        return Compute(reason="the output is not a matrix")
     if math.prod(source[:-1]) == math.prod(target[:-1]) or source[-2] == target[-2:][0]:
         k = source[-1]
     elif source[-1] == target[-2:][0]:
@@ -253,10 +269,10 @@ def _with_hidden_weights(activation: Tensor, result: Tensor) -> Compute:
         # The weights multiply from the left, as in a 1×1 convolution of NCHW data.
         k = source[-2]
     else:
-        return Compute(reason="the weights are not listed, and the shapes do not tell their size")
+        return Compute(reason="weights not listed, and their size does not follow from the shapes")
     m = volume // k if k else 0
     if not m or out % m:
-        return Compute(reason="the weights are not listed, and the shapes do not tell their size")
+        return Compute(reason="weights not listed, and their size does not follow from the shapes")
     return _product(m, out // m, k)
 
 
@@ -281,7 +297,7 @@ def _attention(layer: Layer) -> Compute:
     fits = not rest and not rest_out and batch % shared == 0 and {keys, depth} == set(key.shape[-2:])
     # A mask may stand between K and V.
     if not fits or not any(matrix.volume == shared * keys * width for matrix in matrices[2:]):
-        return Compute(reason="the shapes of Q, K and V do not belong together")
+        return Compute(reason="the shapes of Q, K and V do not match")
     return Compute(batch * rows * keys * (depth + width), rows, keys, depth, batch)
 
 

@@ -23,7 +23,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.text import plural
 
 LONG_APART_DAYS = 30
-"""From here on two captures are said to be of different times."""
+"""From this distance on two captures count as taken at different times."""
 _MOST_FILES = 4
 
 
@@ -37,10 +37,10 @@ class ConditionKind(str, Enum):
     CONTAINER = "container"
     CUDA_GRAPH = "cuda_graph"
     FILES = "files"
-    """A file is not what the capture left."""
+    """A file changed since the capture."""
     TIME = "time"
     OTHER = "other"
-    """What the manifest remarks by itself."""
+    """Remarks of the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _doubts(manifest: CaptureManifest) -> Iterator[Condition]:
     if manifest.is_without_graph:
         yield Condition(ConditionKind.CUDA_GRAPH, NO_GRAPH)
     if manifest.status not in (None, "complete"):
-        yield Condition(ConditionKind.OTHER, f"the manifest calls its capture {manifest.status}")
+        yield Condition(ConditionKind.OTHER, f"capture status {manifest.status} in the manifest")
     for remark in manifest.remarks:
         kind = ConditionKind.CUDA_GRAPH if remark == NO_GRAPH else ConditionKind.OTHER
         yield Condition(kind, remark.strip().rstrip("."))
@@ -99,12 +99,12 @@ def differences(engines: tuple[Engine, Engine], names: tuple[str, str]) -> Itera
         yield Condition(ConditionKind.CLOCKS, text)
     if first.is_without_graph != second.is_without_graph:
         which = names[0] if first.is_without_graph else names[1]
-        text = f"only {which} had to be measured without a CUDA graph, so that enqueue time is part of its latency"
+        text = f"only {which} was measured without a CUDA graph; its latency includes enqueue time"
         yield Condition(ConditionKind.CUDA_GRAPH, text)
     if first.started and second.started:
         days = abs((first.started - second.started).days)
         if days >= LONG_APART_DAYS:
-            text = f"the captures of {names[0]} and {names[1]} lie {days} days apart"
+            text = f"the captures of {names[0]} and {names[1]} are {days} days apart"
             yield Condition(ConditionKind.TIME, text)
 
 
@@ -122,7 +122,7 @@ def _machines(first: HostState, second: HostState, names: tuple[str, str]) -> It
             f"in {state.container}" if state.container else "outside of containers"
             for state in (first, second)
         ]
-        text = f"different surroundings: {names[0]} ran {where[0]}, {names[1]} {where[1]}"
+        text = f"different environments: {names[0]} ran {where[0]}, {names[1]} {where[1]}"
         yield Condition(ConditionKind.CONTAINER, text)
 
 
@@ -222,12 +222,12 @@ def _describe_clocks(manifest: CaptureManifest, engine: Engine) -> str:
 
 def _throttling(manifest: CaptureManifest) -> str:
     if manifest.before is None or manifest.after is None:
-        return "unknown: the machine was not asked before and after"
+        return "unknown: no machine state before and after"
     sentences = [text for what, text in changes(manifest.before, manifest.after) if what == THROTTLED]
     if sentences:
         return "; ".join(sentences)
     if not tells_throttling(manifest.before, manifest.after):
-        return "unknown: the machine has no counters of it"
+        return "unknown: no counters on this machine"
     return "none between start and end"
 
 

@@ -24,12 +24,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
-from trex_tui.engine.links import Link
-from trex_tui.engine.model import Layer
+from trex_tui.engine.model import Layer, Link
 
 LAYER, ALONE, LOOP = "●", "○", "◉"
 """A layer; one that no link joins to another row; one that a link of the iteration before begins or ends at."""
@@ -67,14 +66,14 @@ class _Row:
 
     Attributes:
         mark: Its layer.
-        place: Lane of the layer.
+        lane: Lane of the layer.
         open: Lanes that come from above.
         read: Those of them that it reads.
         ended: Those of them that end here.
     """
 
     mark: str
-    place: int
+    lane: int
     open: int
     read: int
     ended: int
@@ -100,7 +99,7 @@ def layer_lanes(engine: Engine, layers: Sequence[Layer], most: int) -> Lanes:
     return draw_lanes(len(layers), links, most, loops)
 
 
-@lru_cache(maxsize=4)
+@per_engine
 def whole_lanes(engine: Engine, most: int) -> Lanes:
     """The lanes of all layers, as `layer_lanes`; kept, because a tenth of a second is long for a key."""
     return layer_lanes(engine, engine.layers, most)
@@ -135,13 +134,13 @@ def draw_lanes(
         if read >> most and not passing:
             ended |= 1 << most
         free = ended & own_lanes or ~opened & own_lanes
-        place = most if row in sharing or not free else (free & -free).bit_length() - 1
+        lane = most if row in sharing or not free else (free & -free).bit_length() - 1
         mark = LOOP if row in loops else LAYER if read or last[row] > row else ALONE
-        rows.append(_Row(mark, place, opened, read, ended))
-        lane_of[row] = place
+        rows.append(_Row(mark, lane, opened, read, ended))
+        lane_of[row] = lane
         opened &= ~ended
         if last[row] > row:
-            opened |= 1 << place
+            opened |= 1 << lane
             passing += row in sharing
     return _drawn(rows, most, len(sharing))
 
@@ -172,7 +171,7 @@ def _without_own_lane(last: Sequence[int], most: int) -> set[int]:
 
 
 def _drawn(rows: Sequence[_Row], most: int, shared: int) -> Lanes:
-    lanes = max(((row.open | 1 << row.place).bit_length() for row in rows), default=0)
+    lanes = max(((row.open | 1 << row.lane).bit_length() for row in rows), default=0)
     drawings: dict[_Row, str] = {}
     texts = []
     for row in rows:
@@ -184,12 +183,12 @@ def _drawn(rows: Sequence[_Row], most: int, shared: int) -> Lanes:
 
 
 def _draw(row: _Row, lanes: int, most: int) -> str:
-    ends = row.read | 1 << row.place
+    ends = row.read | 1 << row.lane
     first, final = (ends & -ends).bit_length() - 1, ends.bit_length() - 1
     cells = []
     for lane in range(lanes):
         bit = 1 << lane
-        if lane == row.place:
+        if lane == row.lane:
             cell = row.mark
         elif row.read & bit:
             is_end = bool(row.ended & bit)
@@ -245,16 +244,16 @@ def list_consumers(engine: Engine, layer: Layer) -> list[Neighbour]:
 
 
 def _neighbours(engine: Engine, links: Iterable[Link], other_end: Callable[[Link], int]) -> list[Neighbour]:
-    found: dict[int, list[Link]] = {}
+    links_by_layer: dict[int, list[Link]] = {}
     for link in links:
-        found.setdefault(other_end(link), []).append(link)
+        links_by_layer.setdefault(other_end(link), []).append(link)
     return [
         Neighbour(
             engine.layers[index],
-            tuple(dict.fromkeys(link.tensor for link in found[index])),
-            all(link.is_loop for link in found[index]),
+            tuple(dict.fromkeys(link.tensor for link in links_by_layer[index])),
+            all(link.is_loop for link in links_by_layer[index]),
         )
-        for index in sorted(found)
+        for index in sorted(links_by_layer)
     ]
 
 
@@ -315,24 +314,24 @@ def fitted(root: Neighbour, slots: int) -> Branch:
     return _fitted(root, max(1, slots))
 
 
-def _fitted(one: Neighbour, slots: int) -> Branch:
-    kept, rest = list(one.behind), None
+def _fitted(neighbour: Neighbour, slots: int) -> Branch:
+    kept, rest = list(neighbour.behind), None
     if len(kept) > slots:
         slowest = sorted(kept, key=lambda other: -(other.layer.latency_ms or 0.0))
         kept = sorted(slowest[: slots - 1], key=lambda other: other.layer.index)
         others = [other.layer for other in slowest[slots - 1 :]]
         ordered = tuple(sorted(others, key=lambda layer: layer.index))
-        rest = Branch(Rest(one.layer, ordered, sum_latency_ms(ordered)), 1)
+        rest = Branch(Rest(neighbour.layer, ordered, sum_latency_ms(ordered)), 1)
     room = _shared_out([_wanted(other) for other in kept], slots - (1 if rest else 0))
     branches = [_fitted(other, share) for other, share in zip(kept, room, strict=True)]
     if rest:
         branches.append(rest)
-    return Branch(one, max(1, sum(branch.slots for branch in branches)), tuple(branches))
+    return Branch(neighbour, max(1, sum(branch.slots for branch in branches)), tuple(branches))
 
 
-def _wanted(one: Neighbour) -> int:
+def _wanted(neighbour: Neighbour) -> int:
     """Places that would show all that is behind."""
-    return max(1, sum(map(_wanted, one.behind)))
+    return max(1, sum(map(_wanted, neighbour.behind)))
 
 
 def _shared_out(wanted: Sequence[int], slots: int) -> list[int]:
@@ -343,7 +342,7 @@ def _shared_out(wanted: Sequence[int], slots: int) -> list[int]:
         hungry = [index for index, want in enumerate(wanted) if given[index] < want]
         if not hungry:
             break
-        for place in hungry[:left]:
-            given[place] += 1
+        for position in hungry[:left]:
+            given[position] += 1
         left -= len(hungry[:left])
     return given

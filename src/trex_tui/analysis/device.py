@@ -28,7 +28,7 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.text import format_bytes, printable
 
-NOT_STATED = "no file states it"
+NOT_STATED = "not in any file"
 
 _QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)")
 _GIGAHERTZ = {"ghz": 1.0, "mhz": 1e-3, "khz": 1e-6}
@@ -75,9 +75,23 @@ _FIELDS = {
     "memory_bytes": _Field(
         ("Device Global Memory",), "TotalMemory", _BYTES, "mib", "bytes", 2.0**26, 2.0**43
     ),
+    "shared_memory_per_sm_bytes": _Field(
+        ("Shared Memory per SM",),
+        "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR",
+        _BYTES,
+        "kib",
+        "bytes",
+        2.0**10,
+        2.0**24,
+    ),
+    "l2_bytes": _Field(("L2 Cache Size",), "L2_CACHE_SIZE", _BYTES, "mib", "bytes", 2.0**14, 2.0**34),
 }
 _WHOLE = frozenset({"sms", "memory_bus_bits"})
 _CAPABILITY = "Compute Capability"
+DEVICE_LABELS = frozenset(
+    {"Selected Device", _CAPABILITY, *(label for spec in _FIELDS.values() for label in spec.labels)}
+)
+"""Labels of trtexec's device section that `Reported` has."""
 
 
 @dataclass(slots=True)
@@ -86,7 +100,8 @@ class Reported:
 
     Attributes:
         compute_capability: `8.6`.
-        numbers: `sms`, `clock_ghz`, `memory_bus_bits`, `memory_clock_ghz`, `memory_bytes`.
+        numbers: `sms`, `clock_ghz`, `memory_bus_bits`, `memory_clock_ghz`, `memory_bytes`, `shared_memory_per_sm_bytes`,
+            `l2_bytes`.
         origins: Quantity -> where it stands.
         missing: Quantity -> why it is not here.
         is_integrated: The device dump says that the GPU has no memory of its own.
@@ -116,29 +131,31 @@ class Reported:
 
 def reported_device(metadata: Metadata) -> Reported:
     """Read trtexec's device section, and the old device dump for what that does not state."""
-    found = Reported(is_integrated=metadata.device_attributes.get("INTEGRATED") == 1)
-    _read_capability(metadata, found)
-    for key, one in _FIELDS.items():
-        places = [(metadata.device, label, one.unit, f"trtexec: {label}") for label in one.labels]
-        places.append((metadata.device_attributes, one.legacy, one.legacy_unit, f"device dump: {one.legacy}"))
+    reported = Reported(is_integrated=metadata.device_attributes.get("INTEGRATED") == 1)
+    _read_capability(metadata, reported)
+    for key, spec in _FIELDS.items():
+        places = [(metadata.device, label, spec.unit, f"trtexec: {label}") for label in spec.labels]
+        places.append(
+            (metadata.device_attributes, spec.legacy, spec.legacy_unit, f"device dump: {spec.legacy}")
+        )
         for section, label, unit, origin in places:
             if label not in section:
                 continue
-            number = quantity(section[label], one.units, unit)
+            number = quantity(section[label], spec.units, unit)
             if number is None or not _is_plausible(key, number):
-                found.missing.setdefault(key, f"{origin} is {_shown_value(section[label])}, which cannot be")
+                reported.missing.setdefault(key, f"{origin} is {_shown_value(section[label])} (implausible)")
                 continue
-            found.numbers[key], found.origins[key] = number, origin
-            found.missing.pop(key, None)
+            reported.numbers[key], reported.origins[key] = number, origin
+            reported.missing.pop(key, None)
             break
         else:
-            found.missing.setdefault(key, NOT_STATED)
-    return found
+            reported.missing.setdefault(key, NOT_STATED)
+    return reported
 
 
 def _is_plausible(key: str, number: float) -> bool:
-    one = _FIELDS[key]
-    return one.least <= number <= one.most and (key not in _WHOLE or number.is_integer())
+    spec = _FIELDS[key]
+    return spec.least <= number <= spec.most and (key not in _WHOLE or number.is_integer())
 
 
 def _shown_value(value: object) -> str:
@@ -167,7 +184,7 @@ def quantity(value: Any, units: Mapping[str, float], unit: str) -> float | None:
     return None if number is None or factor is None else number * factor
 
 
-def _read_capability(metadata: Metadata, found: Reported) -> None:
+def _read_capability(metadata: Metadata, reported: Reported) -> None:
     key = "compute_capability"
     stated: list[tuple[object, str]] = []
     if _CAPABILITY in metadata.device:
@@ -176,14 +193,14 @@ def _read_capability(metadata: Metadata, found: Reported) -> None:
     if "COMPUTE_CAPABILITY_MAJOR" in dump:
         pair = f"{dump['COMPUTE_CAPABILITY_MAJOR']}.{dump.get('COMPUTE_CAPABILITY_MINOR')}"
         stated.append((pair, "device dump: COMPUTE_CAPABILITY"))
-    found.missing[key] = NOT_STATED
+    reported.missing[key] = NOT_STATED
     for value, origin in stated:
         capability = _capability(value)
         if capability:
-            found.compute_capability, found.origins[key] = capability, origin
-            del found.missing[key]
+            reported.compute_capability, reported.origins[key] = capability, origin
+            del reported.missing[key]
             return
-        found.missing[key] = f"{origin} is {_shown_value(value)}, which cannot be"
+        reported.missing[key] = f"{origin} is {_shown_value(value)} (implausible)"
 
 
 def _capability(value: object) -> str | None:
@@ -194,7 +211,7 @@ def _capability(value: object) -> str | None:
     return f"{number:.1f}"
 
 
-UNKNOWN_DEVICE = "device unknown: no file of the engine states it"
+UNKNOWN_DEVICE = "GPU unknown; set it with --peak or [device] in trex-tui.toml"
 
 CLOCK_ASSUMPTION = "the SMs run at the highest clock that the driver reports; under load they may run slower"
 
@@ -332,8 +349,8 @@ class _Derivation:
         self.reported = reported
         self.stated = stated
         self.facts = gpu_peaks()
-        self.origins = dict(reported.origins)
-        self.missing = dict(reported.missing)
+        self.origins = {key: origin for key, origin in reported.origins.items() if key in _NOUNS}
+        self.missing = {key: reason for key, reason in reported.missing.items() if key in _NOUNS}
         self.assumptions: list[str] = []
         self.overrides: list[str] = []
 
@@ -341,7 +358,7 @@ class _Derivation:
         capability = self.reported.compute_capability
         architecture = self.facts.architectures.get(capability or "")
         if capability and architecture is None:
-            self.missing["architecture"] = f"no rates are known for compute capability {capability}"
+            self.missing["architecture"] = f"no known rates for compute capability {capability}"
         sms, clock_ghz, bandwidth = self._sms(), self._clock_ghz(), self._bandwidth()
         factor = self._tensor_factor(architecture)
         self.assumptions += [
@@ -361,7 +378,7 @@ class _Derivation:
             memory_bytes=self.reported.whole("memory_bytes"),
             peak_bandwidth_bytes_per_s=bandwidth,
             tensor_factor=factor,
-            stated_peaks={one: peak * 1e12 for one, peak in self.stated.peak_tflops.items()},
+            stated_peaks={precision: peak * 1e12 for precision, peak in self.stated.peak_tflops.items()},
             stated_in=self.stated.source,
             architecture=architecture,
             origins=self.origins,
@@ -412,14 +429,14 @@ class _Derivation:
             self.origins[key] = _grounds(correction)
             self.assumptions.append("the memory runs at its highest clock; lower power modes slow it down")
             return correction.value * 1e9
-        bits, clock = (self.reported.numbers.get(one) for one in ("memory_bus_bits", "memory_clock_ghz"))
+        bits, clock = (self.reported.numbers.get(key) for key in ("memory_bus_bits", "memory_clock_ghz"))
         reason = self._why_no_bandwidth()
         if not reason and bits is not None and clock is not None:
             peak = 2 * clock * 1e9 * bits / 8
             if _PLAUSIBLE_BANDWIDTH[0] <= peak <= _PLAUSIBLE_BANDWIDTH[1]:
                 self.origins[key] = f"2 × {clock:g} GHz × {bits:.0f} bits ÷ 8"
                 return peak
-            reason = f"2 × {clock:g} GHz × {bits:.0f} bits ÷ 8 = {peak / 1e9:.4g} GB/s cannot be"
+            reason = f"2 × {clock:g} GHz × {bits:.0f} bits ÷ 8 = {peak / 1e9:.4g} GB/s (implausible)"
         self.missing[key] = reason
         return None
 
@@ -428,12 +445,9 @@ class _Derivation:
         if self.name is None and capability is None:
             return UNKNOWN_DEVICE
         if self.reported.is_integrated or capability in self.facts.integrated:
-            return (
-                "the GPU shares the memory of its host, and memory clock and bus width that its driver"
-                " reports do not tell the bandwidth"
-            )
+            return "integrated GPU: the reported memory clock and bus width do not give the bandwidth"
         if capability is None:
-            return "without the compute capability a graphics card cannot be told from an integrated GPU"
+            return "without the compute capability, discrete and integrated GPUs cannot be distinguished"
         return "; ".join(
             f"{_NOUNS[key]} unknown: {self.missing[key]}"
             for key in ("memory_clock_ghz", "memory_bus_bits")

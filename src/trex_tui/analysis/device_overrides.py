@@ -26,7 +26,7 @@ from trex_tui.errors import TrexError
 from trex_tui.text import printable
 
 ANY_DEVICE = "*"
-"""Key of overrides that hold for every device."""
+"""Key of overrides for every device."""
 
 PEAK_PRECISIONS = (
     DataType.FP64,
@@ -39,9 +39,9 @@ PEAK_PRECISIONS = (
     DataType.INT8,
     DataType.INT4,
 )
-"""Precisions for which a peak can be stated."""
+"""Precisions with configurable peaks."""
 
-_PRECISION_OF_KEY = {one.value.lower(): one for one in PEAK_PRECISIONS}
+_PRECISION_OF_KEY = {precision.value.lower(): precision for precision in PEAK_PRECISIONS}
 # Key -> attribute, least, most. The limits catch a wrong unit (MHz for GHz, bytes for gigabytes), not an unusual device.
 _QUANTITIES = {
     "peak_bandwidth_gb_per_s": ("peak_bandwidth_gb_per_s", 0.1, 1e6),
@@ -154,7 +154,7 @@ def _plausible(key: str, value: object, least: float, most: float, where: str) -
     number = finite_number(value)
     if number is None or math.isnan(number) or not least <= number <= most:
         shown = printable(str(value))[:40]
-        raise TrexError(f"{where}: {key} = {shown} is no number between {least:g} and {most:g}")
+        raise TrexError(f"{where}: {key} = {shown} is not a number between {least:g} and {most:g}")
     return number
 
 
@@ -177,26 +177,28 @@ def overrides_in(config: ConfigTable) -> dict[str, DeviceOverrides]:
     """
     path, root = config.path, config.values
     if "device" not in root:
-        flat = {key: one for key, one in root.items() if key == "peak_tflops" or not isinstance(one, dict)}
+        flat = {
+            key: value for key, value in root.items() if key == "peak_tflops" or not isinstance(value, dict)
+        }
         return {ANY_DEVICE: overrides_from_mapping(flat, str(path))} if flat else {}
-    devices, found = root["device"], {}
+    devices, stated = root["device"], {}
     table = f"{config.prefix}device"
     if not isinstance(devices, dict):
         raise TrexError(f'{path}: {table} must be a table per device, such as [{table}."NVIDIA L4"]')
     for name, values in devices.items():
         if not isinstance(values, dict):
-            raise TrexError(f'{config.place(f"device.{name}")} must stand in a table [{table}."NAME"]')
-        found[name] = overrides_from_mapping(values, config.place(f"device.{name}"))
-    return found
+            raise TrexError(f'{config.place(f"device.{name}")} must be in a table [{table}."NAME"]')
+        stated[name] = overrides_from_mapping(values, config.place(f"device.{name}"))
+    return stated
 
 
 def overrides_for(name: str | None, overrides: Mapping[str, DeviceOverrides]) -> DeviceOverrides | None:
     """What is stated about a device: what holds for every one, replaced by what names it (`NVIDIA ` in front or not)."""
     wanted = _comparable(name or "")
     chosen = overrides.get(ANY_DEVICE)
-    for key, one in overrides.items():
+    for key, override in overrides.items():
         if key != ANY_DEVICE and wanted and _comparable(key) == wanted:
-            chosen = chosen.updated_with(one) if chosen else one
+            chosen = chosen.updated_with(override) if chosen else override
     return chosen
 
 

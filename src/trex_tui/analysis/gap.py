@@ -8,6 +8,7 @@ CUDA graph, but may include copies and waits for the host. Neither is a part of 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -26,7 +27,7 @@ EVENT_GRID_MS = 0.001024
 """Steps in which single layer times come: a count of 1 leaves 85 to 100 % of them on this grid."""
 
 GRID_SHARE_PCT = 80.0
-"""Share of layer times on the grid from which they are said to be quantised."""
+"""Share of layer times on the grid from which they count as quantised."""
 
 FEW_ITERATIONS = 10
 """A profile over fewer iterations is a sample, not an average."""
@@ -42,9 +43,9 @@ class Direction(str, Enum):
     """Which of the two is longer."""
 
     LAYERS = "layers"
-    """The sum of the layers: profiling overhead, or streams that overlap when not profiled."""
+    """The layer sum: profiling overhead, or streams that overlap without profiling."""
     END_TO_END = "end to end"
-    """The latency: copies, waits for the host, work outside the layers."""
+    """The latency: copies, host waits, work outside the layers."""
     EQUAL = "equal"
 
 
@@ -106,7 +107,7 @@ def gap(engine: Engine, statistics: TimingStatistics | None = None) -> Gap | Non
     compute = _median(statistics.compute if statistics else None)
     beyond = None if compute is None else total - compute
     sum_median, no_median = _sum_of_medians(engine)
-    found = Gap(
+    result = Gap(
         direction=_direction(total, latency),
         layers_timed=timed,
         layers_zero=len(known) - timed,
@@ -126,8 +127,8 @@ def gap(engine: Engine, statistics: TimingStatistics | None = None) -> Gap | Non
         sentences=(),
         unknown={},
     )
-    found = replace(found, unknown=_reasons(found, no_median))
-    return replace(found, sentences=tuple(_tell(found, engine, statistics)))
+    result = replace(result, unknown=_reasons(result, no_median))
+    return replace(result, sentences=tuple(_tell(result, engine, statistics)))
 
 
 def on_grid_pct(times_ms: Sequence[float]) -> float | None:
@@ -136,8 +137,9 @@ def on_grid_pct(times_ms: Sequence[float]) -> float | None:
     if not positive:
         return None
     hits = sum(
-        math.isclose(time, max(round(time / EVENT_GRID_MS), 1) * EVENT_GRID_MS, rel_tol=5e-6)
-        for time in positive
+        count
+        for time, count in Counter(positive).items()
+        if math.isclose(time, max(round(time / EVENT_GRID_MS), 1) * EVENT_GRID_MS, rel_tol=5e-6)
     )
     return 100.0 * hits / len(positive)
 
@@ -166,11 +168,11 @@ def _sum_of_medians(engine: Engine) -> tuple[float | None, str]:
     if len(medians) == len(rows):
         return math.fsum(medians), ""
     if not medians:
-        return None, "the profile has no medians (TensorRT 8.0 to 8.4 EA write none)"
+        return None, "no medians in the profile (TensorRT 8.0 to 8.4 EA write none)"
     return None, f"{plural(len(rows) - len(medians), 'layer')} without a median"
 
 
-def _reasons(found: Gap, no_median: str) -> dict[str, str]:
+def _reasons(result: Gap, no_median: str) -> dict[str, str]:
     no_latency = "no timing rows and no performance summary"
     no_compute = "no compute time in timing rows or performance summary"
     reasons = {
@@ -181,71 +183,71 @@ def _reasons(found: Gap, no_median: str) -> dict[str, str]:
         "ratio": no_latency,
         "compute_ms": no_compute,
         "compute_difference_ms": no_compute,
-        "overhead_us_per_layer": no_compute if found.compute_ms is None else "no layer took any time",
+        "overhead_us_per_layer": no_compute if result.compute_ms is None else "all layer times are zero",
         "copies_ms": "no copy times in timing rows or performance summary",
-        "iterations": "the profile does not say",
-        "on_grid_pct": "no layer took any time",
-        "streams": "no layer names its stream (TensorRT before 8.6)",
+        "iterations": "not in the profile",
+        "on_grid_pct": "all layer times are zero",
+        "streams": "no streams listed (TensorRT before 8.6)",
     }
-    return {name: reason for name, reason in reasons.items() if getattr(found, name) is None}
+    return {name: reason for name, reason in reasons.items() if getattr(result, name) is None}
 
 
-def _tell(found: Gap, engine: Engine, statistics: TimingStatistics | None) -> Iterator[str]:
-    if found.ratio is None or found.latency_ms is None:
-        yield f"The layers add up to {found.sum_average_ms:.4g} ms; end to end is unknown: {found.unknown['ratio']}."
+def _tell(result: Gap, engine: Engine, statistics: TimingStatistics | None) -> Iterator[str]:
+    if result.ratio is None or result.latency_ms is None:
+        yield (
+            f"Layer sum {result.sum_average_ms:.4g} ms; end-to-end latency unknown: "
+            f"{result.unknown['ratio']}."
+        )
     else:
         yield (
-            f"The layers add up to {found.sum_average_ms:.4g} ms, {100 * found.ratio:.1f} % of the median latency "
-            f"of {found.latency_ms:.4g} ms."
+            f"Layer sum {result.sum_average_ms:.4g} ms vs. median latency {result.latency_ms:.4g} ms "
+            f"({100 * result.ratio:.1f} %)."
         )
-    if found.direction is Direction.LAYERS:
-        yield from _tell_layers(found, engine)
-    elif found.direction is Direction.END_TO_END:
-        yield from _tell_end_to_end(found, engine, statistics)
-    if found.streams and found.streams > 1:
+    if result.direction is Direction.LAYERS:
+        yield from _tell_layers(result, engine)
+    elif result.direction is Direction.END_TO_END:
+        yield from _tell_end_to_end(result, engine, statistics)
+    if result.streams and result.streams > 1:
         yield (
-            f"The layers run on {found.streams} streams: what overlaps in the timing run counts in full in the sum, "
-            "and waits between streams count in none of the layers."
+            f"{result.streams} streams: overlap in the timing run is not subtracted from the sum, and waits "
+            "between streams are not in it."
         )
-    if found.layers_left_out:
-        missing = plural(found.layers_left_out, "layer")
-        yield f"{missing} without a profile time {'is' if found.layers_left_out == 1 else 'are'} not in the sum."
-    yield from _tell_iterations(found)
+    if result.layers_left_out:
+        missing = plural(result.layers_left_out, "layer")
+        yield f"{missing} without a profile time excluded from the sum."
+    yield from _tell_iterations(result)
 
 
-def _tell_layers(found: Gap, engine: Engine) -> Iterator[str]:
-    overhead = found.overhead_us_per_layer
+def _tell_layers(result: Gap, engine: Engine) -> Iterator[str]:
+    overhead = result.overhead_us_per_layer
     if overhead is not None and overhead > 0:
-        yield (
-            f"Profiling runs the layers one by one, with events between: beyond the compute time that costs "
-            f"{overhead:.1f} µs for each of {plural(found.layers_timed, 'layer')}."
-        )
+        yield (f"Profiling overhead: {overhead:.1f} µs/layer over {plural(result.layers_timed, 'layer')}.")
         if overhead > USUAL_OVERHEAD_US[1]:
             yield (
-                f"More than {USUAL_OVERHEAD_US[1]:.0f} µs a layer is unusual: the profile may be of other clocks, or without "
-                "a CUDA graph."
+                f"More than {USUAL_OVERHEAD_US[1]:.0f} µs/layer is unusual: other clocks, or a profile "
+                "without a CUDA graph."
             )
     if option_is_enabled(engine, "CUDA Graph"):
-        yield "The timing run launches a CUDA graph, which saves what the profile pass spends between layers."
+        yield "The timing run uses a CUDA graph, which removes gaps between layers."
 
 
-def _tell_end_to_end(found: Gap, engine: Engine, statistics: TimingStatistics | None) -> Iterator[str]:
-    if found.copies_ms and found.difference_ms is not None:
-        yield f"The latency holds {found.copies_ms:.4g} ms of copies, which are no layers."
-    beyond = found.compute_difference_ms
+def _tell_end_to_end(result: Gap, engine: Engine, statistics: TimingStatistics | None) -> Iterator[str]:
+    if result.copies_ms and result.difference_ms is not None:
+        yield f"The latency includes {result.copies_ms:.4g} ms of copies, which are not layers."
+    beyond = result.compute_difference_ms
     if beyond is not None and beyond < 0:
         yield (
-            f"Even the compute time is {-beyond:.4g} ms longer than the layers: gaps between launches, waits for the host, "
-            "loops, or work outside the layers."
+            f"The compute time exceeds the layer sum by {-beyond:.4g} ms: launch gaps, host waits, loops, "
+            "or work outside the layers."
         )
     host = enqueue_against_compute(engine, statistics)
     if host and host.is_enqueue_bound:
-        yield "The run is bound by the enqueue, so the GPU waits between launches."
+        yield "Enqueue-bound run: the GPU waits between launches."
 
 
-def _tell_iterations(found: Gap) -> Iterator[str]:
-    if found.iterations is not None and found.iterations < FEW_ITERATIONS:
-        yield f"The profile rests on {plural(found.iterations, 'iteration')}: layer times are single samples."
-    on_grid = found.on_grid_pct
+def _tell_iterations(result: Gap) -> Iterator[str]:
+    if result.iterations is not None and result.iterations < FEW_ITERATIONS:
+        yield f"Profile of {plural(result.iterations, 'iteration')}: layer times are single samples."
+    on_grid = result.on_grid_pct
     if on_grid is not None and on_grid >= GRID_SHARE_PCT:
         yield f"{on_grid:.0f} % of the layer times are multiples of {1000 * EVENT_GRID_MS:.3f} µs, the timer's step."

@@ -1,14 +1,16 @@
 """Gates: conditions that a build may fail by, such as `latency_p99_ms > +5%` or `mae > 0.01`.
 
-    METRIC OPERATOR NUMBER          METRIC.PART OPERATOR NUMBER
+    METRIC OPERATOR NUMBER          METRIC.PART OPERATOR NUMBER          METRIC == WORD
 
-One language for `diff`, `lint` and `accuracy`, each with metrics of its own. A gate fails where its condition holds. A number
+One language for `diff`, `lint` and `accuracy`, each with its metrics. A gate fails where its condition holds. A number
 has a unit where its metric has one (`5us`, `10Mi`). Where there is a baseline, a number with a sign is the difference to it,
-in the metric's unit or, with `%`, in percent of the baseline's value; one without a sign is the value itself.
+in the metric's unit or, with `%`, in percent of the baseline's value; one without a sign is the value itself. A part that is
+a name out of a file stands in quotes if it has spaces or operators; `*` and `?` in it are wildcards.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,9 +28,13 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "!=": operator.ne,
 }
 _GATE = re.compile(
-    r"\s*(?P<metric>[A-Za-z_][\w.]*)\s*(?P<operator>[<>]=?|==|!=)\s*(?P<sign>[+\-−]?)\s*(?P<number>\S+)\s*"
+    r"\s*(?P<metric>[A-Za-z_]\w*)(?:\.(?P<part>\"[^\"]+\"|'[^']+'|[^\s<>=!\"']+))?"
+    r"\s*(?P<operator>[<>]=?|==|!=)\s*(?P<sign>[+\-−]?)\s*(?P<number>\S+)\s*"
 )
-_UNITS = {"_ms": "milliseconds", "_bytes": "bytes"}
+_UNITS = {"_ms": "milliseconds", "_bytes": "bytes", "_w": "watts", "_j": "joules"}
+
+
+FAILED, PASSED, NOT_JUDGED = "failed", "passed", "not judged"
 
 
 class GateError(TrexError):
@@ -42,7 +48,9 @@ class GateMetrics:
     Attributes:
         names: The metrics; a unit stands at the end of a name.
         parts: Metric -> the parts that it can be restricted to: the kinds and precisions of `layers.fp32`.
-        part_noun: What a part is.
+        part_nouns: Metric -> what its part is. A metric that is here and not in `parts` takes names out of files.
+        needs_part: Metrics that are nothing without a part.
+        words: Metric -> the words that it can be compared with by `==` and `!=`, instead of a number.
         examples: Gates that make sense, for an error.
         has_baseline: Whether a number can be a difference to a baseline.
     """
@@ -50,18 +58,20 @@ class GateMetrics:
     names: Sequence[str]
     examples: Sequence[str]
     parts: Mapping[str, Collection[str]] = field(default_factory=dict)
-    part_noun: str = "part"
+    part_nouns: Mapping[str, str] = field(default_factory=dict)
+    needs_part: Collection[str] = ()
+    words: Mapping[str, Sequence[str]] = field(default_factory=dict)
     has_baseline: bool = False
 
     @property
     def known(self) -> str:
         """All names, for an error: `layers, layers.KIND_OR_PRECISION`."""
-        part = self.part_noun.upper().replace(" ", "_")
-        return ", ".join(
-            text
-            for name in self.names
-            for text in (name, *([f"{name}.{part}"] if name in self.parts else ()))
-        )
+        texts = []
+        for name in self.names:
+            texts += [name] if name not in self.needs_part else []
+            if noun := self.part_nouns.get(name):
+                texts.append(f"{name}.{noun.upper().replace(' ', '_')}")
+        return ", ".join(texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,7 @@ class Gate:
         number: In the metric's unit, or percent.
         is_relative: The number is a difference to the baseline.
         is_percent: That difference is in percent of the baseline's value.
+        word: What a metric of words is compared with; empty for a number.
     """
 
     text: str
@@ -85,6 +96,7 @@ class Gate:
     number: float
     is_relative: bool = False
     is_percent: bool = False
+    word: str = ""
 
     @property
     def name(self) -> str:
@@ -93,17 +105,15 @@ class Gate:
     def compare(self, value: float, baseline: float | None = None) -> float:
         """What is held against the number: the value, the difference to the baseline, or that in percent.
 
-        Raises:
-            GateError: There is no such percentage.
+        From 0 to 0 is no change; from 0 to anything else is infinitely many percent.
         """
         if not self.is_relative:
             return value
         assert baseline is not None
-        if not self.is_percent:
-            return value - baseline
-        if not baseline:
-            raise GateError(f"the gate {self.text!r} cannot be judged: the baseline's {self.metric} is 0")
-        return 100.0 * (value - baseline) / baseline
+        difference = value - baseline
+        if not self.is_percent or not difference:
+            return difference
+        return 100.0 * difference / abs(baseline) if baseline else math.copysign(math.inf, difference)
 
     def falls(self, compared: float) -> bool:
         return _OPERATORS[self.operator](compared, self.number)
@@ -115,21 +125,33 @@ class GateResult:
 
     Attributes:
         subject: The engine or output, for people; empty if there is only one.
-        fell: Whether the condition holds.
+        fell: Whether the condition holds; None if the gate cannot be judged.
         value, baseline: Of the metric; None where unknown.
         compared: What was held against the gate's number: the value, the difference, or the difference in percent.
         why: In a sentence.
         index: Of the engine in a comparison.
+        interval: 95 % interval of the difference to the baseline, in the metric's unit; None where there is none.
+        significance: What the noise test of the metric found (`faster`, `slower`, `not distinguishable`, `no verdict`);
+            empty where the noise of the metric is unknown.
+        note: What the numbers leave open: noise, what they are of, or why the gate is not judged.
     """
 
     gate: Gate
     subject: str
-    fell: bool
+    fell: bool | None
     value: float | None
     baseline: float | None
     compared: float | None
     why: str
     index: int = 0
+    interval: tuple[float, float] | None = None
+    significance: str = ""
+    note: str = ""
+
+    @property
+    def state(self) -> str:
+        """`failed`, `passed` or `not judged`."""
+        return NOT_JUDGED if self.fell is None else FAILED if self.fell else PASSED
 
 
 def parse_gate(text: str, metrics: GateMetrics) -> Gate:
@@ -138,36 +160,48 @@ def parse_gate(text: str, metrics: GateMetrics) -> Gate:
     Raises:
         GateError: It is none; the message says what was expected.
     """
-    found = _GATE.fullmatch(text)
-    if found is None:
+    match = _GATE.fullmatch(text)
+    if match is None:
         examples = " or ".join(f"`{example}`" for example in metrics.examples)
-        raise GateError(f"no gate: {text!r}; write one as {examples}")
-    metric, _, part = found["metric"].casefold().partition(".")
+        raise GateError(f"not a gate: {text!r}; use the form {examples}")
+    metric, part = match["metric"].casefold(), match["part"] or ""
+    part = part[1:-1] if part[:1] in ("'", '"') else part
+    part = part.casefold() if metric in metrics.parts else part
     _check_metric(text, metric, part, metrics)
-    written = found["number"]
+    written = match["number"]
+    if metric in metrics.words:
+        return _parse_word(text, match, metrics.words[metric])
     is_percent = written.endswith("%")
     unit = "percent" if is_percent else next((u for end, u in _UNITS.items() if metric.endswith(end)), "")
-    is_relative = bool(found["sign"]) and metrics.has_baseline
+    is_relative = bool(match["sign"]) and metrics.has_baseline
     number = parse_quantity(written, unit)
     if number is None:
-        raise GateError(f"no number in the gate {text!r}: {written!r}")
+        raise GateError(f"not a number in gate {text!r}: {written!r}")
     if is_percent and not is_relative:
         if not metrics.has_baseline:
-            raise GateError(f"in the gate {text!r}, there is nothing to take a percentage of")
-        raise GateError(
-            f"in the gate {text!r}, a percentage is of the baseline: write +{written} or -{written}"
-        )
-    signed = -number if found["sign"] in ("-", "−") else number
-    return Gate(text.strip(), metric, part, found["operator"], signed, is_relative, is_percent)
+            raise GateError(f"gate {text!r}: percentages need a signed number")
+        raise GateError(f"gate {text!r}: percentages need a sign; write +{written} or -{written}")
+    signed = -number if match["sign"] in ("-", "−") else number
+    return Gate(text.strip(), metric, part, match["operator"], signed, is_relative, is_percent)
+
+
+def _parse_word(text: str, match: re.Match[str], words: Sequence[str]) -> Gate:
+    word, metric = f"{match['sign']}{match['number']}".casefold(), match["metric"].casefold()
+    if word not in words or match["operator"] not in ("==", "!="):
+        known = " or ".join(f"`{metric} == {known}`" for known in words)
+        raise GateError(f"not a gate: {text!r}; for {metric} write {known}, or `!=`")
+    return Gate(text.strip(), metric, "", match["operator"], 0.0, word=word)
 
 
 def _check_metric(text: str, metric: str, part: str, metrics: GateMetrics) -> None:
     if metric not in metrics.names:
         hint = did_you_mean(metric, metrics.names) or f"there are {metrics.known}"
-        raise GateError(f"no metric {metric!r} in the gate {text!r}; {hint}")
+        raise GateError(f"unknown metric {metric!r} in gate {text!r}; {hint}")
+    noun = metrics.part_nouns.get(metric, "part")
+    if not part and metric in metrics.needs_part:
+        raise GateError(f"gate {text!r} needs a {noun}: {metric}.{noun.upper().replace(' ', '_')}")
+    takes_any = metric in metrics.part_nouns and metric not in metrics.parts
     parts = metrics.parts.get(metric, ())
-    if part and part not in parts:
+    if part and part not in parts and not takes_any:
         hint = did_you_mean(part, parts)
-        raise GateError(
-            f"no {metrics.part_noun} {part!r} of {metric} in the gate {text!r}{'; ' if hint else ''}{hint}"
-        )
+        raise GateError(f"unknown {noun} {part!r} of {metric} in gate {text!r}{'; ' if hint else ''}{hint}")

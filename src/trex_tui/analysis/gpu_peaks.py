@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trex_tui.analysis.device import DeviceModel
 
 READ = "read"
-"""The figure stands in its sources."""
+"""The figure is in its sources."""
 
 INFERRED = "inferred"
 """The figure was worked out, carried over from a related part, or recalled."""
@@ -156,14 +156,16 @@ def gpu_peaks() -> GpuPeaks:
     from importlib.resources import files  # 10 ms, and only needed where a roofline is
 
     root = json.loads(files("trex_tui.analysis").joinpath("gpu_peaks.json").read_text(encoding="utf-8"))
-    sources = {key: Source(one["title"], one["kind"]) for key, one in root["sources"].items()}
+    sources = {key: Source(entry["title"], entry["kind"]) for key, entry in root["sources"].items()}
     architectures = {
-        capability: _architecture(capability, one, sources)
-        for capability, one in root["architectures"].items()
+        capability: _architecture(capability, entry, sources)
+        for capability, entry in root["architectures"].items()
     }
     for capability, twin in root["same_architecture"].items():
         architectures[capability] = architectures[twin]
-    integrated = {capability for capability, one in architectures.items() if one.is_integrated}
+    integrated = {
+        capability for capability, architecture in architectures.items() if architecture.is_integrated
+    }
     return GpuPeaks(
         architectures,
         frozenset(integrated.union(root["integrated_without_rates"])),
@@ -182,10 +184,10 @@ def _named(sources: Mapping[str, Source], keys: list[str]) -> tuple[Source, ...]
 
 def _architecture(capability: str, raw: dict[str, Any], sources: Mapping[str, Source]) -> Architecture:
     rates: dict[bool, dict[str, Rate]] = {True: {}, False: {}}
-    for name, one in raw["rates"].items():
+    for name, entry in raw["rates"].items():
         for geforce, variant in ((True, "geforce"), (False, "other")):
-            value = one.get(variant, one)
-            rates[geforce][name] = Rate(name, value["mac"], value["tag"], _named(sources, one["src"]))
+            value = entry.get(variant, entry)
+            rates[geforce][name] = Rate(name, value["mac"], value["tag"], _named(sources, entry["src"]))
     scale = raw.get("tensor_clock_scale", {"value": 1.0, "tag": INFERRED, "src": []})
     return Architecture(
         compute_capability=capability,
@@ -202,7 +204,7 @@ def _architecture(capability: str, raw: dict[str, Any], sources: Mapping[str, So
 
 def _correction(raw: dict[str, Any], sources: Mapping[str, Source]) -> Correction:
     alternatives = tuple(
-        tuple((quantity, sign, bound) for quantity, sign, bound in one) for one in raw["any_of"]
+        tuple((quantity, sign, bound) for quantity, sign, bound in bounds) for bounds in raw["any_of"]
     )
     return Correction(
         re.compile(raw["name"]),
@@ -262,6 +264,10 @@ TENSOR_PRECISIONS = frozenset({*_TENSOR_RATES, *_TENSOR_RATES_BY_ACCUMULATOR})
 """Precisions that some tensor cores compute in."""
 
 
+DP4A_PRODUCTS = 4
+"""INT8 products that a lane of CUDA cores makes with one DP4A instruction."""
+
+
 def peak_ops(
     device: DeviceModel,
     precision: DataType,
@@ -286,13 +292,13 @@ def peak_ops(
     stated = device.stated_peaks.get(wanted)
     if stated is not None and (tensor_cores or wanted not in TENSOR_PRECISIONS):
         return _stated(device, wanted, stated)
-    found = _architecture_peak(device, wanted, tensor_cores, accumulate, sparse)
-    if found.flop_per_s is None and stated is not None:
-        note = f"the stated {wanted.value} peak counts for kernels on CUDA cores too"
+    peak = _architecture_peak(device, wanted, tensor_cores, accumulate, sparse)
+    if peak.flop_per_s is None and stated is not None:
+        note = f"the configured {wanted.value} peak also applies to CUDA cores"
         return replace(_stated(device, wanted, stated), assumptions=(note,))
     if wanted is not precision:
-        found = replace(found, assumptions=("FP32 on tensor cores is TF32", *found.assumptions))
-    return found
+        peak = replace(peak, assumptions=("FP32 on tensor cores runs as TF32", *peak.assumptions))
+    return peak
 
 
 def has_tensor_cores(device: DeviceModel, precision: DataType) -> bool | None:
@@ -304,7 +310,7 @@ def has_tensor_cores(device: DeviceModel, precision: DataType) -> bool | None:
 
 
 def _stated(device: DeviceModel, precision: DataType, value: float) -> Peak:
-    formula = f"the stated peak for {precision.value}"
+    formula = f"the configured peak for {precision.value}"
     return Peak(value, tag=STATED, source=device.stated_in, formula=formula)
 
 
@@ -318,7 +324,8 @@ def _architecture_peak(
     if rate is None:
         if tensor_cores:
             notes.append(
-                f"{device.architecture.name} has no {precision.value} tensor cores: its CUDA cores count"
+                f"{device.architecture.name} has no {precision.value} tensor cores: peak of the CUDA cores "
+                "used"
             )
         rate = _cuda_rate(device, precision, accumulate, notes)
         factor = 1.0
@@ -329,12 +336,14 @@ def _architecture_peak(
             notes.append("2:4 sparse weights double the rate")
     if rate is None:
         unit = "" if tensor_cores else " on CUDA cores"
-        return Peak(None, reason=f"no {precision.value} rate{unit} is known for {device.architecture.name}")
-    if (
-        device.name is None
-        and rate.mac_per_sm_clock != _device_rates(device, geforce=True)[rate.name].mac_per_sm_clock
-    ):
-        return Peak(None, rate, reason="without the device's name GeForce cannot be told from other products")
+        return Peak(None, reason=f"no {precision.value} rate{unit} known for {device.architecture.name}")
+    of_geforce = _device_rates(device, geforce=True).get(rate.name, rate)
+    if device.name is None and rate.mac_per_sm_clock != of_geforce.mac_per_sm_clock:
+        return Peak(
+            None,
+            rate,
+            reason=("without the device name, GeForce cannot be distinguished from other products"),
+        )
     return _scaled(device, rate, factor, tuple(notes))
 
 
@@ -345,7 +354,7 @@ def _scaled(device: DeviceModel, rate: Rate, factor: float, notes: tuple[str, ..
     formula = f"2 × {rate.mac_per_sm_clock} MACs × {device.sms} SMs × {device.clock_ghz:g} GHz"
     if factor != 1:
         formula += f" × {factor:g}"
-    source = "; ".join(one.title for one in rate.sources)
+    source = "; ".join(cited.title for cited in rate.sources)
     return Peak(value, rate, rate.tag, source, formula, assumptions=notes)
 
 
@@ -367,7 +376,7 @@ def _tensor_rate(
         return rates.get(f"{stem}_{accumulator}")
     fast, exact = rates.get(f"{stem}_acc16"), rates.get(f"{stem}_acc32")
     if fast and exact and fast.mac_per_sm_clock != exact.mac_per_sm_clock:
-        notes.append("the kernel's accumulator is not known; the faster FP16 accumulation counts")
+        notes.append("accumulator unknown; the faster FP16 accumulation is assumed")
     return fast or exact
 
 
@@ -380,16 +389,26 @@ def _cuda_rate(
         return single
     if precision not in (DataType.FP16, DataType.BF16, DataType.INT8):
         return None
+    if precision is DataType.INT8:
+        return rates.get("int8_dp4a") or _derive_dp4a(single, notes)
     if accumulate is DataType.FP32:
         notes.append(f"on CUDA cores, {precision.value} summed in FP32 is computed in FP32")
         return single
-    if precision is DataType.INT8:
-        return rates.get("int8_dp4a")
     own = rates.get(f"{precision.value.lower()}_cuda")
     if own is None or (single and own.mac_per_sm_clock < single.mac_per_sm_clock):
-        notes.append(f"the device has no fast {precision.value} arithmetic: the FP32 rate counts")
+        notes.append(f"no fast {precision.value} arithmetic: the FP32 rate is used")
         return single
     return own
+
+
+def _derive_dp4a(single: Rate | None, notes: list[str]) -> Rate | None:
+    """Four products per instruction, at the rate of FP32 instructions; some architectures issue fewer."""
+    if single is None:
+        return None
+    notes.append("DP4A at four times the FP32 rate, an upper bound")
+    return replace(
+        single, name="int8_dp4a", mac_per_sm_clock=DP4A_PRODUCTS * single.mac_per_sm_clock, tag=INFERRED
+    )
 
 
 def peak_of_kernel(
@@ -402,7 +421,7 @@ def peak_of_kernel(
     tactic = parse_tactic(tactic_name)
     precision = precision or (tactic.compute_type if tactic else None)
     if precision is None:
-        return Peak(None, reason="the precision it computes in is unknown")
+        return Peak(None, reason="unknown precision")
     tensor_cores = tactic.tensor_cores if tactic else None
     notes = []
     if "Depthwise" in (layer_type or ""):
@@ -410,9 +429,9 @@ def peak_of_kernel(
     if tensor_cores is None:
         tensor_cores = precision in TENSOR_PRECISIONS
         if tensor_cores:
-            notes.append("the kernel's name does not tell whether it uses tensor cores; their peak counts")
+            notes.append("tensor-core use unknown from the kernel name; their peak is used")
     if tactic and tactic.is_winograd:
-        notes.append("Winograd kernels multiply less than the layer's MACs say")
+        notes.append("Winograd kernels need fewer multiplications than the layer's MACs")
     peak = peak_ops(
         device,
         precision,
@@ -421,29 +440,3 @@ def peak_of_kernel(
         sparse=tactic is not None and tactic.is_sparse,
     )
     return replace(peak, assumptions=(*peak.assumptions, *notes)) if notes else peak
-
-
-def list_peaks(device: DeviceModel) -> dict[str, Peak]:
-    """The peaks of a device by what they are for, for a table; without units the device does not have."""
-    kinds: list[tuple[str, DataType, bool, DataType | None]] = [
-        ("FP32, CUDA cores", DataType.FP32, False, None),
-        ("FP16, CUDA cores", DataType.FP16, False, None),
-        ("BF16, CUDA cores", DataType.BF16, False, None),
-        ("INT8, CUDA cores", DataType.INT8, False, None),
-        ("TF32", DataType.TF32, True, None),
-        ("FP16, FP16 accumulation", DataType.FP16, True, DataType.FP16),
-        ("FP16, FP32 accumulation", DataType.FP16, True, DataType.FP32),
-        ("BF16", DataType.BF16, True, None),
-        ("FP8, FP16 accumulation", DataType.FP8, True, DataType.FP16),
-        ("FP8, FP32 accumulation", DataType.FP8, True, DataType.FP32),
-        ("INT8", DataType.INT8, True, None),
-        ("INT4", DataType.INT4, True, None),
-        ("FP4", DataType.FP4, True, None),
-    ]
-    found = {}
-    for label, precision, tensor_cores, accumulate in kinds:
-        peak = peak_ops(device, precision, tensor_cores=tensor_cores, accumulate=accumulate)
-        is_fallback = peak.rate is not None and ("_tc" in peak.rate.name) != tensor_cores
-        if peak.flop_per_s is not None and not is_fallback:
-            found[label] = peak
-    return found

@@ -1,4 +1,4 @@
-"""Loading an engine as a person asked for it: which optimization profile, and what they state about the device."""
+"""Loading an engine as a person asked for it: which optimization profile and run, and what they state about the device."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ class LoadOptions:
         optimization_profile: Which of several; None for the profiled one.
         peaks: What options state about the device, e.g. `bandwidth=320`.
         configured: What configuration files state, by device name.
+        run: Which of several runs in a file, from 1; None for the one that fits the graph, and of these the last.
     """
 
     optimization_profile: int | None = None
     peaks: DeviceOverrides | None = None
     configured: Mapping[str, DeviceOverrides] = field(default_factory=dict)
+    run: int | None = None
 
     @classmethod
-    def of(cls, optimization_profile: int | None = None, peaks: Sequence[str] = ()) -> LoadOptions:
+    def of(
+        cls, optimization_profile: int | None = None, peaks: Sequence[str] = (), run: int | None = None
+    ) -> LoadOptions:
         """From options as they are typed, and from the configuration files there are.
 
         Raises:
@@ -39,7 +43,7 @@ class LoadOptions:
         """
         tables = config_tables(os.environ)
         if not peaks and not tables:
-            return cls(optimization_profile)
+            return cls(optimization_profile, run=run)
         from trex_tui.analysis.device_overrides import overrides_from_options, overrides_in
 
         configured: dict[str, DeviceOverrides] = {}
@@ -47,7 +51,12 @@ class LoadOptions:
             for name, stated in overrides_in(table).items():
                 weaker = configured.get(name)
                 configured[name] = weaker.updated_with(stated) if weaker else stated
-        return cls(optimization_profile, overrides_from_options(peaks) if peaks else None, configured)
+        return cls(optimization_profile, overrides_from_options(peaks) if peaks else None, configured, run)
+
+
+def options_of(engine: Engine, options: LoadOptions) -> LoadOptions:
+    """Options to load an engine again: the run and optimization profile that were asked for stay."""
+    return replace(options, run=engine.requested_run, optimization_profile=engine.requested_profile)
 
 
 def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None] | None = None) -> Engine:
@@ -59,10 +68,10 @@ def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None
         begin: Called with each file before it is read; what it raises ends the reading.
 
     Raises:
-        ArtifactError: Not one of its files could be used.
+        ArtifactError: Not one of its files could be used, or none has this run.
         TrexError: There is no such optimization profile.
     """
-    engine = load_set(source, options.optimization_profile, begin)
+    engine = load_set(source, options.optimization_profile, begin, options.run)
     if options.peaks is None and not options.configured:
         return engine
     from trex_tui.analysis.device_overrides import overrides_for

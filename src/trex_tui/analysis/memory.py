@@ -9,9 +9,10 @@ adds alignment, scratch space of tactics and, with several streams, tensors that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
@@ -115,23 +116,23 @@ def _larger(first: int | None, second: int | None) -> int | None:
     return None if first is None or second is None else max(first, second)
 
 
-def live_tensors(engine: Engine) -> list[LiveTensor]:
+@per_engine
+def live_tensors(engine: Engine) -> tuple[LiveTensor, ...]:
     """Every value that a layer writes and that is no input or output of the network, in order of its first writer."""
     values = _Values(frozenset(binding.name for binding in engine.bindings))
     for layer in engine.layers:
-        values.reads(layer)
-        values.writes(layer)
+        if layer.inputs:
+            values.reads(layer)
+        if layer.outputs:
+            values.writes(layer)
     values.carry_around_loops()
-    return values.everything
+    return tuple(values.everything)
 
 
-def activation_memory(engine: Engine, values: Sequence[LiveTensor] | None = None) -> ActivationMemory:
-    """Live activations at every layer, and what is alive at the peak. Linear in the number of tensors.
-
-    Args:
-        values: What `live_tensors` returned, if it is at hand.
-    """
-    values = live_tensors(engine) if values is None else values
+@per_engine
+def activation_memory(engine: Engine) -> ActivationMemory:
+    """Live activations at every layer, and what is alive at the peak. Linear in the number of tensors."""
+    values = live_tensors(engine)
     known = [value for value in values if value.allocated_bytes is not None]
     changes = [0] * (len(engine.layers) + 1)
     for value in known:
@@ -159,9 +160,10 @@ def traffic_bytes(engine: Engine) -> int | None:
 
     None if a layer's is unknown. (trex shows the part without weights as "Activations", which it is not.)
     """
+    if not engine.has_graph:
+        return None
     sizes = [layer.footprint_bytes for layer in engine.layers if layer.kind.is_work]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if engine.has_graph and len(known) == len(sizes) else None
+    return None if None in sizes else sum(filter(None, sizes))
 
 
 def live_at(values: Iterable[LiveTensor], index: int) -> list[LiveTensor]:

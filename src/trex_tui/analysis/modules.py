@@ -13,25 +13,27 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
+from itertools import groupby
 
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.structure import UNKNOWN, sum_latency_ms
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.text import format_ms, plural
 
 MOST_LEVELS = 24
-"""Modules nested deeper than this stand at this depth: no network nests so, but a name may hold anything."""
+"""Modules nested deeper than this are shown at this depth: no network nests so deeply, but a name may contain anything."""
 
 _REFORMAT = re.compile(
-    r"^Reformatting CopyNode for (?:(?P<role>Input|Output) Tensor (?P<port>\d+) to |Network (?:Input|Output) )"
+    r"^Reformatting CopyNode for (?:(?P<role>Input|Output) Tensor (?P<port>\d+) to |Network (?P<network>Input|Output) )"
 )
 _WRAPPERS = re.compile(r"^(?:PWN\(|\{ForeignNode\[|\()+")
 _INSERTED = re.compile(r"^(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_")
+_INSERTED_STARTS = ("copied_", "reshape_", "squeeze_", "unsqueeze_")
 # Torch-TensorRT writes `[CONVOLUTION]-[aten_ops.convolution.default]-[/conv1/convolution]`.
 _TORCH = re.compile(r"^.*?\[[A-Z_]*[\w.]*\]-\[(?=/)")
 _FUSED = re.compile(r" \+ ")
 _SEVERAL = re.compile(r" \+ |\.\.\.|, |\|\|")
-_PARTS = re.compile(r"[/.]")
 
 
 def module_path(layer: Layer) -> tuple[str, ...]:
@@ -51,12 +53,21 @@ def module_of_name(name: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1 << 18)
 def _path_and_operator(name: str) -> tuple[tuple[str, ...], str]:
     """The modules that the first of the names in `name` lies in, and what remains of it."""
-    name = _SEVERAL.split(_REFORMAT.sub("", name), maxsplit=1)[0]
-    name = _TORCH.sub("", _WRAPPERS.sub("", _INSERTED.sub("", name)))
+    # Plain tests first: there are as many names as layers, and patterns take three times as long.
+    if name.startswith("Reformatting"):
+        name = _REFORMAT.sub("", name)
+    if " " in name or "..." in name or "||" in name:
+        name = _SEVERAL.split(name, maxsplit=1)[0]
+    if name.startswith(_INSERTED_STARTS):
+        name = _INSERTED.sub("", name)
+    if name.startswith(("PWN(", "{", "(")):
+        name = _WRAPPERS.sub("", name)
+    if "]-[/" in name:
+        name = _TORCH.sub("", name)
     if name.startswith(("__myl", "(Unnamed", "entry^")):
         return (), name
-    parts = [part for part in _PARTS.split(name.strip("])} ")) if part]
-    return tuple(_without_repeats(parts[:-1])[:MOST_LEVELS]), parts[-1] if parts else name
+    *modules, operator = _without_repeats(name.strip("])} ")) or [name]
+    return tuple(modules[:MOST_LEVELS]), operator
 
 
 def label_in(layer: Layer, depth: int) -> str:
@@ -70,29 +81,40 @@ def label_in(layer: Layer, depth: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _label(name: str, path: tuple[str, ...], depth: int) -> str:
-    if not path:
-        return name
     reformat = _REFORMAT.match(name)
+    if not path:
+        return name if reformat is None else f"{_role(reformat)}{name[reformat.end() :]}"
     names = _FUSED.split(_REFORMAT.sub("", name))
-    operators = " + ".join(_path_and_operator(one)[1] for one in names)
+    operators = " + ".join(_path_and_operator(name)[1] for name in names)
     label = "/".join([*path[depth:], operators])
     if reformat is None:
         return label
-    role = f"{reformat['role'].lower()} {reformat['port']} of " if reformat["role"] else "network "
-    return f"{role}{label}"
+    return f"{_role(reformat)}{label}"
 
 
-def _without_repeats(parts: list[str]) -> list[str]:
-    """PyTorch writes `/layer1/layer1.0/conv1/Conv`: once split at dots, `layer1` repeats."""
+def _role(reformat: re.Match[str]) -> str:
+    if reformat["role"]:
+        return f"{reformat['role'].lower()} {reformat['port']} of "
+    return f"network {reformat['network'].lower()} "
+
+
+def _without_repeats(name: str) -> list[str]:
+    """The parts of a path at slashes and dots: PyTorch writes `/layer1/layer1.0/conv1/Conv` for `layer1/0/conv1/Conv`."""
+    if "." not in name:
+        return [step for step, _ in groupby(filter(None, name.split("/")))]
     kept: list[str] = []
-    for part in parts:
-        if not kept or part != kept[-1]:
-            kept.append(part)
+    for step in name.split("/"):
+        if "." in step:
+            parts = [part for part in step.split(".") if part]
+            repeated = next((size for size in range(len(parts), 0, -1) if kept[-size:] == parts[:size]), 0)
+            kept += parts[repeated:]
+        elif step and (not kept or kept[-1] != step):
+            kept.append(step)
     return kept
 
 
 NO_NODE = "(no ONNX node)"
-"""Layers that TensorRT put in, such as reformats, and engines without `Metadata`."""
+"""Layers inserted by TensorRT, such as reformats, and engines without `Metadata`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +195,9 @@ class Grouping(str, Enum):
     MODULE = "by module"
     KIND = "by kind"
     PRECISION = "by precision"
+    BOUND = "by bound"
+    KERNEL = "by kernel family"
+    SHAPE = "by output shape"
     ONNX = "by ONNX node"
     STREAM = "by stream"
     ORDER = "in execution order"
@@ -218,7 +243,9 @@ class Group:
                 inside.append(layer)
         for name, layers in groups.items():
             inside.append(layers[0] if len(layers) == 1 and self._flat else self._group(name, layers))
-        return sorted(inside, key=lambda one: one.index if isinstance(one, Layer) else one.first_index)
+        return sorted(
+            inside, key=lambda entry: entry.index if isinstance(entry, Layer) else entry.first_index
+        )
 
     def _group(self, name: str, layers: Sequence[Layer]) -> Group:
         path = (*self.path, name)
@@ -238,19 +265,31 @@ class Group:
         wanted = self._path_of(layer)
         while True:
             inside = (entry for entry in current.entries if isinstance(entry, Group))
-            found = next((item for item in inside if wanted[: len(item.path)] == item.path), None)
-            if found is None:
+            group = next((item for item in inside if wanted[: len(item.path)] == item.path), None)
+            if group is None:
                 return around
-            around.append(found)
-            current = found
+            around.append(group)
+            current = group
 
 
-def arrange(layers: Sequence[Layer], grouping: Grouping) -> Group:
+def arrange(layers: Sequence[Layer], grouping: Grouping, engine: Engine | None = None) -> Group:
     """Arrange layers in execution order as a tree; its root stands for all of them.
 
     Each layer stands in one group, so that the groups add up: one of several ONNX nodes stands under the first.
+
+    Args:
+        engine: The engine of the layers; needed for bound, kernel family and shape, which are columns.
     """
-    return Group("", (), layers, _PATHS[grouping], flat=grouping in (Grouping.MODULE, Grouping.ONNX))
+    path_of = _PATHS.get(grouping)
+    if path_of is None:
+        assert engine is not None, grouping
+        path_of = _column_path(engine, _COLUMNS[grouping])
+    return Group("", (), layers, path_of, flat=grouping in (Grouping.MODULE, Grouping.ONNX))
+
+
+def _column_path(engine: Engine, column: str) -> Callable[[Layer], Path]:
+    values = ALL_COLUMNS_BY_NAME[column].values(engine)
+    return lambda layer: (values[layer.index] or UNKNOWN,)
 
 
 def _onnx_path(layer: Layer) -> Path:
@@ -270,6 +309,9 @@ _PATHS: dict[Grouping, Callable[[Layer], Path]] = {
     Grouping.STREAM: _stream_path,
     Grouping.ORDER: lambda _: (),
 }
+_COLUMNS = {Grouping.BOUND: "bound", Grouping.KERNEL: "tactic_family", Grouping.SHAPE: "output_shapes"}
+_BY_TIME = frozenset({Grouping.KIND, Grouping.PRECISION, *_COLUMNS})
+"""Groups without a place in the execution order."""
 
 
 def layer_label(layer: Layer, grouping: Grouping, depth: int) -> str:
@@ -289,8 +331,8 @@ def layer_label(layer: Layer, grouping: Grouping, depth: int) -> str:
 def ordered_entries(group: Group, grouping: Grouping, *, by_latency: bool) -> Sequence[Group | Layer]:
     """What stands directly in a group: in execution order, or the slowest first.
 
-    Kinds and precisions have no place in the execution, so they always stand by time.
+    Groups whose layers are anywhere in the execution, such as kinds, always stand by time.
     """
-    if by_latency or (not group.path and grouping in (Grouping.KIND, Grouping.PRECISION)):
-        return sorted(group.entries, key=lambda one: -(one.latency_ms or 0.0))
+    if by_latency or (not group.path and grouping in _BY_TIME):
+        return sorted(group.entries, key=lambda entry: -(entry.latency_ms or 0.0))
     return group.entries

@@ -18,25 +18,31 @@ from typing import NamedTuple
 from trex_tui.analysis.compute import Compute, compute_products
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.gpu_peaks import Peak, peak_of_kernel
+from trex_tui.analysis.tiling import find_tiling, has_plain_schedule
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
+from trex_tui.engine.tactics import parse_tactic
 from trex_tui.text import format_bytes, format_count, format_ms, plural
 
 FLOOR_PERCENTILE = 2.0
 FLOOR_LAYERS = 20
-"""Fewer timed layers than this do not show what the shortest possible kernel costs."""
+"""Minimum number of timed layers for a launch floor."""
 
 LAUNCH_FACTOR = 2.0
 """Layers up to this many times the floor cost about what starting and profiling any kernel costs. On the engines it was
 chosen with, twice the floor finds the many tiny layers of a MobileNet and next to none of a large CNN."""
 
 SHORTEST_MS = 1e-9
-"""A time below this is none: rates over it would leave the range of numbers."""
+"""A shorter time counts as zero: its rates would overflow."""
 
 LAUNCH_ROOF_SHARE = 0.25
 """A layer is bound by its launch only if its roof accounts for less than this share of its time."""
+
+LATENCY_ROOF_PCT = 40.0
+"""Below this share of both roofs a layer waits for neither arithmetic nor memory. Good kernels reach 60 to
+95 % of the lower roof; those with too few thread blocks, or with chains of dependent steps, 1 to 35 %."""
 
 REASONS_SHOWN = 6
 
@@ -58,9 +64,11 @@ FORMULAS: Mapping[str, tuple[str, str]] = {
     "bandwidth_pct": ("%", "100 × bytes ÷ latency ÷ peak bandwidth"),
     "bound": (
         "",
-        f"launch: latency ≤ {LAUNCH_FACTOR:g} × floor and roof_pct < {100 * LAUNCH_ROOF_SHARE:g};"
-        " else compute where intensity > ridge, else bandwidth",
+        f"launch: latency ≤ {LAUNCH_FACTOR:g} × floor and roof_pct < {100 * LAUNCH_ROOF_SHARE:g}; else latency where"
+        f" roof_pct < {LATENCY_ROOF_PCT:g}; else compute where intensity > ridge, else bandwidth",
     ),
+    "roof_side": ("", "compute where intensity > ridge, else bandwidth"),
+    "tiles": ("", "⌈M ÷ rows⌉ × ⌈N ÷ columns⌉ × batch, for the tile that the kernel's name states"),
     "floor_ms": (
         "ms",
         f"percentile {FLOOR_PERCENTILE:g} of the layer times above zero, of {FLOOR_LAYERS} or more",
@@ -73,7 +81,7 @@ ASSUMPTIONS = (
     "arithmetic other than multiply-accumulates (activations, softmax, normalisation) is free",
     "latencies are those of the profile run, which adds its own overhead to each layer",
 )
-"""What holds for every point."""
+"""Assumptions for every point."""
 
 # If such a layer's MACs are not known, its arithmetic is unknown; layers of all other kinds move bytes.
 _COMPUTING = frozenset(
@@ -94,6 +102,8 @@ class Bound(str, Enum):
 
     COMPUTE = "compute"
     BANDWIDTH = "bandwidth"
+    LATENCY = "latency"
+    """Far below both roofs: too few thread blocks to fill the device, or dependent steps."""
     LAUNCH = "launch"
 
 
@@ -103,7 +113,7 @@ class RooflinePoint(NamedTuple):
     Attributes:
         layer_index: Place of the layer in execution order.
         latency_ms: Its average time.
-        macs: None if it multiplies nothing worth counting, or if that is unknown.
+        macs: None if no multiplications worth counting, or if that is unknown.
         bytes: All that it touches.
         intensity: FLOP per byte.
         achieved_flop_per_s: None without MACs.
@@ -114,7 +124,9 @@ class RooflinePoint(NamedTuple):
         roof_ms: The least time its work can take.
         roof_pct: Can exceed 100, see `ASSUMPTIONS`.
         bandwidth_pct: Share of the peak bandwidth.
-        bound: None where it cannot be told.
+        bound: None where it cannot be told, and without a time.
+        roof_side: Which of the two roofs is the lower one, `COMPUTE` or `BANDWIDTH`; None without a roof.
+        tiles: Thread blocks that its kernel cuts the result into; None where the kernel's name does not tell.
         reasons: Why something is missing; empty if nothing is.
         assumptions: What was taken for granted for this layer.
     """
@@ -133,6 +145,8 @@ class RooflinePoint(NamedTuple):
     roof_pct: float | None = None
     bandwidth_pct: float | None = None
     bound: Bound | None = None
+    roof_side: Bound | None = None
+    tiles: int | None = None
     reasons: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
 
@@ -178,27 +192,42 @@ class Roofline:
                 sums[point.bound] = (sums[point.bound] or 0.0) + point.latency_ms
         return sums
 
+    def compute_roof_pct(self, layers: Iterable[Layer]) -> float | None:
+        """Sum of the roof times over sum of the latencies, in percent, of the layers that have both; None without any."""
+        points = [self.points[layer.index] for layer in layers if layer.index in self.points]
+        both = [(point.roof_ms, point.latency_ms) for point in points if point.roof_pct is not None]
+        total = math.fsum(latency_ms or 0.0 for _, latency_ms in both)
+        return 100.0 * math.fsum(roof_ms or 0.0 for roof_ms, _ in both) / total if total else None
+
+    def roof_pct_by_bound(self, layers: Iterable[Layer]) -> dict[Bound, float]:
+        """The same by bound, of the bounds that some layers have."""
+        groups: dict[Bound, list[Layer]] = {}
+        for layer in layers:
+            point = self.points.get(layer.index)
+            if point and point.bound:
+                groups.setdefault(point.bound, []).append(layer)
+        shares = {bound: self.compute_roof_pct(groups[bound]) for bound in Bound if bound in groups}
+        return {bound: share for bound, share in shares.items() if share is not None}
+
     @cached_property
     def sentences(self) -> tuple[str, ...]:
         """What could not be computed, for how many layers and why; the most frequent reasons first."""
         lines = []
         bandwidth, compute = self.device.bandwidth_reason, self.device.compute_reason
         if bandwidth and bandwidth == compute:
-            lines.append(f"no roofs, no shares of a peak, no bounds: {bandwidth}")
+            lines.append(f"Roofline unavailable: {bandwidth}")
         elif bandwidth:
             lines.append(f"no peak bandwidth: {bandwidth}")
         if compute and compute != bandwidth:
             lines.append(
-                f"peak operations per second only as stated by the user: {compute}"
+                f"peak operations per second only from user settings: {compute}"
                 if self.device.stated_peaks
                 else f"no peak operations per second: {compute}"
             )
         if self.floor_ms is None:
-            lines.append(
-                f"no layer is called bound by its launch: fewer than {FLOOR_LAYERS} layers have a time"
-            )
+            lines.append(f"launch-bound layers count as latency-bound (needs ≥ {FLOOR_LAYERS} timed layers)")
         reasons = Counter(reason for point in self.points.values() for reason in point.reasons)
-        rare = [one for one in reasons.most_common() if one[0] not in (bandwidth, compute)]
+        rare = [counted for counted in reasons.most_common() if counted[0] not in (bandwidth, compute)]
         lines += [f"{plural(count, 'layer')}: {reason}" for reason, count in rare[:REASONS_SHOWN]]
         if rest := sum(count for _, count in rare[REASONS_SHOWN:]):
             lines.append(f"{plural(rest, 'layer')}: other reasons")
@@ -217,7 +246,7 @@ class Roofline:
         """The numbers of a layer in sentences: value, formula and source; then what is missing and what was assumed."""
         point = self.points.get(index)
         if point is None:
-            return ["not under a roof: the layer neither computes nor moves data"]
+            return ["no roofline: the layer neither computes nor moves data"]
         return [*_work_sentences(point), *_roof_sentences(point, self)]
 
 
@@ -226,9 +255,9 @@ def latency_floor_ms(layers: Iterable[Layer]) -> float | None:
     times = sorted(layer.latency_ms for layer in layers if layer.latency_ms)
     if len(times) < FLOOR_LAYERS:
         return None
-    place = FLOOR_PERCENTILE / 100 * (len(times) - 1)
-    below = math.floor(place)
-    return times[below] + (place - below) * (times[below + 1] - times[below])
+    position = FLOOR_PERCENTILE / 100 * (len(times) - 1)
+    below = math.floor(position)
+    return times[below] + (position - below) * (times[below + 1] - times[below])
 
 
 def traffic_bytes(layer: Layer) -> int | None:
@@ -245,23 +274,32 @@ class _Roofs:
         self.bandwidth_reason = device.bandwidth_reason
         self.launch_ms = LAUNCH_FACTOR * floor_ms if floor_ms else 0.0
         self.peaks: dict[tuple[DataType | None, str | None, str | None], Peak] = {}
+        self.reasons: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     def point(self, layer: Layer, compute: Compute) -> RooflinePoint:
         size, latency_ms = traffic_bytes(layer), layer.latency_ms
         time_ms = latency_ms if latency_ms and latency_ms >= SHORTEST_MS else None
         flops = compute.flops or None
+        is_opaque = compute.macs is None and layer.kind in _COMPUTING
+        if size is None and flops is None:  # as of every layer of which only the name is known
+            reasons = self._reasons(layer, compute, None, None, is_opaque)
+            return RooflinePoint(layer.index, latency_ms, compute.macs, reasons=reasons)
         on_gpu = layer.device is not Device.DLA
         bandwidth = self.bandwidth if on_gpu else None
         peak = self._peak(layer) if flops and on_gpu else None
         top = peak.flop_per_s if peak else None
         memory_ms = 1e3 * size / bandwidth if bandwidth and size is not None else None
-        is_opaque = compute.macs is None and layer.kind in _COMPUTING
         roof_ms = memory_ms
         if is_opaque or (flops and (memory_ms is None or top is None)):
             roof_ms = None
         elif flops and top and memory_ms is not None:
             roof_ms = max(1e3 * flops / top, memory_ms)
         intensity = flops / size if flops and size else None
+        side = None
+        if roof_ms and memory_ms is not None:
+            side = Bound.BANDWIDTH if roof_ms == memory_ms else Bound.COMPUTE
+        tactic = parse_tactic(layer.tactic) if flops else None
+        tiling = find_tiling(layer, compute, tactic) if tactic and has_plain_schedule(tactic) else None
         is_complete = roof_ms is not None and time_ms
         return RooflinePoint(
             layer.index,
@@ -277,46 +315,52 @@ class _Roofs:
             roof_ms,
             100 * roof_ms / time_ms if roof_ms is not None and time_ms else None,
             100 * memory_ms / time_ms if memory_ms is not None and time_ms else None,
-            self._bound(latency_ms, roof_ms, memory_ms),
+            self._bound(time_ms, roof_ms, side),
+            side,
+            tiling.tiles if tiling else None,
             () if is_complete else self._reasons(layer, compute, size, peak, is_opaque),
             peak.assumptions if peak else (),
         )
 
-    def _bound(
-        self, latency_ms: float | None, roof_ms: float | None, memory_ms: float | None
-    ) -> Bound | None:
-        if not roof_ms or memory_ms is None:
+    def _bound(self, time_ms: float | None, roof_ms: float | None, side: Bound | None) -> Bound | None:
+        if not time_ms or not roof_ms or side is None:
             return None
-        if latency_ms and latency_ms <= self.launch_ms and roof_ms < LAUNCH_ROOF_SHARE * latency_ms:
+        if time_ms <= self.launch_ms and roof_ms < LAUNCH_ROOF_SHARE * time_ms:
             return Bound.LAUNCH
-        return Bound.BANDWIDTH if roof_ms == memory_ms else Bound.COMPUTE
+        return Bound.LATENCY if 100 * roof_ms < LATENCY_ROOF_PCT * time_ms else side
 
     def _peak(self, layer: Layer) -> Peak:
         key = (layer.precision, layer.tactic, layer.layer_type)
-        found = self.peaks.get(key)
-        if found is None:
-            found = self.peaks[key] = peak_of_kernel(self.device, *key)
-        return found
+        peak = self.peaks.get(key)
+        if peak is None:
+            peak = self.peaks[key] = peak_of_kernel(self.device, *key)
+        return peak
 
     def _reasons(
         self, layer: Layer, compute: Compute, size: int | None, peak: Peak | None, is_opaque: bool
     ) -> tuple[str, ...]:
-        reasons = []
-        if layer.latency_ms is None:
-            reasons.append("no time in the profile")
-        elif layer.latency_ms < SHORTEST_MS:
-            reasons.append("its time is zero")
-        if layer.device is Device.DLA:
-            reasons.append("it runs on the DLA, whose peaks are not known")
+        """Why something of a layer is missing. Few combinations occur: each is made once."""
+        time_ms, on_dla = layer.latency_ms, layer.device is Device.DLA
+        of_time = of_work = ""
+        if time_ms is None:
+            of_time = "no time in the profile"
+        elif time_ms < SHORTEST_MS:
+            of_time = "its time is zero"
+        if on_dla:
+            of_work = "runs on the DLA, whose peaks are unknown"
         elif is_opaque:
-            reasons.append(compute.reason or "the file does not tell what it computes")
-        elif peak and peak.reason:
-            reasons.append(peak.reason)
-        if size is None:
-            reasons.append("its bytes are unknown: a shape, a type or the weights are not told")
-        if self.bandwidth is None and layer.device is not Device.DLA:
-            reasons.append(self.bandwidth_reason)
-        return tuple(dict.fromkeys(reasons) if len(reasons) > 1 else reasons)
+            of_work = compute.reason or "unknown operation"
+        elif peak:
+            of_work = peak.reason
+        key = (of_time, of_work, size is None, on_dla)
+        reasons = self.reasons.get(key)
+        if reasons is None:
+            of_size = "bytes unknown: missing shape, type or weights"
+            of_bandwidth = "" if on_dla or self.bandwidth is not None else self.bandwidth_reason
+            every = (of_time, of_work, of_size if size is None else "", of_bandwidth)
+            reasons = tuple(dict.fromkeys(filter(None, every)))
+            self.reasons[key] = reasons
+        return reasons
 
 
 def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | None = None) -> Roofline:
@@ -333,6 +377,12 @@ def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | 
     return Roofline(device, points, floor_ms)
 
 
+def format_intensity(flop_per_byte: float) -> str:
+    """An arithmetic intensity with its unit: 0.25 FLOP/B, 93.1 FLOP/B, 1234 FLOP/B."""
+    digits = ".3g" if flop_per_byte < 1000 else ".0f"
+    return f"{flop_per_byte:{digits}} FLOP/B"
+
+
 def _work_sentences(point: RooflinePoint) -> list[str]:
     lines = []
     if point.macs:
@@ -340,7 +390,7 @@ def _work_sentences(point: RooflinePoint) -> list[str]:
     if point.bytes is not None:
         lines.append(f"bytes: {format_bytes(point.bytes)}: inputs, outputs and weights as allocated")
     if point.intensity is not None:
-        lines.append(f"intensity: {point.intensity:.3g} FLOP/B = 2 × MACs ÷ bytes")
+        lines.append(f"intensity: {format_intensity(point.intensity)} = 2 × MACs ÷ bytes")
     if point.achieved_flop_per_s is not None:
         rate = format_count(point.achieved_flop_per_s)
         lines.append(f"achieved: {rate}FLOP/s = 2 × MACs ÷ {format_ms(point.latency_ms)} ms")
@@ -354,7 +404,7 @@ def _work_sentences(point: RooflinePoint) -> list[str]:
 def _roof_sentences(point: RooflinePoint, whole: Roofline) -> list[str]:
     lines = [point.peak.describe()] if point.peak else []
     if point.ridge_intensity is not None:
-        lines.append(f"ridge: {point.ridge_intensity:.3g} FLOP/B = peak ÷ peak bandwidth")
+        lines.append(f"ridge: {format_intensity(point.ridge_intensity)} = peak ÷ peak bandwidth")
     if point.roof_flop_per_s is not None:
         roof = format_count(point.roof_flop_per_s)
         lines.append(f"roof: {roof}FLOP/s = min(peak, intensity × peak bandwidth)")
@@ -376,6 +426,12 @@ def _why(point: RooflinePoint, whole: Roofline) -> str:
             f"within {LAUNCH_FACTOR:g} × the floor of {format_ms(whole.floor_ms)} ms,"
             f" and the roof is less than {100 * LAUNCH_ROOF_SHARE:g} % of its time"
         )
+    if point.bound is Bound.LATENCY:
+        why = f"below {LATENCY_ROOF_PCT:g} % of the roof: neither compute nor bandwidth limits it"
+        sms = whole.device.sms
+        if point.tiles and sms:
+            why += f"; its kernel has {plural(point.tiles, 'tile')} for {plural(sms, 'SM')}"
+        return why
     if point.intensity is None:
-        return "it multiplies nothing"
+        return "no multiplications"
     return f"its intensity is {'above' if point.bound is Bound.COMPUTE else 'not above'} the ridge"

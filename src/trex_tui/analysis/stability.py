@@ -6,9 +6,11 @@ Neighbouring queries resemble each other, so drift and spread are judged on medi
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import pairwise
 
 from trex_tui.analysis.statistics import (
     SCALED_MAD,
@@ -18,6 +20,7 @@ from trex_tui.analysis.statistics import (
     median,
     median_of_sorted,
     modified_z_limit,
+    percentile,
 )
 from trex_tui.text import plural
 
@@ -28,7 +31,7 @@ DRIFT_SIGMAS = 6.0
 """Least size of a drift in standard errors of the difference between the first and the last third."""
 
 SPREAD_PCT = 5.0
-"""The verdict is spread if the medians of ten windows lie that far apart, in percent of the median."""
+"""The verdict is spread if the medians of ten windows differ by this percentage of the median."""
 
 OUTLIER_SCORE = 3.5
 """Modified z-score from which a row is an outlier (Iglewicz and Hoaglin)."""
@@ -37,11 +40,20 @@ OUTLIER_LEAST_PCT = 5.0
 """How far from its level an outlier must lie, in percent of the median, to count for the verdict."""
 
 OUTLIER_LEAST_SHARE_PCT = 1.0
-"""The verdict is outliers if that many rows are, so that they reach the 99th percentile, or if they cost that much time."""
+"""The verdict is outliers from this share of rows on (they reach the 99th percentile), or from this share of time."""
 
 TIMER_RESOLUTION_MS = 0.0005
 """CUDA events resolve about half a microsecond (documentation of `cudaEventElapsedTime`)."""
 
+_LEAST_REPEATS = 4
+"""Rows per different time from which the steps between the times are those of the timer."""
+
+LEAST_LEVEL_SHARE_PCT = 15.0
+"""Share of the rows that each of two levels needs."""
+_LEVEL_BINS = 24
+_LEAST_LEVEL_ROWS = 200
+_VALLEY_DEPTH = 0.5
+"""The valley between two levels holds at most this part of the lower hump."""
 _LEVEL_ROWS = 25
 _MOST_LEVELS = 100
 _MOST_BLOCKS = 100
@@ -49,10 +61,10 @@ _LEAST_BLOCKS = 8
 _LEAST_BLOCK_ROWS = 5
 _WINDOWS = 10
 _LEAST_WINDOW_ROWS = 10
-"""Medians of fewer rows lie apart by chance."""
+"""Medians of fewer rows differ by chance."""
 _LEAST_PCT_SHOWN = 0.01
 LEAST_ROWS = _LEAST_BLOCKS * _LEAST_BLOCK_ROWS
-"""Fewer rows tell nothing about drift and spread."""
+"""Fewer rows do not show drift and spread."""
 
 
 class Steadiness(str, Enum):
@@ -61,9 +73,10 @@ class Steadiness(str, Enum):
     STABLE = "stable"
     DRIFT = "drift"
     SPREAD = "spread"
+    LEVELS = "two levels"
     OUTLIERS = "outliers"
     UNKNOWN = "unknown"
-    """Too few rows to tell."""
+    """Too few rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +91,7 @@ class Outliers:
         worst_ms: Latency of the row farthest from its level; None if there are no outliers.
         worst_pct: Its distance from the level, in percent of the median.
         excess_pct: Time that the large ones took beyond their level, in percent of the time of all rows.
-        found: Whether they are many or costly enough for the verdict.
+        are_significant: Whether they are many or costly enough for the verdict.
     """
 
     count: int
@@ -88,7 +101,7 @@ class Outliers:
     worst_ms: float | None
     worst_pct: float | None
     excess_pct: float
-    found: bool
+    are_significant: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +110,28 @@ class Drift:
 
     Attributes:
         change_ms, change_pct: Percent of the median of the run.
-        found: The change exceeds `LEAST_EFFECT_PCT`, and `DRIFT_SIGMAS` standard errors.
+        is_significant: The change exceeds `LEAST_EFFECT_PCT`, and `DRIFT_SIGMAS` standard errors.
     """
 
     change_ms: float
     change_pct: float
-    found: bool
+    is_significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Two humps in the histogram, as two clock states give.
+
+    Attributes:
+        low_ms, high_ms: Medians of the rows on both sides of the valley between the humps.
+        low_share_pct: Share of the rows of the lower one.
+        apart_pct: Distance of the medians, in percent of the median of the run.
+    """
+
+    low_ms: float
+    high_ms: float
+    low_share_pct: float
+    apart_pct: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +165,7 @@ class Stability:
         outliers: None without rows.
         drift: None if there are too few rows.
         settling: None if the run starts at its level.
+        levels: None if the rows gather around one level.
     """
 
     verdict: Steadiness
@@ -148,6 +178,7 @@ class Stability:
     outliers: Outliers | None = None
     drift: Drift | None = None
     settling: Settling | None = None
+    levels: Levels | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,20 +204,32 @@ def resolution_ms(time_ms: float) -> float:
     return max(TIMER_RESOLUTION_MS, 10.0 ** (math.floor(math.log10(time_ms)) - 5))
 
 
+def timer_tick_ms(ordered: Sequence[float]) -> float:
+    """The least difference that sorted times of a run show: as `resolution_ms`, or the step in which they repeat."""
+    if not ordered:
+        return TIMER_RESOLUTION_MS
+    finest = resolution_ms(median_of_sorted(ordered))
+    different = [late - early for early, late in pairwise(ordered) if late > early]
+    if not different or len(different) >= len(ordered) // _LEAST_REPEATS:
+        return finest
+    return max(finest, median(different))
+
+
 def stability(values_ms: Sequence[float], starts_ms: Sequence[float] | None = None) -> Stability:
     """Judge the latencies of consecutive queries, warm-up left out.
 
     Args:
         values_ms: In order of the queries; NaN rows are left out.
-        starts_ms: When each query started, as long as `values_ms`; positions are given in seconds if all are known.
+        starts_ms: When each query started, as long as `values_ms`; positions are given in seconds if all are known and
+            in order.
     """
     known = [row for row, value in enumerate(values_ms) if not math.isnan(value)]
     if len(known) < len(values_ms):
         values_ms = [values_ms[row] for row in known]
         starts_ms = None if starts_ms is None else [starts_ms[row] for row in known]
     if not known:
-        return Stability(Steadiness.UNKNOWN, ("No row has a latency.",), 0, 0, None, TIMER_RESOLUTION_MS)
-    if starts_ms is not None and (len(starts_ms) != len(known) or any(map(math.isnan, starts_ms))):
+        return Stability(Steadiness.UNKNOWN, ("No latencies in the rows.",), 0, 0, None, TIMER_RESOLUTION_MS)
+    if starts_ms is not None and (len(starts_ms) != len(known) or not is_rising(starts_ms)):
         starts_ms = None
     middle = median_of_sorted(sorted(values_ms))
     run = _Run(values_ms, starts_ms, middle, resolution_ms(middle))
@@ -197,9 +240,10 @@ def stability(values_ms: Sequence[float], starts_ms: Sequence[float] | None = No
     medians = block_medians(values_ms, blocks)
     windows = block_medians(values_ms, _WINDOWS)
     spread_pct = run.pct(max(windows) - min(windows))
-    drift = _find_drift(run, medians)
+    drift, levels = _find_drift(run, medians), _find_levels(run)
+    verdict = _verdict(drift, spread_pct, outliers, len(known))
     result = Stability(
-        verdict=_verdict(drift, spread_pct, outliers, len(known)),
+        verdict=Steadiness.LEVELS if levels and verdict is Steadiness.STABLE else verdict,
         sentences=(),
         rows=len(known),
         blocks=blocks,
@@ -209,24 +253,31 @@ def stability(values_ms: Sequence[float], starts_ms: Sequence[float] | None = No
         outliers=outliers,
         drift=drift,
         settling=_find_settling(run, medians),
+        levels=levels,
     )
     return replace(result, sentences=_sentences(result))
 
 
+def is_rising(stamps_ms: Sequence[float]) -> bool:
+    """Whether there are stamps, all are known and none is earlier than the one before."""
+    is_known = len(stamps_ms) > 0 and stamps_ms[0] == stamps_ms[0]
+    return is_known and all(early <= late for early, late in pairwise(stamps_ms))
+
+
 def _judge_few_rows(run: _Run, outliers: Outliers) -> Stability:
     rows = len(run.values)
-    few = f"{plural(rows, 'row')}: too few to tell drift and spread, which takes {LEAST_ROWS}."
+    few = f"{plural(rows, 'row')}: too few for drift and spread (need {LEAST_ROWS})."
     sentences = [_outlier_sentence(outliers, rows)] if outliers.large else []
-    verdict = Steadiness.OUTLIERS if outliers.found else Steadiness.UNKNOWN
+    verdict = Steadiness.OUTLIERS if outliers.are_significant else Steadiness.UNKNOWN
     return Stability(verdict, (*sentences, few), rows, 0, run.median, run.resolution, outliers=outliers)
 
 
 def _verdict(drift: Drift, spread_pct: float, outliers: Outliers, rows: int) -> Steadiness:
-    if drift.found:
+    if drift.is_significant:
         return Steadiness.DRIFT
     if spread_pct >= SPREAD_PCT and rows >= _WINDOWS * _LEAST_WINDOW_ROWS:
         return Steadiness.SPREAD
-    return Steadiness.OUTLIERS if outliers.found else Steadiness.STABLE
+    return Steadiness.OUTLIERS if outliers.are_significant else Steadiness.STABLE
 
 
 def _find_outliers(run: _Run) -> Outliers:
@@ -256,7 +307,7 @@ def _find_outliers(run: _Run) -> Outliers:
         worst_ms=None if worst is None else run.values[worst],
         worst_pct=None if worst is None else run.pct(deviations[worst]),
         excess_pct=excess_pct,
-        found=many or excess_pct >= OUTLIER_LEAST_SHARE_PCT,
+        are_significant=many or excess_pct >= OUTLIER_LEAST_SHARE_PCT,
     )
 
 
@@ -268,8 +319,8 @@ def _find_drift(run: _Run, medians: Sequence[float]) -> Drift:
     rest = [value - level for part, level in zip(parts, (first, last), strict=True) for value in part]
     noise = math.sqrt(math.fsum([value * value for value in rest]) / (len(rest) - len(parts)))
     error = max(noise, run.resolution) * math.sqrt(2.0 / third)
-    found = abs(run.pct(change)) >= LEAST_EFFECT_PCT and abs(change) > DRIFT_SIGMAS * error
-    return Drift(change, run.pct(change), found)
+    is_drift = abs(run.pct(change)) >= LEAST_EFFECT_PCT and abs(change) > DRIFT_SIGMAS * error
+    return Drift(change, run.pct(change), is_drift)
 
 
 def _find_settling(run: _Run, medians: Sequence[float]) -> Settling | None:
@@ -284,17 +335,50 @@ def _find_settling(run: _Run, medians: Sequence[float]) -> Settling | None:
     return Settling(rows, run.seconds_to(rows), run.pct(medians[0] - centre))
 
 
+def _find_levels(run: _Run) -> Levels | None:
+    """Two humps of the histogram with a valley between: both of `LEAST_LEVEL_SHARE_PCT` of the rows or more, and
+    `LEAST_EFFECT_PCT` apart. Bins are smoothed over three."""
+    ordered = sorted(run.values)
+    low, high = percentile(ordered, 1.0), percentile(ordered, 99.0)
+    if run.pct(high - low) < LEAST_EFFECT_PCT or len(ordered) < _LEAST_LEVEL_ROWS:
+        return None
+    shown = [value for value in ordered if low <= value <= high]
+    steps = [late - early for early, late in pairwise(shown) if late > early]
+    # No bin is narrower than a step of the timer: the empty ones between the steps would look like valleys.
+    bins = max(1, min(_LEVEL_BINS, round((high - low) / median(steps))))
+    counts = [0] * bins
+    for value in shown:
+        counts[min(bins - 1, int((value - low) / (high - low) * bins))] += 1
+    smooth = [sum(counts[max(0, index - 1) : index + 2]) / 3 for index in range(bins)]
+    valleys = [
+        (smooth[index] / lower_hump, index)
+        for index in range(1, bins - 1)
+        if (lower_hump := min(max(smooth[:index]), max(smooth[index + 1 :])))
+    ]
+    depth, valley = min(valleys, default=(1.0, 0))
+    border = low + (valley + 0.5) * (high - low) / bins
+    below = bisect_left(ordered, border)
+    share_pct = 100.0 * below / len(ordered)
+    if depth > _VALLEY_DEPTH or not LEAST_LEVEL_SHARE_PCT <= share_pct <= 100.0 - LEAST_LEVEL_SHARE_PCT:
+        return None
+    lower, upper = median_of_sorted(ordered[:below]), median_of_sorted(ordered[below:])
+    apart_pct = run.pct(upper - lower)
+    return Levels(lower, upper, share_pct, apart_pct) if apart_pct >= LEAST_EFFECT_PCT else None
+
+
 def _sentences(run: Stability) -> tuple[str, ...]:
     sentences = []
     spread_pct = run.windows_range_pct or 0.0
     if run.verdict is Steadiness.STABLE:
         sentences.append(_steady_sentence(spread_pct))
-    if run.drift and run.drift.found:
+    if run.levels:
+        sentences.append(_levels_sentence(run.levels))
+    if run.drift and run.drift.is_significant:
         sentences.append(_drift_sentence(run.drift))
     elif run.verdict is Steadiness.SPREAD:
         sentences.append(
-            f"Medians of ten windows lie {spread_pct:.2g} % apart. "
-            "Clocks that change, throttling or another process do this; lock the clocks."
+            f"Medians of ten windows differ by {spread_pct:.2g} %. Possible causes: changing clocks, "
+            "throttling, another process. Lock the clocks."
         )
     if run.outliers and run.outliers.large:
         sentences.append(_outlier_sentence(run.outliers, run.rows))
@@ -305,26 +389,35 @@ def _sentences(run: Stability) -> tuple[str, ...]:
 
 def _steady_sentence(spread_pct: float) -> str:
     if not spread_pct:
-        return "Steady: the medians of ten windows are the same."
+        return "The medians of ten windows are equal."
     shown = f"{spread_pct:.2g}" if spread_pct >= _LEAST_PCT_SHOWN else f"less than {_LEAST_PCT_SHOWN}"
-    return f"Steady: medians of ten windows stay within {shown} %."
+    return f"Medians of ten windows agree within {shown} %."
+
+
+def _levels_sentence(levels: Levels) -> str:
+    return (
+        f"{levels.low_share_pct:.0f} % of the rows are around {levels.low_ms:.4g} ms, the others around "
+        f"{levels.high_ms:.4g} ms ({levels.apart_pct:.1f} % apart). Probably two clock states; lock the "
+        "clocks."
+    )
 
 
 def _drift_sentence(drift: Drift) -> str:
     way = "rises" if drift.change_ms > 0 else "falls"
     return (
-        f"The latency {way} by {abs(drift.change_ms):.3g} ms ({abs(drift.change_pct):.1f} %) from the first third of the "
-        "run to the last. A GPU that warms up, changes its clocks or throttles does this; lock the clocks."
+        f"The latency {way} by {abs(drift.change_ms):.3g} ms ({abs(drift.change_pct):.1f} %) from the first "
+        "to the last third of the run. Possible causes: warm-up, changing clocks, throttling. Lock the "
+        "clocks."
     )
 
 
 def _outlier_sentence(outliers: Outliers, rows: int) -> str:
     return (
-        f"{outliers.large} of {plural(rows, 'row')} are outliers by {OUTLIER_LEAST_PCT:.0f} % or more; "
-        f"the farthest took {outliers.worst_ms:.4g} ms ({outliers.worst_pct:+.0f} %)."
+        f"{outliers.large}/{plural(rows, 'row')} are outliers (≥ {OUTLIER_LEAST_PCT:.0f} %), "
+        f"the worst {outliers.worst_ms:.4g} ms ({outliers.worst_pct:+.0f} %)."
     )
 
 
 def _settling_sentence(settling: Settling) -> str:
     lasts = plural(settling.rows, "row") if settling.lasts_s is None else f"{settling.lasts_s:.2f} s"
-    return f"The first {lasts} run {settling.change_pct:+.1f} % off the rest: a longer warm-up would leave them out."
+    return f"The first {lasts} run {settling.change_pct:+.1f} % off the rest: use a longer warm-up."

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer, Tensor
 
 UNKNOWN = "unknown"
-"""The group of layers for which the grouping value is unknown."""
+"""Layers with an unknown grouping value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +43,97 @@ def total_by(
 
     Args:
         engine: Whose total the percentages refer to.
-        key: Group of a layer; None becomes `UNKNOWN`.
+        key: Group of a layer, a text or a member of an enum of texts; None becomes `UNKNOWN`.
         layers: Some of the engine's layers; by default all.
     """
-    groups: dict[str, list[Layer]] = {}
-    for layer in engine.layers if layers is None else layers:
-        groups.setdefault(key(layer) or UNKNOWN, []).append(layer)
-    totals = [_total(engine, name, group) for name, group in groups.items()]
+    chosen = engine.layers if layers is None else list(layers)
+    names = list(map(key, chosen))
+    groups: dict[str, Sequence[Layer]] = {}
+    if len(distinct := set(names)) == 1:
+        groups[distinct.pop() or UNKNOWN] = chosen
+    else:
+        lists: dict[str, list[Layer]] = defaultdict(list)
+        for name, layer in zip(names, chosen, strict=True):
+            lists[name or UNKNOWN].append(layer)
+        groups.update(lists)
+    totals = [_total(engine, getattr(name, "value", name), group) for name, group in groups.items()]
     return sorted(totals, key=lambda total: (-(total.latency_ms or 0.0), -total.layers, total.key))
 
 
-def _total(engine: Engine, key: str, layers: list[Layer]) -> Total:
-    latency_ms = sum_latency_ms(layers)
+def _total(engine: Engine, key: str, layers: Sequence[Layer]) -> Total:
+    latency_ms = engine.latency_sum_ms if layers is engine.layers else sum_latency_ms(layers)
     whole = engine.latency_sum_ms
     pct = 100.0 * latency_ms / whole if latency_ms is not None and whole else None
     return Total(key, len(layers), latency_ms, pct)
 
 
+@dataclass(frozen=True, slots=True)
+class CrossTotal:
+    """Layers that have the same values in some columns.
+
+    Attributes:
+        values: In the order of the columns; None where unknown.
+        layers, latency_ms, latency_pct: As in `Total`.
+    """
+
+    values: tuple[Any, ...]
+    layers: int
+    latency_ms: float | None
+    latency_pct: float | None
+
+
+def total_by_columns(
+    engine: Engine, columns: Sequence[LayerColumn], layers: Iterable[Layer] | None = None
+) -> list[CrossTotal]:
+    """Group layers by the values of columns and add up their time.
+
+    The groups of a value of the first column follow each other; everywhere the slowest come first, as in `total_by`.
+
+    Args:
+        layers: Some of the engine's layers; by default all.
+    """
+    groups: dict[tuple[Any, ...], list[Layer]] = {}
+    sizes: dict[tuple[Any, ...], list[float]] = {}
+    for layer in engine.layers if layers is None else layers:
+        values = tuple(known_value(column.value(engine, layer)) for column in columns)
+        groups.setdefault(values, []).append(layer)
+        for end in range(1, len(values) + 1):
+            size = sizes.setdefault(values[:end], [0.0, 0.0])
+            size[0] += layer.latency_ms or 0.0
+            size[1] += 1
+
+    def order(values: tuple[Any, ...]) -> list[tuple[float, float, str]]:
+        return [
+            (-sizes[values[: end + 1]][0], -sizes[values[: end + 1]][1], str(value))
+            for end, value in enumerate(values)
+        ]
+
+    totals = {values: _total(engine, "", groups[values]) for values in sorted(groups, key=order)}
+    return [
+        CrossTotal(values, total.layers, total.latency_ms, total.latency_pct)
+        for values, total in totals.items()
+    ]
+
+
+def known_value(value: Any) -> Any:  # noqa: ANN401 - any cell
+    """The value of a column; None for NaN and for empty texts and lists, which state nothing."""
+    return None if value is None or value in ("", ()) or value != value else value
+
+
 def sum_latency_ms(layers: Iterable[Layer]) -> float | None:
     """Sum of the known times; None if no layer has one."""
-    known = [layer.latency_ms for layer in layers if layer.latency_ms is not None]
+    known = [time_ms for layer in layers if (time_ms := layer.latency_ms) is not None]
     return math.fsum(known) if known else None
 
 
 def total_by_kind(engine: Engine, layers: Iterable[Layer] | None = None) -> list[Total]:
     """Totals by `LayerKind`, of some layers or of all."""
-    return total_by(engine, lambda layer: layer.kind.value, layers)
+    return total_by(engine, attrgetter("kind"), layers)
 
 
 def total_by_precision(engine: Engine, layers: Iterable[Layer] | None = None) -> list[Total]:
     """Totals by the precision that layers compute in, of some layers or of all."""
-    return total_by(engine, lambda layer: layer.precision.value if layer.precision else None, layers)
+    return total_by(engine, attrgetter("precision"), layers)
 
 
 def hottest(layers: Iterable[Layer], count: int) -> Sequence[Layer]:
@@ -94,12 +158,13 @@ class CriticalPath:
 
 
 def critical_path(engine: Engine) -> CriticalPath | None:
-    """The longest path by latency, loops left out; None without a profile. Linear in the number of links.
+    """The longest path by latency, loops left out; None without a profile, and where no layer lists tensors: then the links
+    are unknown. Linear in the number of links.
 
     Layers without a time count as taking none. Waiting between streams (`signal`, `wait`) is no tensor and makes no link.
     """
     total = engine.latency_sum_ms
-    if not total or not engine.has_graph:
+    if not total or not engine.has_graph or not any(layer.inputs for layer in engine.layers):
         return None
     best = [layer.latency_ms or 0.0 for layer in engine.layers]
     before: list[int | None] = [None] * len(best)
@@ -126,16 +191,17 @@ def by_stream(engine: Engine) -> list[Total]:
 
 
 def describe_streams(engine: Engine) -> str:
-    """What the streams say, as a sentence."""
+    """The streams and what can overlap, as a sentence."""
     streams = [total for total in by_stream(engine) if total.key != "unknown"]
     if not streams:
-        return "The files do not tell streams (TensorRT before 8.6, or names only)."
+        names_only = all(layer.layer_type is None for layer in engine.layers)
+        return "Unknown (names only)." if names_only else "Unknown (streams are listed from TensorRT 8.6 on)."
     if len(streams) == 1:
-        return "All layers run on one stream."
+        return "One stream."
     busiest = streams[0]
     waits = sum(layer.kind is LayerKind.SYNC for layer in engine.layers)
     if busiest.latency_ms is None or not engine.latency_sum_ms:
-        return f"{len(streams)} streams, {waits} signals and waits; without a profile nothing is known of their overlap."
+        return f"{len(streams)} streams, {waits} signals and waits; overlap unknown without a profile."
     others = engine.latency_sum_ms - busiest.latency_ms
     return (
         f"{len(streams)} streams, {waits} signals and waits: stream {busiest.key} is busiest with "
@@ -183,12 +249,12 @@ class Reformat:
 
 def reformats(engine: Engine) -> list[Reformat]:
     """All reformats, the slowest first. Quantizations that run as reformats are of kind `quantize`, not here."""
-    found = [
+    costs = [
         _reformat(engine, layer)
         for layer in engine.layers
         if layer.kind is LayerKind.REFORMAT and layer.inputs and layer.outputs
     ]
-    return sorted(found, key=lambda one: -(one.layer.latency_ms or 0.0))
+    return sorted(costs, key=lambda cost: -(cost.layer.latency_ms or 0.0))
 
 
 def _reformat(engine: Engine, layer: Layer) -> Reformat:
@@ -211,3 +277,14 @@ def _layers(engine: Engine, indices: Sequence[int]) -> tuple[Layer, ...]:
 def reformat_latency_ms(engine: Engine) -> float | None:
     """Time of all reformats; None if none was profiled."""
     return sum_latency_ms(layer for layer in engine.layers if layer.kind is LayerKind.REFORMAT)
+
+
+def find_batch(engine: Engine) -> int | None:
+    """Samples of one inference: the first extent that all inputs of several dimensions share; None if they do not tell."""
+    extents = {
+        binding.shape[0]
+        for binding in engine.bindings
+        if binding.is_input and binding.shape and len(binding.shape) > 1
+    }
+    extent = extents.pop() if len(extents) == 1 else None
+    return extent if extent is not None and extent > 0 else None

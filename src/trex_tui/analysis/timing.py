@@ -15,9 +15,10 @@ from enum import Enum
 
 from trex_tui.analysis.stability import Stability, stability
 from trex_tui.analysis.statistics import median_of_sorted, percentile, standard_deviation
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.metadata import LatencySummary, Metadata
-from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.timing import Timing
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 
 DEFAULT_WARMUP_MS = 200.0
@@ -35,8 +36,8 @@ class EndToEnd:
     Attributes:
         summary: Milliseconds.
         throughput_qps: Queries per second; None if it cannot be told.
-        source: File kind and place the numbers come from.
-        queries: Rows that were used; None for a summary that trtexec printed.
+        source: File kind and place that the latency comes from. The throughput is trtexec's own where it is printed.
+        queries: Rows with a latency; None for a summary that trtexec printed.
         warmup_queries: Rows that were left out as warm-up.
     """
 
@@ -48,25 +49,32 @@ class EndToEnd:
 
 
 def end_to_end(engine: Engine) -> EndToEnd | None:
-    """trtexec's own performance summary if the metadata has it, else the same computed from the timing rows; else None."""
-    printed = engine.metadata.latency()
-    if printed is not None:
-        return EndToEnd(printed, engine.metadata.throughput_qps, summary_origin(engine.metadata))
-    if engine.timing is None or not engine.timing.latency_ms:
+    """The latency of `timing_statistics`, without its other series: from the timing rows, without any as trtexec printed it.
+
+    None if neither has a latency.
+    """
+    printed, metadata = engine.metadata.latency(), engine.metadata
+    if engine.timing is not None and engine.timing.latency_ms:
+        rows, skipped = without_warmup(engine.timing, warmup_ms(engine))
+        values = sorted(value for value in engine.timing.latency_ms[rows.start : rows.stop] if value == value)
+        if values:
+            qps = metadata.throughput_qps
+            qps = throughput_qps(engine.timing, rows) if qps is None else qps
+            return EndToEnd(summarize(values), qps, rows_origin(rows), len(values), skipped)
+    if printed is None:
         return None
-    rows, skipped = without_warmup(engine.timing, warmup_ms(engine))
-    values = sorted(
-        value for value in (engine.timing.latency_ms[row] for row in rows) if not math.isnan(value)
-    )
-    if not values:
-        return None
-    source = f"{ArtifactKind.TIMING.value}: latencyMs of {len(values)} queries"
-    return EndToEnd(summarize(values), throughput_qps(engine.timing, rows), source, len(values), skipped)
+    return EndToEnd(printed, metadata.throughput_qps, summary_origin(metadata))
+
+
+def rows_origin(rows: range) -> str:
+    """File kind and number of the rows that statistics are of, for people."""
+    return f"{ArtifactKind.TIMING.value}: {len(rows)} queries"
 
 
 def summary_origin(metadata: Metadata) -> str:
     """File kind and place of trtexec's performance summary, for people."""
-    return f"{metadata.performance_source}: performance_summary"
+    source = metadata.sources.get("performance", ArtifactKind.PROFILE_METADATA.value)
+    return f"{source}: performance_summary"
 
 
 def warmup_ms(engine: Engine) -> float:
@@ -116,7 +124,7 @@ LEAST_ROWS_OF_P999 = 1000
 """With fewer rows the percentile 99.9 is the maximum."""
 
 ENQUEUE_BOUND = 0.8
-"""trtexec warns when the median enqueue exceeds that share of the median compute (sampleReporting.cpp)."""
+"""trtexec warns when the median enqueue exceeds this share of the median compute (sampleReporting.cpp)."""
 
 _STAMP_DIGITS = 6
 _SUMMARY_LABELS = ("Latency", "GPU Compute Time", "H2D Latency", "D2H Latency", "Enqueue Time")
@@ -159,7 +167,7 @@ class TimingStatistics:
     """The timing run.
 
     Attributes:
-        source: Where all but perhaps `enqueue` comes from.
+        source: Where all but perhaps `enqueue` comes from, and `latency` where rows have none.
         origin: The same with file kind and number of queries, for people.
         queries: Rows used; None for a printed summary.
         warmup_queries: Rows left out as warm-up.
@@ -196,13 +204,14 @@ class TimingStatistics:
         return printed if printed is not None else self.throughput_rows_qps
 
 
+@per_engine
 def timing_statistics(engine: Engine) -> TimingStatistics | None:
-    """Statistics of an engine's timing run; None if no file has any."""
+    """Statistics of an engine's timing run; None if no file has any. Kept with it."""
     if engine.timing is not None:
         rows, skipped = without_warmup(engine.timing, warmup_ms(engine))
-        found = statistics_of_rows(engine.timing, rows, skipped, engine.metadata)
-        if found is not None:
-            return found
+        result = statistics_of_rows(engine.timing, rows, skipped, engine.metadata)
+        if result is not None:
+            return result
     return statistics_of_summary(engine.metadata)
 
 
@@ -245,21 +254,22 @@ def statistics_of_rows(
     if latency is None and compute is None:
         return None
     judged = whole["latencyMs"] if latency else computed or ()
+    printed = metadata.latency() if metadata else None
     return TimingStatistics(
         source=TimingSource.ROWS,
-        origin=f"{ArtifactKind.TIMING.value}: {len(rows)} queries",
+        origin=rows_origin(rows),
         queries=len(rows),
         warmup_queries=warmup_queries,
         throughput_rows_qps=throughput_qps(timing, rows),
         throughput_printed_qps=metadata.throughput_qps if metadata else None,
-        latency=latency,
+        latency=latency or _series_of_summary(printed),
         compute=compute,
         h2d=series_statistics(whole.get("h2dMs", ())),
         d2h=series_statistics(whole.get("d2hMs", ())),
         enqueue=_series_of_summary(metadata.latency("Enqueue Time") if metadata else None) or _enqueue(whole),
         gpu_idle_pct=_gpu_idle_pct(whole),
         stability=stability(judged, whole.get("startComputeMs")),
-        notes=_contradictions(latency, metadata.latency() if metadata else None),
+        notes=_contradictions(latency, printed),
     )
 
 
@@ -350,8 +360,8 @@ def _contradictions(latency: SeriesStatistics | None, printed: LatencySummary | 
     if ours is None or theirs is None or math.isclose(ours, theirs, rel_tol=1e-3):
         return ()
     return (
-        f"The rows have a median latency of {ours:.6g} ms, but trtexec printed {theirs:.6g} ms: "
-        "rows and summary seem to be of different runs.",
+        f"Median latency {ours:.6g} ms in the rows, {theirs:.6g} ms printed by trtexec: rows and summary "
+        "are probably from different runs.",
     )
 
 
@@ -401,18 +411,18 @@ def enqueue_against_compute(
     transfers = h2d + d2h if h2d is not None and d2h is not None else None
     unknown = {}
     if enqueue is None:
-        unknown["ratio"] = "no stamps of the enqueue and no printed enqueue time"
+        unknown["ratio"] = "no enqueue time stamps and no printed enqueue time"
     elif not compute or compute < 0:  # negative only where the file is damaged
         unknown["ratio"] = "no compute time"
     elif statistics.enqueue and (statistics.enqueue.resolution_ms or 0.0) > ENQUEUE_BOUND * compute:
-        unknown["ratio"] = f"the stamps resolve only {statistics.enqueue.resolution_ms:.3g} ms"
+        unknown["ratio"] = f"time stamps have a resolution of {statistics.enqueue.resolution_ms:.3g} ms"
     ratio = enqueue / compute if enqueue is not None and compute and not unknown else None
     if transfers is None or not latency:
         unknown["transfers_pct"] = "no copy times"
     if statistics.gpu_idle_pct is None:
         rows = statistics.source is TimingSource.ROWS
         unknown["gpu_idle_pct"] = "queries overlap, or stamps are missing" if rows else "needs timing rows"
-    found = EnqueueAgainstCompute(
+    result = EnqueueAgainstCompute(
         enqueue_ms=enqueue,
         compute_ms=compute,
         ratio=ratio,
@@ -426,34 +436,41 @@ def enqueue_against_compute(
         sentences=(),
         unknown=unknown,
     )
-    return replace(found, sentences=tuple(_tell(found)))
+    return replace(result, sentences=tuple(_tell(result)))
 
 
 def option_is_enabled(engine: Engine, label: str) -> bool | None:
-    """An inference option that trtexec prints as `Enabled` or `Disabled`; None if no file states it."""
+    """An inference option of the timing run that trtexec prints as `Enabled` or `Disabled`, in metadata or a log, else as its
+    command line has it; None if not in any file."""
+    from trex_tui.analysis.trtexec_runs import timed_run  # 5 ms, which only those need who ask
+
     stated = str(engine.metadata.inference_options.get(label, "")).strip().lower()
-    return {"enabled": True, "disabled": False}.get(stated)
+    known = {"enabled": True, "disabled": False}.get(stated)
+    return timed_run(engine).has_enabled(label) if known is None else known
 
 
 def _median(series: SeriesStatistics | None) -> float | None:
     return series.median_ms if series else None
 
 
-def _tell(found: EnqueueAgainstCompute) -> Iterator[str]:
-    if found.ratio is None:
-        yield f"Enqueue against compute is unknown: {found.unknown['ratio']}."
-    elif found.is_enqueue_bound:
-        remedy = "shorten the host's work" if found.uses_cuda_graph else "a CUDA graph may help"
-        yield f"Bound by the enqueue: {100 * found.ratio:.0f} % of the compute time (limit {ENQUEUE_BOUND:.0%}); {remedy}."
+def _tell(result: EnqueueAgainstCompute) -> Iterator[str]:
+    if result.ratio is None:
+        yield f"Enqueue/compute ratio unknown: {result.unknown['ratio']}."
+    elif result.is_enqueue_bound:
+        remedy = "shorten the host's work" if result.uses_cuda_graph else "a CUDA graph may help"
+        yield (
+            f"Enqueue-bound: {100 * result.ratio:.0f} % of the compute time (limit {ENQUEUE_BOUND:.0%}); "
+            f"{remedy}."
+        )
     else:
-        graph = " (the launch of a CUDA graph)" if found.uses_cuda_graph else ""
-        yield f"The enqueue{graph} takes {100 * found.ratio:.2g} % of the compute time: the host keeps up."
-    for is_bound, way in ((found.is_h2d_bound, "host-to-device"), (found.is_d2h_bound, "device-to-host")):
+        graph = " (the launch of a CUDA graph)" if result.uses_cuda_graph else ""
+        yield f"Enqueue{graph}: {100 * result.ratio:.2g} % of the compute time, not limiting."
+    for is_bound, way in ((result.is_h2d_bound, "host-to-device"), (result.is_d2h_bound, "device-to-host")):
         if is_bound:
-            yield f"Bound by {way} copies: they take as long as the compute."
-    if found.transfers_pct:
-        yield f"Copies take {found.transfers_pct:.1f} % of the latency."
-    elif found.transfers_pct is not None:
-        yield "No time goes into copies: data transfers were off, or too short to see."
-    if found.gpu_idle_pct is not None:
-        yield f"The GPU idles {found.gpu_idle_pct:.1f} % of the run between queries."
+            yield f"Bound by {way} copies, which take as long as the compute."
+    if result.transfers_pct:
+        yield f"Copies take {result.transfers_pct:.1f} % of the latency."
+    elif result.transfers_pct is not None:
+        yield "No copy time: data transfers were off or too short."
+    if result.gpu_idle_pct is not None:
+        yield f"The GPU idles {result.gpu_idle_pct:.1f} % of the run between queries."

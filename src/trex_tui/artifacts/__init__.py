@@ -5,14 +5,14 @@ from trex_tui import lazy_names
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from trex_tui.artifacts.discover import ArtifactSet, Discovery, find, scan
-    from trex_tui.artifacts.naming import ArtifactKind
+    from trex_tui.artifacts.file_kinds import ArtifactKind
     from trex_tui.artifacts.records import Records, read
 
 __all__ = ["ArtifactKind", "ArtifactSet", "Discovery", "Records", "find", "read", "scan"]
 
 _PLACES = {
     "discover": ("ArtifactSet", "Discovery", "find", "scan"),
-    "naming": ("ArtifactKind",),
+    "file_kinds": ("ArtifactKind",),
     "records": ("Records", "read"),
 }
 __getattr__ = lazy_names(__name__, _PLACES)

@@ -122,7 +122,7 @@ def parse_accuracy(root: Any, path: Path) -> AccuracyResult:  # noqa: ANN401 - a
     notes: list[Diagnostic] = []
     outputs = tuple(_outputs(root, path, notes))
     if not outputs:
-        raise ArtifactError(path, "holds no measures of outputs")
+        raise ArtifactError(path, "no metrics of outputs")
     inputs = document.get("inputs")
     return AccuracyResult(
         path=path,
@@ -146,7 +146,7 @@ def _outputs(root: Any, path: Path, notes: list[Diagnostic]) -> list[OutputDiffe
             values["argmax_agreement_pct"] = None if share is None else share * 100 if share <= 1 else share
         reasons = entry.get("reasons")
         if all(value is None for value in values.values()) and not isinstance(reasons, dict):
-            notes.append(Diagnostic(Severity.WARNING, path, name, "has no measure that is known; left out"))
+            notes.append(Diagnostic(Severity.WARNING, path, name, "no known metrics; skipped"))
             continue
         outputs.append(
             OutputDifference(

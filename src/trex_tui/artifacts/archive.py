@@ -2,8 +2,9 @@
 
 `trex process --archive` puts logs and the metadata of both runs into one beside the JSON files (`X.engine.build.log`,
 `X.engine.profile.metadata.json`, …); its Python interface puts the plan (`engine.trt`) into one, with `build.txt`,
-`build_cfg.json`, `plan_cfg.json` and `timing.cache`, none of which is read here: `build.txt` lacks trtexec's prefixes. What
-can be read is unpacked to a directory that lasts as long as the process; a plan loses all but its head.
+`build_cfg.json`, `plan_cfg.json` and `timing.cache`, none of which is read here: `build.txt` lacks trtexec's prefixes.
+`report/archive_file` writes whole sets, the files of trex-tui itself among them. What can be read is unpacked to a directory
+that lasts as long as the process; a plan loses all but its head.
 """
 
 from __future__ import annotations
@@ -19,20 +20,27 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from trex_tui.artifacts.naming import engine_stem
+from trex_tui.artifacts.file_kinds import engine_stem
+from trex_tui.artifacts.temporary_files import remove_stale, temporary_prefix
+from trex_tui.errors import ARCHIVES
 
 MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
-"""Beyond that it is no archive of one engine but a trap, or a mistake."""
+"""Larger archives are not of one engine: a mistake or an attack."""
 _HEAD = 4096
-_READ = re.compile(r"(?P<text>.*\.(?:json|log|log\.gz))|(?P<plan>.*\.(?:trt|engine|plan))", re.IGNORECASE)
+_ENCRYPTED = 1
+"""Flag of a member."""
+_READ = re.compile(
+    r"(?P<text>.*\.(?:json|log|log\.gz|csv))|(?P<plan>.*\.(?:trt|engine|plan))", re.IGNORECASE | re.DOTALL
+)
 _UNSAFE = re.compile(r"[\\:\0]")
 """On Windows these are more than letters: `c:x` lies in another place than the directory it is put into."""
 _ENDING = re.compile(r"(?:\.(?:engine|plan|trt))?\.tea$", re.IGNORECASE)
 
+_PREFIX = "trex-tui-tea-"
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, LookupError)
+"""What `zipfile` raises for archives of others: RuntimeError for a password and, as NotImplementedError, for a version or a
+method of packing that it does not know."""
 _MOST_FOLDER_NAME, _MOST_DEEP = 60, 8
-
-_unpacked: dict[Path, Path] = {}
-"""Directory in which an archive was unpacked -> the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +67,17 @@ def unpack(path: Path) -> Unpacked:
     return _unpack(path.absolute(), status.st_mtime_ns, status.st_size)
 
 
+def is_read(name: str) -> bool:
+    """Whether a member called so is unpacked under that very name."""
+    return _READ.fullmatch(name) is not None and not _UNSAFE.search(name)
+
+
 def names_in(path: Path) -> list[str]:
     """The last parts of the names of what would be unpacked; none for what is no archive."""
     try:
         with zipfile.ZipFile(path) as archive:
             return [PurePosixPath(member.filename).name for member in archive.infolist() if _match(member)]
-    except (OSError, ValueError, zipfile.BadZipFile):
+    except _BROKEN:
         return []
 
 
@@ -72,10 +85,13 @@ def names_in(path: Path) -> list[str]:
 def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [one for one in archive.infolist() if not one.is_dir()]
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if any(member.flag_bits & _ENCRYPTED for member in members if _match(member)):
+                return Unpacked(path.parent, (), "is encrypted; unpack it, and name the directory")
             if len(members) > MOST_MEMBERS or sum(map(_read_member, members)) > MOST_BYTES:
-                return Unpacked(path.parent, (), "holds more than an archive of one engine can")
-            root = _remembered(Path(tempfile.mkdtemp(prefix="trex-tui-tea-")), path)
+                return Unpacked(path.parent, (), "exceeds the limits of an archive of one engine")
+            remove_stale(Path(tempfile.gettempdir()), _PREFIX, "")
+            root = _remembered(Path(tempfile.mkdtemp(prefix=temporary_prefix(_PREFIX))), path)
             folders = {"": root / _numbered(0) / path.name}
             folders[""].mkdir(parents=True)
             own = _speaking_plans(members)
@@ -87,19 +103,15 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
                 if _match(member)
             ]
     except (zipfile.BadZipFile, zlib.error, EOFError):
-        return Unpacked(path.parent, (), "is a damaged archive, or none")
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:  # RuntimeError: a password, a method of packing nobody has
+        return Unpacked(path.parent, (), "is not a valid archive")
+    except _BROKEN as error:
         return Unpacked(path.parent, (), f"cannot be unpacked: {error}")
-    return Unpacked(folders[""], tuple(sorted(set(files), key=lambda one: (one.parent.parts, one.name))))
+    return Unpacked(folders[""], tuple(sorted(set(files), key=lambda path: (path.parent.parts, path.name))))
 
 
 def _read_member(member: zipfile.ZipInfo) -> int:
-    found = _match(member)
-    return 0 if found is None or found["plan"] else member.file_size
+    match = _match(member)
+    return 0 if match is None or match["plan"] else member.file_size
 
 
 def _match(member: zipfile.ZipInfo) -> re.Match[str] | None:
@@ -118,21 +130,21 @@ def _directory(member: zipfile.ZipInfo, folders: dict[str, Path]) -> Path:
     if folder not in folders:
         top = folders[""]
         safe = [_UNSAFE.sub("_", part) for part in parts]
-        place = top.joinpath(*safe)
-        taken = {str(one).casefold() for one in folders.values()}
+        target = top.joinpath(*safe)
+        taken = {str(path).casefold() for path in folders.values()}
         is_plain = len(safe) <= _MOST_DEEP and all(
             len(part) <= _MOST_FOLDER_NAME and not _READ.fullmatch(part) for part in safe
         )
-        if not is_plain or str(place).casefold() in taken:
+        if not is_plain or str(target).casefold() in taken:
             numbered = top.parent.parent / _numbered(len(folders))
-            place = numbered / top.name / "_".join(safe)[:_MOST_FOLDER_NAME]
-        place.mkdir(parents=True, exist_ok=True)
-        folders[folder] = place
+            target = numbered / top.name / "_".join(safe)[:_MOST_FOLDER_NAME]
+        target.mkdir(parents=True, exist_ok=True)
+        folders[folder] = target
     return folders[folder]
 
 
-def _numbered(place: int) -> str:
-    return f"{place:03}"
+def _numbered(number: int) -> str:
+    return f"{number:03}"
 
 
 def _speaking_plans(members: list[zipfile.ZipInfo]) -> set[str]:
@@ -141,7 +153,7 @@ def _speaking_plans(members: list[zipfile.ZipInfo]) -> set[str]:
     Any other is of the archive's engine: trex calls each `engine.trt`.
     """
     names = [PurePosixPath(member.filename) for member in members if _match(member)]
-    plans = {name for name in names if (found := _READ.fullmatch(name.name)) and found["plan"]}
+    plans = {name for name in names if (match := _READ.fullmatch(name.name)) and match["plan"]}
     in_folder = Counter(name.parent for name in plans)
     called = {(name.parent, engine_stem(Path(name.name))) for name in names if name not in plans}
     speaking = {
@@ -149,7 +161,7 @@ def _speaking_plans(members: list[zipfile.ZipInfo]) -> set[str]:
         for name in plans
         if in_folder[name.parent] > 1 or (name.parent, engine_stem(Path(name.name))) in called
     }
-    return {one.filename for one in members if PurePosixPath(one.filename) in speaking}
+    return {member.filename for member in members if PurePosixPath(member.filename) in speaking}
 
 
 def _extract(
@@ -176,13 +188,18 @@ def _extract(
 
 def find_archive(file: Path) -> Path | None:
     """The archive that a file was unpacked from; None if it was not."""
-    return next((archive for root, archive in _unpacked.items() if root in file.parents), None)
+    return next((archive for root, archive in ARCHIVES.items() if root in file.parents), None)
+
+
+def head_only(archive: Path) -> str:
+    """Why a plan out of an archive cannot be copied, after its name."""
+    return f"only its header was unpacked from {archive.name}; unpack the archive with unzip"
 
 
 def _remembered(directory: Path, archive: Path) -> Path:
     """A directory that is removed at the end, from the moment it is there."""
-    _unpacked[directory] = archive
-    if len(_unpacked) == 1:
+    ARCHIVES[directory] = archive
+    if len(ARCHIVES) == 1:
         atexit.register(forget)
     return directory
 
@@ -190,6 +207,6 @@ def _remembered(directory: Path, archive: Path) -> Path:
 def forget() -> None:
     """Remove what was unpacked; for processes that end without running what is due at their exit."""
     _unpack.cache_clear()
-    while _unpacked:
-        directory, _ = _unpacked.popitem()
+    while ARCHIVES:
+        directory, _ = ARCHIVES.popitem()
         shutil.rmtree(directory, ignore_errors=True)

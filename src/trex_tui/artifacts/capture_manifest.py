@@ -35,6 +35,7 @@ class GpuState:
     """
 
     name: str | None = None
+    compute_capability: str | None = None
     driver: str | None = None
     sm_clock_mhz: float | None = None
     max_sm_clock_mhz: float | None = None
@@ -104,6 +105,7 @@ def _gpu(root: Mapping[str, Any]) -> GpuState:
     reasons = root.get("throttle_reasons")
     return GpuState(
         name=text_in(root, "name"),
+        compute_capability=text_in(root, "compute_capability"),
         driver=text_in(root, "driver"),
         sm_clock_mhz=finite_number(root.get("sm_clock_mhz")),
         max_sm_clock_mhz=finite_number(root.get("max_sm_clock_mhz")),
@@ -132,7 +134,7 @@ def changes(before: HostState, after: HostState) -> Iterator[tuple[str, str]]:
             yield THROTTLED, f"{named} was throttled: {', '.join(reasons)}"
     counts = before.over_current_events
     if any(value > counts.get(name, value) for name, value in after.over_current_events.items()):
-        yield THROTTLED, "the board throttled for over-current while it measured"
+        yield THROTTLED, "the board throttled for over-current during the measurement"
     if before.power_mode and after.power_mode and before.power_mode != after.power_mode:
         yield POWER_MODE, f"the power mode changed from {before.power_mode} to {after.power_mode} meanwhile"
 
@@ -174,12 +176,12 @@ def numbers_in(value: Any) -> dict[str, float]:  # noqa: ANN401 - any JSON value
     """The numbers of a table, by name."""
     if not isinstance(value, Mapping):
         return {}
-    pairs = ((cut(str(name)), finite_number(one)) for name, one in list(value.items())[:_MOST])
+    pairs = ((cut(str(name)), finite_number(number)) for name, number in list(value.items())[:_MOST])
     return {name: number for name, number in pairs if number is not None}
 
 
 NO_GRAPH = (
-    "the engine cannot be captured in a CUDA graph: measured without, enqueue time is part of the latency"
+    "the engine cannot be captured in a CUDA graph; measured without one, the latency includes enqueue time"
 )
 """The remark on a run that was repeated without CUDA graph."""
 SCHEMA = "trex-tui/capture/1"
@@ -220,7 +222,9 @@ class CaptureManifest:
         before, after: The machine around the runs.
         is_remote: Whether another machine did it, over ssh.
         is_without_graph: Whether a run failed with CUDA graph and was repeated without.
-        command: Of the run that measured, program first; empty if it does not tell.
+        model: Path of the model as it was typed.
+        build_command, command: Of the run that built and of the one that measured, program first; empty if it does not
+            tell.
         remarks: What it says about the numbers, in sentences.
         changed: Files of the set that are not what the capture left: by size, the smaller ones also by their digest.
         diagnostics: What could not be used.
@@ -237,6 +241,8 @@ class CaptureManifest:
     after: HostState | None = None
     is_remote: bool = False
     is_without_graph: bool = False
+    model: str | None = None
+    build_command: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -255,10 +261,12 @@ def read_capture_manifest(path: Path, files: Iterable[Path] = ()) -> CaptureMani
     """
     root = load_json(path)
     if not isinstance(root, dict):
-        raise ArtifactError(path, "is no manifest of a capture: it holds no object")
+        raise ArtifactError(path, "is not a capture manifest: no object")
     notes = []
     if root.get("schema") != SCHEMA:
-        message = f"is of another version of trex-tui ({cut(str(root.get('schema')), 60)}); what is known of it is used"
+        message = (
+            f"is from another version of trex-tui ({cut(str(root.get('schema')), 60)}); known keys are used"
+        )
         notes.append(Diagnostic(Severity.INFO, path, "schema", message))
     for keys, kind, name in ((_SECTIONS, dict, "object"), (_LISTS, list, "list")):
         odd = [key for key in keys if not isinstance(root.get(key), (kind, type(None)))]
@@ -285,7 +293,9 @@ def _understood(root: Mapping[str, Any], notes: list[Diagnostic]) -> CaptureMani
         after=read_host_state(host.get("after")),
         is_remote=isinstance(root.get("remote"), dict),
         is_without_graph=_is_without_graph(runs),
-        command=_command(runs),
+        model=text_in(table_in(root, "model"), "path"),
+        build_command=_command(runs, "build"),
+        command=_command(runs, "profile"),
         remarks=tuple(
             cut(remark, _LONGEST_REMARK) for remark in remarks[:_MOST_REMARKS] if isinstance(remark, str)
         )
@@ -315,19 +325,21 @@ def _clocks(root: Any) -> ClockLock | None:  # noqa: ANN401 - any JSON value
 
 
 def _is_without_graph(runs: Sequence[Mapping[str, Any]]) -> bool:
-    return any(run.get("failure") == "cuda_graph" for run in runs) and any(map(_has_measured, runs))
+    return any(run.get("failure") == "cuda_graph" for run in runs) and any(
+        _has_passed(run, "profile") for run in runs
+    )
 
 
-def _command(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Of the first run that measured: those that follow repeat it."""
-    words = next((run.get("command") for run in runs if _has_measured(run)), None)
+def _command(runs: Sequence[Mapping[str, Any]], role: str) -> tuple[str, ...]:
+    """Of the first run of this role that passed: those that follow repeat it."""
+    words = next((run.get("command") for run in runs if _has_passed(run, role)), None)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return ()
     return tuple(words)
 
 
-def _has_measured(run: Mapping[str, Any]) -> bool:
-    return run.get("role") == "profile" and run.get("passed") is True
+def _has_passed(run: Mapping[str, Any], role: str) -> bool:
+    return run.get("role") == role and run.get("passed") is True
 
 
 def _changed(root: Mapping[str, Any], path: Path, files: Iterable[Path]) -> list[str]:

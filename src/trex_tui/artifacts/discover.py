@@ -1,7 +1,7 @@
 """Discovery of artifact sets in directories, among files and in archives.
 
-Content says what a file is (`sniff`), its name says only to which engine it belongs (`naming`). Some files of a set do not
-lie in its directory, by the customs of toolkits and of trex-tui's own commands.
+The content of a file determines its kind, its name only the engine that it belongs to (`file_kinds`). Some files of a set do
+not lie in its directory, by the customs of toolkits and of trex-tui's own commands.
 
 trex packs the files of one engine, all in one folder of an archive. Who packs a directory of results packs several engines;
 files of one name are then those of different engines, so each folder keeps its own.
@@ -10,25 +10,37 @@ files of one name are then those of different engines, so each folder keeps its 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF
-from trex_tui.artifacts.naming import (
+from trex_tui.artifacts.file_kinds import (
     ArtifactKind,
     display_name,
     engine_stem,
     is_archive,
     is_canonical,
+    logged_engine,
+    sniff,
     tells_role,
 )
-from trex_tui.artifacts.sniff import sniff
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.text import plural
 
+MAX_BESIDE = 400
+_FAR = 2
+"""Levels up to siblings of the parent directory."""
+_ANY_MODEL = re.compile(
+    r"(?:tf|fp|bf|int|uint|e\dm)\d+|half|float|best|qat|ptq|quant(?:ized)?|trt|engines?|results?|nets?"
+)
+"""Words that are not part of a model name: precisions and common directory names."""
 COMPARISON_ENDING = ".accuracy"
 """Of directories with samples by the thousand, and one result."""
+_LAYER_TIMES_FOLDER = "trt_profiling"
+"""Of times of layers: the log of the power sensor lies in the directory above, the idle power there or above that."""
 _ELSEWHERE_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG, ArtifactKind.PLAN)
 
 
@@ -64,29 +76,31 @@ def found_elsewhere(directory: Path) -> list[FoundFile]:
 
 
 def add_elsewhere(
-    directory: Path, stem: str, group: dict[ArtifactKind, Path], found: Sequence[FoundFile], *, alone: bool
+    directory: Path, stem: str, group: dict[ArtifactKind, Path], files: Sequence[FoundFile], *, alone: bool
 ) -> None:
     """Add to the files of one set those that lie in other places.
 
     Args:
         directory: Where the set is.
         stem: What the names of its files share.
-        found: What `found_elsewhere` found.
+        files: What `found_elsewhere` returned.
         alone: Whether it is the only set of its directory.
     """
-    _add_found(directory, stem, group, found, alone=alone)
+    _add_found(directory, stem, group, files, alone=alone)
     _add_comparison(directory, stem, group)
+    if alone:
+        _add_power_above(directory, group)
     _add_manifest_above(directory, stem, group)
 
 
 def _add_found(
-    directory: Path, stem: str, group: dict[ArtifactKind, Path], found: Sequence[FoundFile], *, alone: bool
+    directory: Path, stem: str, group: dict[ArtifactKind, Path], files: Sequence[FoundFile], *, alone: bool
 ) -> None:
     """Add those of what was found elsewhere that are of one set."""
     for kind in _ELSEWHERE_KINDS:
         if kind in group:
             continue
-        candidates = [file for file in found if file.kind is kind]
+        candidates = [file for file in files if file.kind is kind]
         matching = [candidate for candidate in candidates if candidate.stem == stem]
         only = candidates if alone and directory.absolute().name != "results" else []
         chosen = matching or only
@@ -99,6 +113,29 @@ def _add_comparison(directory: Path, stem: str, group: dict[ArtifactKind, Path])
     path = directory / f"{stem}{COMPARISON_ENDING}" / OUTPUT_DIFF
     if stem and ArtifactKind.ACCURACY not in group and sniff(path).kind is ArtifactKind.ACCURACY:
         group[ArtifactKind.ACCURACY] = path
+
+
+def _add_power_above(directory: Path, group: dict[ArtifactKind, Path]) -> None:
+    """Add the log of a power sensor and the idle power for times of layers in `trt_profiling/`."""
+    here = directory.absolute()
+    if here.name != _LAYER_TIMES_FOLDER:
+        return
+    for kind, folders in (
+        (ArtifactKind.MONITOR, (here.parent,)),
+        (ArtifactKind.IDLE_POWER, (here.parent, here.parent.parent)),
+    ):
+        for folder in folders:
+            found = [] if kind in group else _files_of_kind(folder, kind)
+            if len(found) == 1:
+                group[kind] = found[0]
+
+
+def _files_of_kind(folder: Path, kind: ArtifactKind) -> list[Path]:
+    try:
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+    except OSError:
+        return []
+    return [path for path in files if sniff(path).kind is kind]
 
 
 def _add_manifest_above(directory: Path, stem: str, group: dict[ArtifactKind, Path]) -> None:
@@ -117,18 +154,18 @@ class Contents:
     """What is in an archive.
 
     Attributes:
-        found: Its artifacts, if at most one of its folders describes an engine.
+        files: Its artifacts, if at most one of its folders describes an engine.
         apart: Else its folders, and what lies in each.
         problem: Why there is nothing, as the end of a sentence whose subject is the archive.
     """
 
-    found: list[FoundFile] = field(default_factory=list)
+    files: list[FoundFile] = field(default_factory=list)
     apart: list[tuple[Path, list[Path]]] = field(default_factory=list)
     problem: str = ""
 
     @property
     def paths(self) -> list[Path]:
-        return [file.path for file in self.found]
+        return [file.path for file in self.files]
 
 
 def contents(path: Path) -> Contents:
@@ -136,13 +173,13 @@ def contents(path: Path) -> Contents:
     from trex_tui.artifacts.archive import unpack  # 20 ms for zipfile
 
     unpacked = unpack(path)
-    found = [
-        FoundFile(one, kind, engine_stem(one), is_packed=True)
-        for one in unpacked.files
-        if (kind := sniff(one).kind) is not None
+    files = [
+        FoundFile(path, kind, engine_stem(path), is_packed=True)
+        for path in unpacked.files
+        if (kind := sniff(path).kind) is not None
     ]
-    if len({one.path.parent for one in found if one.kind.describes_engine}) < 2:
-        return Contents(found, problem=unpacked.problem)
+    if len({file.path.parent for file in files if file.kind.describes_engine}) < 2:
+        return Contents(files, problem=unpacked.problem)
     folders: dict[Path, list[Path]] = {}
     for file in unpacked.files:
         folders.setdefault(file.parent, []).append(file)
@@ -165,8 +202,10 @@ def _may_belong_to(archive: Path, named: Path) -> bool:
 
 
 MAX_FILES = 50_000
-"""Files looked at below one path. Somebody will start the program in a home directory."""
+"""Files looked at below one path. Limits a start in a home directory."""
 
+FAILED_ENDING = ".failed"
+"""Suffix of directories of failed captures, whose logs have no engine."""
 _SKIPPED_DIRECTORIES = frozenset({"__pycache__", "node_modules", "site-packages"})
 _LOG_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
 
@@ -229,18 +268,37 @@ def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
     paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(item) for item in path]
     if not paths:
         return Discovery(())
-    given = [one for one in paths if _checked(one).is_file()]
+    given = [path for path in paths if _checked(path).is_file()]
     sets: list[ArtifactSet] = []
     strays: list[Diagnostic] = []
-    for directory in (one for one in paths if one not in given):
+    for directory in (path for path in paths if path not in given):
         below = _scan_tree(directory)
         sets.extend(below.sets)
         strays.extend(below.diagnostics)
     sets.extend(_sets_of_files(given))
-    unique = {tuple(source.files.values()): source for source in sets}
+    unique = {tuple(source.files.values()): source for source in _without_used_logs(sets)}
+    used = {path.absolute() for source in sets for path in source.files.values()}
+    strays = [
+        stray for stray in strays if stray.severity is not Severity.INFO or not _is_used(stray.file, used)
+    ]
     if not unique:
         raise _nothing_found(paths, strays)
     return Discovery(tuple(with_unique_names(list(unique.values()))), tuple(strays))
+
+
+def _without_used_logs(sets: list[ArtifactSet]) -> list[ArtifactSet]:
+    """Without sets of logs alone whose logs belong to another set: toolkits keep those in a directory of their own."""
+    used = {path.absolute() for source in sets if _describes(source.files) for path in source.files.values()}
+    return [
+        source
+        for source in sets
+        if _describes(source.files) or used.isdisjoint(path.absolute() for path in source.files.values())
+    ]
+
+
+def _is_used(file: Path | None, used: set[Path]) -> bool:
+    """Whether a set in another directory has the file."""
+    return file is not None and file.absolute() in used
 
 
 def _checked(path: Path) -> Path:
@@ -258,15 +316,29 @@ def _checked(path: Path) -> Path:
     return path
 
 
+def is_damage(diagnostic: Diagnostic, named: Iterable[str | Path] = ()) -> bool:
+    """Whether a result lacks something that the files should have told. A `config.json` beside an engine is none of it.
+
+    Args:
+        named: Paths that a person named: what they are is wanted, whatever they look like.
+    """
+    file = diagnostic.file
+    if diagnostic.severity is not Severity.ERROR:
+        return False
+    if file is None or tells_role(file) or is_archive(file) or file in map(Path, named):
+        return True
+    return file.is_dir() or sniff(file).kind is not None
+
+
 def _nothing_found(paths: Sequence[Path], strays: list[Diagnostic]) -> ArtifactError:
     where = paths[0] if len(paths) == 1 else Path(os.path.commonpath([path.absolute() for path in paths]))
     problems = [stray for stray in strays if stray.severity is Severity.ERROR]
     if len(problems) == 1 and problems[0].file:
         only = problems[0]
         return ArtifactError(only.file or where, only.message, only.where, tuple(strays))
-    message = "no engine found: no layer-info, profile or timing JSON here or below"
+    message = "no engine found: no layer information, profile, timing JSON or trtexec log here or below"
     if strays:
-        message += f" ({len(strays)} other files; the first: {strays[0].file} {strays[0].message})"
+        message += f" ({plural(len(strays), 'other file')}; the first: {strays[0].file} {strays[0].message})"
     return ArtifactError(where, message, diagnostics=tuple(strays))
 
 
@@ -293,14 +365,64 @@ def _scan_tree(root: Path) -> Discovery:
         files = [Path(entry.path) for entry in entries if _is_file(entry)]
         looked_at += len(files)
         if looked_at > MAX_FILES:
-            message = f"more than {MAX_FILES} files: the rest was not searched; name the directories"
+            message = f"more than {MAX_FILES} files: the rest was not searched; pass narrower paths"
             strays.append(Diagnostic(Severity.WARNING, root, "", message))
             break
-        found = _sets_of_folder(directory, files)
-        sets.extend(found.sets)
-        strays.extend(found.diagnostics)
+        discovery = _sets_of_folder(directory, files)
+        sets.extend(discovery.sets)
+        strays.extend(discovery.diagnostics)
         pending.extend(reversed([Path(entry.path) for entry in entries if _is_searched(entry)]))
     return Discovery(tuple(sets), tuple(strays))
+
+
+def find_beside(source: ArtifactSet) -> list[ArtifactSet]:
+    """Find sets near another: in its directory, beside it, and in directories beside its parent.
+
+    A bounded search: directories two levels deep, at most `MAX_BESIDE` files. Those whose names share most words with the set
+    come first, precisions aside; those beside its parent share one at least.
+    """
+    own = {os.path.realpath(path) for path in source.files.values()}
+    words = _model_words(source)
+    ranked = []
+    for distance, found in _sets_around(source.directory.absolute()):
+        shared = len(words & _model_words(found))
+        is_own = not own.isdisjoint(os.path.realpath(path) for path in found.files.values())
+        if not is_own and _describes(found.files) and (shared or distance < _FAR):
+            ranked.append((-shared, distance, str(found.directory), found))
+    ranked.sort(key=lambda entry: entry[:3])
+    return [found for *_, found in ranked]
+
+
+def _sets_around(directory: Path) -> Iterator[tuple[int, ArtifactSet]]:
+    """The sets of a directory and below it, beside it, and beside its parent, with the number of steps up to each."""
+    pending = [(directory, 0, 2), (directory.parent, 1, 2), (directory.parent.parent, _FAR, 2)]
+    seen: set[Path] = set()
+    files_left = MAX_BESIDE
+    while pending and files_left > 0:
+        folder, distance, depth = pending.pop(0)
+        if folder in seen or folder in (Path(folder.anchor), Path.home()):
+            continue  # What lies there belongs to everything.
+        seen.add(folder)
+        try:
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        files = [Path(entry.path) for entry in entries if _is_file(entry)][:files_left]
+        files_left -= len(files) + 1
+        for found in _sets_of_folder(folder, files).sets:
+            yield distance, found
+        if depth:
+            below = [(Path(entry.path), distance, depth - 1) for entry in entries if _is_searched(entry)]
+            pending = sorted([*pending, *below], key=lambda entry: (entry[1], -entry[2]))
+
+
+def _model_words(source: ArtifactSet) -> set[str]:
+    """Words of the name and the two directories of a set that may name its model."""
+    text = "/".join([source.name, *source.directory.absolute().parts[1:][-2:]]).casefold()
+    return {
+        word for word in re.split(r"[^a-z0-9]+", text) if len(word) > 1 and not _ANY_MODEL.fullmatch(word)
+    }
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -347,7 +469,9 @@ def _sets_of_archive(path: Path) -> list[ArtifactSet]:
     if inside.problem:
         raise ArtifactError(path, inside.problem)
     if inside.apart:
-        return [one for folder, files in inside.apart for one in _sets_of_folder(folder, files).sets]
+        return [
+            folder_set for folder, files in inside.apart for folder_set in _sets_of_folder(folder, files).sets
+        ]
     own = set(inside.paths)
     sets = [
         source
@@ -357,12 +481,12 @@ def _sets_of_archive(path: Path) -> list[ArtifactSet]:
     if sets:
         return sets
     for kind in (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING, *_LOG_KINDS):
-        for found in inside.found:
-            if found.kind is kind and not any(found.path in one.files.values() for one in sets):
-                sets.append(_set_with(found.path, {kind: found.path}, inside.paths))
+        for file in inside.files:
+            if file.kind is kind and not any(file.path in source.files.values() for source in sets):
+                sets.append(_set_with(file.path, {kind: file.path}, inside.paths))
     if sets:
         return sets
-    message = "holds no log and no layer information, and no JSON of its engine lies beside it"
+    message = "has no log and no layer information, and no JSON of its engine is next to it"
     raise ArtifactError(path, message)
 
 
@@ -383,17 +507,15 @@ def _set_with(
         siblings: Those that may be its companions, by default the files beside it.
     """
     siblings = _beside(path) if siblings is None else siblings
-    for found in _sets_of_folder(path.parent, siblings).sets:
-        if path in found.files.values():
-            files = found.files | named
-            return replace(found, files={kind: files[kind] for kind in ArtifactKind if kind in files})
+    for sibling in _sets_of_folder(path.parent, siblings).sets:
+        if path in sibling.files.values():
+            files = sibling.files | named
+            return replace(sibling, files={kind: files[kind] for kind in ArtifactKind if kind in files})
     if kinds := named.keys() & set(_LOG_KINDS):
         return _set_of_logs(path, named, kinds, siblings)
     if not any(kind.describes_engine for kind in named):
         kind = next(iter(named)).words
-        message = (
-            f"is a {kind}: no layer-info, profile or timing JSON lies beside it, so there is nothing to open"
-        )
+        message = f"is a {kind}: no layer information, profile or timing JSON next to it; nothing to open"
         raise ArtifactError(path, message)
     return ArtifactSet(display_name(engine_stem(path)) or path.parent.absolute().name, path.parent, named)
 
@@ -416,36 +538,40 @@ def _set_of_logs(
 def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
     """Group the files of one directory into sets."""
     folder = _Folder(directory)
-    found: list[FoundFile] = []
+    folder_files: list[FoundFile] = []
     apart: list[tuple[Path, list[Path]]] = []
     for path in files:
         if is_archive(path):
             inside = contents(path)
-            found += inside.found
+            folder_files += inside.files
             apart += inside.apart
             if inside.problem:
                 folder.note(engine_stem(path), Severity.ERROR, path, inside.problem)
             continue
         sniffed = sniff(path)
         if sniffed.kind is not None:
-            found.append(FoundFile(path, sniffed.kind, engine_stem(path)))
+            folder_files.append(FoundFile(path, sniffed.kind, engine_stem(path)))
         elif sniffed.claims:
             folder.note(engine_stem(path), Severity.ERROR, path, sniffed.reason)
     # Canonical names first, so that they win where two files claim one place.
-    packed = {one.path for one in found if one.is_packed}
-    for file in sorted(found, key=lambda one: (one.is_packed, not is_canonical(one.path), one.path)):
+    packed = {file.path for file in folder_files if file.is_packed}
+    for file in sorted(
+        folder_files,
+        key=lambda candidate: (candidate.is_packed, not is_canonical(candidate.path), candidate.path),
+    ):
         group = folder.groups.setdefault(file.stem, {})
         if file.is_packed and file.kind in group and group[file.kind] not in packed:
             continue
         if file.kind in group:
             kind = file.kind.words
             message = (
-                f"is a second {kind} for {file.stem or 'this directory'!r}; {group[file.kind].name} is used"
+                f"is a second {kind} for {file.stem or 'this directory'!r}; using {group[file.kind].name}"
             )
-            folder.note(file.stem, Severity.ERROR, file.path, message)
+            severity = Severity.INFO if file.kind.is_companion else Severity.ERROR
+            folder.note(file.stem, severity, file.path, message)
         else:
             group[file.kind] = file.path
-    own = [_assemble(folder), *(_sets_of_folder(place, inside_it) for place, inside_it in apart)]
+    own = [_assemble(folder), *(_sets_of_folder(subfolder, inside_it) for subfolder, inside_it in apart)]
     return Discovery(
         tuple(source for each in own for source in each.sets),
         tuple(diagnostic for each in own for diagnostic in each.diagnostics),
@@ -458,17 +584,20 @@ def _assemble(folder: _Folder) -> Discovery:
     engines = {stem: group for stem, group in folder.groups.items() if stem and _describes(group)}
     if not engines and _describes(folder.groups.get("", {})):
         engines = {"": folder.groups[""]}
+    if not engines and not folder.path.name.endswith(FAILED_ENDING):
+        _join_logs(folder.groups)
+        engines = {stem: group for stem, group in folder.groups.items() if _has_log(group)}
     for stem, group in folder.groups.items():
         if stem in engines:
             continue
         for kind, path in group.items():
             if kind is ArtifactKind.ACCURACY:
-                for one in engines.values():  # it says itself which it is about
-                    one.setdefault(kind, path)
+                for engine_files in engines.values():  # the file names its engine
+                    engine_files.setdefault(kind, path)
                 continue
             # A manifest is of the set whose name it has, and of no other.
             takers = [
-                one for one in engines.values() if kind not in one and kind is not ArtifactKind.MANIFEST
+                files for files in engines.values() if kind not in files and kind is not ArtifactKind.MANIFEST
             ]
             if len(takers) == 1 and len(engines) == 1:
                 takers[0][kind] = path
@@ -499,18 +628,51 @@ def _join_solitary(groups: dict[str, dict[ArtifactKind, Path]]) -> None:
             groups[graphs[0]].update(groups.pop(stem))
 
 
+def _join_logs(groups: dict[str, dict[ArtifactKind, Path]]) -> None:
+    """Put the log of a build and that of a run together where their names differ: those that save and load one engine, else
+    the only two if one has a name that says nothing of the engine."""
+    builds = {stem: group for stem, group in groups.items() if _list_logs(group) == [ArtifactKind.BUILD_LOG]}
+    profiles = {
+        stem: group for stem, group in groups.items() if _list_logs(group) == [ArtifactKind.PROFILE_LOG]
+    }
+    saved = {stem: logged_engine(group[ArtifactKind.BUILD_LOG]) for stem, group in builds.items()}
+    loaded = {stem: logged_engine(group[ArtifactKind.PROFILE_LOG]) for stem, group in profiles.items()}
+    pairs = [
+        (stem, other)
+        for stem, engine in saved.items()
+        for other, file in loaded.items()
+        if engine is not None and engine == file
+    ]
+    if not pairs and len(builds) == len(profiles) == 1 and "" in (*builds, *profiles):
+        pairs = [(next(iter(builds)), next(iter(profiles)))]
+    for build, profile in pairs:
+        is_unclear = [pair[0] for pair in pairs].count(build) + [pair[1] for pair in pairs].count(profile) > 2
+        if is_unclear or groups[build].keys() & groups[profile].keys():
+            continue
+        kept, other = (build, profile) if build else (profile, build)
+        groups[kept].update(groups.pop(other))
+
+
+def _list_logs(group: dict[ArtifactKind, Path]) -> list[ArtifactKind]:
+    return [kind for kind in _LOG_KINDS if kind in group]
+
+
+def _has_log(group: dict[ArtifactKind, Path]) -> bool:
+    return bool(_list_logs(group))
+
+
 def _unplaced(
     path: Path, kind: ArtifactKind, engines: dict[str, dict[ArtifactKind, Path]]
 ) -> tuple[Severity, Path, str]:
-    what = f"is a {kind.value.replace('_', ' ')}"
+    what = f"is a {kind.words}"
+    if engines and kind.is_companion:
+        return Severity.INFO, path, f"{what} matches no set here; rename it like a set: NAME.monitor.csv"
     if engines:
-        return Severity.WARNING, path, f"{what} that fits no set here: no other file shares its stem"
-    if kind in _LOG_KINDS:
-        return Severity.INFO, path, f"{what} without JSON files beside it; name it to open what it tells"
+        return Severity.WARNING, path, f"{what} matches no set here: no other file has its stem"
     return (
         Severity.INFO,
         path,
-        f"{what}, which cannot be opened alone: it takes a layer-info, profile or timing JSON",
+        f"{what}, which cannot be opened alone; needs layer information, a profile, timing JSON or a log",
     )
 
 
@@ -524,9 +686,9 @@ def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
     Names that this has given before are taken for what they were without their directories.
     """
     folders = [Path(os.path.abspath(source.directory)) for source in sets]  # noqa: PTH100 - without `..`
-    own = [one.name.rpartition("/")[2] for one in sets]
+    own = [source.name.rpartition("/")[2] for source in sets]
     for folder in set(folders):
-        _tell_apart([index for index, one in enumerate(folders) if one == folder], own, sets)
+        _tell_apart([index for index, other in enumerate(folders) if other == folder], own, sets)
     parents = [folder.parts[1:] for folder in folders]  # a root is part of no name
     names = list(own)
     for depth in range(1, max(map(len, parents), default=0) + 1):
@@ -537,21 +699,21 @@ def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
             "/".join([*above[-depth:], mine]) if name in clashing else name
             for name, above, mine in zip(names, parents, own, strict=True)
         ]
-    return [replace(one, name=name) for one, name in zip(sets, names, strict=True)]
+    return [replace(source, name=name) for source, name in zip(sets, names, strict=True)]
 
 
 def _tell_apart(places: Sequence[int], names: list[str], sets: Sequence[ArtifactSet]) -> None:
     """Give the sets of one directory different names: where two are equal their stems, `net` and `net.onnx`, else numbers."""
     for _ in places:  # a stem may be what a third is called
-        counts = Counter(names[place] for place in places)
-        for place in places:
-            if counts[names[place]] > 1:
-                names[place] = engine_stem(next(iter(sets[place].files.values()))) or names[place]
-    taken: set[str] = {names[place] for place in places}
+        counts = Counter(names[index] for index in places)
+        for index in places:
+            if counts[names[index]] > 1:
+                names[index] = engine_stem(next(iter(sets[index].files.values()))) or names[index]
+    taken: set[str] = {names[index] for index in places}
     seen: set[str] = set()
-    for place in places:
-        name, number = names[place], 1
-        while names[place] in seen or (number > 1 and names[place] in taken):
+    for index in places:
+        name, number = names[index], 1
+        while names[index] in seen or (number > 1 and names[index] in taken):
             number += 1
-            names[place] = f"{name}~{number}"
-        seen.add(names[place])
+            names[index] = f"{name}~{number}"
+        seen.add(names[index])

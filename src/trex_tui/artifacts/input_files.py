@@ -11,8 +11,9 @@ import errno
 import gc
 import json
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -91,21 +92,38 @@ _MOST_LEVELS = 16
 _TOO_DEEP = "(nested too deeply)"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 MOST_BYTES = 2 << 30
-"""Of a file that is read whole: seven million timing rows, or an engine of a million layers. More has no purpose here."""
+"""Limit of a file that is read completely: seven million timing rows, or an engine of a million layers."""
 _LARGEST_NUMBER = 1e15
 """Nothing that trtexec measures or counts is larger; up to here sums stay finite and exact enough."""
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Keep the cyclic collector from running; restore it as it was."""
+    """Keep the cyclic collector from running; restore it as it was.
+
+    What was made meanwhile is old at once. Otherwise the next collection looks at all of it, which takes as long as parsing.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            _make_objects_old()
             gc.enable()
+
+
+_is_frozen = False
+"""Whether objects were frozen elsewhere. Not asked for again: the answer takes longer the more there are."""
+
+
+def _make_objects_old() -> None:
+    """Spare the next collection all objects there are, unless some were frozen elsewhere: those would become old, too."""
+    global _is_frozen
+    _is_frozen = _is_frozen or gc.get_freeze_count() > 0
+    if not _is_frozen:
+        gc.freeze()
+        gc.unfreeze()
 
 
 def finite_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
@@ -115,11 +133,24 @@ def finite_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
     return float(value) if -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER else None
 
 
+def positive_count(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
+    """The count that a JSON value is; None for anything else, and for what cannot be counted: 0, 10 ** 400."""
+    return value if type(value) is int and 0 < value <= _LARGEST_NUMBER else None
+
+
 def without_depths(values: dict[str, Any]) -> dict[str, Any]:
     """The same values, but for those nested deeper than anything TensorRT writes: what prints or compares them recurses."""
     for value in values.values():
-        if type(value) in _CONTAINERS and _is_deep(value, _MOST_LEVELS):
-            return {key: _TOO_DEEP if _is_deep(one, _MOST_LEVELS) else one for key, one in values.items()}
+        if type(value) is list:
+            inside: Iterable[Any] = value
+        elif type(value) is dict:
+            inside = value.values()
+        else:
+            continue
+        if not _CONTAINERS.isdisjoint(map(type, inside)) and _is_deep(value, _MOST_LEVELS):
+            return {
+                key: _TOO_DEEP if _is_deep(value, _MOST_LEVELS) else value for key, value in values.items()
+            }
     return values
 
 
@@ -129,6 +160,8 @@ def _is_deep(value: Any, levels: int) -> bool:  # noqa: ANN401 - any JSON value
     if not levels:
         return True
     inside = value.values() if type(value) is dict else value
+    if _CONTAINERS.isdisjoint(map(type, inside)):
+        return False
     return any(type(item) in _CONTAINERS and _is_deep(item, levels - 1) for item in inside)
 
 
@@ -158,7 +191,7 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
     except MemoryError as error:
-        raise ArtifactError(path, "is too large for this machine's memory") from error
+        raise ArtifactError(path, "exceeds the memory of this machine") from error
     return decode_text(data)
 
 
@@ -181,11 +214,74 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
             message = f"is not valid JSON ({error.msg.lower()})"
         raise ArtifactError(path, message, f"line {error.lineno} column {error.colno}") from error
     except RecursionError as error:
-        raise ArtifactError(path, "is nested too deeply to be an artifact") from error
+        raise ArtifactError(path, "is nested too deeply") from error
     except ValueError as error:  # an integer with thousands of digits
         raise ArtifactError(path, f"is not usable JSON ({error})") from error
     except MemoryError as error:
-        raise ArtifactError(path, "is too large for this machine's memory") from error
+        raise ArtifactError(path, "exceeds the memory of this machine") from error
+
+
+def parse_documents(text: str, path: Path) -> list[Any]:
+    """Parse JSON documents that stand one after another in a file, as appending leaves them; usually there is one.
+
+    Raises:
+        ArtifactError: As `parse_json`, if the text is neither one document nor several lists or objects of such.
+    """
+    try:
+        return [parse_json(text, path)]
+    except ArtifactError as error:
+        documents = _consecutive_documents(text)
+        # JSON Lines have a row per document: that is no run.
+        if not all(isinstance(root, list) or _has_container(root) for root in documents) or not documents:
+            raise error
+        return documents
+
+
+def _consecutive_documents(text: str) -> list[Any]:
+    """Every document of a text; none if a part of it is no JSON."""
+    decoder = json.JSONDecoder(strict=False)
+    documents, position = [], 0
+    try:
+        with gc_paused():
+            while position < len(text):
+                if text[position].isspace():
+                    position += 1
+                    continue
+                root, position = decoder.raw_decode(text, position)
+                documents.append(root)
+    except (ValueError, RecursionError, MemoryError):
+        return []
+    return documents
+
+
+def _has_container(root: object) -> bool:
+    return isinstance(root, dict) and any(type(value) in _CONTAINERS for value in root.values())
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.|\\\Z)*(?:"|\Z)|[\[\]{},]', re.DOTALL)
+"""What JSON is nested by; a string may lack its end."""
+
+
+def parse_head(text: str) -> Any:  # noqa: ANN401 - JSON is whatever the file holds
+    """Parse the beginning of JSON that may end anywhere: all that is whole in it; None if that is not JSON.
+
+    >>> parse_head('{"layers": [{"name": "conv", "ms": 1}, {"name": "re')
+    {'layers': [{'name': 'conv', 'ms': 1}, {}]}
+    """
+    closing: list[str] = []
+    end = 0
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token in ("{", "["):
+            closing.append("}" if token == "{" else "]")
+        elif token in ("}", "]") and (not closing or closing.pop() != token):
+            return None
+        if token[0] != '"':
+            end = match.start() if token == "," else match.end()
+    try:
+        return json.loads(text[:end] + "".join(reversed(closing)), strict=False)
+    except (ValueError, RecursionError):
+        return None
 
 
 def load_json(path: Path) -> Any:  # noqa: ANN401 - JSON is whatever the file holds

@@ -13,6 +13,8 @@ from typing import Any
 from trex_tui.artifacts.input_files import load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
+NAMES_ONLY = "has layer names only (no shapes, types, tactics): build with --profilingVerbosity=detailed"
+
 
 @dataclass(frozen=True, slots=True)
 class LayerInfo:
@@ -24,6 +26,7 @@ class LayerInfo:
         io_tensors: TensorRT 11's `I/O Tensors`, verbatim; empty before.
         names_only: The engine was built without detailed profiling verbosity.
         extra: All other keys of the root.
+        details_source: Kind of the log that types, tensors and tactics are from; None where they are from no log.
     """
 
     layers: tuple[dict[str, Any], ...]
@@ -32,6 +35,7 @@ class LayerInfo:
     names_only: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
+    details_source: str | None = None
 
 
 def read_layer_info(path: Path) -> LayerInfo:
@@ -44,21 +48,17 @@ def read_layer_info(path: Path) -> LayerInfo:
     if isinstance(root, list):
         root = {"Layers": root}
     if not isinstance(root, dict) or not isinstance(root.get("Layers"), list):
-        raise ArtifactError(path, 'has no list "Layers", so it is no layer information')
+        raise ArtifactError(path, 'is not layer information: no list "Layers"')
     notes: list[Diagnostic] = []
 
     def note(where: str, message: str) -> None:
         notes.append(Diagnostic(Severity.WARNING, path, where, message))
 
     raw: list[Any] = root["Layers"]
-    names_only = bool(raw) and all(isinstance(one, str) for one in raw)
+    names_only = bool(raw) and all(isinstance(entry, str) for entry in raw)
     layers = [_checked_layer(entry, index, note) for index, entry in enumerate(raw)]
     if names_only:
-        message = (
-            "holds layer names only: the engine was built without --profilingVerbosity=detailed, so there are no "
-            "shapes, types or tactics"
-        )
-        notes.append(Diagnostic(Severity.WARNING, path, "", message))
+        notes.append(Diagnostic(Severity.WARNING, path, "", NAMES_ONLY))
     io_tensors = _dicts(root.get("I/O Tensors"), "I/O Tensors", note)
     bindings = _bindings(root.get("Bindings"), note) or tuple(str(tensor["Name"]) for tensor in io_tensors)
     return LayerInfo(
@@ -72,14 +72,13 @@ def read_layer_info(path: Path) -> LayerInfo:
 
 
 def _checked_layer(raw: Any, index: int, note: Any) -> dict[str, Any] | None:  # noqa: ANN401
-    where = f"Layers[{index}]"
     if isinstance(raw, str):
         return {"Name": raw}
     if not isinstance(raw, dict):
-        note(where, f"is {_name_type(raw)}, not a layer; left out")
+        note(f"Layers[{index}]", f"is {_name_type(raw)}, not a layer; skipped")
         return None
     if not isinstance(raw.get("Name"), str):
-        note(where, "has no Name; its place in the list stands for it")
+        note(f"Layers[{index}]", "has no Name; using its index")
         return raw | {"Name": f"(layer {index} without a name)"}
     return raw
 
@@ -92,7 +91,7 @@ def _dicts(raw: Any, where: str, note: Any) -> tuple[dict[str, Any], ...]:  # no
         return ()
     good = tuple(entry for entry in raw if isinstance(entry, dict) and isinstance(entry.get("Name"), str))
     if len(good) < len(raw):
-        note(where, f"{len(raw) - len(good)} entries are no tensors; left out")
+        note(where, f"{len(raw) - len(good)} entries are not tensors; skipped")
     return good
 
 
@@ -108,7 +107,7 @@ def _bindings(raw: Any, note: Any) -> tuple[str, ...]:  # noqa: ANN401
     ]
     good = tuple(name for name in names if isinstance(name, str))
     if len(good) < len(raw):
-        note("Bindings", f"{len(raw) - len(good)} entries have no name; left out")
+        note("Bindings", f"{len(raw) - len(good)} entries have no name; skipped")
     return good
 
 

@@ -215,7 +215,7 @@ def _make_mark(match: re.Match[str]) -> str:
 
 def learn_prefixes(lines: Iterable[str]) -> PrefixStripper | None:
     """What most of the telling lines have before what they tell; None if that is nothing, or no two have the same."""
-    telling = [(line, found) for line in lines if (found := _find_prefix_end(line)) is not None]
+    telling = [(line, prefix_end) for line in lines if (prefix_end := _find_prefix_end(line)) is not None]
     marked = [(line, end) for line, (end, is_bare) in telling if not is_bare]
     is_routed = not marked
     if is_routed:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trex_tui.artifacts.file_kinds import HEAD_BYTES, ArtifactKind, unpacked_head
 from trex_tui.artifacts.input_files import decode_text, finite_number, load_json, read_head, without_depths
-from trex_tui.artifacts.sniff import HEAD_BYTES, unpacked_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 _PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}
@@ -22,6 +22,10 @@ _PAIR = re.compile(
     r"(min|max|mean|median|percentile\((?P<p>\d{1,9}(?:\.\d{1,9})?)%\)) = (?P<value>[-+\d.eE]+)"
 )
 _NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
+
+
+_FIELDS = {"device_information": "device", "performance_summary": "performance"}
+"""Section of a file -> field of `Metadata`, where the two differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,35 @@ class LatencySummary:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedMemory:
+    """Bytes of an engine as a log states them; None where it does not.
+
+    Attributes:
+        weights_bytes, activation_bytes, scratch_bytes: As the builder sums them up, for the engine that was kept.
+        context_bytes: Device memory of the execution context, which holds the activations.
+        engine_bytes: Of the serialized engine.
+        engine_mib: The same in whole MiB, rounded down, which is all that some logs state.
+    """
+
+    weights_bytes: int | None = None
+    activation_bytes: int | None = None
+    scratch_bytes: int | None = None
+    context_bytes: int | None = None
+    engine_bytes: int | None = None
+    engine_mib: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatedTensor:
+    """An input or output of the network as a log states it; None for what it does not state."""
+
+    name: str
+    is_input: bool
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Metadata:
     """The sections of all metadata files of a set, verbatim, and the facts read out of them.
 
@@ -47,7 +80,10 @@ class Metadata:
         model_options, build_options, inference_options, device, performance: Sections; empty if absent. `device` is of
             the profile run where both runs state one.
         device_attributes: First entry of the old device dump; empty if absent.
-        performance_source: Kind of the file that `performance` is from: the metadata, or a log.
+        memory, tensors: What the logs of the set state of memory, inputs and outputs, if they were read.
+        dla_layers: Names of the layers that a log lists as running on the DLA.
+        build_device: The device section of the build, where a separate file states it; else empty.
+        sources: Name of a section -> kind of the file that it is from, of several the last: metadata, or a log.
     """
 
     model_options: dict[str, Any] = field(default_factory=dict)
@@ -56,7 +92,17 @@ class Metadata:
     device: dict[str, Any] = field(default_factory=dict)
     performance: dict[str, Any] = field(default_factory=dict)
     device_attributes: dict[str, Any] = field(default_factory=dict)
-    performance_source: str = "profile_metadata"
+    memory: StatedMemory = StatedMemory()
+    tensors: tuple[StatedTensor, ...] = ()
+    build_device: dict[str, Any] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    dla_layers: tuple[str, ...] = ()
+
+    @property
+    def asks_for_dla(self) -> bool:
+        """Whether the engine was built for a DLA core."""
+        core = number_in(self.build_options.get("DLACore"))
+        return core is not None and core >= 0
 
     @property
     def device_name(self) -> str | None:
@@ -101,7 +147,7 @@ def parse_latency(value: Any) -> LatencySummary | None:  # noqa: ANN401
         return LatencySummary(numbers[0], numbers[1], numbers[2], numbers[3], percentiles)
     if not isinstance(value, str):
         return None
-    found: dict[str, float] = {}
+    summary: dict[str, float] = {}
     percentiles = {}
     for match in _PAIR.finditer(value):
         number = number_in(match["value"])
@@ -110,50 +156,90 @@ def parse_latency(value: Any) -> LatencySummary | None:  # noqa: ANN401
         if match["p"]:
             percentiles[float(match["p"])] = number
         else:
-            found[f"{match[1]}_ms"] = number
-    return LatencySummary(**found, percentiles_ms=percentiles) if found else None
+            summary[f"{match[1]}_ms"] = number
+    return LatencySummary(**summary, percentiles_ms=percentiles) if summary else None
+
+
+def find_metadata_kind(root: dict[str, Any]) -> ArtifactKind:
+    """Which run an object of sections is of: that of the profile if it has what only that run states."""
+    is_profile = "performance_summary" in root or "inference_options" in root
+    return ArtifactKind.PROFILE_METADATA if is_profile else ArtifactKind.BUILD_METADATA
+
+
+@dataclass(slots=True)
+class _Sections:
+    """Sections of several files, merged; fields as of `Metadata`."""
+
+    merged: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    build_device: dict[str, Any] = field(default_factory=dict)
+    notes: list[Diagnostic] = field(default_factory=list)
 
 
 def read_metadata(paths: list[Path]) -> tuple[Metadata, list[Diagnostic]]:
     """Read and merge the metadata files of a set, build before profile; a broken file costs that file."""
-    sections: dict[str, dict[str, Any]] = {}
-    attributes: dict[str, Any] = {}
-    notes: list[Diagnostic] = []
+    sections = _read_sections(paths)
+    merged = sections.merged
+    metadata = Metadata(
+        model_options=merged.get("model_options", {}),
+        build_options=merged.get("build_options", {}),
+        inference_options=merged.get("inference_options", {}),
+        device=merged.get("device_information", {}),
+        performance=merged.get("performance_summary", {}),
+        device_attributes=sections.attributes,
+        build_device=sections.build_device,
+        sources=sections.sources,
+    )
+    return metadata, sections.notes + _unclear_latency(metadata, paths)
+
+
+def read_metadata_document(paths: list[Path]) -> tuple[dict[str, dict[str, Any]], list[Diagnostic]]:
+    """Read and merge metadata files as they are: the sections by name, of an old device dump `device_attributes`."""
+    sections = _read_sections(paths)
+    attributes = {"device_attributes": sections.attributes} if sections.attributes else {}
+    return sections.merged | attributes, sections.notes
+
+
+def _read_sections(paths: list[Path]) -> _Sections:
+    sections = _Sections()
     for path in paths:
         try:
             root = load_json(path)
         except ArtifactError as error:
-            notes.append(error.diagnostic)
+            sections.notes.append(error.diagnostic)
             continue
         if isinstance(root, list):
-            attributes = without_depths(next((entry for entry in root if isinstance(entry, dict)), {}))
+            first = next((entry for entry in root if isinstance(entry, dict)), {})
+            sections.attributes = without_depths(first)
         elif isinstance(root, dict):
-            for key, value in root.items():
-                if isinstance(value, dict):
-                    sections[key] = sections.get(key, {}) | without_depths(value)
-                else:
-                    message = "is no section of options; ignored"
-                    notes.append(Diagnostic(Severity.WARNING, path, key, message))
+            _add_sections(sections, root, path)
         else:
-            notes.append(Diagnostic(Severity.ERROR, path, "", "holds no sections"))
-    metadata = Metadata(
-        model_options=sections.get("model_options", {}),
-        build_options=sections.get("build_options", {}),
-        inference_options=sections.get("inference_options", {}),
-        device=sections.get("device_information", {}),
-        performance=sections.get("performance_summary", {}),
-        device_attributes=attributes,
-    )
-    return metadata, notes + _unclear_latency(metadata, paths)
+            sections.notes.append(Diagnostic(Severity.ERROR, path, "", "holds no sections"))
+    return sections
+
+
+def _add_sections(sections: _Sections, root: dict[str, Any], path: Path) -> None:
+    kind = find_metadata_kind(root).value
+    for key, value in root.items():
+        if not isinstance(value, dict):
+            message = "is not a section of options; ignored"
+            sections.notes.append(Diagnostic(Severity.WARNING, path, key, message))
+        elif key == "device_attributes":
+            sections.attributes = without_depths(value)
+        else:
+            sections.merged[key] = sections.merged.get(key, {}) | without_depths(value)
+            name = _FIELDS.get(key, key)
+            sections.sources[name] = kind
+            if name == "device" and kind == ArtifactKind.BUILD_METADATA.value:
+                sections.build_device = sections.merged[key]
 
 
 def _unclear_latency(metadata: Metadata, paths: list[Path]) -> list[Diagnostic]:
     value = metadata.performance.get("Latency")
     if not isinstance(value, list) or len(value) in _PERCENTILES_BY_LENGTH:
         return []
-    message = (
-        f"has {len(value)} values; after min, max, mean and median it is unknown which percentiles they are"
-    )
+    message = f"has {len(value)} values; percentiles after min, max, mean and median are unknown"
     return [Diagnostic(Severity.INFO, paths[-1], "performance_summary.Latency", message)]
 
 
@@ -174,18 +260,43 @@ def version_of_number(number: int) -> str:
     return f"{number // 10_000}.{number // 100 % 100}.{number % 100}"
 
 
+_LIBRARY = re.compile(
+    r"(?:lib)?nv(?:infer|onnxparser)(?:_[A-Za-z]\w*?)?(?:\.so\.(?P<so>\d{1,3}(?:\.\d{1,3}){0,2})|_(?P<dll>\d{1,3})\.dll)"
+)
+
+
 def version_of_log(path: Path) -> str | None:
     """TensorRT version stated in the head of a trtexec log, or None."""
-    try:
-        data = unpacked_head(read_head(path, HEAD_BYTES))
-    except (OSError, zlib.error):
-        return None
-    head = decode_text(data)
+    head = _head_of_log(path)
     if match := _VERSION_LINE.search(head):
         return match[1]
     if match := _BANNER.search(head):
         return version_of_number(int(match[1]))
     return None
+
+
+def library_of_log(path: Path) -> tuple[str, str] | None:
+    """As `version_of_library`, of the head of a log."""
+    return version_of_library(_head_of_log(path))
+
+
+def version_of_library(text: str) -> tuple[str, str] | None:
+    """The version in the most precise name of a library of TensorRT, and that name; None where there is none.
+
+    >>> version_of_library("Loaded shared library libnvinfer_builder_resource.so.10.4.0")
+    ('10.4.0', 'libnvinfer_builder_resource.so.10.4.0')
+    >>> version_of_library(r"C:\\bin\\nvinfer_10.dll")
+    ('10', 'nvinfer_10.dll')
+    """
+    names = [(match["so"] or match["dll"], match[0]) for match in _LIBRARY.finditer(text)]
+    return max(names, key=lambda name: name[0].count("."), default=None)
+
+
+def _head_of_log(path: Path) -> str:
+    try:
+        return decode_text(unpacked_head(read_head(path, HEAD_BYTES)))
+    except (OSError, zlib.error):
+        return ""
 
 
 def version_of_plan(path: Path) -> str | None:

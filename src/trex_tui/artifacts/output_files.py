@@ -1,30 +1,27 @@
 """Files that trex-tui writes: which may be replaced, and how they are replaced.
 
 One rule for every command. A file that was read is never replaced. A file that exists is replaced if the same command wrote
-it (it carries the mark of its format, or equals what would be written), else only with `--force`. Measurements (`capture`,
-`accuracy`) cannot be made again from other files: they are replaced only with `--force`.
+it (it carries the mark of its format, or equals what would be written), else only with `--force`. CSV has no place for a
+mark: only the header row of all columns identifies such a file, since anybody may name columns `name,latency_ms`.
+Measurements (`capture`, `accuracy`) cannot be made again from other files: they are replaced only with `--force`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import time
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trex_tui.artifacts.temporary_files import TEMPORARY_SUFFIX, remove_stale, temporary_prefix
 from trex_tui.errors import TrexError
 
 if TYPE_CHECKING:
     from trex_tui.artifacts.discover import ArtifactSet
 
-TEMPORARY_PREFIX = ".trex-tui-"
-TEMPORARY_SUFFIX = ".tmp"
-_STALE_FILE_S = 3600.0
-_STALE_DIRECTORY_S = 24 * 3600.0
-"""Age of a temporary file or directory that no running command still fills."""
 _SEARCHED_BYTES = 1 << 16
 """At the beginning and at the end of a file, where formats keep metadata."""
 
@@ -36,12 +33,12 @@ class OutputKind:
     Attributes:
         command: As a person calls it: `trex-tui report`.
         marks: Texts of which every file holds one near its beginning or end: a schema, a comment, a metadata entry.
-        columns: Names that may stand in the header row of a CSV file.
+        csv_header: The first line of a CSV file that the command writes with all its columns.
     """
 
     command: str
     marks: tuple[str, ...] = ()
-    columns: Collection[str] = frozenset()
+    csv_header: str = ""
 
     def is_own(self, path: Path) -> bool:
         """Whether the command wrote this file. An empty file counts: nothing is lost.
@@ -57,8 +54,7 @@ class OutputKind:
             return True
         if head.startswith(b"PK\x03\x04"):
             return self._is_marked_workbook(path)
-        names = head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(",")
-        return bool(self.columns) and all(name in self.columns for name in names)
+        return self.csv_header != "" and head.partition(b"\n")[0] == self.csv_header.encode()
 
     def _is_marked_workbook(self, path: Path) -> bool:
         """Whether the properties of an Excel file, which is a ZIP archive, hold a mark."""
@@ -78,7 +74,7 @@ class Inputs:
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
         self._paths = [Path(path) for path in paths]
-        self._known = {key: one for one in self._paths for key in _keys(one)}
+        self._known = {key: path for path in self._paths for key in _keys(path)}
 
     def check(self, target: Path) -> None:
         """Refuse a target that is one of them.
@@ -86,10 +82,10 @@ class Inputs:
         Raises:
             TrexError: It is; the message names it.
         """
-        found = next((self._known[key] for key in _keys(target) if key in self._known), None)
-        if found is not None:
-            which = "" if found == target else f" {found},"
-            raise TrexError(f"{target} is{which} one of the files that were read; write elsewhere")
+        known_path = next((self._known[key] for key in _keys(target) if key in self._known), None)
+        if known_path is not None:
+            which = "" if known_path == target else f" {known_path},"
+            raise TrexError(f"{target} is{which} an input file; write elsewhere")
 
     def check_directory(self, directory: Path) -> None:
         """Refuse a directory that is replaced as a whole, if one of them lies in it.
@@ -101,7 +97,9 @@ class Inputs:
         for path in self._paths:
             real = os.path.realpath(path)
             if real == root or real.startswith(root.rstrip(os.sep) + os.sep):
-                raise TrexError(f"{directory} would be replaced, and {path} in it was read; write elsewhere")
+                raise TrexError(
+                    f"{directory} would be replaced, but {path} in it is an input file; write elsewhere"
+                )
 
 
 NO_INPUTS = Inputs(())
@@ -115,12 +113,12 @@ def list_inputs(sets: Iterable[ArtifactSet], paths: Iterable[str | Path] = ()) -
         paths: What a person named beside it: files, or directories, which count for nothing.
     """
     files = [file for source in sets for file in source.files.values()]
-    archives = [found for file in files if (found := _find_archive(file)) is not None]
+    archives = [archive for file in files if (archive := _find_archive(file)) is not None]
     return Inputs([*files, *archives, *paths])
 
 
 def _find_archive(file: Path) -> Path | None:
-    from trex_tui.artifacts.naming import is_archive
+    from trex_tui.artifacts.file_kinds import is_archive
 
     if not any(map(is_archive, file.parents)):
         return None
@@ -161,11 +159,11 @@ def check_output(
     inputs.check(path)
     try:
         if not path.parent.is_dir():
-            raise TrexError(f"there is no directory {path.parent}")
+            raise TrexError(f"directory {path.parent} does not exist")
         if not path.exists():
             return
         if not path.is_file():
-            raise TrexError(f"{path} is no regular file")
+            raise TrexError(f"{path} is not a regular file")
         if force or kind.is_own(path) or (content is not None and path.read_bytes() == encode(content)):
             return
     except OSError as error:
@@ -179,58 +177,201 @@ def refusal(path: Path, command: str = "") -> TrexError:
     return TrexError(f"{path} exists{foreign}; write elsewhere, or replace it with --force")
 
 
-def write_output(path: Path, content: str | bytes) -> None:
+def write_output(path: Path, content: str | bytes, *, replace: bool = True) -> None:
     """Write a file, whole or not at all, as `write_atomically`.
 
     Raises:
         TrexError: It cannot be written; the message says why.
     """
     try:
-        write_atomically(path, content)
+        write_atomically(path, content, replace=replace)
     except OSError as error:
         raise TrexError(f"{path} cannot be written: {reason(error)}") from error
 
 
-def write_atomically(path: Path, content: str | bytes, *, make_directory: bool = False) -> None:
+def write_atomically(
+    path: Path,
+    content: str | bytes,
+    *,
+    make_directory: bool = False,
+    replace: bool = True,
+    is_private: bool = False,
+) -> None:
     """Write a file so that at any moment there is either the old or the new one, whole.
 
     Text is written as UTF-8, what that lacks (lone surrogates) as its escape. A link stays a link: its target is replaced.
     What killed writers left in the directory is removed.
 
+    Args:
+        replace: Whether a file may be there; else one that appeared meanwhile is an error.
+        is_private: Whether nobody else may read it.
+
     Raises:
         OSError: It cannot be written; nothing is left behind.
     """
     target = Path(os.path.realpath(path))
-    if make_directory:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    remove_stale(target.parent)
-    temporary = target.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
+    with made_directories([target.parent] if make_directory else []):
+        remove_stale(target.parent)
+        temporary = _temporary_path(target)
+        try:
+            _write_new(temporary, content, 0o600 if is_private else 0o666)
+            if replace:
+                temporary.replace(target)
+            else:
+                _move_without_replacing(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+def write_all(files: Mapping[Path, str | bytes]) -> None:
+    """Write several files, all or none; missing directories are made.
+
+    Raises:
+        OSError: One cannot be written; the old files are in place, and nothing is left behind.
+    """
+    with staging_directory(next(iter(files)).parent) as staging:
+        staged = {path: staging / str(number) for number, path in enumerate(files)}
+        for path, content in files.items():
+            _write_new(staged[path], content)
+        place_files(staged)
+
+
+@contextlib.contextmanager
+def staging_directory(directory: Path) -> Iterator[Path]:
+    """A temporary directory on the file system of a directory, which may be missing; what killed commands left goes.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    import tempfile  # 5 ms
+
+    existing = next(path for path in (directory, *directory.absolute().parents) if path.is_dir())
+    remove_stale(existing)
+    with tempfile.TemporaryDirectory(TEMPORARY_SUFFIX, temporary_prefix(), existing) as staging:
+        yield Path(staging)
+
+
+def place_files(staged: Mapping[Path, Path]) -> None:
+    """Move complete files into place, all or none; missing directories are made.
+
+    A directory that is missing appears with all of its files, even if the process is killed.
+
+    Args:
+        staged: Target -> the file that becomes it, on the same file system.
+
+    Raises:
+        OSError: One cannot be moved; the old files are in place.
+    """
+    targets = {Path(os.path.realpath(target)): file for target, file in staged.items()}
+    if not targets:
+        return
+    common = Path(os.path.commonpath([target.parent for target in targets]))
+    missing = [path for path in (common, *common.parents) if not os.path.lexists(path)]
+    if missing:
+        _place_new_directory(missing[-1], targets)
+    else:
+        _replace_files(targets)
+
+
+def _place_new_directory(directory: Path, files: Mapping[Path, Path]) -> None:
+    import shutil  # 5 ms
+
+    made = _temporary_path(directory)
     try:
-        with temporary.open("xb") as file:
-            file.write(encode(content))
-        temporary.replace(target)
+        for target, file in files.items():
+            moved = made / target.relative_to(directory)
+            moved.parent.mkdir(parents=True, exist_ok=True)
+            file.replace(moved)
+        made.rename(directory)
     except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        shutil.rmtree(made, ignore_errors=True)
         raise
 
 
-def remove_stale(directory: Path) -> None:
-    """Remove temporary files and directories of commands that were killed."""
-    import shutil  # 5 ms
+def _replace_files(files: Mapping[Path, Path]) -> None:
+    with made_directories(target.parent for target in files):
+        kept: dict[Path, Path | None] = {}
+        try:
+            for target, file in files.items():
+                kept[target] = _keep_old(target)
+                file.replace(target)
+        except BaseException:
+            for target, old in kept.items():
+                with contextlib.suppress(OSError):
+                    if old is not None:
+                        old.replace(target)
+                    elif not files[target].exists():
+                        target.unlink()
+            raise
+        finally:
+            for old in kept.values():
+                if old is not None:
+                    with contextlib.suppress(OSError):
+                        old.unlink()
 
-    now = time.time()
-    with contextlib.suppress(OSError), os.scandir(directory) as entries:
-        for entry in entries:
-            if not (entry.name.startswith(TEMPORARY_PREFIX) and entry.name.endswith(TEMPORARY_SUFFIX)):
-                continue
+
+def _keep_old(target: Path) -> Path | None:
+    """A second name of a file that is to be replaced; None if there is no file."""
+    if not target.is_file():
+        return None
+    old = _temporary_path(target)
+    try:
+        os.link(target, old)
+    except OSError:  # a file system without hard links
+        import shutil  # 5 ms
+
+        shutil.copy2(target, old)
+    return old
+
+
+@contextlib.contextmanager
+def made_directories(directories: Iterable[Path]) -> Iterator[None]:
+    """Make directories, and remove those that were made if what follows fails.
+
+    Raises:
+        OSError: One cannot be made.
+    """
+    made: list[Path] = []
+    try:
+        for directory in directories:
+            missing = [path for path in (directory, *directory.parents) if not path.exists()]
+            directory.mkdir(parents=True, exist_ok=True)
+            made += reversed(missing)
+        yield
+    except BaseException:
+        for directory in reversed(made):
             with contextlib.suppress(OSError):
-                age_s = now - entry.stat(follow_symlinks=False).st_mtime
-                if entry.is_dir(follow_symlinks=False):
-                    if age_s > _STALE_DIRECTORY_S:
-                        shutil.rmtree(entry.path, ignore_errors=True)
-                elif age_s > _STALE_FILE_S:
-                    os.unlink(entry.path)  # noqa: PTH108 - a name in the directory, never a link's target
+                directory.rmdir()
+        raise
+
+
+def _temporary_path(target: Path) -> Path:
+    return target.with_name(f"{temporary_prefix()}{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
+
+
+def _write_new(path: Path, content: str | bytes, mode: int = 0o666) -> None:
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        file.write(encode(content))
+
+
+def _move_without_replacing(file: Path, target: Path) -> None:
+    """Move a file to a name that no file has.
+
+    Raises:
+        FileExistsError: There is one.
+    """
+    try:
+        os.link(file, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        file.replace(target)
+    else:
+        file.unlink()
 
 
 def encode(content: str | bytes) -> bytes:

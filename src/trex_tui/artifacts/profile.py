@@ -2,18 +2,27 @@
 
 One record per line; records of TensorRT 8.0 to 8.4 EA have no `medianMs`. trtexec does not escape names and may print
 `nan`, so a file need not be valid JSON, and a backslash in a name is just that: such files are read by their fixed skeleton,
-line by line.
+line by line. Several profiles in one file are runs, and nothing is added across them: lists that were appended, rows behind
+another count, and, without counts, a sequence of names that repeats as a whole.
+
+Toolkits around TensorRT write times of layers in many other forms (`layer_times`). What such a file leaves open is assumed,
+and `Profile.diagnostics` state it.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from trex_tui.artifacts.input_files import finite_number, parse_json, read_text
+from trex_tui.artifacts.input_files import finite_number, parse_documents, read_text
+from trex_tui.artifacts.layer_times import LayerTable, LayerTimes, find_layer_times
+from trex_tui.artifacts.time_units import UnknownUnitError
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.text import plural
 
 _LINE = re.compile(
     r'^[\[, ]*\{ "name" : "(?P<name>.*)", "timeMs" : (?P<total>\S+), "averageMs" : (?P<average>[^ ,]+)'
@@ -22,8 +31,7 @@ _LINE = re.compile(
 _COUNT_LINE = re.compile(r'^[\[, ]*\{ "count" : (?P<count>\d{1,18}) \}\s*,?\]?$')
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileRow:
+class ProfileRow(NamedTuple):
     """One layer's time as trtexec reports it; None where it printed no number.
 
     Attributes:
@@ -42,43 +50,255 @@ class ProfileRow:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The file: rows in execution order (names may repeat) and the number of iterations, if stated."""
+    """The file: rows in execution order (names may repeat) and the number of iterations, if stated.
+
+    Attributes:
+        assumed: Of a file of another tool: how it was read, as the end of a sentence whose subject is the file; else empty.
+        is_whole: Whether the end of the run is in the file.
+    """
 
     rows: tuple[ProfileRow, ...]
     iterations: int | None
     diagnostics: tuple[Diagnostic, ...] = ()
+    assumed: str = ""
+    is_whole: bool = True
+
+    @property
+    def sum_ms(self) -> float | None:
+        """Sum of the layers' average times; None if no layer has one."""
+        known = [row.average_ms for row in self.rows if row.average_ms is not None]
+        return math.fsum(known) if known else None
 
 
-def read_profile(path: Path) -> Profile:
-    """Read one profile.
+def read_profiles(path: Path) -> list[Profile]:
+    """Read the profile of every run in a file, in its order.
 
     Raises:
         ArtifactError: The file holds no profile record at all.
     """
     text = read_text(path)
     try:
-        root = parse_json(text, path)
+        documents = parse_documents(text, path)
     except ArtifactError as error:
         return _read_by_line(text, path, error)
+    if "\\" in text and all(map(_is_of_trtexec, documents)) and (lines := _lines(text)).is_whole:
+        return [_checked(path, run, []) for run in lines.runs]
+    profiles: list[Profile] = []
+    for root in documents:
+        variants = [] if _is_of_trtexec(root) else _read_variants(root, path)
+        profiles += variants or _read_records(root, path)
+    return [profile for profile in profiles if profile.rows] or profiles[:1]
+
+
+def read_profile(path: Path) -> Profile:
+    """Read the profile of the last run in a file.
+
+    Raises:
+        ArtifactError: As `read_profiles`.
+    """
+    return read_profiles(path)[-1]
+
+
+def _read_records(root: object, path: Path) -> list[Profile]:
+    """The runs in a list of records as trtexec writes them."""
     if not isinstance(root, list):
-        raise ArtifactError(path, "is no list of profile records")
-    if "\\" in text and (lines := _lines(text)).is_whole:
-        return _checked(path, lines.rows, lines.iterations, [])
-    rows: list[ProfileRow] = []
-    iterations: int | None = None
+        raise ArtifactError(path, "holds no times of layers")
+    parsed = _Records()
     ignored = 0
+    has_count = False
     for record in root:
         if isinstance(record, dict) and isinstance(record.get("name"), str):
-            rows.append(_row(record))
+            parsed.runs[-1].rows.append(_row(record))
         elif isinstance(record, dict) and type(record.get("count")) is int:
-            iterations = record["count"]
+            parsed.add_count(record["count"])
+            has_count = True
         else:
             ignored += 1
+    parsed.finish()
     notes = []
+    if not has_count:
+        parsed.split_runs()
+        if len(parsed.runs) > 1:
+            notes.append(Diagnostic(Severity.INFO, path, "", _assume_runs(len(parsed.runs))))
     if ignored:
-        message = f"{ignored} entries are no profile records; left out"
+        message = f"{ignored} entries are not profile records; skipped"
         notes.append(Diagnostic(Severity.WARNING, path, "", message))
-    return _checked(path, rows, iterations, notes)
+    return [_checked(path, run, notes) for run in parsed.runs]
+
+
+def _is_of_trtexec(root: object) -> bool:
+    """Whether a document has the form that trtexec writes: rows that state an average, each once or behind a count."""
+    if not isinstance(root, list):
+        return False
+    rows = [record for record in root if isinstance(record, dict) and "name" in record]
+    if not any("averageMs" in row for row in rows):
+        return not rows
+    has_count = any(isinstance(record, dict) and "count" in record for record in root)
+    return has_count or len({repr(row) for row in rows}) == len(rows)
+
+
+_MOST_OTHERS = 3
+_LEAST_LAYERS = 3
+"""Of a run that is known by its names alone: shorter sequences repeat within a network."""
+_INDEX = re.compile(r"(?<![^.])[0-9]+(?![^.])")
+"""The position in a list, in the way to a table."""
+_SUMS = frozenset(("total", "sum", "overall"))
+
+
+def _read_variants(root: object, path: Path) -> list[Profile]:
+    """The runs in a file of another tool: of several profiles in it the one with most layers, or the first of these.
+
+    Returns:
+        An empty list where it holds no times of layers.
+
+    Raises:
+        ArtifactError: It states a unit that is none of time.
+    """
+    try:
+        tables = find_layer_times(root, path.name)
+    except UnknownUnitError as error:
+        raise ArtifactError(path, f"has the unknown time unit {str(error)!r}") from error
+    if not tables:
+        return []
+    best = max(tables, key=lambda table: len(table.rows))
+    same = [table for table in tables if _is_other_run(table, best)]
+    runs = _split_runs(best) if len(same) == 1 else [(table, table.rows) for table in same]
+    notes = _notes_on_tables(tables, [table for table, _ in runs], path)
+    assumed = "" if len(runs) == 1 else _assume_runs(len(runs), are_lists=len(same) > 1)
+    return [_read_run(table, rows, assumed, notes, path) for table, rows in runs]
+
+
+def _is_other_run(table: LayerTable, best: LayerTable) -> bool:
+    """Whether a table is an element of the same list as another, with the same layers and other times; or the same."""
+    if table is best:
+        return True
+    is_of_list = [_INDEX.sub("", where) for where in (table.where, best.where)]
+    names = [[row.name for row in rows] for rows in (table.rows, best.rows)]
+    return is_of_list[0] == is_of_list[1] and names[0] == names[1] and len(names[0]) >= _LEAST_LAYERS
+
+
+def _read_run(
+    table: LayerTable, rows: list[LayerTimes], of_runs: str, notes: Sequence[Diagnostic], path: Path
+) -> Profile:
+    assumed: list[str] = []
+    rows = _without_repeats(_without_sum(rows, assumed), assumed)
+    assumed.insert(0, _description(table, len(rows)))
+    if of_runs:
+        assumed.append(of_runs)
+    silent = [name for name, unit in table.units.items() if unit is None]
+    if silent:
+        which = "" if len(silent) == len(table.units) else f" for {', '.join(silent)}"
+        assumed.append(f"no unit{which}; assuming milliseconds")
+    assumed += _meanings(rows, table.count)
+    text = "; ".join(assumed)
+    run = _Run([_make_row(row, table.count) for row in rows], _iterations(table, rows))
+    return _checked(path, run, [Diagnostic(Severity.INFO, path, "", text), *notes], text)
+
+
+def _notes_on_tables(
+    tables: Sequence[LayerTable], used: Sequence[LayerTable], path: Path
+) -> list[Diagnostic]:
+    """What is not read of a file of another tool."""
+    notes = []
+    best = used[0]
+    others = [table for table in tables if table not in used and table.rows != best.rows]
+    if others:
+        named = [f"{plural(len(table.rows), 'layer')} at {table.where or 'the root'}" for table in others]
+        more = [f"{len(named) - _MOST_OTHERS} more"] if len(named) > _MOST_OTHERS else []
+        message = f"has more than one profile; not read: {', '.join(named[:_MOST_OTHERS] + more)}"
+        notes.append(Diagnostic(Severity.WARNING, path, "", message))
+    if best.left_out:
+        message = f"{best.left_out} entries without a layer name and time; skipped"
+        notes.append(Diagnostic(Severity.WARNING, path, "", message))
+    return notes
+
+
+def _split_runs(table: LayerTable) -> list[tuple[LayerTable, list[LayerTimes]]]:
+    """The table once per repetition of all names; a repetition with the same figures is listed again, and no run."""
+    length = _length_of_run([row.name for row in table.rows])
+    parts = [table.rows[start : start + length] for start in range(0, len(table.rows), length)]
+    figures = {tuple(map(_identity, part)) for part in parts}
+    return [(table, table.rows)] if len(figures) == 1 else [(table, part) for part in parts]
+
+
+def _length_of_run(names: Sequence[str]) -> int:
+    """Number of layers after which all names repeat in their order to the end; all if they do not."""
+    for length in range(_LEAST_LAYERS, len(names) // 2 + 1):
+        is_repeated = len(names) % length == 0 and names[:-length] == names[length:]
+        if is_repeated and len(set(names[:length])) > 1:
+            return length
+    return max(len(names), 1)
+
+
+def _assume_runs(count: int, *, are_lists: bool = False) -> str:
+    what = (
+        f"{count} lists name the same layers"
+        if are_lists
+        else f"all names repeat {count} times in the same order"
+    )
+    return f"{what}; read as {count} runs"
+
+
+def _description(table: LayerTable, layers: int) -> str:
+    where = f" at {table.where}" if table.where else ""
+    names = ", ".join(f"{name} in {unit or 'ms'}" for name, unit in table.units.items())
+    return f"is not in trtexec's format; read as {plural(layers, 'layer')}{where}: {names}"
+
+
+def _without_sum(rows: list[LayerTimes], assumed: list[str]) -> list[LayerTimes]:
+    """Without a last row that sums up the others."""
+    if len(rows) < 3 or rows[-1].name.strip().lower() not in _SUMS:
+        return rows
+    assumed.append(f"its row {rows[-1].name!r} is excluded from the layers")
+    return rows[:-1]
+
+
+def _without_repeats(rows: list[LayerTimes], assumed: list[str]) -> list[LayerTimes]:
+    """Each row once where a tool lists rows again.
+
+    A row is listed again if its name and all its figures are. Layers of one name with different times are different layers,
+    as in trtexec's own form.
+    """
+    unique = list({_identity(row): row for row in reversed(rows)}.values())[::-1]
+    if len(unique) < len(rows):
+        assumed.append(f"{plural(len(rows) - len(unique), 'repeated row')} merged")
+    return unique
+
+
+def _identity(row: LayerTimes) -> object:
+    figures = (row.average_ms, row.median_ms, row.total_ms, row.time_ms, row.percentage, row.count)
+    # Layers of one name that take no time are not the same for that.
+    return (row.name, figures) if any(figures[:4]) else id(row)
+
+
+def _make_row(row: LayerTimes, count: int | None) -> ProfileRow:
+    """As trtexec would state it: of a sum and the number of iterations follows the average."""
+    average, total = row.average_ms, row.total_ms
+    count = row.count or count
+    if row.time_ms is not None:
+        if average is not None or (count and row.time_key == "timeMs"):
+            total = row.time_ms if total is None else total
+        else:
+            average = row.time_ms
+    if average is None and total is not None and count:
+        average = total / count
+    return ProfileRow(row.name, total, average, row.median_ms, row.percentage)
+
+
+def _meanings(rows: list[LayerTimes], count: int | None) -> list[str]:
+    """What times without a word for it are taken for."""
+    keys = {row.time_key for row in rows if row.time_ms is not None and row.average_ms is None}
+    sums = {key for key in keys if key == "timeMs" and (count or any(row.count for row in rows))}
+    meanings = [f"{key} is read as a sum over all iterations" for key in sorted(sums)]
+    return meanings + [
+        f"{key or 'the number of a layer'} is read as the time of one inference"
+        for key in sorted(keys - sums)
+    ]
+
+
+def _iterations(table: LayerTable, rows: list[LayerTimes]) -> int | None:
+    counts = {row.count or row.samples for row in rows}
+    return table.count or (counts.pop() if len(counts) == 1 else None)
 
 
 def _row(record: dict[str, Any]) -> ProfileRow:
@@ -92,58 +312,100 @@ def _row(record: dict[str, Any]) -> ProfileRow:
 
 
 def _time(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
+    if (type(value) is float or type(value) is int) and 0 <= value <= 1e9:  # nearly always
+        return float(value)
     number = finite_number(value)
     return number if number is not None and number >= 0 else None
 
 
 @dataclass(slots=True)
-class _Lines:
-    """A profile read by its lines.
+class _Run:
+    """Records of one run."""
+
+    rows: list[ProfileRow] = field(default_factory=list)
+    iterations: int | None = None
+    is_whole: bool = True
+
+
+@dataclass(slots=True)
+class _Records:
+    """Records of a file by run: a count, or the beginning of a list, begins another run behind rows.
 
     Attributes:
         lost: Numbers of the lines that hold something else than a record, from 1.
     """
 
-    rows: list[ProfileRow]
-    iterations: int | None
-    lost: list[int]
+    runs: list[_Run] = field(default_factory=lambda: [_Run()])
+    lost: list[int] = field(default_factory=list)
 
     @property
     def is_whole(self) -> bool:
         """Whether every line is as trtexec prints it."""
-        return bool(self.rows) and not self.lost
+        return bool(self.runs[0].rows) and not self.lost
+
+    def begin_run(self) -> None:
+        if self.runs[-1].rows:
+            self.runs.append(_Run())
+
+    def add_count(self, count: int) -> None:
+        self.begin_run()
+        self.runs[-1].iterations = count
+
+    def split_runs(self) -> None:
+        """Make a run of each repetition of all names."""
+        rows = self.runs[0].rows
+        length = _length_of_run([row.name for row in rows])
+        if len(self.runs) == 1 and length < len(rows):
+            self.runs = [_Run(rows[start : start + length]) for start in range(0, len(rows), length)]
+
+    def finish(self) -> None:
+        """Put a count behind all rows to the run before it."""
+        if len(self.runs) > 1 and not self.runs[-1].rows:
+            last = self.runs.pop()
+            if self.runs[-1].iterations is None:
+                self.runs[-1].iterations = last.iterations
 
 
-def _lines(text: str) -> _Lines:
-    found = _Lines([], None, [])
+def _lines(text: str) -> _Records:
+    parsed = _Records()
     # Not splitlines(): names may hold the separators that it splits at, such as U+001E.
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        if line.lstrip(" \t],").startswith("["):
+            parsed.begin_run()
         if match := _LINE.match(line):
             values = (match["total"], match["average"], match["median"], match["percentage"])
-            found.rows.append(ProfileRow(match["name"], *map(_printed_time, values)))
+            parsed.runs[-1].rows.append(ProfileRow(match["name"], *map(_printed_time, values)))
         elif match := _COUNT_LINE.match(line):
-            found.iterations = int(match["count"])
+            parsed.add_count(int(match["count"]))
         elif line.strip(" \t[],"):
-            found.lost.append(number)
-    return found
+            parsed.lost.append(number)
+            parsed.runs[-1].is_whole = False
+    parsed.finish()
+    if not text.rstrip().endswith("]"):
+        parsed.runs[-1].is_whole = False
+    return parsed
 
 
-def _read_by_line(text: str, path: Path, error: ArtifactError) -> Profile:
+def _read_by_line(text: str, path: Path, error: ArtifactError) -> list[Profile]:
     """Salvage the records that stand whole on a line; `error` is why the file is not JSON."""
-    found = _lines(text)
-    if not found.rows:
+    parsed = _lines(text)
+    count = sum(len(run.rows) for run in parsed.runs)
+    if not count:
         raise error
-    if found.is_whole:
+    if parsed.is_whole:
         severity = Severity.INFO
-        message = f"is not valid JSON (trtexec escapes no names and prints nan); all {len(found.rows)} records read by line"
+        message = (
+            f"is not valid JSON (trtexec does not escape names and prints nan); all {count} records read by "
+            "line"
+        )
     else:
         severity = Severity.ERROR
         message = (
-            f"{error.diagnostic.message}; {len(found.rows)} records were read by line, "
-            f"{len(found.lost)} lines lost (first: line {found.lost[0]})"
+            f"{error.diagnostic.message}; {count} records were read by line, "
+            f"{len(parsed.lost)} lines lost (first: line {parsed.lost[0]})"
         )
     note = Diagnostic(severity, path, error.diagnostic.where, message)
-    return _checked(path, found.rows, found.iterations, [note])
+    return [_checked(path, run, [note]) for run in parsed.runs]
 
 
 def _printed_time(text: str | None) -> float | None:
@@ -153,12 +415,13 @@ def _printed_time(text: str | None) -> float | None:
         return None
 
 
-def _checked(path: Path, rows: list[ProfileRow], iterations: int | None, notes: list[Diagnostic]) -> Profile:
-    if not rows:
-        message = "holds no layer: nothing was profiled"
+def _checked(path: Path, run: _Run, file_notes: Sequence[Diagnostic], assumed: str = "") -> Profile:
+    notes = list(file_notes)
+    if not run.rows:
+        message = "has no layers: nothing was profiled"
         notes.append(Diagnostic(Severity.WARNING, path, "", message))
-    untimed = sum(row.average_ms is None for row in rows)
+    untimed = sum(row.average_ms is None for row in run.rows)
     if untimed:
-        message = f"{untimed} of {len(rows)} records have no average time"
+        message = f"{untimed} of {len(run.rows)} records have no average time"
         notes.append(Diagnostic(Severity.WARNING, path, "", message))
-    return Profile(tuple(rows), iterations, tuple(notes))
+    return Profile(tuple(run.rows), run.iterations, tuple(notes), assumed, run.is_whole)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.layer_info import LayerInfo, read_layer_info
-from trex_tui.artifacts.metadata import Metadata, read_metadata, version_of_log, version_of_plan
-from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.artifacts.profile import Profile, read_profile
-from trex_tui.artifacts.timing import Timing, read_timing
+from trex_tui.artifacts.metadata import (
+    Metadata,
+    StatedMemory,
+    library_of_log,
+    read_metadata,
+    version_of_log,
+    version_of_plan,
+)
+from trex_tui.artifacts.profile import Profile, read_profiles
+from trex_tui.artifacts.run_choice import LOGS, ShownRuns, choose_runs
+from trex_tui.artifacts.runs import FileRun, describe_runs
+from trex_tui.artifacts.timing import Timing, read_timings
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 if TYPE_CHECKING:
     from trex_tui.artifacts.capture_manifest import CaptureManifest
+    from trex_tui.artifacts.monitor import Monitor
     from trex_tui.buildlog import BuildTrace
 
 _T = TypeVar("_T")
@@ -28,9 +39,15 @@ class Records:
 
     Attributes:
         source: The set.
-        tensorrt_version: As stated by a log, the plan or the manifest, else None: the JSON files do not tell.
+        tensorrt_version: As stated by the plan, a log or the manifest, else as the name of a library in a log has it, else
+            None: the JSON files do not tell.
+        tensorrt_version_source: Kind of the file that states the version, with the name of the library if that tells it.
         diagnostics: Of discovery and of all readers.
         capture: How the set was captured.
+        runs: Of files that hold several; one run of each file is what `profile`, `timing` and `metadata` have.
+        requested_run: The run that was asked for; None where the files decided.
+        log_runs: Log -> measured run to read of it, where that is not the one that is read by itself.
+        monitor: Power, temperature and clocks while it ran.
     """
 
     source: ArtifactSet
@@ -41,17 +58,23 @@ class Records:
     tensorrt_version: str | None
     diagnostics: tuple[Diagnostic, ...]
     capture: CaptureManifest | None = None
+    tensorrt_version_source: str | None = None
+    runs: tuple[FileRun, ...] = ()
+    log_runs: Mapping[Path, int] = field(default_factory=dict)
+    requested_run: int | None = None
+    monitor: Monitor | None = None
 
 
-def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None) -> Records:
+def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None, run: int | None = None) -> Records:
     """Read every file of a set; a broken file costs that file, not the set.
 
     Args:
         source: The set.
         begin: Called with each large file before it is read; what it raises ends the reading.
+        run: Which of several in a file, from 1; None for the one that fits the graph, and of these the last.
 
     Raises:
-        ArtifactError: Not one file that describes an engine could be read.
+        ArtifactError: Not one file that describes an engine could be read, or no file has a run of this number.
     """
     notes: list[Diagnostic] = list(source.diagnostics)
 
@@ -68,31 +91,84 @@ def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None) -> Re
             return None
 
     layer_info = attempt(ArtifactKind.GRAPH, read_layer_info)
-    profile = attempt(ArtifactKind.PROFILE, read_profile)
-    timing = attempt(ArtifactKind.TIMING, read_timing)
+    profiles = attempt(ArtifactKind.PROFILE, read_profiles) or []
+    timings = attempt(ArtifactKind.TIMING, read_timings) or []
+    needs_names = _needs_kernel_names(layer_info)
+    traces = _read_logs(source, attempt, has_names=needs_names)
     kinds = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
     metadata, more = read_metadata([source.files[kind] for kind in kinds if kind in source.files])
-    if any(kind in source.files for kind in _LOGS) and (
-        not metadata.performance or (layer_info is None and profile is None)
-    ):
+    shown = choose_runs(source, layer_info, profiles, timings, traces, metadata, run)
+    profile, timing = shown.profile, shown.timing
+    if any(kind in source.files for kind in LOGS):
         known = _Known(layer_info, profile, timing is not None, metadata)
-        filled = _with_logs(known, source, attempt, notes)
+        filled = _with_logs(known, source, traces, shown, notes)
         layer_info, profile, metadata = filled.layer_info, filled.profile, filled.metadata
-    if layer_info is None and profile is None and timing is None and not metadata.performance:
+    has_engine = metadata.performance or metadata.memory != StatedMemory()
+    if layer_info is None and profile is None and timing is None and not has_engine:
         about = [note for note in notes if note.file in source.files.values()]
         failed = [note for note in about if note.severity is Severity.ERROR] or about
         first = failed[0] if failed else None
-        message = first.message if first else "no file of this set could be read"
-        raise ArtifactError((first and first.file) or source.directory, message, first.where if first else "")
+        message = first.message if first else "no readable file in this set"
+        where = first.where if first else ""
+        raise ArtifactError((first and first.file) or source.directory, message, where, tuple(failed))
     capture = attempt(ArtifactKind.MANIFEST, lambda path: _manifest(path, source))
     for part in (layer_info, profile, timing, capture):
         if part is not None:
             notes.extend(part.diagnostics)
-    version = _stated_version(source) or (capture.trtexec_version if capture else None)
-    return Records(source, layer_info, profile, timing, metadata, version, (*notes, *more), capture)
+    notes.extend(_notes_on_runs(source, shown, run))
+    version, stated_by = _find_version(source, capture)
+    monitor = _read_monitor(source, notes) if ArtifactKind.MONITOR in source.files else None
+    return Records(
+        source,
+        layer_info,
+        profile,
+        timing,
+        metadata,
+        version,
+        (*notes, *more),
+        capture,
+        stated_by,
+        shown.runs,
+        shown.log_runs,
+        run,
+        monitor,
+    )
 
 
-_LOGS = (ArtifactKind.PROFILE_LOG, ArtifactKind.BUILD_LOG)
+def _read_monitor(source: ArtifactSet, notes: list[Diagnostic]) -> Monitor | None:
+    """The samples of power and clocks, with the idle power and the times of single calls of layers where files state them.
+
+    A file of this kind that cannot be read is a warning: nothing else of the set depends on it.
+    """
+    from trex_tui.artifacts.layer_samples import read_layer_samples
+    from trex_tui.artifacts.monitor import read_idle_power_w, read_monitor
+
+    def attempt(kind: ArtifactKind, reader: Callable[[Path], _T]) -> _T | None:
+        path = source.files.get(kind)
+        try:
+            return None if path is None else reader(path)
+        except ArtifactError as error:
+            if kind.is_companion:
+                notes.append(error.diagnostic._replace(severity=Severity.WARNING))
+            return None
+
+    monitor = attempt(ArtifactKind.MONITOR, read_monitor)
+    if monitor is None:
+        return None
+    notes.extend(monitor.diagnostics)
+    idle_w = attempt(ArtifactKind.IDLE_POWER, read_idle_power_w)
+    calls = attempt(ArtifactKind.PROFILE, read_layer_samples) if monitor.local_s else None
+    return replace(monitor, idle_w=idle_w, layer_samples=calls or ())
+
+
+def _notes_on_runs(source: ArtifactSet, shown: ShownRuns, number: int | None) -> Iterator[Diagnostic]:
+    """Which runs the files hold, and which files have none of the wanted number."""
+    for file in dict.fromkeys(run.file for run in shown.runs):
+        of_file = [run for run in shown.runs if run.file == file]
+        yield describe_runs(of_file, is_chosen=number is not None)
+    for kind in shown.left_out:
+        message = f"has one run, not run {number}; excluded"
+        yield Diagnostic(Severity.WARNING, source.files[kind], "", message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,31 +181,64 @@ class _Known:
     metadata: Metadata
 
 
+def _needs_kernel_names(layer_info: LayerInfo | None) -> bool:
+    """Whether a log may have names of kernels that the layers lack: with a file that names them all it is read in half of
+    the time."""
+    if layer_info is None or layer_info.names_only:
+        return True
+    return any("TacticValue" in raw and not raw.get("TacticName") for raw in layer_info.layers)
+
+
+def _read_logs(
+    source: ArtifactSet,
+    attempt: Callable[[ArtifactKind, Callable[[Path], BuildTrace]], BuildTrace | None],
+    *,
+    has_names: bool,
+) -> dict[ArtifactKind, BuildTrace]:
+    """The logs of a set, without what they tell of tuning, which is most of a long one."""
+    if not any(kind in source.files for kind in LOGS):
+        return {}
+    from trex_tui.buildlog.reader import shared_outline
+
+    reader = partial(shared_outline, has_names=has_names)
+    traces = ((kind, attempt(kind, reader)) for kind in LOGS)
+    return {kind: trace for kind, trace in traces if trace is not None}
+
+
 def _with_logs(
     known: _Known,
     source: ArtifactSet,
-    attempt: Callable[[ArtifactKind, Callable[[Path], BuildTrace]], BuildTrace | None],
+    traces: Mapping[ArtifactKind, BuildTrace],
+    shown: ShownRuns,
     notes: list[Diagnostic],
 ) -> _Known:
     """Fill in from the logs what no JSON file tells.
 
-    Layers and their times come from a log only where the set has neither: a list of another run must not be mixed with it.
-    Nothing of this takes what a log says of tuning, which is most of a long one.
+    Times come from a log only where the set has neither layers nor times: those of another run must not be mixed with it.
+    Layers come from a log that lists the same ones. What a log of several runs measured in the shown one replaces metadata,
+    which may be of another.
     """
     from trex_tui.buildlog import log_records as as_records
-    from trex_tui.buildlog.reader import shared_outline
 
     layer_info, profile, metadata = known.layer_info, known.profile, known.metadata
     is_alone = layer_info is None and profile is None
-    for kind in _LOGS:
-        trace = attempt(kind, shared_outline)
-        if trace is None:
-            continue
+    read: dict[str, BuildTrace] = {}
+    for kind, outline in traces.items():
+        trace = _trace_of_run(outline, shown, kind)
+        if kind is shown.log_kind and trace.performance is not None:
+            metadata = replace(metadata, performance={}, inference_options={})
         metadata = as_records.with_log(metadata, trace, kind.value)
+        read[kind.value] = trace
+        # Beside JSON files a log adds details: only that it is damaged matters to what is shown.
+        notes.extend(note for note in trace.diagnostics if is_alone or note.severity is Severity.ERROR)
         if is_alone:
-            notes.extend(trace.diagnostics)
-            layer_info = layer_info or as_records.find_layer_info(trace)
             profile = profile or as_records.find_profile(trace)
+    if is_alone:
+        layer_info = as_records.find_layer_info(read)
+    elif layer_info is not None:
+        layer_info = as_records.complete_layer_info(layer_info, read)
+    elif known.profile is not None:
+        layer_info = as_records.find_layers_of_profile(known.profile.rows, read)
     if (
         is_alone
         and not known.has_timing
@@ -137,10 +246,22 @@ def _with_logs(
         and layer_info is None
         and profile is None
     ):
-        paths = [source.files[kind] for kind in _LOGS if kind in source.files]
-        message = "tells of no layers and no times: that takes --dumpLayerInfo, --dumpProfile or --verbose"
-        notes.append(Diagnostic(Severity.ERROR, paths[0], "", message))
+        paths = [source.files[kind] for kind in LOGS if kind in source.files]
+        message = "has no layers and no times; needs --dumpLayerInfo, --dumpProfile or --verbose"
+        severity = Severity.ERROR if metadata.memory == StatedMemory() else Severity.WARNING
+        notes.append(Diagnostic(severity, paths[0], "", message))
     return _Known(layer_info, profile, known.has_timing, metadata)
+
+
+def _trace_of_run(trace: BuildTrace, shown: ShownRuns, kind: ArtifactKind) -> BuildTrace:
+    """A log as it tells of the shown run; without results if it has no such run."""
+    from trex_tui.buildlog.reader import shared_outline
+
+    is_shown = any(run.is_shown for run in shown.runs if run.file == trace.path)
+    if kind in shown.left_out or (kind is shown.log_kind and not is_shown):
+        return replace(trace, performance=None, trace=None, profile=None)
+    number = shown.log_runs.get(trace.path)
+    return trace if number is None else shared_outline(trace.path, run=number, has_names=trace.has_names)
 
 
 def _manifest(path: Path, source: ArtifactSet) -> CaptureManifest:
@@ -149,13 +270,21 @@ def _manifest(path: Path, source: ArtifactSet) -> CaptureManifest:
     return read_capture_manifest(path, source.files.values())
 
 
-def _stated_version(source: ArtifactSet) -> str | None:
-    for kind, reader in (
+def _find_version(source: ArtifactSet, capture: CaptureManifest | None) -> tuple[str | None, str | None]:
+    """The version of TensorRT and what states it. The name of a library counts only where no file states a version."""
+    readers = (
         (ArtifactKind.PLAN, version_of_plan),
         (ArtifactKind.BUILD_LOG, version_of_log),
         (ArtifactKind.PROFILE_LOG, version_of_log),
-    ):
+    )
+    for kind, reader in readers:
         version = reader(source.files[kind]) if kind in source.files else None
         if version:
-            return version
-    return None
+            return version, kind.value
+    if capture is not None and capture.trtexec_version:
+        return capture.trtexec_version, ArtifactKind.MANIFEST.value
+    for kind in (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG):
+        library = library_of_log(source.files[kind]) if kind in source.files else None
+        if library:
+            return library[0], f"{kind.value}: {library[1]}"
+    return None, None

@@ -11,7 +11,6 @@ further keys. A unit stands at the end of a key or beside the numbers; where non
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +18,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.input_files import finite_number, load_json
+from trex_tui.artifacts.input_files import finite_number, parse_documents, read_text
+from trex_tui.artifacts.time_units import MS, UnknownUnitError, plain, split_unit, stated_unit
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.text import plural
 
 # Key of TensorRT 8.0 and later -> the key of 7.2, where it differs.
 OLD_KEYS = {
@@ -76,13 +77,25 @@ class Timing:
         return self.columns.get("latencyMs", array("d"))
 
 
-def read_timing(path: Path) -> Timing:
-    """Read one timing file.
+def read_timings(path: Path) -> list[Timing]:
+    """Read the rows of every run in a file: usually one, more where files were appended to each other.
 
     Raises:
-        ArtifactError: The file is not JSON, or holds no timing rows.
+        ArtifactError: The file is not JSON, or has no timing rows.
     """
-    root = load_json(path)
+    return [_read_document(root, path) for root in parse_documents(read_text(path), path)]
+
+
+def read_timing(path: Path) -> Timing:
+    """Read the rows of the last run in a file.
+
+    Raises:
+        ArtifactError: As `read_timings`.
+    """
+    return read_timings(path)[-1]
+
+
+def _read_document(root: object, path: Path) -> Timing:
     if not isinstance(root, list):
         return _read_variant(root, path)
     rows = [row for row in root if isinstance(row, dict)]
@@ -115,10 +128,10 @@ def _notes(
     bad = sum(math.isnan(value) for value in columns.get("latencyMs", ()))
     notes = []
     if left_out:
-        notes.append(f"{left_out} entries are no timing rows; left out")
+        notes.append(f"{left_out} entries are not timing rows; skipped")
     for key in sorted(negative):
         what = key.removesuffix("Ms")
-        notes.append(f"{negative[key]} of {rows} rows state a negative {what}; taken as unknown")
+        notes.append(f"{negative[key]} of {rows} rows have a negative {what}; read as unknown")
     bad -= negative.get("latencyMs", 0)
     if bad:
         notes.append(f"{bad} of {rows} rows have no latency")
@@ -140,16 +153,7 @@ _TRTEXEC_COLUMNS = {key.lower(): key for key in TIMING_KEYS} | {
     old.lower(): key for key, old in OLD_KEYS.items()
 }
 _HOLDERS = frozenset(("value", "values", "samples", "data", "raw"))
-"""Keys that say nothing of what is in them."""
-_UNITS = {
-    **dict.fromkeys(("ms", "msec", "milliseconds"), "ms"),
-    **dict.fromkeys(("us", "usec", "microseconds"), "µs"),
-    **dict.fromkeys(("ns", "nsec", "nanoseconds"), "ns"),
-    **dict.fromkeys(("s", "sec", "seconds"), "s"),
-}
-_MS = {"ms": 1.0, "µs": 1e-3, "ns": 1e-6, "s": 1e3}
-_IN_SECONDS = re.compile(r"(.*[^A-Za-z0-9])s\W*|(.*[a-z0-9])S")
-"""A key with the unit `s`, which is not the `s` of a plural."""
+"""Keys without a meaning."""
 
 
 @dataclass(slots=True)
@@ -163,52 +167,38 @@ class _Table:
     left_out: int = 0
 
     @property
-    def in_words(self) -> str:
-        place = f" at {self.where}" if self.where else ""
-        return f"{self.rows} row{'' if self.rows == 1 else 's'}{place}"
-
-
-class _UnknownUnitError(ValueError):
-    """A file states a unit that is none of time."""
+    def description(self) -> str:
+        position = f" at {self.where}" if self.where else ""
+        return f"{plural(self.rows, 'row')}{position}"
 
 
 @lru_cache(maxsize=1024)
 def timing_column(key: str) -> tuple[str | None, str | None]:
     """The column that a key names, and the unit at its end; None for each that it does not."""
-    name = _plain(key)
+    name = plain(key)
     if name in _TRTEXEC_COLUMNS:
         return _TRTEXEC_COLUMNS[name], "ms"
-    seconds = _IN_SECONDS.fullmatch(key)
-    stems: list[tuple[str, str | None]] = [(_plain(seconds[1] or seconds[2]), "s")] if seconds else []
-    stems.append((name, None))
-    stems += [(name.removesuffix(word), unit) for word, unit in _UNITS.items() if len(word) > 1]
-    for stem, unit in stems:
-        column = _COLUMNS.get(stem) or _COLUMNS.get(stem.removesuffix("in"))
+    for stem, unit in split_unit(key):
+        column = _COLUMNS.get(stem)
         if column is not None:
             return column, unit
     return None, None
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.replace("µ", "u").replace("μ", "u").lower())
 
 
 def _read_variant(root: object, path: Path) -> Timing:
     """The longest run in a file of another tool, then the one with most columns, then the first."""
     try:
         tables = _merged(list(_tables(root, (), "latencyMs" if isinstance(root, list) else None, None)))
-    except _UnknownUnitError as error:
-        raise ArtifactError(path, f"states times in {str(error)!r}, which is no unit of time") from error
+    except UnknownUnitError as error:
+        raise ArtifactError(path, f"has the unknown time unit {str(error)!r}") from error
     if not tables:
-        raise ArtifactError(path, f"holds no timing rows{_keys_seen(root)}")
+        raise ArtifactError(path, f"has no timing rows{_keys_seen(root)}")
     best = max(tables, key=lambda table: (table.rows, len(table.columns)))
     assumed = _assumptions(best)
     notes = [Diagnostic(Severity.INFO, path, "", assumed)]
-    if others := [table.in_words for table in tables if table is not best]:
+    if others := [table.description for table in tables if table is not best]:
         more = [f"{len(others) - _MOST_OTHERS} more"] if len(others) > _MOST_OTHERS else []
-        message = (
-            f"holds more rows than those of one run; not read: {', '.join(others[:_MOST_OTHERS] + more)}"
-        )
+        message = f"has rows of several runs; not read: {', '.join(others[:_MOST_OTHERS] + more)}"
         notes.append(Diagnostic(Severity.WARNING, path, "", message))
     negative = _without_negative(best.columns)
     notes += _notes(path, best.columns, best.rows, best.left_out, negative)
@@ -220,10 +210,10 @@ def _tables(node: object, path: tuple[str, ...], column: str | None, unit: str |
     if len(path) > _MOST_DEPTH:
         return
     if isinstance(node, dict):
-        unit = _stated_unit(node) or unit
+        unit = stated_unit(node) or unit
         for key, value in node.items():
             named, own_unit = timing_column(key)
-            is_holder = _plain(key) in _HOLDERS or isinstance(value, dict)
+            is_holder = plain(key) in _HOLDERS or isinstance(value, dict)
             inherited = column if is_holder else None
             yield from _tables(value, (*path, key), named or inherited, own_unit or unit)
     elif isinstance(node, list) and node:
@@ -248,13 +238,13 @@ def _table_of_rows(
 ) -> Iterator[_Table]:
     table = _Table(len(rows), ".".join(path), left_out=left_out)
     for index, row in enumerate(rows):
-        around = _stated_unit(row) or unit
+        around = stated_unit(row) or unit
         for key, value in row.items():
             column, own_unit = timing_column(key)
             if column is None:
                 continue
             if isinstance(value, dict):
-                own_unit = _stated_unit(value) or own_unit
+                own_unit = stated_unit(value) or own_unit
                 value = value.get("value")
             number = finite_number(value)
             if number is None:
@@ -284,27 +274,17 @@ def _merged(tables: Sequence[_Table]) -> list[_Table]:
     return merged
 
 
-def _stated_unit(node: Mapping[str, Any]) -> str | None:
-    text = node.get("unit", node.get("units"))
-    if not isinstance(text, str):
-        return None
-    unit = _UNITS.get(_plain(text))
-    if unit is None:
-        raise _UnknownUnitError(text)
-    return unit
-
-
 def _in_ms(number: float | None, unit: str | None) -> float:
-    return math.nan if number is None else number * _MS[unit or "ms"]
+    return math.nan if number is None else number * MS[unit or "ms"]
 
 
 def _assumptions(table: _Table) -> str:
     names = [f"{column.removesuffix('Ms')} in {unit or 'ms'}" for column, unit in table.units.items()]
-    words = f"is not in trtexec's own form; read as {table.in_words} of {', '.join(names)}"
+    words = f"is not in trtexec's format; read as {table.description} of {', '.join(names)}"
     silent = [column.removesuffix("Ms") for column, unit in table.units.items() if unit is None]
     if silent:
         which = "" if len(silent) == len(names) else f" for {', '.join(silent)}"
-        words += f"; no unit is stated{which}: taken as milliseconds"
+        words += f"; no unit{which}; assuming milliseconds"
     return words
 
 
@@ -327,5 +307,6 @@ def _keys_seen(root: object) -> str:
 
 
 def _column(rows: list[dict[str, Any]], key: str) -> array[float]:
-    numbers = (finite_number(row.get(key)) for row in rows)
-    return array("d", [math.nan if number is None else number for number in numbers])
+    return array(
+        "d", [math.nan if (number := finite_number(row.get(key))) is None else number for row in rows]
+    )

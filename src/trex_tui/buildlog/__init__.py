@@ -1,6 +1,13 @@
 """The log of a build or of a run, understood: `read_build_log` makes a `BuildTrace` of it."""
 
-from trex_tui.buildlog.build_trace import BuildTrace
-from trex_tui.buildlog.reader import read_build_log
+from trex_tui import lazy_names
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from trex_tui.buildlog.build_trace import BuildTrace
+    from trex_tui.buildlog.reader import read_build_log
 
 __all__ = ["BuildTrace", "read_build_log"]
+
+_PLACES = {"build_trace": ("BuildTrace",), "reader": ("read_build_log",)}
+__getattr__ = lazy_names(__name__, _PLACES)

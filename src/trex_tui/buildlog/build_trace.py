@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 from trex_tui.artifacts.profile import ProfileRow
 from trex_tui.buildlog.layer_tuning import InsertedReformat, LayerTuning, ReformatCost, parse_id
+from trex_tui.buildlog.log_options import StatedOptions
 from trex_tui.errors import Diagnostic
 
 
@@ -48,22 +50,6 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class StatedOptions:
-    """The sections `=== … Options ===` and `=== Device Information ===`: label -> value, whole and verbatim.
-
-    All of one run. Values of a label that repeats within a section, and lines below a label without a value, are joined by
-    `, `.
-    """
-
-    model: dict[str, str] = field(default_factory=dict)
-    build: dict[str, str] = field(default_factory=dict)
-    system: dict[str, str] = field(default_factory=dict)
-    inference: dict[str, str] = field(default_factory=dict)
-    reporting: dict[str, str] = field(default_factory=dict)
-    device: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Performance:
     """`=== Performance summary ===`, as printed.
 
@@ -84,7 +70,7 @@ class TraceAverages:
     """`Average on N runs`, one entry per line, in milliseconds; NaN where a line has no such number.
 
     Attributes:
-        omitted: Lines that trtexec left out (`... Omitting N lines`, 9.1 and later).
+        omitted: Queries that trtexec left out (`... Omitting N lines`, 9.1 and later, which counts queries).
     """
 
     line: int
@@ -111,6 +97,27 @@ class ProfileTable:
     total: ProfileRow | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """One of the runs of a log that printed a performance summary or a profile table.
+
+    Attributes:
+        number: Position among these runs, from 1.
+        line: Of its first result.
+        run: Its banner; None where that is lost.
+        inference: Its inference options, label -> value.
+        is_shown: Whether the results of the trace are those of this run.
+    """
+
+    number: int
+    line: int
+    run: Run | None
+    inference: dict[str, str]
+    performance: Performance | None
+    profile: ProfileTable | None
+    is_shown: bool = False
+
+
 class DumpForm(str, Enum):
     """Which of three lists of layers it is, the richest last."""
 
@@ -119,7 +126,8 @@ class DumpForm(str, Enum):
     BUILDER = "builder"
     """`Engine Layer Information` of a verbose build: types, tactics, tensors."""
     INSPECTOR = "inspector"
-    """`--dumpLayerInfo` of an engine with detailed verbosity: all that the JSON has."""
+    """`--dumpLayerInfo` of an engine with detailed verbosity, or what `IEngineInspector` returned to a program that
+    printed it: all that the JSON has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,7 @@ class PrintedBinding:
     """`Input binding for x with dimensions 1x3x224x224 and type fp32 is created.`
 
     Attributes:
+        dimensions: `1x3x224x224`, `-1` for dynamic ones; empty where they are not printed.
         dtype: None up to 8.x, which does not print it.
     """
 
@@ -193,7 +202,7 @@ class PhaseKind(str, Enum):
     ENGINE_GENERATION = "engine generation"
     """From graph optimization to the engine, for one strategy."""
     ENGINE_BUILD = "engine build"
-    """trtexec's own clock around the whole build."""
+    """trtexec's time of the whole build."""
     LOADING = "engine loading"
     """From the file: up to 8.2 with the deserialization, which later versions state of its own."""
     DESERIALIZATION = "engine deserialization"
@@ -233,7 +242,7 @@ class Fusion(NamedTuple):
     """One step of a graph pass.
 
     Attributes:
-        rule: `ConvReluFusion`, …; empty if the log names none.
+        rule: `ConvReluFusion`, …; empty if not in the log.
         layer: The layer it was run on.
         other: For `FUSED`, the layer fused with it.
         from_type, to_type: For `CONVERTED`.
@@ -443,24 +452,31 @@ class BuildTrace:
             run; results are of the runs from there on. A log of no build describes the last run.
         shown_run: The one that `options`, phases and passes are of; None if it has no banner.
         timed_run: The one that `performance` is of, else the one that `profile` is of, else the last; None likewise.
-        tensorrt_version: As stated in words, else as decoded from the banner; None if neither is there.
+        tensorrt_version: As stated in words, else as decoded from the banner, else as a library's name has it; None without.
+        tensorrt_library: The name of that library; None where the version is stated.
         stated_seconds: From the first to the last time stamp; None without stamps.
+        began_s: The first time stamp, in seconds since 1970 in whatever zone it was printed; None without stamps.
         options, onnx, phases, passes, strategies: See there.
         run_options: The same sections of `timed_run`: those of `options` if the build itself was timed, and in a log of one
             run.
         tunings: What was tried for each layer, in the log's order, over all strategies.
+        has_names: False where the names of kernels were not read.
+        kernel_names: Tactic number -> name of its kernel, as far as the log names them; none for a number with several.
         reformat_costs, reformats: What changes of layout cost, and those that were made.
         non_conforming: Names in `For layer X a non-conforming implementation was chosen than was requested`.
         memory, layer_memory, memory_totals: Over the build; totals by strategy.
         peak_cpu_mib, peak_gpu_mib: `Peak memory usage of TRT CPU/GPU memory allocators`.
         context_bytes: `Created execution context with device memory size`, in bytes as far as the printed digits tell.
-        engine_bytes: `Created engine with size` or `Loaded engine (with) size`, likewise.
+        engine_bytes: `Created engine with size` or `Loaded engine with size`, likewise.
+        engine_mib: `Loaded engine size`, which is printed in whole MiB, rounded down.
         cache, streams, dla: See there.
         messages: Warnings and errors, grouped, in order of appearance.
         dumps: The lists of layers, at most one of each form, the last of each.
-        performance, trace, profile: Of the last measured run; None if there is none.
+        performance, trace, profile: Of the last measured run, or of the one that was asked for; None if there is none.
+        measured: All runs that measured, also those of other engines.
         chosen_shapes: What trtexec says in `timed_run` where it chose an input's shape because none was given.
         network_inputs, network_outputs: Names as the ONNX parser of a verbose build prints them.
+        network_tensors: The same with shapes and types, as far as they are printed.
         bindings: What trtexec created to feed the engine.
         diagnostics: What could not be read, and what is worth knowing.
     """
@@ -472,7 +488,9 @@ class BuildTrace:
     shown_run: Run | None = None
     timed_run: Run | None = None
     tensorrt_version: str | None = None
+    tensorrt_library: str | None = None
     stated_seconds: float | None = None
+    began_s: int | None = None
     options: StatedOptions = field(default_factory=StatedOptions)
     run_options: StatedOptions = field(default_factory=StatedOptions)
     onnx: OnnxHeader | None = None
@@ -480,6 +498,8 @@ class BuildTrace:
     passes: tuple[OptimizerPass, ...] = ()
     strategies: tuple[BackendStrategy, ...] = ()
     tunings: tuple[LayerTuning, ...] = ()
+    has_names: bool = True
+    kernel_names: Mapping[int, str] = field(default_factory=dict)
     reformat_costs: tuple[ReformatCost, ...] = ()
     reformats: tuple[InsertedReformat, ...] = ()
     non_conforming: tuple[str, ...] = ()
@@ -490,6 +510,7 @@ class BuildTrace:
     peak_gpu_mib: int | None = None
     context_bytes: int | None = None
     engine_bytes: int | None = None
+    engine_mib: int | None = None
     cache: TimingCache = field(default_factory=TimingCache)
     streams: Streams = field(default_factory=Streams)
     dla: Dla = field(default_factory=Dla)
@@ -498,9 +519,11 @@ class BuildTrace:
     performance: Performance | None = None
     trace: TraceAverages | None = None
     profile: ProfileTable | None = None
+    measured: tuple[MeasuredRun, ...] = ()
     chosen_shapes: tuple[str, ...] = ()
     network_inputs: tuple[str, ...] = ()
     network_outputs: tuple[str, ...] = ()
+    network_tensors: tuple[PrintedBinding, ...] = ()
     bindings: tuple[PrintedBinding, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -518,6 +541,11 @@ class BuildTrace:
         """The richest list of layers; None if there is none."""
         order = list(DumpForm)
         return max(self.dumps, key=lambda dump: order.index(dump.form), default=None)
+
+    @property
+    def shown_number(self) -> int | None:
+        """Number of the measured run that the results are of; None if they are of none."""
+        return next((measured.number for measured in self.measured if measured.is_shown), None)
 
     @property
     def only_loads(self) -> bool:

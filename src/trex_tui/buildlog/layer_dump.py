@@ -1,4 +1,4 @@
-"""The lists of layers that a log prints: the builder's, the inspector's one-line text, and bare names.
+"""The lists of layers that a log prints: the builder's, the inspector's one-line text or JSON, and bare names.
 
 Each becomes objects as `--exportLayerInfo` writes them, so that an engine can be made from either.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from trex_tui.buildlog.build_trace import DumpedLayer, DumpForm, LayerDump
@@ -22,10 +24,63 @@ _SPLIT_TYPE = re.compile(  # TensorRT 11
     r"Data[Tt]ype: (?P<dtype>[\w/]+)(?:, Format: (?P<format>.+?))?(?:, (?:StrideOrder|Strides): .*)?\s*$"
 )
 _BINDING = re.compile(r"Name: (?P<name>.*?), IOMode: (?P<mode>\w+)")
+_HEADING = "Layers:"
 _BINDINGS = ("Bindings:", "I/O Tensors:")
 _NUMBER = re.compile(r"-?\d{1,18}$")
+_JSON_HEAD = re.compile(r'\s*(?P<brace>\{?)\s*"Layers"\s*:')
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 LONGEST_DUMP = 2_000_000
 """Layers that are kept of one list."""
+LONGEST_JSON = 256 << 20
+"""Characters that are kept of one list as JSON."""
+
+
+class _PrintedJson:
+    """Layer information as JSON, line by line until its last brace."""
+
+    def __init__(self, line: int, text: str) -> None:
+        self.line = line
+        self._depth = self._length = 0
+        self._lines: list[str] = []
+        self.add(text)
+
+    def add(self, text: str) -> None:
+        bare = _JSON_STRING.sub("", text)
+        self._depth += bare.count("{") + bare.count("[") - bare.count("}") - bare.count("]")
+        self._length += len(text)
+        self._lines.append(text)
+
+    @property
+    def is_over(self) -> bool:
+        return self._depth <= 0 or self._length > LONGEST_JSON
+
+    def parse(self) -> LayerDump | None:
+        """The list; None if it is no layer information, or not whole."""
+        try:
+            root = json.loads("\n".join(self._lines), strict=False)
+        except (ValueError, RecursionError):
+            return None
+        raw = root.get("Layers") if isinstance(root, dict) else None
+        if not isinstance(raw, list) or not raw:
+            return None
+        layers = [{"Name": layer} if isinstance(layer, str) else layer for layer in raw[:LONGEST_DUMP]]
+        if not all(isinstance(layer, dict) and isinstance(layer.get("Name"), str) for layer in layers):
+            return None
+        form = DumpForm.NAMES if all(isinstance(layer, str) for layer in raw) else DumpForm.INSPECTOR
+        return LayerDump(
+            self.line, form, tuple(DumpedLayer(self.line, layer) for layer in layers), _name_bindings(root)
+        )
+
+
+def _name_bindings(root: Mapping[str, Any]) -> tuple[str, ...]:
+    """Names of the network's inputs and outputs; `I/O Tensors` holds objects."""
+    raw = root.get("Bindings") or root.get("I/O Tensors")
+    names = (
+        [entry.get("Name") if isinstance(entry, dict) else entry for entry in raw]
+        if isinstance(raw, list)
+        else []
+    )
+    return tuple(name for name in names if isinstance(name, str))
 
 
 class Dumps:
@@ -39,10 +94,13 @@ class Dumps:
         self._layers: list[DumpedLayer] = []
         self._bindings: list[str] = []
         self._in_bindings = False
+        self._needs_bindings = False
+        self._json: _PrintedJson | None = None
+        self._brace = 0  # the line of a brace that stands alone
 
     @property
     def is_open(self) -> bool:
-        return self._form is not None
+        return self._form is not None or self._json is not None
 
     def begin_builder(self, line: int) -> None:
         self._open(line, DumpForm.BUILDER)
@@ -50,6 +108,27 @@ class Dumps:
     def begin_inspector(self, line: int) -> None:
         """`Layers:`; whether names or more follow is seen at the first."""
         self._open(line, DumpForm.INSPECTOR)
+
+    def begins(self, line: int, text: str) -> bool:
+        """Whether a line without a prefix begins a list: a program may print what an `IEngineInspector` returns."""
+        if text.startswith("Layer("):
+            self.begin_builder(line)
+            self.line(line, text)
+        elif _INSPECTED.match(text):
+            self.begin_inspector(line)
+            self.line(line, text)
+        elif text.rstrip() == _HEADING:
+            # Other programs print that too: names alone count only if the heading of the bindings follows.
+            self._open(line, DumpForm.INSPECTOR)
+            self._needs_bindings = True
+        elif text.strip() == "{":
+            self._brace = line
+            return True
+        elif (match := _JSON_HEAD.match(text)) and (match["brace"] or self._brace == line - 1):
+            self._json = _PrintedJson(line, text if match["brace"] else "{" + text)
+            self._end_json()
+            return True
+        return self.is_open
 
     def interrupt(self) -> None:
         """Something else is said, which ends the list, unless another of its layers follows: streams get mixed."""
@@ -74,16 +153,20 @@ class Dumps:
         return True
 
     def line(self, line: int, text: str) -> None:
-        if self._form is None:
+        if self._json is not None:
+            self._json.add(text)
+            self._end_json()
+        elif self._form is None:
             return
-        if text.startswith("Layer("):
+        elif text.startswith("Layer("):
             self._add(layer_of_builder(line, text))
         elif self._form is DumpForm.BUILDER:
             if text.strip():
                 self.interrupt()
         elif text.rstrip() in _BINDINGS:
-            self._in_bindings = True
+            self._in_bindings, self._needs_bindings = True, False
         elif not text.strip() or text.startswith("&&&& "):
+            # The inspector puts a blank line in front of the bindings.
             if self._in_bindings:
                 self.close()
         elif self._in_bindings:
@@ -102,11 +185,22 @@ class Dumps:
             self._form = DumpForm.NAMES if not self._layers else self._form
             self._add(DumpedLayer(line, {"Name": text.strip()}))
 
+    def _end_json(self) -> None:
+        if self._json is not None and self._json.is_over:
+            dump, self._json = self._json.parse(), None
+            if dump is not None:
+                self._found[dump.form] = dump
+
     def close(self) -> None:
-        if self._form is not None and self._layers:
+        if self._form is not None and self._layers and not self._is_stray:
             dump = LayerDump(self._line, self._form, tuple(self._layers), tuple(self._bindings))
             self._found[self._form] = dump
         self._form = self._interrupted = None
+
+    @property
+    def _is_stray(self) -> bool:
+        """Whether the open list may be anything: names without bindings behind them."""
+        return self._needs_bindings and self._layers[0].layer_type is None
 
     def finished(self) -> tuple[LayerDump, ...]:
         self.close()
@@ -116,6 +210,7 @@ class Dumps:
         self.close()
         self._form, self._line, self._in_bindings = form, line, False
         self._layers, self._bindings = [], []
+        self._needs_bindings = False
 
     def _add(self, layer: DumpedLayer | None) -> None:
         if layer is not None and len(self._layers) < LONGEST_DUMP:
@@ -136,6 +231,18 @@ def layer_of_builder(line: int, text: str) -> DumpedLayer | None:
     if number is not None:
         raw["TacticValue"] = hex_id(number)
     return DumpedLayer(line, raw)
+
+
+def with_kernel_names(dump: LayerDump, kernel_names: Mapping[int, str]) -> LayerDump:
+    """Name the kernels of the builder's list, which has their numbers alone."""
+    if dump.form is not DumpForm.BUILDER:
+        return dump
+    return replace(dump, layers=tuple(_with_kernel_name(layer, kernel_names) for layer in dump.layers))
+
+
+def _with_kernel_name(layer: DumpedLayer, kernel_names: Mapping[int, str]) -> DumpedLayer:
+    name = None if layer.tactic_id is None else kernel_names.get(layer.tactic_id)
+    return layer if name is None else replace(layer, raw=layer.raw | {"TacticName": name})
 
 
 def _sides(text: str) -> tuple[str, str, str]:

@@ -300,8 +300,8 @@ class FormatCombination(NamedTuple):
         runners: In the order tried; empty for a cached result.
         chosen_runner, chosen_id: What the log says was chosen for this combination; None if nothing was (no runner had a
             valid tactic, or the log ends).
-        cached_ms: Time out of the timing cache (`got cached result`); None if the combination was timed in this build.
-        is_cached: Whether the result came out of the timing cache.
+        cached_ms: Time from the timing cache (`got cached result`); None if the combination was timed in this build.
+        is_cached: Whether the result came from the timing cache.
     """
 
     line: int

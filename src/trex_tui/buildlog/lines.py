@@ -11,6 +11,7 @@ from __future__ import annotations
 import calendar
 import codecs
 import re
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,9 +19,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from trex_tui.artifacts.file_kinds import GZIP_MARK
 from trex_tui.artifacts.input_files import open_bytes, read_piece
 from trex_tui.artifacts.log_prefixes import BANNER, ESCAPE, STAMPED, UNSTAMPED, strip_prefixes
-from trex_tui.artifacts.sniff import GZIP_MARK
 from trex_tui.buildlog.tuner import STAMP_INSIDE
 from trex_tui.errors import ArtifactError
 
@@ -35,6 +36,11 @@ _MOST_PACKED = 250
 """How many times its size a packed log may have. Logs are packed twenty-fold; a bomb, a thousand-fold."""
 _HARMLESS_BYTES = 64 << 20
 """What is unpacked whatever the ratio."""
+
+_LEAST_READING_S = 10.0
+_READING_S_PER_MIB = 10.0
+"""Seconds of a processor that a packed log may take: several times what real ones do. Bytes alone do not bound it: 64 MiB of
+empty lines take a hundred times as long as 64 MiB of a log."""
 
 _HALF_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8})?$")
 _LONGEST_BEFORE = 400
@@ -123,6 +129,7 @@ def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
     """Unpack by hand: the gzip module throws away what stands before the damage."""
     unpacker = zlib.decompressobj(wbits=31)
     taken, given = len(data), 0
+    began_s = time.thread_time()
     try:
         while data:
             state.read_bytes = taken
@@ -130,8 +137,8 @@ def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
             if piece:
                 yield piece
                 given += len(piece)
-            if given > _HARMLESS_BYTES and given > _MOST_PACKED * taken:
-                state.damage = f"unpacks to more than {_MOST_PACKED} times its size, as no log does"
+            if excess := _find_excess(taken, given, began_s):
+                state.damage = excess
                 return
             if unpacker.eof:
                 data = unpacker.unused_data
@@ -152,6 +159,22 @@ def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
     if rest := unpacker.flush():
         yield rest
     state.damage = "ends in the middle of its compression"
+
+
+def _find_excess(taken: int, given: int, began_s: float) -> str:
+    """What a packed log takes too much of; empty for nothing.
+
+    Args:
+        taken: Bytes that were read so far.
+        given: Bytes that they were unpacked to.
+        began_s: Time of this thread when reading began. That of the clock would make the end of a log a matter of chance on a
+            busy machine.
+    """
+    if given > _HARMLESS_BYTES and given > _MOST_PACKED * taken:
+        return f"unpacks to more than {_MOST_PACKED} times its size, as no log does"
+    if time.thread_time() - began_s > _LEAST_READING_S + _READING_S_PER_MIB * taken / 2**20:
+        return "takes longer to read than a log of its size; unpack it to read all of it"
+    return ""
 
 
 def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
@@ -248,7 +271,7 @@ class LogStreams:
     """Reads lines that may be half of one, and hands on whole ones.
 
     Args:
-        said: Takes a line with a prefix.
+        on_prefix: Takes a line with a prefix.
         bare: Takes a line without.
 
     Attributes:
@@ -256,8 +279,8 @@ class LogStreams:
         lost: How many lines were left out, as their second half did not come: half a number is not a number.
     """
 
-    def __init__(self, said: Callable[[Prefix], None], bare: Callable[[str], None]) -> None:
-        self._said = said
+    def __init__(self, on_prefix: Callable[[Prefix], None], bare: Callable[[str], None]) -> None:
+        self._on_prefix = on_prefix
         self._bare = bare
         self.broken = ""
         self.lost = 0
@@ -282,7 +305,7 @@ class LogStreams:
             self._until, self._severity = number, prefix.severity
         else:
             self.settle()
-        self._said(prefix)
+        self._on_prefix(prefix)
 
     def _two_in_one(self, number: int, line: str, starts: list[int], *, is_rest: bool) -> None:
         """A half, and a line behind it; `is_rest` if the half has no prefix, and may be the middle of one before."""
@@ -296,7 +319,7 @@ class LogStreams:
         for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
             prefix = parse_prefix(line[start:end])
             self._severity = prefix.severity
-            self._said(prefix)
+            self._on_prefix(prefix)
 
     def _without_prefix(self, number: int, line: str) -> None:
         match = BANNER.search(line) if "&&&& " in line else None
@@ -326,6 +349,6 @@ class LogStreams:
         if line:
             prefix = parse_prefix(line)
             if prefix.severity:
-                self._said(prefix)
+                self._on_prefix(prefix)
             else:
                 self._bare(line)

@@ -9,21 +9,42 @@ the log has them whole.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.layer_info import LayerInfo
-from trex_tui.artifacts.metadata import Metadata, number_in, parse_latency
-from trex_tui.artifacts.profile import Profile
-from trex_tui.buildlog.build_trace import BuildTrace, DumpForm, LayerDump, StatedOptions
+from trex_tui.artifacts.file_kinds import ArtifactKind
+from trex_tui.artifacts.layer_info import NAMES_ONLY, LayerInfo
+from trex_tui.artifacts.metadata import (
+    Metadata,
+    StatedMemory,
+    StatedTensor,
+    number_in,
+    parse_latency,
+    read_metadata_document,
+)
+from trex_tui.artifacts.profile import Profile, ProfileRow
+from trex_tui.artifacts.runs import describe_runs, list_log_runs
+from trex_tui.buildlog.build_trace import (
+    BuildTrace,
+    DumpForm,
+    LayerDump,
+    MemoryTotals,
+    PrintedBinding,
+)
+from trex_tui.buildlog.layer_tuning import parse_id
+from trex_tui.buildlog.log_options import LogOptions, StatedOptions
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 _FORMS = {
-    DumpForm.INSPECTOR: "--dumpLayerInfo",
-    DumpForm.BUILDER: "the builder's list: no weights, kernels by number only",
+    DumpForm.INSPECTOR: "--dumpLayerInfo, or IEngineInspector",
+    DumpForm.BUILDER: "the builder's list: no weights",
     DumpForm.NAMES: "names only: the engine was built without --profilingVerbosity=detailed",
 }
+_OTHER_PROFILE = " [profile "
 _NUMBERS = ("Throughput", "Total Host Walltime", "Total GPU Compute Time")
 _LISTED_PERCENTILES = ((99.0,), (90.0, 95.0, 99.0))
 """What readers take a bare list of 5 or 7 numbers for; with other percentiles the text stays, which names them."""
@@ -31,20 +52,177 @@ _ROLES = {
     "build": ("model_options", "build_options", "device_information"),
     "profile": ("performance_summary", "inference_options", "device_information"),
 }
+_EXTENT = re.compile(r"-1|\d{1,12}")
+_METADATA = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
 _DEVICE_NUMBERS = ("Compute Capability", "SMs", "Compute Clock Rate", "Memory Bus Width", "Memory Clock Rate")
 
 
-def find_layer_info(trace: BuildTrace) -> LayerInfo | None:
-    """The richest list of layers in a log; None if it has none."""
-    dump = trace.dump
-    if dump is None:
+def find_layer_info(traces: Mapping[str, BuildTrace]) -> LayerInfo | None:
+    """The richest list of layers in the logs of an engine, of equal ones the first; None if they have none.
+
+    Args:
+        traces: By the kind of the log.
+    """
+    found = _find_dump(traces)
+    if found is None:
         return None
+    kind, trace, dump = found
     names_only = dump.form is DumpForm.NAMES
     message = f"layers are taken from the log ({_FORMS[dump.form]})"
     severity = Severity.INFO if dump.form is DumpForm.INSPECTOR else Severity.WARNING
     note = Diagnostic(severity, trace.path, f"line {dump.line}", message)
     layers = tuple({"Name": layer.name} if names_only else layer.raw for layer in dump.layers)
-    return LayerInfo(layers, _bindings(trace, dump), names_only=names_only, diagnostics=(note,))
+    source = None if names_only else kind
+    return LayerInfo(
+        layers, _bindings(trace, dump), names_only=names_only, diagnostics=(note,), details_source=source
+    )
+
+
+def _find_dump(traces: Mapping[str, BuildTrace]) -> tuple[str, BuildTrace, LayerDump] | None:
+    order = list(DumpForm)
+    dumps = [(kind, trace, trace.dump) for kind, trace in traces.items() if trace.dump is not None]
+    return max(dumps, key=lambda item: order.index(item[2].form), default=None)
+
+
+def complete_layer_info(info: LayerInfo, traces: Mapping[str, BuildTrace]) -> LayerInfo:
+    """Add what the logs of an engine state of its layers: types, tensors and tactics where the file has names only, and
+    names of kernels where it has their numbers only.
+
+    Args:
+        info: Of the file.
+        traces: By the kind of the log.
+    """
+    if info.names_only:
+        info = _with_details(info, traces)
+    layers = tuple(_with_kernel_name(raw, traces.values()) for raw in info.layers)
+    return info if layers == info.layers else replace(info, layers=layers)
+
+
+def _with_details(info: LayerInfo, traces: Mapping[str, BuildTrace]) -> LayerInfo:
+    """Take the details out of the richest list in a log, where that is of the same engine."""
+    found = _find_dump(traces)
+    if found is None or found[2].form is DumpForm.NAMES:
+        return info
+    kind, trace, dump = found
+    names = [raw["Name"] for raw in info.layers]
+    where, stranger = f"line {dump.line}", _find_stranger(names, dump)
+    if stranger is not None:
+        message = (
+            f"its list of layers is of another engine and is not used: only one of the two has {stranger}"
+        )
+        note = Diagnostic(Severity.WARNING, trace.path, where, message)
+        return replace(info, diagnostics=(*info.diagnostics, note))
+    details = dict(
+        zip(
+            _count_names(layer.name for layer in dump.layers),
+            (layer.raw for layer in dump.layers),
+            strict=True,
+        )
+    )
+    keys = _count_names(names)
+    known = sum(key in details for key in keys)
+    if not known:
+        return info  # Myelin layers alone: nothing shows that both lists are of one engine.
+    kernels = _find_kernels(keys, dump)
+    share = f"all {known} layers" if known == len(keys) else f"{known} of {len(keys)} layers"
+    message = (
+        f"layer types, shapes, types and tactics of {share} are taken from the log ({_FORMS[dump.form]})"
+    )
+    note = Diagnostic(Severity.INFO, trace.path, where, message)
+    return replace(
+        info,
+        layers=tuple(
+            details.get(key) or raw | kernels.get(key, {}) for key, raw in zip(keys, info.layers, strict=True)
+        ),
+        bindings=info.bindings or _bindings(trace, dump),
+        names_only=False,
+        diagnostics=(*(note for note in info.diagnostics if note.message != NAMES_ONLY), note),
+        details_source=kind,
+    )
+
+
+_Key = tuple[str, int]
+
+
+def _find_kernels(keys: Sequence[_Key], dump: LayerDump) -> dict[_Key, dict[str, Any]]:
+    """Kernels that stand in place of one Myelin layer, between the same neighbours in both lists: its name, and its tensors
+    where it has one kernel alone."""
+    listed = _count_names(layer.name for layer in dump.layers)
+    blocks = dict(zip(listed, dump.layers, strict=True))
+    kernels: dict[_Key, dict[str, Any]] = {}
+    in_file = _group_between(keys, blocks.keys())
+    for place, only_in_log in _group_between(listed, set(keys)).items():
+        opened = [blocks[key] for key in only_in_log if blocks[key].layer_type == "Myelin"]
+        members = in_file.get(place, [])
+        if len(opened) == 1:
+            raw = opened[0].raw
+            tensors = {side: raw[side] for side in ("Inputs", "Outputs")} if len(members) == 1 else {}
+            kernels.update((key, {"ForeignNode": raw["Name"], **tensors}) for key in members)
+    return kernels
+
+
+def _group_between(
+    keys: Iterable[_Key], anchors: Collection[_Key]
+) -> dict[tuple[_Key | None, _Key | None], list[_Key]]:
+    """The keys between two neighbouring anchors, by these; None stands for the beginning and the end."""
+    groups: dict[tuple[_Key | None, _Key | None], list[_Key]] = {}
+    before: _Key | None = None
+    group: list[_Key] = []
+    for key in (*keys, None):
+        if key is not None and key not in anchors:
+            group.append(key)
+            continue
+        if group:
+            groups[before, key] = group
+        before, group = key, []
+    return groups
+
+
+def _find_stranger(names: Sequence[str], dump: LayerDump) -> str | None:
+    """A layer that only one of two lists has, so that they are of different engines; None if they are of the same.
+
+    The builder lists a Myelin layer as one, which the inspector of TensorRT 10 lists as its kernels, and reformats that do
+    nothing.
+    """
+    listed, known = {layer.name for layer in dump.layers}, set(names)
+    is_opened = False
+    for layer in dump.layers:
+        if layer.name not in known and layer.layer_type != "NoOp":
+            if layer.layer_type != "Myelin":
+                return layer.name
+            is_opened = True
+    has_profiles = any(_OTHER_PROFILE in name for name in listed)
+    others = (name for name in names if name not in listed and (has_profiles or _OTHER_PROFILE not in name))
+    return None if is_opened else next(others, None)
+
+
+def _count_names(names: Iterable[str]) -> list[tuple[str, int]]:
+    """Each name with how many of the same stand before it."""
+    seen: Counter[str] = Counter()
+    counted = []
+    for name in names:
+        counted.append((name, seen[name]))
+        seen[name] += 1
+    return counted
+
+
+def _with_kernel_name(raw: dict[str, Any], traces: Iterable[BuildTrace]) -> dict[str, Any]:
+    value = raw.get("TacticValue")
+    if raw.get("TacticName") or not isinstance(value, str):
+        return raw
+    number = parse_id(value)
+    names = (trace.kernel_names.get(number) for trace in traces if number is not None)
+    name = next(filter(None, names), None)
+    return raw if name is None else raw | {"TacticName": name}
+
+
+def find_layers_of_profile(rows: Sequence[ProfileRow], traces: Mapping[str, BuildTrace]) -> LayerInfo | None:
+    """The richest list of layers in the logs where it has every row of a profile; None if there is no such list."""
+    found = _find_dump(traces)
+    if found is None or found[2].form is DumpForm.NAMES:
+        return None
+    listed = {layer.name for layer in found[2].layers}
+    return find_layer_info(traces) if all(row.name in listed for row in rows) else None
 
 
 def _bindings(trace: BuildTrace, dump: LayerDump) -> tuple[str, ...]:
@@ -79,6 +257,7 @@ def find_profile(trace: BuildTrace) -> Profile | None:
 def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:
     """Fill the sections that no metadata file has. `kind` is the log's, for what is told about where numbers are from."""
     changes: dict[str, Any] = {}
+    sources = dict(metadata.sources)
     built, ran = trace.options, trace.run_options
     sections = {
         "model_options": built.model,
@@ -90,10 +269,53 @@ def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:
     for name, values in sections.items():
         if values and not getattr(metadata, name):
             changes[name] = dict(values)
+            sources[name] = kind
     if trace.performance is not None and not metadata.performance:
         changes["performance"] = dict(trace.performance.values)
-        changes["performance_source"] = kind
-    return replace(metadata, **changes)
+        sources["performance"] = kind
+    memory, tensors = _memory(metadata.memory, trace), _tensors(metadata.tensors, trace)
+    if trace.dla.dla_layers:
+        changes["dla_layers"] = trace.dla.dla_layers
+    return replace(metadata, memory=memory, tensors=tensors, sources=sources, **changes)
+
+
+def _memory(known: StatedMemory, trace: BuildTrace) -> StatedMemory:
+    """What is known, and what a log adds; of the size of an engine the builder states more digits than a run."""
+    of_engine = [totals for totals in trace.memory_totals if totals.strategy in (trace.winner, None)]
+    totals = of_engine[-1] if of_engine else MemoryTotals(None)
+    stated = StatedMemory(
+        weights_bytes=totals.weights_bytes,
+        activation_bytes=totals.activation_bytes,
+        scratch_bytes=totals.scratch_bytes,
+        context_bytes=trace.context_bytes,
+        engine_bytes=trace.engine_bytes,
+        engine_mib=trace.engine_mib,
+    )
+    values = {field.name: getattr(stated, field.name) for field in fields(stated)}
+    return replace(known, **{name: value for name, value in values.items() if value is not None})
+
+
+def _tensors(known: tuple[StatedTensor, ...], trace: BuildTrace) -> tuple[StatedTensor, ...]:
+    """What is known, and what a log adds: first tensors as they were fed to the engine, then those of the network."""
+    printed = (*trace.bindings, *trace.network_tensors)
+    tensors = {tensor.name: tensor for tensor in known}
+    for binding in printed:
+        is_network = binding in trace.network_tensors
+        is_retyped = is_network and trace.shown_run is not None and "IOFormats=" in trace.shown_run.command
+        tensor = StatedTensor(
+            binding.name, binding.is_input, _shape(binding), None if is_retyped else binding.dtype
+        )
+        before = tensors.get(binding.name)
+        if before is None or (before.shape is None and tensor.shape is not None):
+            tensors[binding.name] = tensor
+    return tuple(tensors.values())
+
+
+def _shape(binding: PrintedBinding) -> tuple[int, ...] | None:
+    extents = binding.dimensions.split("x")
+    if not all(_EXTENT.fullmatch(extent) for extent in extents):
+        return None
+    return tuple(int(extent) for extent in extents)
 
 
 def metadata_document(trace: BuildTrace) -> dict[str, dict[str, Any]]:
@@ -112,6 +334,44 @@ def metadata_document(trace: BuildTrace) -> dict[str, dict[str, Any]]:
     elif trace.performance is None:
         del sections["inference_options"]
     return {name: values for name, values in sections.items() if values}
+
+
+def read_set_metadata(
+    files: Mapping[ArtifactKind, Path], run: int | None = None
+) -> tuple[dict[str, dict[str, Any]], list[Diagnostic]]:
+    """The metadata of a set as one object: that of its metadata files, and what its logs state, which have values whole.
+
+    Args:
+        files: Of the set.
+        run: Number of the run of a log that measured several; None for the last.
+
+    Raises:
+        ArtifactError: A log cannot be opened, or none has this run.
+    """
+    from trex_tui.buildlog.reader import read_outline
+
+    document, notes = read_metadata_document([files[kind] for kind in _METADATA if kind in files])
+    logs = [files[kind] for kind in (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG) if kind in files]
+    traces = [read_outline(path, has_names=False) for path in logs]
+    most = max((len(trace.measured) for trace in traces), default=0)
+    if run is not None and most:
+        # The log of a build beside that of several runs usually measured nothing.
+        wanted = [run if len(trace.measured) == most else None for trace in traces]
+        traces = [
+            read_outline(path, run=number, has_names=False) for path, number in zip(logs, wanted, strict=True)
+        ]
+    for trace in traces:
+        notes += [*trace.diagnostics, *note_runs(trace, is_chosen=run is not None)]
+        for name, values in metadata_document(trace).items():
+            document[name] = document.get(name, {}) | values
+    return document, notes
+
+
+def note_runs(trace: BuildTrace, *, is_chosen: bool) -> list[Diagnostic]:
+    """The note that a log holds several runs that measured; none if it does not."""
+    shown = trace.shown_number
+    runs = list_log_runs(trace.path, trace.measured, None if shown is None else shown - 1)
+    return [describe_runs(runs, is_chosen=is_chosen)] if runs else []
 
 
 def role_document(trace: BuildTrace, role: str) -> dict[str, dict[str, Any]]:
@@ -151,40 +411,23 @@ def _number(text: str) -> float | str:
     return text if number is None else number
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
-    """What a log states of one run.
-
-    Attributes:
-        arguments: Words of the command line, `trtexec` itself first; empty without a banner.
-        sections: Heading -> label -> value, all as printed: `sections["Build Options"]["Memory Pools"]`.
-        chosen_shapes: What trtexec says where it chose a shape because none was given.
-    """
-
-    arguments: tuple[str, ...] = ()
-    sections: dict[str, dict[str, str]] = field(default_factory=dict)
-    chosen_shapes: tuple[str, ...] = ()
-
-
-def read_log_options(path: Path, *, of_timed_run: bool = False) -> LogOptions:
+def read_log_options(path: Path, *, of_timed_run: bool = False, run: int | None = None) -> LogOptions:
     """Read the options in a log, packed with gzip or not; none if the file cannot be opened or is none.
 
     Args:
         path: The log.
         of_timed_run: Of several runs in it, ask for the one that was timed instead of the one that built the engine.
+        run: Number of the measured run; None for the last.
     """
     from trex_tui.buildlog.reader import shared_outline
-    from trex_tui.buildlog.spans import SECTIONS
 
     try:
-        trace = shared_outline(path)
+        trace = shared_outline(path, run=run, has_names=False)
     except ArtifactError:
         return LogOptions()
-    run = trace.timed_run if of_timed_run else trace.shown_run
-    options = trace.run_options if of_timed_run else trace.options
-    sections = {heading: getattr(options, name) for heading, name in SECTIONS.items()}
+    banner = trace.timed_run if of_timed_run else trace.shown_run
     return LogOptions(
-        tuple(run.command.split()) if run is not None else (),
-        {heading: values for heading, values in sections.items() if values},
-        trace.chosen_shapes if of_timed_run or run == trace.timed_run else (),
+        tuple(banner.command.split()) if banner is not None else (),
+        trace.run_options if of_timed_run else trace.options,
+        trace.chosen_shapes if of_timed_run or banner == trace.timed_run else (),
     )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from trex_tui.artifacts.metadata import version_of_library
 from trex_tui.buildlog.build_trace import Message
 from trex_tui.buildlog.spans import Runs, Span, Spans, Stage
 from trex_tui.buildlog.tuner import Tuner
@@ -105,18 +106,21 @@ class MessageParser:
 
     Args:
         make_tuner: Makes who reads the messages about tuning, anew for each span.
+        wanted: As for `Spans`.
 
     Attributes:
         spans: What has been told in spans that are over.
+        library: Version in the name of a library of TensorRT, and that name; None where no message has one.
         builds: How many builds there are so far, of those that came further than to read a network.
         handlers: First six characters of a message -> who reads it; they and `tuner` are others in each span.
     """
 
-    def __init__(self, make_tuner: Callable[[], Tuner] = Tuner) -> None:
+    def __init__(self, make_tuner: Callable[[], Tuner] = Tuner, wanted: int | None = None) -> None:
         self._make_tuner = make_tuner
         self.runs = Runs()
         self.messages = Messages()
-        self.spans = Spans()
+        self.spans = Spans(wanted)
+        self.library: tuple[str, str] | None = None
         self.builds = 0
         self._block = ""
         self._at_s: float | None = None
@@ -161,7 +165,7 @@ class MessageParser:
         if self._span.stage > behind and not self.runs.is_open:
             before = self.sections
             self._begin_span(line)
-            self.sections.take_model_of(before)
+            self.sections.take_model(before)
         self._reach(stage)
 
     # --- lines ----------------------------------------------------------------------------------------------------
@@ -179,10 +183,7 @@ class MessageParser:
     def bare(self, line: int, text: str) -> None:
         if self.dumps.is_open or self.dumps.goes_on(text):
             self.dumps.line(line, text)
-        elif text.startswith("Layer("):
-            self.dumps.begin_builder(line)
-            self.dumps.line(line, text)
-        else:
+        elif not self.dumps.begins(line, text):
             self.messages.more(line, text)
 
     def message(self, line: int, severity: str, message: str, *, is_library: bool) -> None:
@@ -205,10 +206,18 @@ class MessageParser:
             self.sections.chose_shape(message)
         if "DLA" in message:
             self.resources.about_dla(line, message)
+        if "nvinfer" in message:
+            self._name_library(message)
         if "insufficient" in message or "requested size" in message:
             self.tuner.insufficient(line, message[:_LONGEST_WARNING])
             return True
         return False
+
+    def _name_library(self, message: str) -> None:
+        """Of a message that names a library of TensorRT; the most precise version counts."""
+        known = version_of_library(message)
+        if known is not None and (self.library is None or known[0].count(".") > self.library[0].count(".")):
+            self.library = known
 
     def _trtexec(self, line: int, severity: str, message: str) -> bool:
         """Sections and tables of trtexec's own; False if the message belongs to none of them."""
@@ -256,7 +265,7 @@ class MessageParser:
         readers: tuple[tuple[str, Handler], ...] = (
             ("======", tuner.heading),
             ("******", tuner.formats),
-            ("------", tuner.runner),
+            ("------", self._ruled),
             (">>>>>>", tuner.chose),
             ("Fastes", tuner.fastest),
             ("Skippi", self._skipping),
@@ -289,6 +298,7 @@ class MessageParser:
             ("Finish|Graph |Format|Calibr|Subgra|Timing", self._phase),
             ("ONNX I|Opset |Produc|Domain|Model |Doc st", sections.header),
             ("Tensor", sections.stated_version),
+            ("Trying", lambda _line, message: self._name_library(message)),
             ("Layer(|Layers", self._dumped),
         )
         return {beginning: reader for beginnings, reader in readers for beginning in beginnings.split("|")}
@@ -308,6 +318,15 @@ class MessageParser:
             self.tuner.no_valid_tactic(line, message.partition(_NO_VALID)[0])
         elif " available tactics, " in message:
             self.tuner.pruned(message)
+        elif self.resources.listed_device and message.strip():
+            self.resources.listed(message)
+
+    def _ruled(self, line: int, message: str) -> None:
+        """A message that begins with a rule."""
+        if " Layers running on " in message:
+            self.resources.begin_list(message)
+        else:
+            self.tuner.runner(line, message)
 
     def _skipping(self, line: int, message: str) -> None:
         runner, separator, _ = message[len("Skipping ") :].partition(": No valid tactics for ")
@@ -407,6 +426,8 @@ class MessageParser:
             self.resources.about_cache(line, message)
         elif " binding for " in message:
             self.results.bound(line, message)
+        elif " library " in message:
+            self._name_library(message)
         else:
             self.resources.size(message)
 

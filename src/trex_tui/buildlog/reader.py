@@ -17,11 +17,13 @@ from pathlib import Path
 
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.buildlog.build_trace import BuildTrace
+from trex_tui.buildlog.layer_dump import with_kernel_names
 from trex_tui.buildlog.layer_tuning import InsertedReformat, ReformatCost
 from trex_tui.buildlog.lines import LONGEST_LINE, LogStreams, Prefix, ReadState, parse_prefix, read_lines
 from trex_tui.buildlog.messages import KEY, SILENT, MessageParser
-from trex_tui.buildlog.tuner import MYELIN_ROW, STAMP_INSIDE, TIME, Tuner, parts_of_cached
-from trex_tui.errors import Diagnostic, Severity
+from trex_tui.buildlog.tuner import MYELIN_ROW, NAME_HEAD, STAMP_INSIDE, TIME, Tuner, parts_of_cached
+from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.text import plural
 
 _STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
 _VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
@@ -30,19 +32,22 @@ _PREFIX = _STAMP + len(_VERBOSE[0])
 _key = itemgetter(slice(_STAMP, _PREFIX + KEY))
 _said = itemgetter(slice(_STAMP, _PREFIX))
 
+_NAME_END = _PREFIX + len(NAME_HEAD)
 _TACTIC, _ROW, _PASSED = object(), object(), object()
 _ROW_NUMBER = _PREFIX + len(" (foreignNode) ")
 _ROW_BEGINS = frozenset(" 0123456789")
 _MANY_ROWS = 1024
 
-_TUNING = ("======", "******", "------", ">>>>>>", "Fastes", "Skippi", "Foreig", "Tactic", " (fore")
+_TUNING = ("======", "******", "------", ">>>>>>", "Fastes", "Skippi", "Foreig", " (fore")
 """Beginnings of verbose messages that only `Tuner` reads."""
-_MORE = (": Fusing ", "] got cached result: ")
+_MORE = (": Fusing ", "] got cached result: ", " Set Tactic Name: ")
 """What else may stand in a verbose message that begins with a name, and is not about tuning."""
 _HEADINGS = (" Computing ", " Autotuning ", " Timing Runner: ")
 
 
-def read_build_log(path: Path, progress: Callable[[int], None] | None = None) -> BuildTrace:
+def read_build_log(
+    path: Path, progress: Callable[[int], None] | None = None, run: int | None = None
+) -> BuildTrace:
     """Read a log of a build or a run, of TensorRT 8.0 to 11, packed or not, whole or cut off.
 
     What cannot be read is left out; `diagnostics` say so. Memory depends on what the log tells, not on its length.
@@ -51,16 +56,29 @@ def read_build_log(path: Path, progress: Callable[[int], None] | None = None) ->
         path: The file.
         progress: Called every few kilobytes with the bytes of the file that have been read; what it raises ends the
             reading.
+        run: Number of the measured run that the trace is to tell of, as if the log ended behind it; None for the last.
 
     Raises:
-        ArtifactError: The file cannot be opened.
+        ArtifactError: The file cannot be opened, or has no run of this number.
     """
     with gc_paused():
-        return _Reader(path, progress).read()
+        return _Reader(path, progress, run=run).read()
 
 
-def read_outline(path: Path, progress: Callable[[int], None] | None = None) -> BuildTrace:
+def read_outline(
+    path: Path,
+    progress: Callable[[int], None] | None = None,
+    run: int | None = None,
+    *,
+    has_names: bool = True,
+) -> BuildTrace:
     """Read a log but for its tactics, several times as fast as `read_build_log` does, with the same arguments.
+
+    Args:
+        path: The file.
+        progress: As for `read_build_log`.
+        run: As for `read_build_log`.
+        has_names: Read the names of kernels, which stand in the lines about tuning: that takes twice the time.
 
     Returns:
         A trace whose `is_whole` tells whether it has tunings after all: they were read where the log is not regular.
@@ -70,9 +88,9 @@ def read_outline(path: Path, progress: Callable[[int], None] | None = None) -> B
     """
     try:
         with gc_paused():
-            return _Reader(path, progress, is_whole=False).read()
+            return _Reader(path, progress, is_whole=False, has_names=has_names, run=run).read()
     except _IrregularError:
-        return read_build_log(path, progress)
+        return read_build_log(path, progress, run)
 
 
 class _IrregularError(Exception):
@@ -111,13 +129,21 @@ class _Reader:
     """Reads one log, once, at one of the two depths."""
 
     def __init__(
-        self, path: Path, progress: Callable[[int], None] | None = None, *, is_whole: bool = True
+        self,
+        path: Path,
+        progress: Callable[[int], None] | None = None,
+        *,
+        is_whole: bool = True,
+        has_names: bool = True,
+        run: int | None = None,
     ) -> None:
         self._path = path
+        self._has_names = has_names
+        self._run = run
         self._progress = progress
         self._is_whole = is_whole
         self._state = ReadState()
-        self._parser = MessageParser(Tuner if is_whole else _PassedTuner)
+        self._parser = MessageParser(Tuner if is_whole else _PassedTuner, run)
         self._route = self._routes().get
         self._number = 0
         self._first_stamp: int | None = None
@@ -191,12 +217,16 @@ class _Reader:
     def _outline_piece(self, lines: list[str]) -> int:
         """As `_whole_piece`, but for lines about tuning."""
         tuner, before = self._parser.tuner, self._number
-        fusing, cached = _MORE
+        fusing, cached, named = _MORE
         actions: list[object] = list(map(self._route, map(_key, lines)))
         last = -1  # of the lines read
-        for index in [index for index, action in enumerate(actions) if action is not _PASSED]:
+        for index in [
+            index for index, action in enumerate(actions) if action is not _PASSED and action is not _TACTIC
+        ]:
             line, action = lines[index], actions[index]
             if action is None and _said(line) in _VERBOSE and fusing not in line and cached not in line:
+                if self._has_names and named in line:
+                    tuner.tactics.state_names((line[_PREFIX:],))
                 continue
             if last < index - 1 or not index:
                 self._look_at_passed(before + index, lines[index - 1] if index else self._passed)
@@ -205,9 +235,22 @@ class _Reader:
             if self._streams.broken:
                 raise _IrregularError
             if self._parser.tuner is not tuner:
+                self._state_names(tuner, lines[: index + 1], actions)
                 return self._enter_span(before, index + 1)
+        self._state_names(tuner, lines, actions)
         self._number, self._passed = before + len(lines), lines[-1] if last < len(lines) - 1 else ""
         return len(lines)
+
+    def _state_names(self, tuner: Tuner, lines: list[str], actions: list[object]) -> None:
+        """Hand over the names of kernels in lines that an outline passes over."""
+        if self._has_names:
+            tuner.tactics.state_names(
+                [
+                    line[_PREFIX:].partition(TIME)[0]
+                    for line, action in zip(lines, actions, strict=False)
+                    if action is _TACTIC
+                ]
+            )
 
     def _enter_span(self, before: int, count: int) -> int:
         """Another build begins behind the lines read: others read its messages."""
@@ -312,19 +355,26 @@ class _Reader:
     def _finished(self) -> BuildTrace:
         parser, spans = self._parser, self._parser.spans
         shown, timed = parser.finish(self._number)
+        self._check_run(len(spans.measured))
         sections, tuner, optimizer, resources = shown.sections, shown.tuner, shown.optimizer, shown.resources
         runs = tuple(parser.runs.all)
         built_by, timed_by = (None if span.run is None else runs[span.run] for span in (shown, timed))
         decoded = [run.tensorrt_version for run in (built_by, *reversed(runs)) if run is not None]
+        version = sections.version or next(filter(None, decoded), None)
+        library = None if version else parser.library
+        kernel_names = tuner.tactics.kernel_names()
         trace = BuildTrace(
             path=self._path,
             is_whole=self._is_whole,
+            has_names=self._has_names,
             lines=self._number,
             runs=runs,
             shown_run=built_by,
             timed_run=timed_by,
-            tensorrt_version=sections.version or next(filter(None, decoded), None),
+            tensorrt_version=library[0] if library else version,
+            tensorrt_library=library[1] if library else None,
             stated_seconds=self._stated_seconds(),
+            began_s=self._first_stamp,
             options=sections.options,
             run_options=timed.sections.options,
             onnx=sections.onnx,
@@ -332,6 +382,7 @@ class _Reader:
             passes=tuple(optimizer.passes),
             strategies=tuple(optimizer.strategies),
             tunings=tuple(tuner.tunings),
+            kernel_names=kernel_names,
             reformat_costs=tuple(tuner.costs),
             reformats=_with_costs(tuner.added, tuner.costs),
             memory=tuple(resources.points),
@@ -341,22 +392,37 @@ class _Reader:
             peak_gpu_mib=resources.peak[1] if resources.peak else None,
             context_bytes=spans.context_bytes,
             engine_bytes=spans.engine_bytes,
+            engine_mib=spans.engine_mib,
             cache=replace(resources.cache, cached_results=tuner.cached_results),
             dla=resources.dla,
             messages=parser.messages.finished(),
-            dumps=spans.dumps,
+            dumps=tuple(with_kernel_names(dump, kernel_names) for dump in spans.dumps),
             performance=spans.performance,
             trace=spans.trace,
             profile=spans.profile,
+            measured=tuple(
+                replace(
+                    measured,
+                    run=None if index is None else runs[index],
+                    is_shown=measured.number == timed.number,
+                )
+                for index, measured in spans.measured
+            ),
             chosen_shapes=tuple(timed.sections.chosen_shapes),
-            network_inputs=tuple(sections.inputs),
-            network_outputs=tuple(sections.outputs),
+            network_inputs=tuple(tensor.name for tensor in sections.tensors if tensor.is_input),
+            network_outputs=tuple(tensor.name for tensor in sections.tensors if not tensor.is_input),
+            network_tensors=tuple(sections.tensors),
             bindings=spans.bindings,
             diagnostics=self._diagnostics(),
         )
         winner = trace.winner
         names = [name for strategy, name in shown.non_conforming if strategy in (winner, None)]
         return replace(trace, streams=resources.streams(winner), non_conforming=tuple(dict.fromkeys(names)))
+
+    def _check_run(self, count: int) -> None:
+        if self._run is not None and not 1 <= self._run <= count:
+            known = f"holds runs 1 to {count}" if count > 1 else f"holds {plural(count, 'measured run')}"
+            raise ArtifactError(self._path, f"no run {self._run}; the log {known}")
 
     def _stated_seconds(self) -> float | None:
         if self._first_stamp is None or self._last_stamp is None:
@@ -389,7 +455,8 @@ class _Reader:
             message = f"has lines whose second half is missing ({self._streams.lost}), which were left out"
             note(Severity.WARNING, message)
         if self._parser.builds > 1:
-            note(Severity.INFO, f"tells of {self._parser.builds} builds; the last one is shown")
+            which = "the last one" if self._run is None else f"the one of run {self._run}"
+            note(Severity.INFO, f"holds {self._parser.builds} builds; {which} is shown")
         if self._parser.spans.left_out is not None:
             line, why = self._parser.spans.left_out
             note(Severity.INFO, f"{why}: what was measured there is left out", f"line {line}")
@@ -414,11 +481,13 @@ def _with_costs(added: list[InsertedReformat], costs: list[ReformatCost]) -> tup
     )
 
 
-MOST_KEPT = 4
-"""Of two engines that are compared, the logs of the build and of the run."""
+MOST_KEPT = 6
+"""Of two engines that are compared, the logs of the build and of the run, and of a log of several runs the shown one."""
 _PATIENCE_S = 0.2
 
-_Key = tuple[Path, int, int, int]
+_Status = tuple[int, int, int]
+_Key = tuple[Path, int | None, _Status]
+"""Path, number of the measured run, and what changes with the file."""
 
 
 class _Reading:
@@ -435,14 +504,22 @@ _readings: dict[Path, _Reading] = {}
 _guard = threading.Lock()
 
 
-def shared_log(path: Path, progress: Callable[[int], None] | None = None) -> BuildTrace:
+def shared_log(
+    path: Path, progress: Callable[[int], None] | None = None, run: int | None = None
+) -> BuildTrace:
     """The whole of a log, as `read_build_log` reads it, with the same arguments and errors."""
-    return _shared(path, progress, is_whole=True)
+    return _shared(path, progress, run, is_whole=True, has_names=True)
 
 
-def shared_outline(path: Path, progress: Callable[[int], None] | None = None) -> BuildTrace:
-    """A log as `read_outline` reads it, or the whole of it if that has been read, with the same arguments and errors."""
-    return _shared(path, progress, is_whole=False)
+def shared_outline(
+    path: Path,
+    progress: Callable[[int], None] | None = None,
+    run: int | None = None,
+    *,
+    has_names: bool = True,
+) -> BuildTrace:
+    """A log as `read_outline` reads it, or more of it if that has been read, with the same arguments and errors."""
+    return _shared(path, progress, run, is_whole=False, has_names=has_names)
 
 
 def forget_logs() -> None:
@@ -451,7 +528,9 @@ def forget_logs() -> None:
         _traces.clear()
 
 
-def _shared(path: Path, progress: Callable[[int], None] | None, *, is_whole: bool) -> BuildTrace:
+def _shared(
+    path: Path, progress: Callable[[int], None] | None, run: int | None, *, is_whole: bool, has_names: bool
+) -> BuildTrace:
     name = path.absolute()  # asks for the current directory only where the path leans on it
     with _guard:
         reading = _readings.setdefault(name, _Reading())
@@ -461,7 +540,7 @@ def _shared(path: Path, progress: Callable[[int], None] | None, *, is_whole: boo
             if progress is not None:
                 progress(reading.read_bytes)  # who does not want to wait any more raises
         try:
-            return _read(path, name, progress, reading, is_whole=is_whole)
+            return _read(path, name, progress, reading, run, is_whole=is_whole, has_names=has_names)
         finally:
             reading.lock.release()
     finally:
@@ -472,14 +551,23 @@ def _shared(path: Path, progress: Callable[[int], None] | None, *, is_whole: boo
 
 
 def _read(
-    path: Path, name: Path, progress: Callable[[int], None] | None, reading: _Reading, *, is_whole: bool
+    path: Path,
+    name: Path,
+    progress: Callable[[int], None] | None,
+    reading: _Reading,
+    run: int | None,
+    *,
+    is_whole: bool,
+    has_names: bool,
 ) -> BuildTrace:
-    key = _read_key(name)
+    status = _read_status(name)
+    key = None if status is None else (name, run, status)
     with _guard:
         known = _traces.pop(key, None) if key is not None else None
         if known is not None and key is not None:
             _traces[key] = known  # the last in line to be forgotten
-    if known is not None and (known.is_whole or not is_whole) and known.path == path:
+    is_enough = known is not None and known.is_whole >= is_whole and known.has_names >= has_names
+    if known is not None and is_enough and known.path == path:
         return known
 
     def tell(read_bytes: int) -> None:
@@ -487,20 +575,23 @@ def _read(
         if progress is not None:
             progress(read_bytes)
 
-    trace = read_build_log(path, tell) if is_whole else read_outline(path, tell)
+    trace = (
+        read_build_log(path, tell, run) if is_whole else read_outline(path, tell, run, has_names=has_names)
+    )
     if key is not None:
         with _guard:
-            for known_key in [key for key in _traces if key[0] == name]:
-                del _traces[known_key]
+            for known_key in [known_key for known_key in _traces if known_key[0] == name]:
+                if known_key[1:] == (run, status) or known_key[2] != status:
+                    del _traces[known_key]
             _traces[key] = trace
             while len(_traces) > MOST_KEPT:
                 del _traces[next(iter(_traces))]
     return trace
 
 
-def _read_key(name: Path) -> _Key | None:
+def _read_status(name: Path) -> _Status | None:
     try:
         status = name.stat()
     except OSError:
         return None
-    return name, status.st_size, status.st_mtime_ns, status.st_ino
+    return status.st_size, status.st_mtime_ns, status.st_ino

@@ -16,18 +16,17 @@ from trex_tui.artifacts.metadata import version_of_number
 from trex_tui.buildlog.build_trace import (
     DumpForm,
     LayerDump,
+    MeasuredRun,
     OnnxHeader,
     Performance,
     PrintedBinding,
     ProfileTable,
     Run,
-    StatedOptions,
     TraceAverages,
 )
+from trex_tui.buildlog.collectors import Optimizer, Resources, Results
 from trex_tui.buildlog.layer_dump import Dumps
-from trex_tui.buildlog.passes import Optimizer
-from trex_tui.buildlog.resources import Resources
-from trex_tui.buildlog.results import Results
+from trex_tui.buildlog.log_options import StatedOptions
 from trex_tui.buildlog.tuner import Tuner
 
 _BANNER = re.compile(
@@ -43,7 +42,9 @@ SECTIONS = {
     "Device Information": "device",
 }
 """Heading -> name of the section in `StatedOptions`."""
-_INPUT = re.compile(r"Adding network input: (?P<name>.+) with dtype: ")
+_INPUT = re.compile(
+    r"Adding network input: (?P<name>.+) with dtype: (?P<dtype>\w*)(?:, dimensions: \((?P<dims>[-\d, ]*)\))?"
+)
 _OUTPUT = re.compile(r"Marking .+ as output: (?P<name>.+?)\s*$")
 _VERSION = re.compile(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
 _CHOSEN_SHAPE = re.compile(r"Automatically (?:overriding|setting) shape to:? ?\S+", re.IGNORECASE)
@@ -121,16 +122,15 @@ class Sections:
         self._values: dict[str, dict[str, list[str]]] = {}
         self._onnx_line = 0
         self._onnx: dict[str, str] = {}
-        self.inputs: list[str] = []
-        self.outputs: list[str] = []
+        self.tensors: list[PrintedBinding] = []
         self.chosen_shapes: list[str] = []
         self._open = ""
         self._label: str | None = None
 
-    def take_model_of(self, other: Sections) -> None:
+    def take_model(self, other: Sections) -> None:
         """The network is the one that another run was told of."""
         self._onnx_line, self._onnx = other._onnx_line, dict(other._onnx)
-        self.inputs, self.outputs = list(other.inputs), list(other.outputs)
+        self.tensors = list(other.tensors)
 
     @property
     def is_open(self) -> bool:
@@ -201,14 +201,16 @@ class Sections:
         if match := _HEADER.match(message):
             if match["label"] == "Input filename":
                 self._onnx_line, self._onnx = line, {}
-                self.inputs, self.outputs = [], []
+                self.tensors = []
             self._onnx[match["label"]] = match["value"].strip()
 
-    def binding(self, _line: int, message: str) -> None:
+    def binding(self, line: int, message: str) -> None:
+        """An input or output of the network, as the ONNX parser prints it."""
         if match := _INPUT.match(message):
-            self.inputs.append(match["name"])
+            dims = (match["dims"] or "").replace(", ", "x")
+            self.tensors.append(PrintedBinding(line, match["name"], True, dims, match["dtype"] or None))
         elif match := _OUTPUT.match(message):
-            self.outputs.append(match["name"])
+            self.tensors.append(PrintedBinding(line, match["name"], False, "", None))
 
     @property
     def options(self) -> StatedOptions:
@@ -257,6 +259,8 @@ class Span:
     dumps: Dumps = field(default_factory=Dumps)
     non_conforming: list[tuple[int | None, str]] = field(default_factory=list)
     stage: Stage = Stage.NOTHING
+    number: int | None = None
+    """Position among the runs that measured, from 1; None where it did not."""
 
     @property
     def builds(self) -> bool:
@@ -266,13 +270,21 @@ class Span:
 class Spans:
     """Keeps of all spans what a log is told by.
 
+    Args:
+        wanted: Number of the measured run whose results are wanted: what stands behind it is passed over, and so are
+            results of other runs. None for the last.
+
     Attributes:
+        measured: Every run that measured, behind the index of its banner.
         shown: The span of the last build; without any, the last run that prints its options.
         performance, trace, profile, bindings: The last of each that a run printed, if a build is shown: since its beginning.
         left_out: Line of the first result that is of another engine, and why it is left out; None if there is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: int | None = None) -> None:
+        self.measured: list[tuple[int | None, MeasuredRun]] = []
+        self._wanted = wanted
+        self._is_over = False
         self.shown: Span | None = None
         self.left_out: tuple[int, str] | None = None
         self._forget()
@@ -284,6 +296,7 @@ class Spans:
         self.bindings: tuple[PrintedBinding, ...] = ()
         self._context_bytes: int | None = None
         self._engine_bytes: int | None = None
+        self._engine_mib: int | None = None
         self._dumps: dict[DumpForm, LayerDump] = {}
         self._timed: Span | None = None
         self._profiled: Span | None = None
@@ -292,6 +305,12 @@ class Spans:
     def add(self, span: Span, line: int) -> None:
         span.tuner.end()
         span.optimizer.finish(line)
+        self._note_measured(span)
+        if self._is_over:
+            return
+        is_wanted = span.number is not None and span.number == self._wanted
+        if is_wanted:
+            self._begin_wanted(span)
         shown = self.shown
         if span.builds and shown is not None:
             self.left_out = (
@@ -308,6 +327,26 @@ class Spans:
         if shown is None or span.builds or (is_better and not shown.builds):
             self.shown = span
         self._add_results(span)
+
+    def _note_measured(self, span: Span) -> None:
+        performance, profile = span.results.performance, span.results.profile
+        result = performance or profile
+        if result is not None:
+            span.number = len(self.measured) + 1
+            inference = span.sections.options.inference
+            run = MeasuredRun(span.number, result.line, None, inference, performance, profile)
+            self.measured.append((span.run, run))
+
+    def _begin_wanted(self, span: Span) -> None:
+        """Drop the results of the runs before, and a build of another engine."""
+        self._is_over = True
+        self.left_out = None
+        if self.shown is not None and _other_engine(self.shown, span):
+            self.shown = None
+            self._forget()
+        self.performance = self.trace = self.profile = None
+        self.bindings = ()
+        self._timed = self._profiled = None
 
     def _result_at(self, why: str) -> tuple[int, str] | None:
         result = self.performance or self.profile
@@ -327,6 +366,8 @@ class Spans:
             self._context_bytes = resources.context_bytes
         if resources.engine_bytes is not None:
             self._engine_bytes = resources.engine_bytes
+        if resources.engine_mib is not None:
+            self._engine_mib = resources.engine_mib
         self._dumps.update((dump.form, dump) for dump in span.dumps.finished())
 
     @property
@@ -350,6 +391,12 @@ class Spans:
         """Of the span that is shown; if it does not say, of a run behind it."""
         own = self.shown.resources.engine_bytes if self.shown is not None else None
         return self._engine_bytes if own is None else own
+
+    @property
+    def engine_mib(self) -> int | None:
+        """As `engine_bytes`, in whole MiB."""
+        own = self.shown.resources.engine_mib if self.shown is not None else None
+        return self._engine_mib if own is None else own
 
 
 def _other_engine(shown: Span, span: Span) -> str:

@@ -9,6 +9,8 @@ import math
 import re
 import sys
 from array import array
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from trex_tui.buildlog.layer_tuning import (
@@ -29,12 +31,15 @@ from trex_tui.buildlog.layer_tuning import (
 )
 
 _NAN = math.nan
-_HEAD = "Tactic Name: "
+NAME_HEAD = "Tactic Name: "
 TIME = " Time: "
 STAMP_INSIDE = "/20"
 """In every time stamp; where it is found again behind the prefix, two streams may have been mixed into one line."""
 _FOREIGN = len(" (foreignNode)")
 _NAMED = re.compile(r"Tactic Name: (?P<name>.+?) Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
+_STATED_NAME = re.compile(
+    r"(?:^| Set )Tactic Name: (?P<name>.+?) Tactic: (?P<id>-?\w+)(?: [Tt]ime: \S+)?\s*$"
+)
 _PLAIN = re.compile(r"Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
 _MYELIN = re.compile(
     r" \(foreignNode\)\s+(?P<number>\d{1,18}), (?P<cost>[^,]+), (?P<ratio>[^,]+), (?P<correlation>[^,]+), (?P<kernel>[^,]+)"
@@ -56,20 +61,21 @@ class TacticWriter:
         self._indices = {"": 0, "-": 0}
         self._heads = {"": 0}
         self._set_names: list[tuple[int, str, int | None]] = []
+        self._stated_names: set[str] = set()
 
-    def index_of(self, text: str) -> int:
+    def intern_text(self, text: str) -> int:
         index = self._indices.get(text)
         if index is None:
             index = self._indices[text] = len(self.columns.texts)
             self.columns.texts.append(text)
         return index
 
-    def _indices_of(self, texts: list[str]) -> array[int]:
+    def _intern_texts(self, texts: list[str]) -> array[int]:
         known = self._indices
         try:
             return array("I", [known[text] for text in texts])
         except KeyError:
-            return array("I", [self.index_of(text) for text in texts])
+            return array("I", [self.intern_text(text) for text in texts])
 
     def view(self, start: int) -> Tactics:
         if self._set_names:
@@ -84,8 +90,25 @@ class TacticWriter:
         columns = self.columns
         for index, name, number in self._set_names:
             if index < self.next and number in (None, columns.ids[index]):
-                columns.names[index] = self.index_of(name)
+                columns.names[index] = self.intern_text(name)
         self._set_names = [entry for entry in self._set_names if entry[0] >= self.next]
+
+    def state_names(self, heads: Iterable[str]) -> None:
+        """Keep messages `Tactic Name: K Tactic: T` or `L Set Tactic Name: K Tactic: T` for the names, without a tactic."""
+        self._stated_names.update(heads)
+
+    def kernel_names(self) -> dict[int, str]:
+        """Tactic number -> name of its kernel; without numbers that the log gives several names."""
+        columns = self.columns
+        named = {pair for pair in set(zip(columns.ids, columns.names, strict=True)) if pair[1]}
+        pairs = {(number, columns.texts[index]) for number, index in named}
+        for head in self._stated_names:
+            match = None if STAMP_INSIDE in head else _STATED_NAME.search(head)
+            number = parse_id(match["id"]) if match else None
+            if match is not None and number is not None:
+                pairs.add((number, match["name"]))
+        counts = Counter(number for number, _ in pairs)
+        return {number: name for number, name in sorted(pairs) if counts[number] == 1}
 
     def add(self, message: str) -> bool:
         """Take a message that begins with `Tactic`, at `next`; False if it tells no time."""
@@ -96,7 +119,7 @@ class TacticWriter:
         columns = self.columns
         columns.ids.insert(self.next, number)
         columns.times.insert(self.next, parse_float(match["time"]))
-        columns.names.insert(self.next, self.index_of(match.groupdict().get("name") or ""))
+        columns.names.insert(self.next, self.intern_text(match.groupdict().get("name") or ""))
         self.next += 1
         return True
 
@@ -137,10 +160,10 @@ class TacticWriter:
         """
         index = self._heads.get(head)
         if index is None:
-            name = head[len(_HEAD) :]
-            if not head.startswith(_HEAD) or not name or STAMP_INSIDE in name:
+            name = head[len(NAME_HEAD) :]
+            if not head.startswith(NAME_HEAD) or not name or STAMP_INSIDE in name:
                 raise ValueError
-            index = self._heads[head] = self.index_of(name)
+            index = self._heads[head] = self.intern_text(name)
         return index
 
     def add_myelin(self, batch: list[str]) -> None:
@@ -156,12 +179,12 @@ class TacticWriter:
                 array("d", map(float, parts[column::width])) for column in (1, 2, 3)
             )
             hashes = array("Q", [int(text.rstrip(","), 16) for text in parts[5::width]])
-            kernels = self._indices_of(parts[4::width])
+            kernels = self._intern_texts(parts[4::width])
             if width == 6:
                 parameters = array("I", bytes(4 * count))
             else:
                 rest = [parts[start + 6 : start + width] for start in range(0, len(parts), width)]
-                parameters = self._indices_of([", ".join(words).strip() for words in rest])
+                parameters = self._intern_texts([", ".join(words).strip() for words in rest])
         except (ValueError, OverflowError):
             self._myelin_one_by_one(batch)
             return
@@ -183,9 +206,9 @@ class TacticWriter:
             columns.costs.append(parse_float(match["cost"]))
             columns.ratios.append(parse_float(match["ratio"]))
             columns.correlations.append(parse_float(match["correlation"]))
-            columns.kernels.append(self.index_of(match["kernel"]))
+            columns.kernels.append(self.intern_text(match["kernel"]))
             columns.hashes.append(int(match["hash"], 16))
-            columns.parameters.append(self.index_of((match["rest"] or "").strip()))
+            columns.parameters.append(self.intern_text((match["rest"] or "").strip()))
 
 
 def _ids(texts: list[str]) -> array[int]:
@@ -514,6 +537,7 @@ class Tuner:
         """`L Set Tactic Name: K Tactic: T`: the time follows on the next line."""
         if match := _SET_NAME.search(message):
             number = parse_id(match["id"]) if match["id"] else None
+            self.tactics.state_names((message,))
             self.tactics.set_name(match["name"] + (match["more"] or "").rstrip(), number)
 
     def pruned(self, message: str) -> None:

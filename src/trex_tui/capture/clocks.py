@@ -1,8 +1,8 @@
-"""GPU clocks held still while trtexec measures, and let go again whatever happens to us.
+"""GPU clocks and power limit held still while trtexec measures, and restored however the capture ends.
 
-A second process lets them go: it waits on a pipe that only we hold, so it acts when we are done, crash or are killed. It is
-there before the clocks are locked. Jetsons have another mechanism, for the superuser alone: there we say how it stands.
-`remote.py` does the same on another machine.
+A second process restores them: the script `HOLD`, on the machine that measures. It waits for the end of its input, which only
+this process holds, so it acts when the capture is done, crashes, is killed or loses the connection. Jetsons have another
+mechanism, for the superuser alone: there the state is reported.
 
 `nvidia-smi` answers `All done.` and 0 even where it did nothing, so only its own line about the clocks counts.
 """
@@ -11,23 +11,69 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
+import secrets
+import select
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trex_tui.capture.process import Stop
+from trex_tui.capture.scripts import HOLD, SMI
+from trex_tui.capture.shell import ConnectionLostError, Shell, first_answer
 from trex_tui.errors import TrexError
 from trex_tui.text import plural
 
 MAX = "max"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSetting:
+    """What nvidia-smi can hold.
+
+    Attributes:
+        noun, verb, done: Of sentences: `GPU clocks`, `are`, `locked`.
+        option: Of `trex-tui capture`.
+        unit: Of its value.
+        change: Option of nvidia-smi that changes it.
+        restore: The one that restores it; empty where the value of before is set again.
+        said: What nvidia-smi prints on success only. Too narrow a text would leave a change unrestored.
+        query: The highest value, or the value of before.
+    """
+
+    noun: str
+    verb: str
+    done: str
+    option: str
+    unit: str
+    change: str
+    restore: str
+    said: str
+    query: str
+
+    def value(self, target: float) -> str:
+        """What nvidia-smi takes: `2100,2100`, the lowest and the highest clock; or watts."""
+        return f"{target:g},{target:g}" if self.restore else f"{target:g}"
+
+
+CLOCKS = GpuSetting(
+    *("GPU clocks", "are", "locked", "--lock-clocks", "MHz"),
+    *("-lgc", "-rgc", "GPU clocks set to", "clocks.max.sm"),
+)
+MEMORY_CLOCK = GpuSetting(
+    *("memory clock", "is", "locked", "--memory-clock", "MHz"),
+    *("-lmc", "-rmc", "set to", "clocks.max.mem"),
+)
+POWER_LIMIT = GpuSetting(
+    *("power limit", "is", "set", "--power-limit", "W"), *("-pl", "", "set to", "power.limit")
+)
 _SLICE = "MIG-"
-_TIMEOUT_S = 30
+_LOCK_S, _FREE_S = 60.0, 30.0
+_POLL_S = 0.1
 _IDS = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]+|\b[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9]\b")
-_LET_GO = 'trap \'\' HUP INT TERM PIPE; read -r _; said=$("$@" 2>&1); code=$?; echo "$said"; exit $code'
-"""`read` ends when the last writer of the pipe is gone. The answer is taken whole first: with nobody left to read it, the
-program would die of its first word."""
 
 
 @dataclass(slots=True)
@@ -38,11 +84,13 @@ class ClockLockAttempt:
         asked: `max`, or MHz.
         target_mhz: What was asked of the driver.
         gpu: Index or UUID as nvidia-smi takes it.
-        locked: Whether the driver said so. It may still deliver less.
-        answer: What the driver said.
-        released: Whether the driver said that they are free again; None before, or if they never were locked.
+        locked: Whether the driver confirmed it. The clock may still be lower.
+        answer: Output of nvidia-smi.
+        released: Whether the driver confirmed that they are free again; None before, or if they never were locked.
+        target_w, before_w: Of a power limit.
+        setting: What it is about.
         whole: Whether trtexec has a slice (MIG) of that GPU only, and the clocks are those of all slices.
-        ended_early: Whether what holds them was gone before we were done; then nobody knows since when they are free.
+        ended_early: Whether the process that holds them ended before the capture; since when they are free is unknown.
     """
 
     asked: str
@@ -53,10 +101,29 @@ class ClockLockAttempt:
     released: bool | None = None
     ended_early: bool = False
     whole: bool = False
+    target_w: float | None = None
+    before_w: float | None = None
+    setting: GpuSetting = CLOCKS
+
+    @property
+    def change(self) -> tuple[str, str]:
+        """Arguments of nvidia-smi that change it."""
+        target = self.target_w if self.setting.unit == "W" else self.target_mhz
+        return self.setting.change, self.setting.value(target or 0)
+
+    @property
+    def restore(self) -> tuple[str, ...]:
+        """Arguments of nvidia-smi that restore it."""
+        if self.setting.restore:
+            return (self.setting.restore,)
+        return (self.setting.change, self.setting.value(self.before_w or 0))
 
     def document(self, *, with_ids: bool) -> dict[str, Any]:
         """For JSON; without what names this GPU among others of its kind."""
         attempt = asdict(self)
+        del attempt["setting"]
+        for key in ("target_mhz",) if self.setting.unit == "W" else ("target_w", "before_w"):
+            del attempt[key]
         if not with_ids:
             attempt["gpu"] = None if self.gpu is None else without_ids(self.gpu)
             attempt["answer"] = without_ids(self.answer)
@@ -70,136 +137,194 @@ def without_ids(text: str) -> str:
 
 @contextmanager
 def locked_clocks(
-    asked: str | None, device: int | None, host: Mapping[str, Any], driver: ClockDriver | None = None
+    asked: str | None,
+    device: int | None,
+    host: Mapping[str, Any],
+    driver: ClockDriver | None = None,
+    setting: GpuSetting = CLOCKS,
 ) -> Iterator[tuple[ClockLockAttempt | None, list[str]]]:
-    """Lock the clocks of a GPU for a while; without a wish nothing happens.
+    """Lock the clocks of a GPU for a while, or limit its power; without a wish nothing happens.
 
     Args:
-        asked: `max`, MHz, or None.
+        asked: `max`, MHz, watts, or None.
         device: trtexec's `--device`.
         host: Facts of `probe_host`.
         driver: Of that machine; None is this one's.
+        setting: What is asked for.
 
     Yields:
         What became of it, and sentences for people; both may grow until the end.
 
     Raises:
-        TrexError: It cannot be told which GPU is meant, or how fast it can go.
+        TrexError: The GPU, or its highest clock, is unknown.
     """
     sentences: list[str] = []
     if asked is None:
         yield None, sentences
         return
-    lock = ClockLockAttempt(asked)
-    if host.get("jetson"):
+    driver = driver or ClockDriver()
+    lock = prepare_lock(asked, device, host, driver, setting)
+    if lock.gpu is None:
         sentences.append(_jetson_state(host))
         yield lock, sentences
         return
-    driver = driver or ClockDriver()
-    choices = driver.choices()
-    if choices is None:
-        raise TrexError(f"--lock-clocks: there is no nvidia-smi on PATH{driver.where}")
-    count = len(host.get("gpus") or [])
-    lock.gpu = which_gpu(device, count, choices)
-    if lock.gpu.startswith(_SLICE):
-        lock.gpu, lock.whole = _find_gpu_of_slice(lock.gpu, count, driver), True
-    lock.target_mhz = _target(driver, lock.gpu, asked)
     with driver.hold(lock):
         sentences.append(_what_happened(lock))
         yield lock, sentences
     if lock.ended_early:
         sentences.append(
-            f"what held the GPU clocks{driver.where} was ended meanwhile: they may not have been locked all the time"
+            f"the process that held the {setting.noun}{driver.where} ended early: it may not have been {setting.done} all "
+            "the time"
         )
     if lock.locked and not lock.released:
-        sentences.append(
-            f"the GPU clocks may still be locked{driver.where}; free them: sudo nvidia-smi -i {lock.gpu} -rgc"
+        by_hand = f"sudo nvidia-smi -i {lock.gpu} {' '.join(lock.restore)}"
+        sentences.append(f"the {setting.noun} may still be {setting.done}{driver.where}; restore: {by_hand}")
+
+
+def prepare_lock(
+    asked: str,
+    device: int | None,
+    host: Mapping[str, Any],
+    driver: ClockDriver,
+    setting: GpuSetting = CLOCKS,
+) -> ClockLockAttempt:
+    """Find out which GPU is meant and what to lock its clocks to; without a GPU on a Jetson, where nothing is locked.
+
+    Raises:
+        TrexError: As `locked_clocks`.
+    """
+    lock = ClockLockAttempt(asked, setting=setting)
+    if host.get("jetson"):
+        if setting is not CLOCKS:
+            raise TrexError(f"{setting.option}: not on a Jetson; sudo nvpmodel -m chooses a power mode")
+        return lock
+    choices = driver.choices()
+    if choices is None:
+        raise TrexError(f"{setting.option}: there is no nvidia-smi on PATH{driver.where}")
+    count = len(host.get("gpus") or [])
+    lock.gpu = which_gpu(device, count, choices)
+    if lock.gpu.startswith(_SLICE):
+        lock.gpu, lock.whole = _find_gpu_of_slice(lock.gpu, count, driver), True
+    if setting is POWER_LIMIT:
+        lock.target_w = int(asked)
+        lock.before_w = _ask_number(
+            driver, lock.gpu, setting, "the present limit, so that it could be restored"
         )
+    elif asked == MAX:
+        lock.target_mhz = int(_ask_number(driver, lock.gpu, setting, "the highest clock; state it in MHz"))
+    else:
+        lock.target_mhz = int(asked)
+    return lock
 
 
 class ClockDriver:
-    """nvidia-smi of this machine; the base of that of another one.
+    """nvidia-smi of a machine.
 
     Args:
-        environ: Where PATH and the choice of GPUs are read.
+        shell: Of the machine; this one by default.
+        stop: Ends questions; clocks that are locked are freed first.
     """
 
-    where = ""
-    """` on jetson`, for sentences; empty here."""
+    def __init__(self, shell: Shell | None = None, stop: Stop | None = None) -> None:
+        self.shell = shell or Shell()
+        self.stop = stop
+        self.word = secrets.token_hex(16)
+        self.where = self.shell.where
 
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
-        self.environ = environ
-        self.program = shutil.which("nvidia-smi", path=environ.get("PATH", os.defpath))
+    def _call(self, *arguments: str) -> tuple[Mapping[str, str] | None, str]:
+        output = self.shell.call(self.stop, SMI, self.word, *arguments).decode("utf-8", errors="replace")
+        _, _, answer_lines = output.partition(f"\n{self.word}\n")
+        lines = answer_lines.split("\n", 3)
+        if len(lines) < 4:
+            raise ConnectionLostError(f"{self.shell.name}: its answer about nvidia-smi is cut off")
+        visible, order, program, answer = lines
+        choices = {"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": order}
+        return (choices if program else None), answer
 
     def choices(self) -> Mapping[str, str] | None:
-        """Return the variables that choose GPUs; None where there is no nvidia-smi.
+        """Return the variables that choose GPUs, over ssh without those of .bashrc; None where there is no nvidia-smi.
 
         Raises:
             TrexError: The machine cannot be asked.
         """
-        return None if self.program is None else self.environ
+        return self._call()[0]
 
     def ask(self, *arguments: str) -> str:
-        """Return what it answers, or why it does not.
+        """Return what nvidia-smi prints.
 
         Raises:
             TrexError: The machine cannot be asked.
         """
-        return _ask([self.program or "nvidia-smi", *arguments])
+        return self._call(*arguments)[1]
 
     @contextmanager
     def hold(self, lock: ClockLockAttempt) -> Iterator[None]:
-        """Lock, and let go at the end, whatever becomes of us; `lock` gets what the driver said.
+        """Lock, and free at the end, also after SIGKILL; `lock` gets the answers of the driver.
 
         Raises:
             TrexError: The machine cannot be asked.
         """
-        program, gpu = self.program or "nvidia-smi", str(lock.gpu)
-        waiting = subprocess.Popen(
-            ["/bin/sh", "-c", _LET_GO, "trex-tui", program, "-i", gpu, "-rgc"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            note_lock(lock, self.ask("-i", gpu, "-lgc", f"{lock.target_mhz},{lock.target_mhz}"))
-            yield
-        finally:
-            # Nothing was locked: then there is nothing to let go, and a lock that somebody else set stays.
-            if not lock.locked:
-                waiting.kill()
-                waiting.communicate()
-            else:
-                self._let_go(waiting, lock)
+        with tempfile.TemporaryFile() as stderr:
+            said = lock.setting.said
+            argv = self.shell.argv(HOLD, self.word, str(lock.gpu), *lock.change, said, *lock.restore)
+            process = self.shell.start(argv, subprocess.PIPE, stderr)
+            try:
+                answer = first_answer(self.shell, process, self.word, self.stop, stderr, timeout_s=_LOCK_S)
+                note_lock(lock, answer.decode("utf-8", errors="replace"))
+                yield
+            finally:
+                self._free(process, lock)
 
-    def _let_go(self, waiting: subprocess.Popen[bytes], lock: ClockLockAttempt) -> None:
-        lock.ended_early = waiting.poll() is not None
-        try:
-            out, _ = waiting.communicate(timeout=_TIMEOUT_S)
-            note_release(lock, waiting.returncode, out)
-        except subprocess.TimeoutExpired:
-            lock.released = False
-        if lock.ended_early and not lock.released:  # nobody else is left to do it
-            note_release(lock, 0, self.ask("-i", str(lock.gpu), "-rgc").encode())
+    def _free(self, process: subprocess.Popen[bytes], lock: ClockLockAttempt) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        lock.ended_early = lock.locked and process.poll() is not None
+        with suppress(OSError):
+            process.stdin.close()
+        output = self._rest(process.stdout.fileno())
+        answer, mark, code = output.rpartition(self.word.encode() + b" ")
+        if lock.locked:
+            note_release(lock, 0 if mark and code.strip() == b"0" else None, answer)
+        if process.poll() is None:
+            process.kill()  # the process it started frees the clocks
+        process.stdout.close()
+        process.wait()
+        if (
+            lock.ended_early and not lock.released and not self.shell.host
+        ):  # no other process is left to do it
+            note_release(lock, 0, self.ask("-i", str(lock.gpu), *lock.restore).encode())
+
+    def _rest(self, pipe: int) -> bytes:
+        """Read the end of the output; a person who asks again is not made to wait."""
+        output, until = b"", time.monotonic() + _FREE_S
+        asked = self.stop.times if self.stop else 0
+        while time.monotonic() < until and (self.stop is None or self.stop.times == asked):
+            if not select.select([pipe], [], [], _POLL_S)[0]:
+                continue
+            data = os.read(pipe, 1 << 16)
+            if not data:
+                break
+            output += data
+        return output
 
 
 def note_lock(lock: ClockLockAttempt, answer: str) -> None:
-    """What the driver said to the wish."""
+    """Note the driver's answer to the change."""
     lock.answer = answer
-    lock.locked = "GPU clocks set to" in answer
+    lock.locked = lock.setting.said in answer
 
 
 def note_release(lock: ClockLockAttempt, code: int | None, answer: bytes) -> None:
-    """What it said in the end."""
-    lock.released = code == 0 and b"eset" in answer
+    """Note the driver's answer to the restoring."""
+    said = b"eset" if lock.setting.restore else lock.setting.said.encode()
+    lock.released = code == 0 and said in answer
 
 
 def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str:
-    """The GPU of trtexec's `--device`, as nvidia-smi calls it, or a slice, `MIG-…`: CUDA counts in an order of its own.
+    """The GPU of trtexec's `--device`, as nvidia-smi calls it, or a slice, `MIG-…`: CUDA has another order.
 
     Raises:
-        TrexError: There is none of that number, or the environment does not say which of several is which.
+        TrexError: There is none of that number, or the environment does not identify it among several.
     """
     number = device or 0
     visible = [part.strip() for part in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if part.strip()]
@@ -218,7 +343,7 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
     elif by_bus or (count <= 1 and number == 0):
         return str(number)
     raise TrexError(
-        f"--lock-clocks: {plural(count, 'GPU')}, and it cannot be told which is CUDA's device {number}, for CUDA numbers "
+        f"--lock-clocks: {plural(count, 'GPU')}, and CUDA's device {number} is unknown: CUDA numbers "
         "them in another order than nvidia-smi; set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name one by its UUID in "
         "CUDA_VISIBLE_DEVICES"
     )
@@ -230,7 +355,7 @@ def _find_gpu_of_slice(chosen: str, count: int, driver: ClockDriver) -> str:
     Before driver 470 a slice was called after its GPU (`MIG-GPU-…/1/0`); now `nvidia-smi -L` lists it below its GPU.
 
     Raises:
-        TrexError: There are several GPUs, and nvidia-smi does not say which has it.
+        TrexError: There are several GPUs, and nvidia-smi does not list the one that has it.
     """
     old = re.match(r"MIG-(GPU-[0-9A-Fa-f-]+)", chosen)
     if old is not None:
@@ -243,31 +368,30 @@ def _find_gpu_of_slice(chosen: str, count: int, driver: ClockDriver) -> str:
             gpu = match[1]
         elif f"(UUID: {chosen}" in line and gpu:
             return gpu
-    raise TrexError(
-        f"--lock-clocks: {count} GPUs, and nvidia-smi -L does not tell which of them has {chosen}"
-    )
+    raise TrexError(f"--lock-clocks: {count} GPUs, and nvidia-smi -L does not list the one with {chosen}")
 
 
-def _target(driver: ClockDriver, gpu: str, asked: str) -> int:
-    if asked != MAX:
-        return int(asked)
-    text = driver.ask("-i", gpu, "--query-gpu=clocks.max.sm", "--format=csv,noheader,nounits")
-    match = re.match(r"\s*(\d{1,9})", text)
+def _ask_number(driver: ClockDriver, gpu: str, setting: GpuSetting, what: str) -> float:
+    text = driver.ask("-i", gpu, f"--query-gpu={setting.query}", "--format=csv,noheader,nounits")
+    match = re.match(r"\s*(\d{1,9}(?:\.\d{1,9})?)", text)
     if match is None:
-        first = (text.strip().splitlines() or ["it says nothing"])[0]
-        raise TrexError(
-            f"--lock-clocks max: nvidia-smi does not tell the highest clock ({first}); state it in MHz"
-        )
-    return int(match[1])
+        first = (text.strip().splitlines() or ["no output"])[0]
+        raise TrexError(f"{setting.option}: nvidia-smi does not state {what} ({first})")
+    return float(match[1])
 
 
 def _what_happened(lock: ClockLockAttempt) -> str:
+    setting = lock.setting
     if lock.locked:
         of_all = ", those of the whole GPU with all its slices" if lock.whole else ""
-        return f"GPU clocks locked to {lock.target_mhz} MHz{of_all}"
-    first = (lock.answer.strip().splitlines() or ["nvidia-smi said nothing"])[0]
-    by_hand = f"sudo nvidia-smi -i {lock.gpu} -lgc {lock.target_mhz},{lock.target_mhz}"
-    return f"GPU clocks are NOT locked: {first} (by hand: {by_hand}, afterwards -rgc)"
+        value = lock.target_w if setting.unit == "W" else lock.target_mhz
+        return f"{setting.noun} {setting.done} to {value:g} {setting.unit}{of_all}"
+    first = (lock.answer.strip().splitlines() or ["nvidia-smi printed nothing"])[0]
+    by_hand = f"sudo nvidia-smi -i {lock.gpu} {' '.join(lock.change)}"
+    return (
+        f"{setting.noun} {setting.verb} NOT {setting.done}: {first} (by hand: {by_hand}, afterwards "
+        f"{' '.join(lock.restore)})"
+    )
 
 
 def _jetson_state(host: Mapping[str, Any]) -> str:
@@ -278,19 +402,3 @@ def _jetson_state(host: Mapping[str, Any]) -> str:
         f"power mode {mode}, GPU clocks {locked}; capture changes neither on a Jetson: "
         "sudo jetson_clocks locks them, sudo nvpmodel -m changes the mode"
     )
-
-
-def _ask(argv: Sequence[str]) -> str:
-    try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_TIMEOUT_S,
-            check=False,
-            start_new_session=True,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return done.stdout.decode("utf-8", errors="replace")

@@ -105,7 +105,7 @@ def _trtexec(findings: Findings) -> Iterator[Check]:
 def _gpus(findings: Findings) -> Iterator[Check]:
     gpus = findings.facts.get("gpus") or []
     if findings.facts.get("jetson"):
-        # Orin's answers name and driver alone, older Jetsons have no nvidia-smi: the board tells instead.
+        # Orin's answers name and driver alone, older Jetsons have no nvidia-smi: the board states them instead.
         version = gpus[0].get("driver") if gpus else None
         yield Check("driver", OK, f"of the board's L4T{f', {version}' if version else ''}")
         return
@@ -153,7 +153,7 @@ def _no_gpu(findings: Findings) -> Check:
         str(probe["raw"]) for name, probe in findings.probes.items() if name.startswith("nvidia-smi")
     )
     if findings.environment.has_nvidia_smi:
-        first = (raw.strip().splitlines() or ["it says nothing"])[0][:200]
+        first = (raw.strip().splitlines() or ["no output"])[0][:200]
         known = recognise([raw], NVIDIA_SMI_FAILURES)
         remedy = known.remedy if known else "run nvidia-smi by hand"
         return Check("GPU", ERROR, f"nvidia-smi names none: {first}", remedy)
@@ -190,7 +190,7 @@ def _jetson(findings: Findings) -> Iterator[Check]:
     mode = board.get("power_mode")
     change = "sudo nvpmodel -p --verbose lists the modes, sudo nvpmodel -m N changes it (may reboot); capture never does"
     if mode is None:
-        why = "nvpmodel does not tell" if "nvpmodel" in findings.probes else "no nvpmodel"
+        why = "nvpmodel does not state it" if "nvpmodel" in findings.probes else "no nvpmodel"
         yield Check(
             "nvpmodel", WARNING, f"power mode unknown: {why}", "in a container mount /usr/sbin/nvpmodel"
         )
@@ -313,7 +313,7 @@ def summary(checks: Sequence[Check], where: str = "here") -> str:
 
 
 _THROTTLED_SHARE = 0.1
-"""Of the time since start; below it a counter tells of a hot afternoon long ago."""
+"""Of the time since start; below it a counter shows a hot afternoon long ago."""
 _HEAT_COUNTERS = ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
 _ORIN, _XAVIER = "tegra234", "tegra194"
 _WITHOUT_DLA = ("tegra210", "tegra186", "tegra264")
@@ -365,7 +365,7 @@ def _mixed_packages(findings: Findings) -> Iterator[Check]:
             yield Check(
                 "known bad",
                 WARNING,
-                f"trtexec says TensorRT {program.version}, but the package {name} is {version}",
+                f"trtexec is of TensorRT {program.version}, but the package {name} is {version}",
                 "one of them is left over: sudo apt install --only-upgrade 'libnvinfer*', and look at LD_LIBRARY_PATH",
             )
             return

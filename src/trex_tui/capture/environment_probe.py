@@ -13,20 +13,23 @@ for another device.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import platform
 import re
-import shutil
-import subprocess
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts import capture_manifest as host_state
 from trex_tui.artifacts.capture_manifest import HostState, read_host_state
+from trex_tui.artifacts.sensor_lines import describe_throttle_mask
+from trex_tui.capture.process import Stop
+from trex_tui.capture.scripts import ENVIRONMENT, PROBE
+from trex_tui.capture.shell import Shell
+from trex_tui.errors import TrexError
 
 _NAMED = re.compile(r"\b(GPU|MIG)-([0-9A-Za-z/-]+)")
 _BOARD = ("soc", "model", "l4t", "power_mode")
@@ -35,7 +38,7 @@ _BOARD = ("soc", "model", "l4t", "power_mode")
 def chosen_gpus(environ: Mapping[str, str]) -> dict[str, str]:
     """How CUDA chooses and numbers GPUs, as it goes into the manifest.
 
-    A UUID stands there as the beginning of its SHA-256, enough to see whether it is the same, too little to tell which.
+    Of a UUID it has the beginning of its SHA-256: enough to compare, too little to identify.
     """
     visible = _NAMED.sub(
         lambda match: f"{match[1]}-#{hashlib.sha256(match[2].encode('utf-8', 'replace')).hexdigest()[:8]}",
@@ -63,7 +66,7 @@ def identify_machine(host: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_unknown(machine: Mapping[str, Any]) -> bool:
-    """Whether nothing there tells what its GPU is."""
+    """Whether its GPU is unknown."""
     return not machine.get("gpus") and not machine.get("jetson")
 
 
@@ -71,7 +74,7 @@ def machine_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iter
     """Why an engine of one machine is none of another, each of `identify_machine`; the end of a sentence about the engine."""
     if is_unknown(then) != is_unknown(now):
         when = "built it" if is_unknown(then) else "is here now"
-        yield f"it cannot be told which GPU {when} (nvidia-smi does not tell)"
+        yield f"the GPU that {when} is unknown (nvidia-smi does not state it)"
         return
     board, this = then.get("jetson") or {}, now.get("jetson") or {}
     if bool(board) != bool(this) or any(board.get(key) != this.get(key) for key in ("soc", "model")):
@@ -100,6 +103,9 @@ def _names(gpus: list[Any]) -> str:
 
 
 _TIMEOUT_S = 10
+"""As the scripts have it."""
+_KILLED = (124, 137)
+"""Exit codes of `timeout`; some print nothing else."""
 _MOST_TEXT = 20_000
 _ABSENT = frozenset(
     (
@@ -125,13 +131,6 @@ _SMI_GROUPS = (
     ),
 )
 _SMI_IDS = ("uuid", "serial", "pci.bus_id")
-_THROTTLES = (
-    (0x4, "power cap"),
-    (0x8, "hardware slowdown"),
-    (0x20, "software thermal"),
-    (0x40, "hardware thermal"),
-    (0x80, "power brake"),
-)
 _GPU_NODES = frozenset(("gv11b", "gp10b", "ga10b", "gb10b", "gpu"))
 
 
@@ -140,69 +139,112 @@ class Host:
     """What was found at one moment, as it goes into the manifest.
 
     Attributes:
-        facts: Understood values by name; None where a machine does not tell.
+        facts: Understood values by name; None where unknown.
         probes: Name -> how it was asked, and the text that came.
-        recording: Of another machine; None asks this one.
     """
 
     facts: dict[str, Any] = field(default_factory=dict)
     probes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    recording: Recording | None = None
-
-    def program(self, name: str, path: str) -> str | None:
-        """Where a program is, of those that `path` lists."""
-        return shutil.which(name, path=path) if self.recording is None else self.recording.programs.get(name)
-
-    @property
-    def release(self) -> str:
-        return platform.release() if self.recording is None else self.recording.system.get("release", "")
 
     def document(self) -> dict[str, Any]:
         return {**self.facts, "probes": self.probes}
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
-    """What a machine answered when it was asked, in place of asking.
+class Answers:
+    """What a script printed.
 
     Attributes:
-        system: `release`, `machine` and, on request, `node`, as uname has them.
-        environment: The variables that choose GPUs.
-        programs: Program -> its path, where it has one.
-        answers: Last argument that tells what was asked (`--query-gpu=…`, `-q`) -> exit code, text.
+        parts: Heading (`file proc/meminfo`, `program nvidia-smi`) -> output.
     """
 
-    system: Mapping[str, str]
-    programs: Mapping[str, str]
-    answers: Mapping[str, tuple[int, str]]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, bytes]
+
+    @classmethod
+    def read(cls, output: bytes, word: str) -> Answers:
+        """Split the output at the headings, which are marked by the word of the script."""
+        parts: dict[str, bytes] = {}
+        for part in output.split(f"\n{word} ".encode())[1:]:
+            heading, _, text = part.partition(b"\n")
+            parts[heading.decode("utf-8", errors="replace").strip()] = text
+        return cls(parts)
+
+    def line(self, heading: str) -> str:
+        """Return an output without surrounding space; empty if there is none."""
+        return self.parts.get(heading, b"").decode("utf-8", errors="replace").strip()
+
+    def path(self, heading: str) -> str:
+        """Return an output that is a path; empty if there is none."""
+        return os.fsdecode(self.parts.get(heading, b"").removesuffix(b"\n"))
+
+    def file(self, name: str) -> str | None:
+        """Return the beginning of a file, named without the first slash; None if it cannot be read."""
+        data = self.parts.get(f"file {name}")
+        return None if data is None else data[:_MOST_TEXT].decode("utf-8", errors="replace")
+
+    def files(self, pattern: str) -> list[str]:
+        """Return the names of files that match a pattern of `fnmatch`, sorted."""
+        names = (heading.removeprefix("file ") for heading in self.parts if heading.startswith("file "))
+        return sorted(name for name in names if fnmatchcase(name, pattern))
+
+    def probe_file(self, host: Host, name: str) -> str | None:
+        """Return `file`, and keep it beside what is made of it."""
+        text = self.file(name)
+        if text is not None:
+            host.probes[name] = {"file": f"/{name}", "raw": text}
+        return text
+
+    def probe_program(self, host: Host, key: str, heading: str, argv: list[str]) -> tuple[int | None, str]:
+        """Return exit code and output of a program, and keep them; None without an answer in time."""
+        first, _, output = self.parts.get(heading, b"").partition(b"\n")
+        code, text = int(first) if first.isdigit() else None, output[:_MOST_TEXT].decode("utf-8", "replace")
+        if code in _KILLED and not text.strip():
+            code, text = None, f"no answer within {_TIMEOUT_S} s"
+        host.probes[key] = {"command": argv, "exit_code": code, "raw": text}
+        return code, text
 
 
 def probe_host(
-    *,
-    with_ids: bool = False,
-    environ: Mapping[str, str] = os.environ,
-    root: Path = Path("/"),
-    recording: Recording | None = None,
+    shell: Shell | None = None, stop: Stop | None = None, *, with_ids: bool = False, root: str = "/"
 ) -> Host:
-    """Ask this machine; never raises, and never takes longer than a few seconds.
+    """Ask a machine, and never raise: what could not be asked is missing, and `probes` has the reason.
 
     Args:
-        with_ids: Also what tells this machine from others of its kind.
-        environ: Where PATH is read.
-        root: What stands for `/`.
-        recording: Of another machine, whose files lie in `root`.
+        shell: Of the machine; this one by default.
+        stop: Ends the question.
+        with_ids: Ask also for what distinguishes this machine from others of its kind.
+        root: Replaces `/`.
     """
-    host = Host(recording=recording)
-    path = environ.get("PATH", os.defpath)
+    try:
+        return ask_host(shell, stop, with_ids=with_ids, root=root)
+    except (TrexError, OSError) as error:
+        return Host(probes={"errors": {"raw": f"{error}\n"}})
+
+
+def ask_host(
+    shell: Shell | None = None, stop: Stop | None = None, *, with_ids: bool = False, root: str = "/"
+) -> Host:
+    """Ask as `probe_host`.
+
+    Raises:
+        RemoteError: It cannot be asked.
+    """
+    word, ids = secrets.token_hex(16), "1" if with_ids else "0"
+    output = (shell or Shell()).call(stop, PROBE, word, root, ids, *smi_queries(with_ids=with_ids))
+    return read_host(Answers.read(output, word), with_ids=with_ids)
+
+
+def read_host(answers: Answers, *, with_ids: bool = False) -> Host:
+    """Understand what the script printed."""
+    host = Host()
     parts: tuple[Callable[[], None], ...] = (
-        lambda: _system(host, root, with_ids),
-        lambda: _gpus(host, path, with_ids),
-        lambda: host.facts.update(cuda=chosen_gpus(recording.environment if recording else environ)),
-        lambda: _jetson(host, root, path),
-        lambda: _clocks(host, root),
-        lambda: _temperatures(host, root),
-        lambda: _memory(host, root),
+        lambda: _system(host, answers, with_ids),
+        lambda: _gpus(host, answers, with_ids),
+        lambda: _choice(host, answers),
+        lambda: _jetson(host, answers),
+        lambda: _clocks(host, answers),
+        lambda: _temperatures(host, answers),
+        lambda: _memory(host, answers),
     )
     for part in parts:
         try:
@@ -212,39 +254,39 @@ def probe_host(
     return host
 
 
-def _system(host: Host, root: Path, with_ids: bool) -> None:
-    system: Mapping[str, str] = {"machine": platform.machine(), "node": platform.node()}
-    if host.recording is not None:
-        system = host.recording.system
-    host.facts["kernel"] = host.release or None
-    host.facts["machine"] = system.get("machine") or None
-    host.facts["container"] = _container(root)
-    host.facts["host_name"] = (system.get("node") or None) if with_ids else None
+def _system(host: Host, answers: Answers, with_ids: bool) -> None:
+    host.facts["kernel"] = answers.line("uname release") or None
+    host.facts["machine"] = answers.line("uname machine") or None
+    host.facts["container"] = _container(answers)
+    host.facts["host_name"] = (answers.line("uname node") or None) if with_ids else None
 
 
-def _container(root: Path) -> str | None:
-    """`docker`, `podman`, …; None where nothing tells of a container."""
-    if (root / ".dockerenv").exists():
+def _choice(host: Host, answers: Answers) -> None:
+    names = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+    host.facts["cuda"] = chosen_gpus({name: answers.line(f"env {name}") for name in names})
+
+
+def _container(answers: Answers) -> str | None:
+    """`docker`, `podman`, …; None without signs of a container."""
+    if answers.file(".dockerenv") is not None:
         return "docker"
-    if (root / "run/.containerenv").exists():
+    if answers.file("run/.containerenv") is not None:
         return "podman"
-    groups = read_text(root / "proc/1/cgroup") or ""
-    match = re.search(r"(docker|kubepods|libpod|lxc|containerd)", groups)
+    match = re.search(r"(docker|kubepods|libpod|lxc|containerd)", answers.file("proc/1/cgroup") or "")
     return match[1] if match else None
 
 
-def _gpus(host: Host, path: str, with_ids: bool) -> None:
+def _gpus(host: Host, answers: Answers, with_ids: bool) -> None:
     host.facts["gpus"] = []
-    program = host.program("nvidia-smi", path)
-    if program is None:
+    program = answers.path("program nvidia-smi")
+    if not program:
         return
-    fields = [name for group in _SMI_GROUPS for name in group] + (list(_SMI_IDS) if with_ids else [])
-    rows = _smi(host, program, "nvidia-smi", fields)
+    everything, *groups = smi_queries(with_ids=with_ids)
+    rows = _smi(host, answers, program, "nvidia-smi", everything)
     if rows is None:
-        groups = [*_SMI_GROUPS, *([_SMI_IDS] if with_ids else [])]
         rows = []
         for number, group in enumerate(groups):
-            part = _smi(host, program, f"nvidia-smi {number}", group) or []
+            part = _smi(host, answers, program, f"nvidia-smi {number}", group) or []
             rows = [
                 {**(rows[index] if index < len(rows) else {}), **more} for index, more in enumerate(part)
             ] or rows
@@ -258,12 +300,17 @@ def smi_queries(*, with_ids: bool) -> list[str]:
     return [",".join(fields), *(",".join(group) for group in groups)]
 
 
-def _smi(host: Host, program: str, key: str, fields: Any) -> list[dict[str, str | None]] | None:  # noqa: ANN401
-    """One row per GPU; None if the query was refused."""
-    argv = [program, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
-    code, text = ask(host, key, argv)
+def _smi(
+    host: Host, answers: Answers, program: str, key: str, query: str
+) -> list[dict[str, str | None]] | None:
+    """Return one row per GPU; None if the query was refused, or not asked."""
+    if f"smi {query}" not in answers.parts:
+        return None
+    argv = [program, f"--query-gpu={query}", "--format=csv,noheader,nounits"]
+    code, text = answers.probe_program(host, key, f"smi {query}", argv)
     if code not in (0, 14):  # 14: a damaged infoROM, with valid output
         return None
+    fields = query.split(",")
     rows: list[dict[str, str | None]] = []
     for line in text.splitlines():
         values = [part.strip() for part in line.split(",")]
@@ -302,7 +349,7 @@ def _gpu(row: Mapping[str, str | None]) -> dict[str, Any]:
         "power_limit_w": number("power.limit"),
         "memory_total_mib": number("memory.total"),
         "memory_used_mib": number("memory.used"),
-        "throttle_reasons": None if reasons is None else [name for bit, name in _THROTTLES if reasons & bit],
+        "throttle_reasons": None if reasons is None else list(describe_throttle_mask(reasons)),
         "throttle_counters_us": {
             name.rpartition(".")[2]: number(name) for name in row if "reasons_counters" in name
         },
@@ -311,44 +358,44 @@ def _gpu(row: Mapping[str, str | None]) -> dict[str, Any]:
     return gpu
 
 
-def _jetson(host: Host, root: Path, path: str) -> None:
-    release = read_probe(host, root, "etc/nv_tegra_release")
-    compatible = (read_probe(host, root, "proc/device-tree/compatible") or "").replace("\0", " ")
+def _jetson(host: Host, answers: Answers) -> None:
+    release = answers.probe_file(host, "etc/nv_tegra_release")
+    compatible = (answers.probe_file(host, "proc/device-tree/compatible") or "").replace("\0", " ")
     host.facts["jetson"] = None
-    if release is None and "tegra" not in compatible and not host.release.endswith("-tegra"):
+    if release is None and "tegra" not in compatible and not (host.facts["kernel"] or "").endswith("-tegra"):
         return
     match = re.search(r"R(\d{1,9}) \(release\), REVISION: ([\d.]+)", release or "")
     soc = re.search(r"nvidia,(tegra\d+)", compatible)
-    model = (read_probe(host, root, "proc/device-tree/model") or "").strip("\0\n ")
+    model = (answers.probe_file(host, "proc/device-tree/model") or "").strip("\0\n ")
     host.facts["jetson"] = {
         "l4t": f"{match[1]}.{match[2]}" if match else None,
         "model": model or None,
         "soc": soc[1] if soc else None,
-        "power_mode": _power_mode(host, root, path),
+        "power_mode": _power_mode(host, answers),
     }
 
 
-def _power_mode(host: Host, root: Path, path: str) -> str | None:
-    program = host.program("nvpmodel", f"{path}{os.pathsep}{root / 'usr/sbin'}")
-    if program is None:
+def _power_mode(host: Host, answers: Answers) -> str | None:
+    program = answers.path("program nvpmodel")
+    if not program:
         return None
-    _, text = ask(host, "nvpmodel", [program, "-q"])
+    _, text = answers.probe_program(host, "nvpmodel", "nvpmodel", [program, "-q"])
     match = re.search(r"^NV Power Mode:\s*(\S+)", text, re.MULTILINE)
     return match[1] if match else None
 
 
-def _clocks(host: Host, root: Path) -> None:
-    """The GPU of a Jetson: locked if its least frequency is its greatest. Other drivers do not tell."""
+def _clocks(host: Host, answers: Answers) -> None:
+    """The GPU of a Jetson: locked if its least frequency is its greatest. Other drivers do not report it."""
     host.facts["gpu_clock"] = None
-    base = root / "sys/class/devfreq"
-    for directory in sorted(base.iterdir()) if base.is_dir() else []:
-        node = (read_text(directory / "device/of_node/name") or "").strip("\0\n ")
-        if node not in _GPU_NODES and not directory.name.startswith("gpu-gpc-"):
+    for directory in sorted({"/".join(name.split("/")[:4]) for name in answers.files("sys/class/devfreq/*")}):
+        name = directory.rpartition("/")[2]
+        node = (answers.file(f"{directory}/device/of_node/name") or "").strip("\0\n ")
+        if node not in _GPU_NODES and not name.startswith("gpu-gpc-"):
             continue
-        names = ("cur_freq", "min_freq", "max_freq", "governor")
-        texts = {name: (read_text(directory / name) or "").strip() for name in names}
-        host.probes[f"devfreq {directory.name}"] = {"directory": str(directory), "raw": texts}
-        numbers = {name: int(text) if text.isdecimal() else None for name, text in texts.items()}
+        keys = ("cur_freq", "min_freq", "max_freq", "governor")
+        texts = {key: (answers.file(f"{directory}/{key}") or "").strip() for key in keys}
+        host.probes[f"devfreq {name}"] = {"directory": f"/{directory}", "raw": texts}
+        numbers = {key: int(text) if text.isdecimal() else None for key, text in texts.items()}
         lowest, highest = numbers["min_freq"], numbers["max_freq"]
         host.facts["gpu_clock"] = {
             "current_hz": numbers["cur_freq"],
@@ -360,78 +407,33 @@ def _clocks(host: Host, root: Path) -> None:
         return
 
 
-def _temperatures(host: Host, root: Path) -> None:
+def _temperatures(host: Host, answers: Answers) -> None:
     degrees_by_zone: dict[str, float] = {}
-    base = root / "sys/class/thermal"
-    for zone in sorted(base.glob("thermal_zone*")) if base.is_dir() else []:
-        kind, text = read_text(zone / "type"), read_text(zone / "temp")
+    for name in answers.files("sys/class/thermal/*/temp"):
+        kind = answers.file(f"{name.removesuffix('/temp')}/type")
         try:
-            degrees = int(text or "") / 1000
+            degrees = int(answers.file(name) or "") / 1000
         except ValueError:
             continue
         if kind and 0 < degrees < 200:  # a gated zone gives 0 or -256
             degrees_by_zone[kind.strip()] = degrees
     host.facts["temperatures_c"] = degrees_by_zone
     counts: dict[str, int] = {}
-    for chip in sorted((root / "sys/class/hwmon").glob("hwmon*")):
-        if (read_text(chip / "name") or "").strip() != "soctherm_oc":
-            continue
-        for counter in sorted(chip.glob("oc*_event_cnt")):
-            text = (read_text(counter) or "").strip()
-            if text.isdecimal():
-                counts[counter.name] = int(text)
+    for name in answers.files("sys/class/hwmon/*/oc*_event_cnt"):
+        directory, _, counter = name.rpartition("/")
+        text = (answers.file(name) or "").strip()
+        if (answers.file(f"{directory}/name") or "").strip() == "soctherm_oc" and text.isdecimal():
+            counts[counter] = int(text)
     host.facts["over_current_events"] = counts or None
 
 
-def _memory(host: Host, root: Path) -> None:
-    text = read_probe(host, root, "proc/meminfo") or ""
+def _memory(host: Host, answers: Answers) -> None:
+    text = answers.probe_file(host, "proc/meminfo") or ""
     values = {key: int(value) for key, value in re.findall(r"^(\w+):\s+(\d{1,18}) kB", text, re.MULTILINE)}
     names = {"total_kib": "MemTotal", "available_kib": "MemAvailable", "swap_free_kib": "SwapFree"}
     host.facts["memory"] = {name: values.get(key) for name, key in names.items()}
     if probe := host.probes.get("proc/meminfo"):
         probe["raw"] = "\n".join(probe["raw"].splitlines()[:5])
-
-
-def read_text(path: Path) -> str | None:
-    """The beginning of a file of the kernel; None if it cannot be read."""
-    try:
-        return path.read_bytes()[:_MOST_TEXT].decode("utf-8", errors="replace")
-    except OSError:
-        return None
-
-
-def read_probe(host: Host, root: Path, name: str) -> str | None:
-    """The same, kept beside what is made of it."""
-    text = read_text(root / name)
-    if text is not None:
-        host.probes[name] = {"file": f"/{name}", "raw": text}
-    return text
-
-
-def ask(host: Host, key: str, argv: list[str]) -> tuple[int | None, str]:
-    """Exit code and output of a program; 127 and why if it does not start."""
-    if host.recording is not None:
-        asked = next((word for word in argv[1:] if word in host.recording.answers), "")
-        recorded, answer = host.recording.answers.get(asked, (127, "not asked"))
-        host.probes[key] = {"command": argv, "exit_code": recorded, "raw": answer[:_MOST_TEXT]}
-        return recorded, answer[:_MOST_TEXT]
-    try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_TIMEOUT_S,
-            check=False,
-            start_new_session=True,  # Ctrl-C is ours
-        )
-        code, text = done.returncode, done.stdout.decode("utf-8", errors="replace")[:_MOST_TEXT]
-    except subprocess.TimeoutExpired:
-        code, text = None, f"no answer within {_TIMEOUT_S} s"
-    except OSError as error:
-        code, text = 127, str(error)
-    host.probes[key] = {"command": argv, "exit_code": code, "raw": text}
-    return code, text
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
@@ -442,8 +444,14 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 _CAP_SYS_ADMIN = 1 << 21
 """Bit of `CapEff` in /proc/self/status. The driver asks for this capability to change clocks, not for user 0."""
-_DEVICES = ("dev/nvidiactl", "dev/nvidia0", "dev/nvmap", "dev/dxg")
-"""A discrete GPU's control node and first GPU; the memory of a Jetson's; the GPU inside of WSL 2."""
+_FREE = re.compile(r"\s\d+\s+\d+\s+(\d{1,18})\s+\d+%\s")
+"""Blocks, used, available, capacity: the columns of `df -P`, whatever the names around them hold."""
+
+
+def read_free_bytes(text: str) -> int | None:
+    """Free bytes of a directory by `df -Pk`; None if it does not state them."""
+    match = _FREE.search(f"{text}\n")
+    return int(match[1]) * 1024 if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +463,7 @@ class Disk:
         existing: It, or the nearest directory above it that exists.
         is_directory: False if a file lies in the way.
         is_writable: Whether something may be created in it.
-        free_bytes: For an ordinary user; None if the system does not tell.
+        free_bytes: For an ordinary user; None if unknown.
         is_temporary: Whether it is only worked in there, on another machine, and TMPDIR chooses it.
     """
 
@@ -473,10 +481,10 @@ class Environment:
 
     Attributes:
         devices: Device nodes that exist (`/dev/nvidia0`), and whether they may be opened.
-        may_lock_clocks: Whether this process has CAP_SYS_ADMIN; None if the system does not tell.
+        may_lock_clocks: Whether this process has CAP_SYS_ADMIN; None if unknown.
         has_nvidia_smi: Whether nvidia-smi is on PATH.
         tegrastats: Path of the program; None where there is none.
-        is_graphical: Whether the machine starts a desktop; None if it does not tell.
+        is_graphical: Whether the machine starts a desktop; None if unknown.
         uptime_s: Since the machine was started.
         packages: Version of each installed package of TensorRT's libraries (`libnvinfer10` -> `10.3.0.30-1+cuda12.5`).
         stub_libraries: Directories named `stubs` in LD_LIBRARY_PATH.
@@ -513,95 +521,84 @@ class Environment:
 
 def probe_environment(
     host: Host,
-    outdir: Path,
+    outdir: Path | None,
+    shell: Shell | None = None,
+    stop: Stop | None = None,
     *,
-    environ: Mapping[str, str] = os.environ,
-    root: Path = Path("/"),
-    may: Callable[[Path, int], bool] = os.access,
+    root: str = "/",
 ) -> Environment:
-    """Look around; never raises.
+    """Ask a machine.
 
     Args:
         host: Gets the text of the probes.
-        outdir: Where the set is to lie; need not exist.
-        environ: Where PATH and LD_LIBRARY_PATH are read.
-        root: What stands for `/`, except for `outdir`.
-        may: Whether a file may be opened; a superuser may open all.
+        outdir: Where the set is to lie; need not exist. None for the temporary directory, where a capture over ssh works.
+        shell: Of the machine; this one by default.
+        stop: Ends the question.
+        root: Replaces `/`, except for `outdir`.
+
+    Raises:
+        RemoteError: It cannot be asked.
     """
-    path = environ.get("PATH", os.defpath)
-    uptime = re.match(r"\d+(?:\.\d+)?", read_text(root / "proc/uptime") or "")
+    word = secrets.token_hex(16)
+    # Not resolve(), which would follow links.
+    wanted = "" if outdir is None else os.path.abspath(outdir)  # noqa: PTH100
+    output = (shell or Shell()).call(stop, ENVIRONMENT, word, root, wanted)
+    return read_environment(host, Answers.read(output, word), is_temporary=outdir is None)
+
+
+def read_environment(host: Host, answers: Answers, *, is_temporary: bool = False) -> Environment:
+    """Understand what the script printed; the text of what drifts goes to the probes of `host`."""
+    uptime = re.match(r"\d+(?:\.\d+)?", answers.file("proc/uptime") or "")
+    devices = {
+        heading.removeprefix("device "): answers.line(heading).split()
+        for heading in answers.parts
+        if heading.startswith("device ")
+    }
+    links = [answers.path(heading) for heading in answers.parts if heading.startswith("link ")]
+    libraries = answers.path("env LD_LIBRARY_PATH")
     return Environment(
-        devices={
-            f"/{name}": may(root / name, os.R_OK if name == "dev/nvmap" else os.R_OK | os.W_OK)
-            for name in _DEVICES
-            if os.path.lexists(root / name)
-        },
-        may_lock_clocks=_may_lock_clocks(host, root),
-        has_nvidia_smi=shutil.which("nvidia-smi", path=path) is not None,
-        tegrastats=shutil.which("tegrastats", path=f"{path}{os.pathsep}{root / 'usr/bin'}"),
-        is_graphical=_is_graphical(root),
+        devices={name: "r" in may and (name == "/dev/nvmap" or "w" in may) for name, may in devices.items()},
+        may_lock_clocks=_may_lock_clocks(host, answers),
+        has_nvidia_smi=bool(answers.path("program nvidia-smi")),
+        tegrastats=answers.path("program tegrastats") or None,
+        is_graphical=Path(links[0]).name == "graphical.target" if links else None,
         uptime_s=float(uptime[0]) if uptime else None,
-        packages=_packages(host, path),
-        stub_libraries=stubs(environ.get("LD_LIBRARY_PATH", "")),
-        disk=_disk(outdir, may),
+        packages=_packages(host, answers),
+        stub_libraries=tuple(part for part in libraries.split(":") if Path(part).name == "stubs"),
+        disk=_disk(host, answers, is_temporary=is_temporary),
     )
 
 
-def _may_lock_clocks(host: Host, root: Path) -> bool | None:
-    text = read_probe(host, root, "proc/self/status") or ""
-    capabilities = capability(text)
-    if capabilities is None:
-        host.probes.pop("proc/self/status", None)
-        return None
-    host.probes["proc/self/status"]["raw"], may = capabilities
-    return may
-
-
-def capability(status: str) -> tuple[str, bool] | None:
-    """The line of /proc/self/status that tells, and whether it has CAP_SYS_ADMIN; None if there is none."""
+def _may_lock_clocks(host: Host, answers: Answers) -> bool | None:
+    status = answers.file("proc/self/status") or ""
     match = re.search(r"^CapEff:\s*([0-9a-fA-F]{1,16})$", status, re.MULTILINE)
-    return None if match is None else (match[0], bool(int(match[1], 16) & _CAP_SYS_ADMIN))
+    if match is None:
+        return None
+    host.probes["proc/self/status"] = {"file": "/proc/self/status", "raw": match[0]}
+    return bool(int(match[1], 16) & _CAP_SYS_ADMIN)
 
 
-def stubs(libraries: str) -> tuple[str, ...]:
-    """Those directories of LD_LIBRARY_PATH that hold stubs."""
-    return tuple(part for part in libraries.split(os.pathsep) if Path(part).name == "stubs")
-
-
-def _is_graphical(root: Path) -> bool | None:
-    """By where systemd's default target points, as `systemctl get-default` tells it."""
-    for link in ("etc/systemd/system/default.target", "usr/lib/systemd/system/default.target"):
-        try:
-            return (root / link).readlink().name == "graphical.target"
-        except OSError:
-            continue
-    return None
-
-
-def _packages(host: Host, path: str) -> dict[str, str]:
-    program = shutil.which("dpkg-query", path=path)
-    if program is None:
+def _packages(host: Host, answers: Answers) -> dict[str, str]:
+    """Package -> version. Known but not installed: without a version."""
+    program = answers.path("program dpkg-query")
+    if not program:
         return {}
     argv = [program, "-W", "-f=${Package} ${Version}\\n", "libnvinfer*"]
-    code, text = ask(host, "dpkg-query", argv)
+    code, text = answers.probe_program(host, "dpkg-query", "dpkg-query", argv)
     if code != 0:  # it knows none of them
         host.probes.pop("dpkg-query", None)
         return {}
-    return installed(text)
-
-
-def installed(text: str) -> dict[str, str]:
-    """Package -> version. Known but not installed: without a version."""
     return {pair[0]: pair[1] for line in text.splitlines() if len(pair := line.split()) == 2}
 
 
-def _disk(outdir: Path, may: Callable[[Path, int], bool]) -> Disk:
-    wanted = Path(os.path.abspath(outdir))  # noqa: PTH100 - resolve() would follow links
-    existing = wanted
-    while existing != existing.parent and not os.path.lexists(existing):
-        existing = existing.parent
-    is_directory = existing.is_dir()
-    free: int | None = None
-    with contextlib.suppress(OSError):
-        free = shutil.disk_usage(existing).free
-    return Disk(wanted, existing, is_directory, is_directory and may(existing, os.W_OK | os.X_OK), free)
+def _disk(host: Host, answers: Answers, *, is_temporary: bool) -> Disk:
+    existing = answers.path("disk existing")
+    _, text = answers.probe_program(host, "df", "df", ["df", "-Pk", existing])
+    return Disk(
+        wanted=Path(answers.path("disk wanted")),
+        existing=Path(existing),
+        is_directory="disk directory" in answers.parts,
+        is_writable="disk writable" in answers.parts,
+        free_bytes=read_free_bytes(text),
+        is_temporary=is_temporary,
+    )

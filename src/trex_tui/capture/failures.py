@@ -1,12 +1,13 @@
 """The ways in which trtexec and nvidia-smi are known to fail: what they print, what that means, what to do.
 
-Texts differ between releases; the patterns take what they have in common. The first that fits wins, so causes stand before
+Texts differ between releases; the patterns take what they have in common. The first that fits wins, so causes come before
 the complaints that follow from them.
 """
 
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A failure in an output: the sentence with its names filled in, and the line that tells."""
+    """A failure in an output: the sentence with its names filled in, and the line that shows it."""
 
     key: str
     sentence: str
@@ -51,14 +52,45 @@ FAILURES = (
         "unknown_option",
         r"Unknown option: (?P<option>\S+)",
         "trtexec does not know {option}",
-        "trex-tui passes what --help of this trtexec lists; look at what stands behind --",
+        "trex-tui passes what --help of this trtexec lists; check the arguments after --",
     ),
     _known(
         "missing_library",
         r"error while loading shared libraries: (?P<library>[^:\s]+)|Could not load library (?P<other>[^:\s]+)"
-        r"|Unable to open library: (?P<third>[^:\s]+)",
+        r"|Unable to (?:open|load) library: (?P<third>[^:\s]+)",
         "a library is missing: {library}{other}{third}",
-        "add its directory to LD_LIBRARY_PATH, or install the package that has it",
+        "add its directory to LD_LIBRARY_PATH, or install the package that has it; all libraries of a TensorRT must be of "
+        "one release",
+    ),
+    _known(
+        "no_image",
+        r"No such image: (?P<image>\S+)|Unable to find image '(?P<other>[^']+)' locally",
+        "docker has no image {image}{other}",
+        "fetch it with docker pull first: images of TensorRT have gigabytes",
+    ),
+    _known(
+        "no_docker",
+        r"Cannot connect to the Docker daemon|permission denied while trying to connect to the Docker daemon",
+        "docker's daemon does not answer",
+        "start it, and add the user to the group docker",
+    ),
+    _known(
+        "no_gpu_runtime",
+        r"could not select device driver .*capabilities: \[\[gpu\]\]|unknown or invalid runtime name: nvidia",
+        "docker cannot lend GPUs to containers",
+        "install nvidia-container-toolkit and restart docker",
+    ),
+    _known(
+        "old_system",
+        r"version [`'](?P<version>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found",
+        "this system is too old for trtexec or a library: it lacks {version}",
+        "use the TensorRT package of this distribution, or a container of NVIDIA (--docker IMAGE)",
+    ),
+    _known(
+        "illegal_instruction",
+        r"Illegal instruction",
+        "the processor does not know an instruction of trtexec or a library",
+        "use the TensorRT of this platform, in a virtual machine pass the CPU through",
     ),
     _known(
         "nvmap_permission",
@@ -73,8 +105,15 @@ FAILURES = (
         "see nvidia-smi -L; --device counts from 0 within CUDA_VISIBLE_DEVICES",
     ),
     _known(
+        "old_driver",
+        r"CUDA initialization failure with error: (?P<code>35|222)\b|CUDA driver version is insufficient"
+        r"|the provided PTX was compiled with an unsupported toolchain",
+        "the GPU driver is older than the CUDA of this TensorRT",
+        "update the driver (on a Jetson: JetPack), or use a TensorRT for the CUDA version that nvidia-smi shows",
+    ),
+    _known(
         "no_gpu",
-        r"no CUDA-capable device is detected|Cannot find any available devices|CUDA driver version is insufficient"
+        r"no CUDA-capable device is detected|Cannot find any available devices|CUDA initialization failure with error: \d+"
         r"|Cuda failure.*(?:initialization error|unknown error|system driver mismatch)",
         "trtexec finds no usable GPU",
         "see whether nvidia-smi works; a container needs --gpus all (Jetson: --runtime nvidia), a new driver a reboot",
@@ -85,6 +124,18 @@ FAILURES = (
         r"(?:, expecting library version (?P<expected>[\d.]*\d)(?: got (?P<got>[\d.]*\d))?)?",
         "the engine was built by another TensorRT (expected {expected}, got {got})",
         _SAME_BUILD,
+    ),
+    _known(
+        "plan_version",
+        r"expecting library version (?P<expected>[\d.]*\d) got (?P<got>[\d.]*\d)",
+        "the engine was built by another TensorRT (expected {expected}, got {got})",
+        _SAME_BUILD,
+    ),
+    _known(
+        "plan_magic",
+        r"magicTag(?:Read)? == (?:rt::)?k(?:PLAN_)?MAGIC_TAG failed|Magic tag does not match",
+        "the file is no engine, or one that this TensorRT cannot read",
+        "see that the file is whole and an engine; if it is, " + _SAME_BUILD,
     ),
     _known(
         "plan_version",
@@ -101,9 +152,15 @@ FAILURES = (
     ),
     _known(
         "unsupported_sm",
-        r"Unsupported SM: (?P<sm>0x[0-9a-f]+)",
-        "this TensorRT does not support this GPU (SM {sm})",
+        r"Unsupported SM: (?P<sm>0x[0-9a-f]+)|Target GPU SM (?P<other>\d+) is not supported",
+        "this TensorRT does not support this GPU (SM {sm}{other})",
         "a newer GPU takes a newer TensorRT; an old one was dropped, and takes an older TensorRT",
+    ),
+    _known(
+        "no_kernel_image",
+        r"no kernel image is available for execution on the device|cudaErrorNoKernelImageForDevice",
+        "TensorRT or a plugin has no code for this GPU",
+        "build plugins for its compute capability; if there are none, use a TensorRT that supports the GPU",
     ),
     _known(
         "missing_plugin",
@@ -169,6 +226,25 @@ FAILURES = (
         "state --min-shapes, --opt-shapes and --max-shapes (input:1x3x224x224)",
     ),
     _known(
+        "shapes_profile",
+        r"(?P<name>[^\s(]+): for dimension number (?P<dimension>\d+) in profile (?P<number>\d+) does not match network"
+        r"|does not match network definition \(got min",
+        "the stated shapes do not fit the model{where}",
+        "--min-shapes, --opt-shapes and --max-shapes must have the fixed dimensions of the model's input",
+    ),
+    _known(
+        "shapes_reshape",
+        r"reshape changes volume",
+        "a Reshape of the model does not fit the stated shapes",
+        "state the shapes that the model was exported for, or export it with dynamic axes",
+    ),
+    _known(
+        "calibration",
+        r"Calibration failure occurred with no scaling factors|calibration (?:cache|table) (?:is )?(?:empty|invalid)",
+        "INT8 calibration failed: tensors have no scale",
+        "give the calibration cache of this model (--calib FILE), or a model with Q/DQ nodes",
+    ),
+    _known(
         "shapes_range",
         r"(?:Static dimension mismatch|does not satisfy any optimization profiles|dimension[s]? .*out of range"
         r"|Supplied binding dimension .* for bindings).*?(?:input (?P<name>[^.\s]+))?",
@@ -192,7 +268,7 @@ FAILURES = (
         "uncaught",
         r"Uncaught exception detected: (?P<what>.+)",
         "trtexec itself failed: {what}",
-        "the log says after what",
+        "the log shows what it did before",
     ),
 )
 
@@ -274,8 +350,32 @@ def _sentence(failure: Failure, match: re.Match[str]) -> str:
     groups = {key: value or "" for key, value in match.groupdict().items()}
     if "expected" in groups:
         groups = {key: value or "not stated" for key, value in groups.items()}
+    if groups.get("name") and groups.get("dimension"):
+        where = f": input {groups['name']}, dimension {groups['dimension']}, profile {groups['number']}"
+        groups["where"] = where
+    groups.setdefault("where", "")
     groups["plugin_named"] = f": {groups['plugin']}" if groups.get("plugin") else ""
     return failure.sentence.format(**groups)
+
+
+_SIGNAL_REMEDIES = {
+    "SIGILL": "the processor lacks an instruction; use the TensorRT of this platform, in a virtual machine pass its CPU on",
+    "SIGBUS": "a mapped file was cut off, or shared memory is full: see df, and --shm-size of a container",
+    "SIGKILL": "most likely the kernel, out of memory (see dmesg); check what else runs, add swap",
+}
+
+
+def signal_name(number: int) -> str:
+    """`SIGSEGV` for 11."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def signal_remedy(number: int) -> str:
+    """What to do about a program that a signal ended."""
+    return _SIGNAL_REMEDIES.get(signal_name(number), "the log shows after what")
 
 
 def remarks(warnings: Iterable[str]) -> list[str]:

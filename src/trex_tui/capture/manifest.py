@@ -15,16 +15,25 @@ from trex_tui._version import __version__
 from trex_tui.artifacts.capture_manifest import SCHEMA
 from trex_tui.buildlog.log_records import role_document
 from trex_tui.buildlog.reader import read_outline
-from trex_tui.capture.clocks import ClockLockAttempt, without_ids
+from trex_tui.capture.clocks import (
+    CLOCKS,
+    MEMORY_CLOCK,
+    POWER_LIMIT,
+    ClockLockAttempt,
+    GpuSetting,
+    without_ids,
+)
 from trex_tui.capture.environment_probe import identify_machine
 from trex_tui.capture.options import CaptureOptions
-from trex_tui.capture.plan import BUILD, Names, RunPlan, flag_name
+from trex_tui.capture.plan import BUILD, PROFILE, Names, RunPlan, flag_name
 from trex_tui.capture.process import ProcessOutcome
 from trex_tui.capture.staging import files_below
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import RunVerdict
 
-_PLACES = frozenset(("--onnx", "--saveEngine"))
+_PLACES = frozenset(
+    ("--onnx", "--saveEngine", "--loadEngine", "--exportTimes", "--exportProfile", "--exportLayerInfo")
+)
 _CHUNK = 1 << 20
 
 
@@ -50,8 +59,8 @@ def file_entry(path: Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "sha256": compute_sha256(path)}
 
 
-def build_key(run: RunPlan) -> list[str]:
-    """What decides about the engine that a build makes: its arguments as typed here, without model and engine."""
+def run_key(run: RunPlan) -> list[str]:
+    """The arguments that decide the result of a run, as typed here: those without model, engine and exported files."""
     return [word for word in (run.here or run.argv)[1:] if flag_name(word) not in _PLACES]
 
 
@@ -65,10 +74,10 @@ class Manifest:
         inputs: Size and digest of what else goes into the engine: weights beside the model, calibration, plugins.
         engine: The same of the engine.
         runs: One entry per run of trtexec, failed ones included.
-        clocks: What became of the wish for locked clocks; None without one.
+        held: What became of the wishes for locked clocks and a power limit.
         remarks: What to know about the numbers, in sentences.
         remote: The machine that it was done on; None if it was this one.
-        with_ids: Whether it may tell which GPU it was.
+        with_ids: Whether UUIDs and the host name are noted.
     """
 
     name: str
@@ -84,7 +93,7 @@ class Manifest:
     runs: list[dict[str, Any]] = field(default_factory=list)
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] | None = None
-    clocks: ClockLockAttempt | None = None
+    held: list[ClockLockAttempt] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     remote: Mapping[str, Any] | None = None
     with_ids: bool = False
@@ -95,7 +104,8 @@ class Manifest:
                 "role": run.role,
                 "number": run.number,
                 "command": list(run.argv),
-                "build_key": build_key(run) if run.role == BUILD else None,
+                "build_key": run_key(run) if run.role == BUILD else None,
+                "profile_key": run_key(run) if run.role == PROFILE else None,
                 "machine": identify_machine(self.before) if run.role == BUILD else None,
                 "log": str(log.relative_to(self.directory)),
                 "started": _stamp(outcome.started),
@@ -134,10 +144,16 @@ class Manifest:
             "runs": self.runs,
             # By hand a GPU is unlocked by its UUID.
             "remarks": self.remarks if self.with_ids else [without_ids(remark) for remark in self.remarks],
-            "clocks": None if self.clocks is None else self.clocks.document(with_ids=self.with_ids),
+            "clocks": self._held(CLOCKS),
+            "memory_clock": self._held(MEMORY_CLOCK),
+            "power_limit": self._held(POWER_LIMIT),
             "host": {"before": self.before, "after": self.after},
             "files": files,
         }
+
+    def _held(self, setting: GpuSetting) -> dict[str, Any] | None:
+        lock = next((lock for lock in self.held if lock.setting is setting), None)
+        return None if lock is None else lock.document(with_ids=self.with_ids)
 
     def write(self, names: Names) -> None:
         """Write it into the set, with a digest of every other file there.
@@ -163,7 +179,7 @@ def _stamp(moment: datetime | None) -> str | None:
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
-    """A manifest of ours, or None if there is none that can be read."""
+    """Return a manifest that trex-tui wrote; None if there is none that can be read."""
     try:
         root = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -180,7 +196,7 @@ def read_log_metadata(path: Path, role: str) -> dict[str, dict[str, Any]]:
     Raises:
         ArtifactError: The log cannot be read.
     """
-    return role_document(read_outline(path), role)
+    return role_document(read_outline(path, has_names=False), role)
 
 
 def write_metadata(log: Path, role: str, target: Path, *, with_ids: bool = False) -> None:

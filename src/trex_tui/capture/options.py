@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,17 +15,40 @@ _MODEL_ENDING = re.compile(r"\.onnx$", re.IGNORECASE)
 _ENGINE_ENDING = re.compile(r"(?:\.onnx)?\.(?:engine|plan|trt)$", re.IGNORECASE)
 _CACHE_OF_TRTEXEC = "--timingCacheFile"
 _LONGEST_NAME = 200
-"""Bytes; a file system takes 255, and the longest ending of ours has 24."""
+"""Bytes; a file system takes 255, and the longest ending that trex-tui adds has 24."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweptFlag:
+    """A flag of trtexec at one value of a sweep, such as `--avgTiming` with `--avgTiming=4`.
+
+    Attributes:
+        word: The flag with its value; empty where it is left out.
+    """
+
+    flag: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizationProfile:
+    """The shapes of one optimization profile, in trtexec's own text: `x:1x3x224x224,y:1x8`."""
+
+    min_shapes: str
+    opt_shapes: str
+    max_shapes: str
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureOptions:
-    """The options of `trex-tui capture` that decide what trtexec is told; paths as typed.
+    """The options of `trex-tui capture` that decide the arguments of trtexec; paths as typed.
 
     Attributes:
         onnx, engine: One of the two: the model to build, or the engine to profile.
-        precisions: Of `fp16`, `bf16`, `int8`, `fp8`, `int4`.
+        precisions: Of `PRECISIONS`.
         shapes, min_shapes, opt_shapes, max_shapes: trtexec's own text: `x:1x3x224x224,y:1x8`.
+        profiles: Optimization profiles to build, several in place of the one of `min_shapes`, `opt_shapes`, `max_shapes`.
+        build_only: Measure nothing.
         profile_index: Which optimization profile to measure.
         workspace_mib: Limit of the builder's scratch memory.
         plugins: Libraries to load.
@@ -34,7 +57,8 @@ class CaptureOptions:
         cuda_graph: None is with a graph, except on a DLA.
         data_transfers: Measure the copies as well.
         repeat: How many profile runs.
-        passthrough: What stood behind `--`.
+        passthrough: Arguments after `--`.
+        swept: Flags that a sweep sets, in place of those that capture sets itself.
     """
 
     onnx: str | None = None
@@ -49,6 +73,8 @@ class CaptureOptions:
     min_shapes: str | None = None
     opt_shapes: str | None = None
     max_shapes: str | None = None
+    profiles: tuple[OptimizationProfile, ...] = ()
+    build_only: bool = False
     profile_index: int | None = None
     load_inputs: str | None = None
     dla: int | None = None
@@ -70,6 +96,7 @@ class CaptureOptions:
     data_transfers: bool = False
     repeat: int = 1
     passthrough: tuple[str, ...] = ()
+    swept: tuple[SweptFlag, ...] = ()
 
     @property
     def model(self) -> str:
@@ -81,16 +108,16 @@ class CaptureOptions:
         return self.onnx is not None
 
     def measured_device(self) -> int | None:
-        """CUDA's number of the GPU that trtexec is told: what stands behind `--` replaces `device`.
+        """CUDA's number of the GPU that trtexec uses: arguments after `--` replace `device`.
 
         Raises:
-            TrexError: What stands there is no number.
+            TrexError: The value is not a number.
         """
         for word in self.passthrough:
             flag, _, value = word.partition("=")
             if flag == "--device":
                 if re.fullmatch(r"[0-9]{1,9}", value) is None:
-                    raise TrexError(f"{word} behind --: not the number of a GPU")
+                    raise TrexError(f"{word} after --: not the number of a GPU")
                 return int(value)
         return self.device
 
@@ -121,14 +148,49 @@ def checked_name(name: str) -> str:
 
 _BUILD_FIELDS = (
     *("best", "strongly_typed", "no_tf32", "calib", "sparsity", "min_shapes", "max_shapes", "workspace_mib"),
-    *("timing_cache", "optimization_level", "hardware_compatibility"),
+    *("timing_cache", "optimization_level", "hardware_compatibility", "build_only"),
 )
+_MEASUREMENT_FIELDS = (
+    *("profile_index", "load_inputs", "warmup_ms", "duration_s", "iterations", "avg_runs", "percentile"),
+    *("inf_streams", "cuda_graph", "data_transfers"),
+)
+
+
+def _typed(options: CaptureOptions, names: Sequence[str]) -> list[str]:
+    """The options among these fields that are not at their default; 0 is a value."""
+    default = CaptureOptions()
+    return [option_name(name) for name in names if getattr(options, name) is not getattr(default, name)]
 
 
 def _build_options(options: CaptureOptions) -> list[str]:
     """What was asked for that decides about a build alone, as typed."""
-    given = [option_name(field) for field in _BUILD_FIELDS if getattr(options, field) not in (None, False)]
+    given = _typed(options, _BUILD_FIELDS)
+    given += ["--profile"] if options.profiles else []
     return [*(f"--{precision}" for precision in options.precisions), *given]
+
+
+def _check_profiles(options: CaptureOptions) -> None:
+    """Several profiles state all shapes of the build, and one of them is measured."""
+    if not options.profiles:
+        return
+    if options.min_shapes or options.opt_shapes or options.max_shapes:
+        raise TrexError(
+            "--profile states the shapes of the build; leave --min-shapes, --opt-shapes and --max-shapes out"
+        )
+    index, count = options.profile_index or 0, len(options.profiles)
+    if index >= count:
+        raise TrexError(f"--profile-index {index}: {count} --profile are stated, counted from 0")
+
+
+def _check_build_only(options: CaptureOptions) -> None:
+    if not options.build_only:
+        return
+    idle = _typed(options, _MEASUREMENT_FIELDS)
+    idle += ["--repeat"] if options.repeat > 1 else []
+    if idle:
+        raise TrexError(
+            f"{', '.join(idle)}: of a measurement, and --build-only measures nothing; leave one out"
+        )
 
 
 def _input_file(text: str) -> str:
@@ -179,7 +241,7 @@ def _checked_caches(options: CaptureOptions, *, is_here: bool) -> None:
     for word in options.passthrough if is_here else ():
         flag, _, value = word.partition("=")
         if flag == _CACHE_OF_TRTEXEC:
-            checked_cache(value, f"{flag} behind --")
+            checked_cache(value, f"{flag} after --")
 
 
 def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
@@ -187,7 +249,7 @@ def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
 
     Args:
         options: What was asked for.
-        is_here: Whether trtexec runs on this machine; what stands behind `--` names files of the machine that it runs on.
+        is_here: Whether trtexec runs on this machine; arguments after `--` name files of the machine that it runs on.
 
     Raises:
         TrexError: One is not, or cannot be read.
@@ -198,16 +260,26 @@ def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
         raise TrexError("capture takes --onnx (build and profile) or --engine (profile only)")
     if not options.builds and (idle := _build_options(options)):
         raise TrexError(f"{', '.join(idle)}: of a build, and --engine is built already; build with --onnx")
-    named = [
-        ("--onnx", options.onnx),
-        ("--engine", options.engine),
-        ("--calib", options.calib),
-        *(("--plugin", plugin) for plugin in options.plugins if "/" in plugin),
-    ]
-    named += [("--load-inputs", _input_file(part)) for part in (options.load_inputs or "").split(",") if part]
-    for option, text in named:
+    _check_profiles(options)
+    _check_build_only(options)
+    for option, text in _named_files(options):
+        check_readable(option, text)
+
+
+def _named_files(options: CaptureOptions) -> Iterator[tuple[str, str]]:
+    """The files that are read, with the options that name them."""
+    for option, text in (("--onnx", options.onnx), ("--engine", options.engine), ("--calib", options.calib)):
         if text is not None:
-            check_readable(option, text)
+            yield option, text
+    yield from (("--plugin", plugin) for plugin in options.plugins if "/" in plugin)
+    for part in (options.load_inputs or "").split(","):
+        if part:
+            yield "--load-inputs", _input_file(part)
+
+
+def input_files(options: CaptureOptions) -> list[str]:
+    """The files that are read: model or engine, calibration, plugins that are named by a path, inputs."""
+    return [text for _, text in _named_files(options)]
 
 
 def check_readable(option: str, text: str) -> Path:

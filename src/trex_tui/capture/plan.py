@@ -17,17 +17,35 @@ from trex_tui.errors import TrexError
 
 BUILD, PROFILE = "build", "profile"
 
-_OURS = frozenset(
+OWN_FLAGS = frozenset(
     (
         *("--onnx", "--model", "--deploy", "--uff", "--loadEngine", "--saveEngine"),
         *("--exportTimes", "--exportProfile", "--exportLayerInfo", "--profilingVerbosity"),
-        *("--skipInference", "--buildOnly", "--getPlanVersionOnly", "--help", "--helpBuildRoute", "--dryRun"),
+        *(
+            "--skipInference",
+            "--buildOnly",
+            "--getPlanVersionOnly",
+            "--help",
+            "-h",
+            "--helpBuildRoute",
+            "--dryRun",
+        ),
     )
 )
-"""What capture decides itself; behind `--` it would only break the set."""
+"""What capture decides itself; after `--` it would only break the set."""
 _REPEATABLE = frozenset(
     ("--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile")
 )
+_MEASUREMENT_FLAGS = frozenset(
+    (
+        *("--useProfile", "--warmUp", "--duration", "--iterations", "--avgRuns", "--percentile"),
+        *("--infStreams", "--streams", "--useCudaGraph", "--noCudaGraph", "--useSpinWait", "--noSpinWait"),
+        *("--noDataTransfers", "--includeDataTransfers", "--exposeDMA", "--useManagedMemory", "--threads"),
+        *("--sleepTime", "--idleTime", "--persistentCacheRatio", "--allocationStrategy"),
+        *("--weightStreamingBudget", "--monitorMemory", "--timeDeserialize", "--timeRefit"),
+    )
+)
+"""Flags that a build ignores, so that points of a sweep that differ in them share an engine."""
 _BUILD_VALUES = (
     ("--calib", "calib"),
     ("--sparsity", "sparsity"),
@@ -83,7 +101,7 @@ class RunPlan:
         return "--useCudaGraph" in self.argv
 
     def without_graph(self, trtexec: Trtexec) -> RunPlan | None:
-        """The same run without CUDA graph; None if it has none already, or was told to have one behind `--`."""
+        """The same run without CUDA graph; None if it has none already, or has an option for it after `--`."""
         if trtexec.measures_by_default:
             if "--noCudaGraph" in self.argv or any(word.startswith("--useDLACore") for word in self.argv):
                 return None
@@ -101,7 +119,7 @@ class Names:
     name: str
 
     def file(self, ending: str, number: int = 1) -> Path:
-        """`<name>.<ending>`; of the second and later profile runs in a directory of their own."""
+        """`<name>.<ending>`; later profile runs have their own directory."""
         folder = self.directory if number == 1 else self.directory / f"{self.name}.repeat-{number}"
         return folder / f"{self.name}.{ending}"
 
@@ -121,14 +139,17 @@ class _Arguments:
         self.trtexec = trtexec
         self.refused = refused
         self.items: list[str] = []
+        self.typed: dict[str, str] = {}
 
     def add(self, flag: str, value: object = None, *, asked: str = "") -> None:
-        """Add an option; `asked` is what a person typed to get it."""
+        """Add an option; `asked` is what a person typed to get it, empty for what capture adds itself."""
         if not self.trtexec.knows(flag):
             why = refusal(flag, asked or flag, self.trtexec)
             if why not in self.refused:
                 self.refused.append(why)
             return
+        if asked:
+            self.typed[flag] = asked
         self.items.append(flag if value is None else f"{flag}={value}")
 
     def given(self, flag: str, value: object, asked: str) -> None:
@@ -148,7 +169,7 @@ def plan(options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPl
     """The runs, in order; files in `names.directory`.
 
     Raises:
-        TrexError: An option that this trtexec does not know; the message says which version has it.
+        TrexError: An option that this trtexec does not know; the message names the versions that have it.
     """
     refused: list[str] = []
     runs: list[RunPlan] = []
@@ -157,7 +178,7 @@ def plan(options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPl
     if options.builds:
         arguments = _build_arguments(options, trtexec, names, refused)
         runs.append(_run(BUILD, 1, arguments, names, engine))
-    for number in range(1, options.repeat + 1):
+    for number in () if options.build_only else range(1, options.repeat + 1):
         arguments = _profile_arguments(options, trtexec, names, refused, number)
         runs.append(_run(PROFILE, number, arguments, names, engine))
     if refused:
@@ -183,24 +204,30 @@ def _build_arguments(
     arguments.add("--profilingVerbosity", "detailed")
     arguments.add("--skipInference" if trtexec.knows("--skipInference") else "--buildOnly")
     for precision in options.precisions:
-        arguments.add(f"--{precision}")
+        arguments.add(f"--{precision}", asked=f"--{precision}")
     arguments.wanted("--best", options.best, "--best")
     arguments.wanted(
         "--stronglyTyped", options.strongly_typed and not trtexec.is_strongly_typed_only, "--strongly-typed"
     )
     arguments.wanted("--noTF32", options.no_tf32, "--no-tf32")
     arguments.take_over(_BUILD_VALUES, options)
-    shaped = options.min_shapes or options.opt_shapes or options.max_shapes
+    for index, profile in enumerate(options.profiles):
+        # The shapes behind it are of this profile, so their order counts.
+        arguments.add("--profile", index, asked="--profile")
+        arguments.add("--minShapes", profile.min_shapes, asked="--profile")
+        arguments.add("--optShapes", profile.opt_shapes, asked="--profile")
+        arguments.add("--maxShapes", profile.max_shapes, asked="--profile")
+    shaped = options.profiles or options.min_shapes or options.opt_shapes or options.max_shapes
     arguments.given("--shapes", None if shaped else options.shapes, "--shapes")
     if options.workspace_mib is not None:
         if trtexec.knows("--memPoolSize"):
             # Without a unit: 10.1 and later would read `MiB` as bytes.
-            arguments.add("--memPoolSize", f"workspace:{options.workspace_mib}")
+            arguments.add("--memPoolSize", f"workspace:{options.workspace_mib}", asked="--workspace")
         else:
-            arguments.add("--workspace", options.workspace_mib)
+            arguments.add("--workspace", options.workspace_mib, asked="--workspace")
     arguments.take_over(_BUILDER_VALUES, options)
     _add_common(options, arguments)
-    return _with_passthrough(options, arguments)
+    return _with_passthrough(options, arguments, BUILD)
 
 
 def _profile_arguments(
@@ -210,7 +237,10 @@ def _profile_arguments(
     arguments.add("--loadEngine", names.engine if options.builds else options.engine)
     arguments.add("--verbose")
     # An engine with dynamic shapes and none stated would be measured at the smallest.
-    arguments.given("--shapes", options.shapes or options.opt_shapes, "--shapes")
+    typical = options.opt_shapes
+    if options.profiles:
+        typical = options.profiles[options.profile_index or 0].opt_shapes
+    arguments.given("--shapes", options.shapes or typical, "--shapes" if options.shapes else "")
     arguments.take_over(_MEASUREMENT_VALUES, options)
     streams = "--infStreams" if trtexec.knows("--infStreams") else "--streams"
     arguments.given(streams, options.inf_streams, "--inf-streams")
@@ -219,7 +249,7 @@ def _profile_arguments(
         arguments.wanted("--noCudaGraph", not graph and options.dla is None, "--no-cuda-graph")
         arguments.wanted("--includeDataTransfers", options.data_transfers, "--data-transfers")
     else:
-        arguments.wanted("--useCudaGraph", graph, "--cuda-graph")
+        arguments.wanted("--useCudaGraph", graph, "--cuda-graph" if options.cuda_graph else "")
         arguments.wanted("--noDataTransfers", not options.data_transfers, "")
         arguments.add("--useSpinWait")
         arguments.add("--separateProfileRun")
@@ -227,11 +257,11 @@ def _profile_arguments(
     for option, kind in (("LayerInfo", "graph"), ("Times", "timing"), ("Profile", "profile")):
         arguments.add(f"--export{option}", names.file(f"{kind}.json", number))
     _add_common(options, arguments)
-    return _with_passthrough(options, arguments)
+    return _with_passthrough(options, arguments, PROFILE)
 
 
 def _add_common(options: CaptureOptions, arguments: _Arguments) -> None:
-    """What both runs are told: where to run, and what it takes to load the engine."""
+    """Add the arguments of both runs: where to run, and what loading the engine needs."""
     arguments.given("--device", options.device, "--device")
     arguments.given("--useDLACore", options.dla, "--dla")
     arguments.wanted("--allowGPUFallback", options.allow_gpu_fallback, "--allow-gpu-fallback")
@@ -241,20 +271,39 @@ def _add_common(options: CaptureOptions, arguments: _Arguments) -> None:
         arguments.add(flag, plugin, asked="--plugin")
 
 
-def _with_passthrough(options: CaptureOptions, arguments: _Arguments) -> list[str]:
-    """The command: trtexec refuses an option that is there twice, so what a person wrote replaces what we would."""
+def _with_passthrough(options: CaptureOptions, arguments: _Arguments, role: str) -> list[str]:
+    """The command. trtexec refuses a repeated option: arguments after `--` and flags of a sweep replace defaults of capture.
+
+    An option that is typed twice, also as an option of trex-tui, is refused: one of the two would have no effect.
+    """
     written = {flag_name(word) for word in options.passthrough} - _REPEATABLE
-    ours = [item for item in arguments.items if flag_name(item) not in written]
-    return [str(arguments.trtexec.path), *ours, *options.passthrough]
+    if options.profiles:
+        written |= {flag_name(word) for word in options.passthrough} & {"--profile"}
+    for flag, asked in arguments.typed.items():
+        why = f"{asked} and {flag} after --: the same for trtexec; state one of the two"
+        if flag in written and why not in arguments.refused:
+            arguments.refused.append(why)
+    for swept in options.swept:
+        other = arguments.typed.get(swept.flag) or (f"{swept.flag} after --" if swept.flag in written else "")
+        why = f"{other} and --sweep {swept.flag[2:]}: the same for trtexec; state one of the two"
+        if other and why not in arguments.refused:
+            arguments.refused.append(why)
+    words = [swept for swept in options.swept if role == PROFILE or swept.flag not in _MEASUREMENT_FLAGS]
+    written |= {swept.flag for swept in words}
+    defaults = [item for item in arguments.items if flag_name(item) not in written]
+    added = [swept.word for swept in words if swept.word]
+    return [str(arguments.trtexec.path), *defaults, *added, *options.passthrough]
 
 
 def _check_passthrough(options: CaptureOptions, trtexec: Trtexec, refused: list[str]) -> None:
     for argument in options.passthrough:
         flag = flag_name(argument)
-        if flag in _OURS:
-            refused.append(f"{flag} behind --: capture sets it itself")
+        if flag in OWN_FLAGS:
+            refused.append(f"{flag} after --: capture sets it itself")
         elif flag_table().is_listed(flag) and not trtexec.knows(flag):
             refused.append(refusal(flag, flag, trtexec))
+    unknown = [swept.flag for swept in options.swept if not trtexec.knows(swept.flag)]
+    refused += [refusal(flag, f"--sweep {flag[2:]}", trtexec) for flag in unknown]
 
 
 def flag_name(argument: str) -> str:

@@ -1,8 +1,8 @@
 """One process: its whole output byte for byte into a log, and an end to it and its children whatever happens.
 
-The process leads a session of its own, so Ctrl-C reaches us alone and we end it, politely first. Its output goes through one
-pipe, stderr into stdout as the log is to have them, in order. A thread waits for its end without reaping it: until the group
-is gone its number cannot be given to another.
+The process leads its own session, so Ctrl-C reaches trex-tui alone, which ends it, politely first. Its output goes through
+one pipe, stderr into stdout as the log is to have them, in order. A thread waits for its end without reaping it: until the
+group is gone its number cannot be given to another.
 
 `RunProgress` reads the output of trtexec while it comes. It keeps little, however much is printed: the last lines, the errors
 (first and last), each warning once.
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Protocol
 
 from trex_tui.errors import TrexError
 
@@ -30,12 +31,12 @@ INTERRUPTED, TIMED_OUT = "interrupted", "timed out"
 GRACE_S = 5.0
 """Between SIGTERM and SIGKILL."""
 _GIVE_UP_S = 30.0
-"""After SIGKILL: a process that hangs in a driver cannot be ended by anybody."""
+"""After SIGKILL: a process that hangs in a driver cannot be ended."""
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Windows has no SIGHUP, and two ONNX models can be compared there."""
 _TICK_S = 0.25
 _GUARD = 'trap \'\' HUP INT TERM PIPE; read -r _; kill -TERM -"$1"; sleep "$2"; kill -KILL -"$1"'
-"""A shell that ends the group when the pipe to it closes: when we are killed, nobody else is left to do it."""
+"""A shell that ends the group when the pipe to it closes: if trex-tui is killed, no other process does it."""
 _CHUNK = 1 << 16
 
 
@@ -48,10 +49,10 @@ class ProcessOutcome:
         signal: The signal that ended it.
         stopped: `INTERRUPTED`, `TIMED_OUT`, or empty if it ended by itself.
         started, ended: UTC.
-        wall_s: Between them, by a clock that nobody sets.
+        wall_s: Between them, by a monotonic clock.
         children: Processes that it left behind, and that were ended.
         is_gone: False if it survived SIGKILL.
-        timeout_s: How long it might have taken; None if nobody limited it. `wall_s` has the grace in it.
+        timeout_s: How long it might have taken; None without a limit. `wall_s` has the grace in it.
     """
 
     exit_code: int | None
@@ -91,6 +92,26 @@ class Stop:
     def close(self) -> None:
         os.close(self._read)
         os.close(self._write)
+
+
+class StopRequest(Protocol):
+    """How often the end was asked for."""
+
+    @property
+    def times(self) -> int:
+        """Return it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaterStop:
+    """What is asked of a `Stop` from now on: for what is still to be done after the first request."""
+
+    stop: Stop
+    before: int
+
+    @property
+    def times(self) -> int:
+        return self.stop.times - self.before
 
 
 @contextlib.contextmanager
@@ -282,7 +303,7 @@ class _Runner:
             alive = set(_list_group(self.process.pid))
             if (
                 self.process.pid not in alive
-            ):  # over, though the thread has not told yet: these it left behind
+            ):  # over, though the thread has not reported it yet: these it left behind
                 self.children |= alive
             self._signal(signal.SIGKILL)
             self.give_up_at = now + _GIVE_UP_S
@@ -298,7 +319,7 @@ class _Runner:
             self.kill_at = time.monotonic() + self.grace_s
 
     def _end_children(self) -> None:
-        """The process is over: whoever is left of its group goes too."""
+        """The process is over: the rest of its group is ended too."""
         self.children |= self._members()
         if self.children:
             self._signal(signal.SIGTERM)
@@ -314,7 +335,7 @@ class _Runner:
         return {pid for pid in _list_group(self.process.pid) if pid != self.process.pid}
 
     def _dismiss_guard(self) -> None:
-        """Before the process is reaped: afterwards its number may be somebody else's."""
+        """Before the process is reaped: afterwards its number may belong to another."""
         self._guard.kill()
         self._guard.communicate()
 
@@ -335,7 +356,7 @@ class _Runner:
         )
 
     def _clean_up(self, pipe: object) -> None:
-        """However this ends, by an error of ours too, nothing is left behind."""
+        """Leave nothing behind, even after an internal error."""
         if self._guard.returncode is None:
             self._dismiss_guard()
         if self.process.returncode is None and not (self.give_up_at and not self.is_over):
@@ -400,9 +421,9 @@ class RunProgress:
         stage: What it is at, for people.
         layer: The layer whose tactics are timed.
         tactics: How many tactics were timed.
-        cpu_mib, gpu_mib: Memory of the process and in use on the device, as libnvinfer last told; None before it did.
+        cpu_mib, gpu_mib: Memory of the process and in use on the device, as libnvinfer last reported; None before.
         status: `RUNNING`, `PASSED`, `FAILED`, `WAIVED` of the last banner; empty without one.
-        errors: Lines of severity E and F, and lines without severity that stand outside of any dump; bounded.
+        errors: Lines of severity E and F, and lines without severity outside of any dump; bounded.
         warnings: Texts of warnings, in order, each once; bounded.
         last: The last lines.
     """

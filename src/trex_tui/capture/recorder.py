@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.output_files import reason, write_atomically
+from trex_tui.artifacts.output_files import reason, write_all
 from trex_tui.errors import TrexError
 
 _SIGNIFICANT = 6
@@ -40,7 +40,7 @@ _SIGNIFICANT = 6
 
 
 class RecorderError(TrexError):
-    """Something could not be recorded or written; the text says what."""
+    """Something could not be recorded or written; the text states it."""
 
 
 @dataclass(slots=True)
@@ -149,9 +149,9 @@ class Recorder:
         self._count(self._calls)
 
     def _count(self, calls: list[tuple[str, float]]) -> None:
-        """Take an iteration's times over. Rows are told apart by their order: names repeat."""
+        """Take an iteration's times over. Rows are identified by their order: names repeat."""
         if not calls:
-            raise RecorderError("the profiler was told of no layer: did the block run the context given?")
+            raise RecorderError("the profiler saw no layer; run the given context in the block")
         names = [name for name, _ in calls]
         if not self._rows:
             self._rows = [_ProfileRow(name) for name in names]
@@ -196,11 +196,10 @@ class Recorder:
         files = {Path(directory, f"{name}.{kind}.json"): text for kind, text in texts.items()}
         if not overwrite and (there := [path for path in files if path.exists()]):
             raise RecorderError(f"{there[0]}: is there already; overwrite=True replaces it")
-        for path, text in files.items():
-            try:
-                write_atomically(path, text, make_directory=True)
-            except OSError as error:
-                raise RecorderError(f"{path}: cannot be written: {reason(error)}") from error
+        try:
+            write_all(files)
+        except OSError as error:
+            raise RecorderError(f"{directory}: cannot be written: {reason(error)}") from error
         return list(files)
 
     def _profile_text(self) -> str:

@@ -1,8 +1,8 @@
 """Measuring the engine of a set once more: with which file and options, where the new set is to lie, and as what command.
 
-The options are those of the run that the set has, so that the two can be compared. Its command stands in a file, which is
-data. Numbers, shapes and words of trtexec's own are taken over; paths are not, so that no file makes us load a library or
-read or write elsewhere. There is a sentence on each option that is not taken over.
+The options are those of the run that the set has, so that the two can be compared. Its command comes from a file, which is
+data. Numbers, shapes and words of trtexec's own are taken over; paths are not, so that no file makes trex-tui load a library
+or read or write elsewhere. There is a sentence on each option that is not taken over.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from pathlib import Path
 
 from trex_tui.artifacts.capture_manifest import ClockLock
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.naming import ArtifactKind, display_name, engine_stem
-from trex_tui.artifacts.sniff import sniff
+from trex_tui.artifacts.file_kinds import ArtifactKind, display_name, engine_stem, sniff
 from trex_tui.buildlog.log_records import read_log_options
 from trex_tui.capture.options import CaptureOptions, checked_name, command_line, option_name
 from trex_tui.capture.staging import Workspace
@@ -47,7 +46,7 @@ _CARRIED = frozenset(
         *("--noSpinWait", "--monitorMemory", "--dumpLayerInfo", "--dumpOptimizationProfile"),
     )
 )
-"""Options of a measurement that go behind `--` as they were."""
+"""Options of a measurement that go after `--` as they were."""
 _FILES = ("--plugins", "--staticPlugins", "--dynamicPlugins", "--loadInputs")
 _PER_RELEASE = frozenset(
     ("--useCudaGraph", "--noCudaGraph", "--noDataTransfers", "--includeDataTransfers", "--useSpinWait")
@@ -205,6 +204,8 @@ class Rerun:
         notes: What is not as it was, in sentences.
         problem: Why it cannot be done here; empty if it can.
         locked_mhz: What the GPU clocks were locked to, for the command line alone: here nothing locks them.
+        manifest: Of a set that was captured over ssh, which may be known to the record of such captures.
+        host, trtexec: Where it is measured over ssh, and the trtexec there; empty for this machine.
     """
 
     options: CaptureOptions
@@ -213,6 +214,9 @@ class Rerun:
     notes: tuple[str, ...] = ()
     problem: str = ""
     locked_mhz: int | None = None
+    manifest: Path | None = None
+    host: str = ""
+    trtexec: str = ""
 
     def command(self) -> str:
         """The same as a command line, to paste."""
@@ -229,6 +233,7 @@ class Rerun:
         words += ["--data-transfers"] if options.data_transfers else []
         words += ["--version-compatible"] if options.version_compatible else []
         words += [f"--lock-clocks={self.locked_mhz}"] if self.locked_mhz is not None else []
+        words += ["--host", self.host, "--trtexec", self.trtexec] if self.host else []
         words += ["--outdir", str(self.outdir), "--name", self.name]
         return command_line([*words, *(["--", *options.passthrough] if options.passthrough else [])])
 
@@ -245,6 +250,7 @@ def plan_rerun(
     command: Sequence[str] = (),
     version: str | None = None,
     clocks: ClockLock | None = None,
+    log_runs: Mapping[Path, int] | None = None,
 ) -> Rerun:
     """How the engine of a set would be measured once more.
 
@@ -252,9 +258,10 @@ def plan_rerun(
         source: The set.
         command: Of the run that measured it, as the manifest has it; without one the log is asked.
         version: The TensorRT of that run.
-        clocks: What the manifest tells of locked clocks.
+        clocks: Locked clocks by the manifest.
+        log_runs: Log -> measured run that is asked, where that is not the last.
     """
-    words = list(command) or _read_log_words(source)
+    words = list(command) or _read_log_arguments(source, log_runs or {})
     options, notes = read_rerun_options(words, version)
     locked_mhz = _locked_mhz(clocks)
     if locked_mhz is not None:
@@ -276,21 +283,23 @@ def plan_rerun(
 
 
 def _locked_mhz(clocks: ClockLock | None) -> int | None:
-    """None where they were free, or nobody knows."""
+    """None where they were free, or unknown."""
     if clocks is None or not clocks.is_locked or not clocks.target_mhz or clocks.target_mhz < 1:
         return None
     return round(clocks.target_mhz)
 
 
-def _read_log_words(source: ArtifactSet) -> list[str]:
+def _read_log_arguments(source: ArtifactSet, log_runs: Mapping[Path, int]) -> list[str]:
     path = source.files.get(ArtifactKind.PROFILE_LOG)
-    words = list(read_log_options(path, of_timed_run=True).arguments) if path is not None else []
-    # The banner does not quote: where an argument had a space, none can be told from the next.
+    words: list[str] = []
+    if path is not None:
+        words = list(read_log_options(path, of_timed_run=True, run=log_runs.get(path)).arguments)
+    # The banner does not quote: where an argument had a space, none can be separated from the next.
     return words if all(word.startswith("-") for word in words[1:]) else []
 
 
 def _stem(source: ArtifactSet) -> str:
-    """What its files are called, without the `.onnx` in the middle; the directory where they have no name of their own."""
+    """What its files are called, without the `.onnx` in the middle; that of the directory where they have none."""
     first = next(iter(source.files.values()), None)
     name = display_name(engine_stem(first)) if first is not None else ""
     name = name or source.directory.absolute().name

@@ -1,23 +1,31 @@
-"""A capture from start to end: plan, run, judge, file; a `CaptureObserver` shows it meanwhile."""
+"""A capture from start to end: plan, reuse an earlier build or run, judge, file.
+
+A `CaptureObserver` shows the progress.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
 from trex_tui.artifacts.capture_manifest import NO_GRAPH
+from trex_tui.artifacts.input_files import finite_number
 from trex_tui.artifacts.output_files import refusal
-from trex_tui.capture.clocks import ClockLockAttempt, locked_clocks
+from trex_tui.capture.clocks import CLOCKS, MEMORY_CLOCK, POWER_LIMIT, GpuSetting, locked_clocks
 from trex_tui.capture.environment_probe import changes, identify_machine, is_unknown, machine_differences
 from trex_tui.capture.machine import Machine, run_trtexec
-from trex_tui.capture.manifest import Manifest, read_manifest, write_metadata
+from trex_tui.capture.manifest import Manifest, read_manifest, run_key, write_metadata
+from trex_tui.capture.monitor import RunMonitor, choose_gpu, watched
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
 from trex_tui.capture.process import GRACE_S, INTERRUPTED, ProcessOutcome, RunProgress, Stop
-from trex_tui.capture.resume import (
+from trex_tui.capture.rehearsal import rehearse
+from trex_tui.capture.reuse import (
     Reusable,
     find_build_machine,
     find_passed_build,
@@ -29,14 +37,14 @@ from trex_tui.capture.staging import Workspace
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import LOST, RunVerdict
 from trex_tui.errors import TrexError
-from trex_tui.text import plural
+from trex_tui.text import format_bytes, plural
 
 
 class CaptureObserver(Protocol):
     """Shows how far a capture is. Called from the thread that captures; must not raise."""
 
-    def begin(self, run: RunPlan, number: int, total: int) -> None:
-        """A run starts: `number` of `total`, from 1."""
+    def begin(self, run: RunPlan, number: int, total: int, expected_s: float | None) -> None:
+        """A run starts: `number` of `total`, from 1; `expected_s` is what it took the last time, None without one."""
 
     def progress(self, progress: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
         """Called several times a second; `rss_bytes` is the memory of the process."""
@@ -56,9 +64,13 @@ class CaptureRequest:
         outdir, name: Where the set is to lie, and what it is called.
         force: Replace a set that lies there.
         resume: Take the engine of an earlier capture, if it fits.
+        reused_directories: Of other sets whose engine is taken, if it fits.
+        is_rehearsed: Whether trtexec has checked the commands already.
         timeout_s: Longest duration of one run of trtexec.
         with_ids: Note host name, UUIDs and serial numbers.
-        lock_clocks: `max` or MHz; None leaves the clocks alone.
+        lock_clocks, memory_clock: `max` or MHz; None leaves the clocks alone.
+        power_limit: Watts; None leaves it alone.
+        monitor_ms: Milliseconds between samples of power and clocks; None takes none.
         grace_s: Between SIGTERM and SIGKILL.
     """
 
@@ -67,10 +79,21 @@ class CaptureRequest:
     name: str
     force: bool = False
     resume: bool = False
+    reused_directories: tuple[Path, ...] = ()
+    is_rehearsed: bool = False
     timeout_s: float | None = None
     with_ids: bool = False
     lock_clocks: str | None = None
+    memory_clock: str | None = None
+    power_limit: int | None = None
+    monitor_ms: int | None = None
     grace_s: float = GRACE_S
+
+    def gpu_wishes(self) -> list[tuple[GpuSetting, str]]:
+        """Return what is to be held while trtexec runs, in the order in which it is set."""
+        power = None if self.power_limit is None else str(self.power_limit)
+        wishes = ((POWER_LIMIT, power), (MEMORY_CLOCK, self.memory_clock), (CLOCKS, self.lock_clocks))
+        return [(setting, asked) for setting, asked in wishes if asked is not None]
 
     def workspace(self) -> Workspace:
         """Return where the capture works, whatever lies in the target."""
@@ -88,12 +111,12 @@ class CaptureRequest:
             raise refusal(existing[0])
 
     def plan(self, trtexec: Trtexec) -> tuple[RunPlan, ...]:
-        """Return what would be run, for `--dry-run`; nothing is made.
+        """Return what would be run, with files where they lie in the end; nothing is made.
 
         Raises:
             TrexError: An option that this trtexec does not know.
         """
-        return plan(self.options, trtexec, self.workspace().names)
+        return plan(self.options, trtexec, Names(self.outdir, self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +129,14 @@ class CaptureResult:
         directory: The set; of a failed capture what is left of it, None if nothing.
         verdict: On the run that failed; None if all passed.
         run: The run that failed.
-        last: The last lines of its output.
+        errors: The errors in its output, without the prefix of the log.
+        last: The last lines of it.
         log: Its log.
         remarks: What to know of the numbers.
+        engine: Of a failed capture the engine that was built, and that `--resume` takes; None if there is none.
+        engine_bytes: Size of the engine of a set.
+        build_s: How long its build took; None if there was none.
+        is_reused: Whether it was built by an earlier capture.
     """
 
     passed: bool
@@ -116,9 +144,20 @@ class CaptureResult:
     directory: Path | None
     verdict: RunVerdict | None = None
     run: RunPlan | None = None
+    errors: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
     log: Path | None = None
     remarks: tuple[str, ...] = ()
+    engine: Path | None = None
+    engine_bytes: int | None = None
+    build_s: float | None = None
+    is_reused: bool = False
+
+
+RESUME_HINT = "--resume measures it without building again"
+_RESERVE_BYTES = 1 << 16
+_LARGE_BYTES = 1 << 28
+"""A model of this size takes seconds to read, for its digest."""
 
 
 def capture(
@@ -131,19 +170,17 @@ def capture(
     """Capture, on this machine or another.
 
     Raises:
-        TrexError: It cannot begin, or the set cannot be moved into place.
+        TrexError: It cannot begin, trtexec does not take its options, or the set cannot be moved into place.
     """
     request.check_target()
     workspace, machine = request.workspace(), machine or Machine()
-    machine.plan(request.options, trtexec, workspace.names)  # refuses before anything is made
+    # Both refuse before anything is made.
+    runs = machine.plan(request.options, trtexec, workspace.names)
+    if not request.is_rehearsed:
+        rehearse(machine, runs, trtexec, stop, view.note)
     try:
         with workspace:
-            try:
-                return _Capture(request, trtexec, stop, view, workspace, machine).do()
-            except (TrexError, OSError):
-                with contextlib.suppress(OSError):
-                    workspace.keep_failed()
-                raise
+            return _Capture(request, trtexec, stop, view, workspace, machine).do()
     except OSError as error:
         where = error.filename if isinstance(error.filename, (str, bytes)) else workspace.path
         raise TrexError(f"{where!s}: {error.strerror or error}") from error
@@ -173,38 +210,105 @@ class _Capture:
         self.without_graph = False
 
     def do(self) -> CaptureResult:
+        try:
+            result = self._do()
+        except (TrexError, OSError) as error:
+            raise self._rescue(error) from error
+        if result.passed:
+            self.workspace.commit(force=self.request.force)
+        return result
+
+    def _rescue(self, error: TrexError | OSError) -> TrexError:
+        """Keep logs and engine after an error, a full disk for one; the error, with where they lie."""
+        for run in self.runs:
+            for _, path in run.exports:  # halves, which only take space
+                path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._reserve.unlink(missing_ok=True)
+            if self.manifest.runs:
+                self.manifest.status = "failed"
+                self.manifest.write(self.names)
+        left = self.workspace.rescue()
+        text = str(error)
+        if isinstance(error, OSError):
+            where = error.filename if isinstance(error.filename, (str, bytes)) else self.workspace.path
+            text = f"{os.fsdecode(where)}: {error.strerror or error}"
+        text = text.replace(str(self.workspace.path), str(left or self.request.outdir))
+        if _is_full(error):
+            text += "; make room there"
+        if left is not None:
+            text += f"; what there is lies in {left}"
+        if self._kept_engine(left) is not None:
+            text += f", with the engine: {RESUME_HINT}"
+        return TrexError(text)
+
+    def _kept_engine(self, left: Path | None) -> Path | None:
+        """The engine that a resumed capture takes, in what is left of a failed one."""
+        if (
+            left is None
+            or not self.request.options.builds
+            or not find_passed_build({"runs": self.manifest.runs})
+        ):
+            return None
+        engine = left / self.names.engine.name
+        return engine if engine.is_file() and (left / self.names.manifest.name).is_file() else None
+
+    @property
+    def _reserve(self) -> Path:
+        """Takes the room that the manifest will need if the disk gets full."""
+        return self.names.directory / ".reserve"
+
+    def _do(self) -> CaptureResult:
         manifest = self.manifest
         manifest.started = datetime.now(timezone.utc)
-        self.view.note(f"trtexec of TensorRT {self.trtexec.version}: {self.trtexec.path}")
+        if not self.request.is_rehearsed:
+            self.view.note(self.trtexec.describe())
         manifest.before = self.machine.probe(with_ids=self.request.with_ids)
+        if self.request.monitor_ms is not None:  # refuses before anything is built
+            choose_gpu(self.request.options.measured_device(), manifest.before, self.machine.clock_driver())
         manifest.remote = self.machine.document(with_ids=self.request.with_ids)
-        manifest.model = read_model(Path(self.request.options.model))
+        model = Path(self.request.options.model)
+        if model.stat().st_size > _LARGE_BYTES:
+            self.view.note(f"reading {model} ({format_bytes(model.stat().st_size)})")
+        manifest.model = read_model(model)
         manifest.inputs = read_inputs(self.request.options)
         reusable = self._reusable(self.runs[0])
         self.machine.prepare(None if reusable is None else reusable.names.engine)
         if not self.request.options.builds:
             manifest.engine = dict(manifest.model)
             self._inherit_build()
-        wish, driver = self.request.lock_clocks, self.machine.clock_driver()
-        device = None if wish is None else self.request.options.measured_device()
-        with locked_clocks(wish, device, manifest.before, driver) as (lock, sentences):
-            for text in sentences:
-                self.view.note(text)
-            manifest.remarks.extend(sentences if lock is not None and not lock.locked else ())
-            failure = self._all_runs(lock, reusable)
+        said: list[list[str]] = []
+        with contextlib.ExitStack() as stack:
+            for setting, asked in self.request.gpu_wishes():
+                said.append(self._hold(stack, setting, asked))
+            failure = self._all_runs(reusable)
+        # What came behind the first sentence of each came at the end.
+        later = [text for sentences in said for text in sentences[1:]]
         if failure is not None:
-            return replace(failure, remarks=(*failure.remarks, *sentences[1:]))
-        return self._complete(sentences[1:])
+            return replace(failure, remarks=(*failure.remarks, *later))
+        return self._complete(later)
 
-    def _all_runs(self, lock: ClockLockAttempt | None, reusable: Reusable | None) -> CaptureResult | None:
+    def _hold(self, stack: contextlib.ExitStack, setting: GpuSetting, asked: str) -> list[str]:
+        """Hold a setting of the GPU as long as the stack; sentences on it, which may grow until then."""
+        manifest, device = self.manifest, self.request.options.measured_device()
+        driver = self.machine.clock_driver()
+        lock, sentences = stack.enter_context(locked_clocks(asked, device, manifest.before, driver, setting))
+        assert lock is not None
+        manifest.held.append(lock)
+        for text in sentences:
+            self.view.note(text)
+        manifest.remarks.extend(() if lock.locked else sentences)
+        return sentences
+
+    def _all_runs(self, reusable: Reusable | None) -> CaptureResult | None:
         """Every run in order, up to the first that fails; None if all passed."""
-        self.manifest.clocks = lock
         runs = list(self.runs)
         if reusable is None:
             self.workspace.clear()
         else:
             self._take(reusable)
             runs.pop(0)
+        self._reserve.write_bytes(bytes(_RESERVE_BYTES))
         for number, run in enumerate(runs, start=1):
             failure = self._run_passed(run, number, len(runs))
             if failure is not None:
@@ -220,12 +324,21 @@ class _Capture:
         manifest.remarks.extend(sentences)
         remarks = list(dict.fromkeys(manifest.remarks))
         manifest.remarks = remarks
+        self._reserve.unlink(missing_ok=True)
         manifest.write(self.names)
-        self.workspace.commit(force=self.request.force)
-        return CaptureResult(True, False, self.request.outdir, remarks=tuple(remarks))
+        build = find_passed_build({"runs": manifest.runs})
+        return CaptureResult(
+            True,
+            False,
+            self.request.outdir,
+            remarks=tuple(remarks),
+            engine_bytes=manifest.engine.get("bytes"),
+            build_s=build.get("wall_s"),
+            is_reused=bool(build.get("reused")),
+        )
 
     def _inherit_build(self) -> None:
-        """Measured again, an engine keeps what the manifest beside it tells of its build."""
+        """An engine that is measured again keeps the build entry of the manifest beside it."""
         target = Names(self.request.outdir, self.request.name)
         old = read_manifest(target.manifest) if self.workspace.keeps_build else None
         if old is not None and old["engine"].get("sha256") == self.manifest.engine["sha256"]:
@@ -238,16 +351,18 @@ class _Capture:
 
     def _reusable(self, first: RunPlan) -> Reusable | None:
         """An engine that need not be built again, if that is wanted and one fits."""
-        if not self.request.resume or first.role != BUILD:
+        directories = list(self.request.reused_directories)
+        if self.request.resume:
+            directories[:0] = self.workspace.path, self.workspace.failed, self.workspace.outdir
+        if not directories or first.role != BUILD:
             return None
         manifest = self.manifest
-        reusable, reasons = find_reusable(self.workspace, first, manifest)
+        reusable, reasons = find_reusable(directories, self.workspace.name, first, manifest)
         for reason in reasons:
             self.view.note(f"not resumed from {reason}")
-        if reusable is not None and is_unknown(identify_machine(manifest.before)):
-            manifest.remarks.append(
-                "the engine was taken over, though nothing here tells which GPU it was built on"
-            )
+        is_earlier = self.request.resume and reusable is not None
+        if is_earlier and is_unknown(identify_machine(manifest.before)):
+            manifest.remarks.append("the engine is reused, but the GPU that it was built on is unknown")
         return reusable
 
     def _take(self, reusable: Reusable) -> None:
@@ -275,17 +390,17 @@ class _Capture:
         self.manifest.remarks.extend(verdict.remarks)
         if not verdict.passed:
             return self._give_up(run, verdict, progress)
-        metadata = self.names.file(f"{run.role}.metadata.json", run.number)
-        write_metadata(run.log, run.role, metadata, with_ids=self.request.with_ids)
         if run.role == BUILD:
             self.manifest.engine = {"path": run.engine.name, **self.machine.entry(run.engine)}
         self.manifest.write(self.names)
+        metadata = self.names.file(f"{run.role}.metadata.json", run.number)
+        write_metadata(run.log, run.role, metadata, with_ids=self.request.with_ids)
         if self.stop.times and number < total:
             return self._give_up(run, RunVerdict(False, "interrupted", "interrupted"), progress)
         return None
 
     def _keep_attempt(self, run: RunPlan) -> None:
-        """The log of a failed attempt: where readers of sets do not look, and people are told."""
+        """Keep the log of a failed attempt where readers of sets do not look; the manifest names it."""
         kept = self.names.directory / f".{self.names.name}.attempts"
         kept.mkdir(exist_ok=True)
         target = kept / f"{run.number}.{run.log.name}"
@@ -296,23 +411,51 @@ class _Capture:
 
     def _run(self, run: RunPlan, number: int, total: int) -> tuple[RunVerdict, RunProgress]:
         run.log.parent.mkdir(exist_ok=True)
-        self.view.begin(run, number, total)
-        outcome, verdict, progress = run_trtexec(
-            self.machine,
-            run,
-            self.trtexec,
-            self.stop,
-            self.view.progress,
-            timeout_s=self.request.timeout_s,
-            grace_s=self.request.grace_s,
-        )
+        self.view.begin(run, number, total, self._expected_s(run))
+        with watched(self._monitor(run), self.view.progress) as (monitor, observe):
+            outcome, verdict, progress = run_trtexec(
+                self.machine,
+                run,
+                self.trtexec,
+                self.stop,
+                observe,
+                timeout_s=self.request.timeout_s,
+                grace_s=self.request.grace_s,
+            )
         if outcome.children:
             were = "it was" if outcome.children == 1 else "they were"
             remark = f"trtexec left {plural(outcome.children, 'process', 'processes')} behind; {were} ended"
             verdict = replace(verdict, remarks=(*verdict.remarks, remark))
         self.manifest.add_run(run, outcome, verdict, run.log)
         self.view.end(outcome, verdict)
+        if monitor is not None:
+            self.manifest.runs[-1]["monitor"] = monitor.document()
+            self.view.note(monitor.remark)
+            if monitor.problem:
+                self.manifest.remarks.append(monitor.remark)
         return verdict, progress
+
+    def _monitor(self, run: RunPlan) -> RunMonitor | None:
+        """What takes samples beside a run that measures, if that is wanted."""
+        interval_ms = self.request.monitor_ms
+        if interval_ms is None or run.role == BUILD:
+            return None
+        device = self.request.options.measured_device()
+        gpu = choose_gpu(device, self.manifest.before, self.machine.clock_driver())
+        target = self.names.file("monitor.csv", run.number)
+        return RunMonitor(self.machine.shell, gpu, interval_ms, target)
+
+    def _expected_s(self, run: RunPlan) -> float | None:
+        """How long the same run of the same model took, by the manifests that lie there."""
+        for directory in (self.workspace.outdir, self.workspace.failed):
+            manifest = read_manifest(Names(directory, self.workspace.name).manifest)
+            if manifest is None or manifest["model"].get("sha256") != self.manifest.model["sha256"]:
+                continue
+            for entry in manifest.get("runs") or ():
+                is_same = isinstance(entry, dict) and entry.get("passed") and entry.get("role") == run.role
+                if is_same and (run.role != BUILD or entry.get("build_key") == run_key(run)):
+                    return finite_number(entry.get("wall_s"))
+        return None
 
     def _give_up(self, run: RunPlan, verdict: RunVerdict, progress: RunProgress) -> CaptureResult:
         interrupted = verdict.key == INTERRUPTED
@@ -320,7 +463,11 @@ class _Capture:
         manifest.status = "interrupted" if interrupted else "failed"
         manifest.remarks = list(dict.fromkeys(manifest.remarks))
         manifest.ended = datetime.now(timezone.utc)
-        if not interrupted and verdict.key != LOST:  # somebody waits for the prompt, or nobody answers
+        self._reserve.unlink(missing_ok=True)
+        if self.runs[0].role == BUILD and find_passed_build({"runs": manifest.runs}) and verdict.key != LOST:
+            entry = self.machine.rescue(self.runs[0])
+            manifest.engine.update(entry or {})
+        if not interrupted and verdict.key != LOST:  # the user waits for the prompt, or the machine is gone
             manifest.after = self.machine.probe(with_ids=self.request.with_ids)
         manifest.write(self.names)
         log = run.log.relative_to(self.names.directory)
@@ -331,7 +478,18 @@ class _Capture:
             left,
             verdict,
             run,
+            tuple(progress.errors),
             tuple(progress.last),
             None if left is None else left / log,
             tuple(manifest.remarks),
+            self._kept_engine(left),
         )
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Whether the disk is full, or what a user may have of it."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__
+    return False

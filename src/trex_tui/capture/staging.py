@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from trex_tui.artifacts.naming import engine_stem, is_canonical
+from trex_tui.artifacts.file_kinds import engine_stem, is_canonical
 from trex_tui.capture.plan import Names
 from trex_tui.errors import TrexError
 
@@ -105,6 +105,7 @@ class Workspace:
             self.path = outdir.parent / _work_name(outdir.name, name)
         else:
             self.path = outdir / f".{name}.partial"
+        self.is_kept = False
         self._lock: IO[bytes] | None = None
 
     @property
@@ -163,14 +164,15 @@ class Workspace:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-        if not _has_entries(self.path / _OLD):  # else the old set could not be moved back: it must not go
+        # With an old set that could not be moved back, it must not go.
+        if not self.is_kept and not _has_entries(self.path / _OLD):
             shutil.rmtree(self.path, ignore_errors=True)
 
     def commit(self, *, force: bool = False) -> None:
         """Move the set into place.
 
         Args:
-            force: Replace a set of this name, even one that came to lie there meanwhile.
+            force: Replace a set of this name, even one that appeared during the capture.
 
         Raises:
             TrexError: It cannot or must not be moved; the target is as it was, and the files lie in `failed`.
@@ -178,7 +180,7 @@ class Workspace:
         if not force and (there := self.existing()):
             self.keep_failed(everything=True)
             raise TrexError(
-                f"{self.outdir} has got a set called {self.name} meanwhile ({there[0].name}), which stays; this one lies in "
+                f"{self.outdir} has a set called {self.name} by now ({there[0].name}), which stays; this one is in "
                 f"{self.failed}"
             )
         (self.path / _LOCK).unlink(missing_ok=True)
@@ -234,6 +236,14 @@ class Workspace:
                     export.unlink(missing_ok=True)
             shutil.move(entry, self.failed / entry.name)
         return self.failed
+
+    def rescue(self) -> Path | None:
+        """As `keep_failed`; where nothing can be moved, for a full disk, all stays where it is. Never raises."""
+        try:
+            return self.keep_failed()
+        except OSError:
+            self.is_kept = True
+            return self.path
 
     def clear(self, keep: frozenset[str] = frozenset()) -> None:
         """Delete what a killed capture left, but for the files called so."""
@@ -294,7 +304,7 @@ def _move(source: Path, target: Path, moved: list[tuple[Path, Path]]) -> None:
 
 
 def _locked(path: Path) -> IO[bytes] | None:
-    """The file, locked until it is closed or this process ends; None if somebody else holds it."""
+    """The file, locked until it is closed or this process ends; None if another process holds it."""
     import fcntl  # not on Windows, where no trtexec is captured
 
     file = path.open("ab")
@@ -307,12 +317,12 @@ def _locked(path: Path) -> IO[bytes] | None:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether somebody holds that lock; a file that is not there is not made."""
+    """Whether a process holds that lock; a missing file is not made."""
     try:
         if not path.is_file():
             return False
         lock = _locked(path)
-    except OSError:  # not ours to open: of another user, who may well work there
+    except OSError:  # of another user, who may well work there
         return True
     if lock is None:
         return True

@@ -1,23 +1,26 @@
 """The trtexec at hand: where it is, which release it is of, and which options it has.
 
-`--help` needs no GPU, and there is no `--version`. Its banner tells the version, its lines explain options. The table of
+`--help` needs no GPU, and there is no `--version`. Its banner states the version, its lines explain options. The table of
 releases (`trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the one
 at hand.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from trex_tui.artifacts.capture_manifest import cut
 from trex_tui.artifacts.metadata import version_of_number
+from trex_tui.capture.failures import recognise, signal_name, signal_remedy
 from trex_tui.errors import TrexError
 
 Version = tuple[int, ...]
@@ -51,7 +54,7 @@ class FlagTable:
         return older[-1] if older else 0
 
     def has(self, flag: str, version: Version) -> bool:
-        """Whether the release that stands for `version` reads the option."""
+        """Whether the release known for `version` reads the option."""
         return self.release_index(version) in self.known_in.get(flag, frozenset())
 
     def is_listed(self, flag: str) -> bool:
@@ -97,7 +100,7 @@ def _indices(spans: str, index_of: Mapping[str, int]) -> list[int]:
 _BANNER = re.compile(
     r"&&&& \w+ TensorRT\.trtexec(?: \[TensorRT v(?P<number>\d{1,9})\])?(?: \[b(?P<build>\d{1,9})\])?"
 )
-# An explained option stands at the margin; its explanation, which may name others, is indented far.
+# An explained option is at the margin; its explanation, which may name others, is indented far.
 _EXPLAINED = re.compile(r"^ {1,4}(--\w+)[^\s,]*((?:, --?\w+)*)", re.MULTILINE)
 _OLDEST: Version = (8, 2)
 """The first that exports layer information."""
@@ -128,6 +131,10 @@ class Trtexec:
     @property
     def numbers(self) -> Version:
         return parse_version(self.version)
+
+    def describe(self) -> str:
+        """Version and path, for people."""
+        return f"trtexec of TensorRT {self.version}: {self.path}"
 
     def knows(self, flag: str) -> bool:
         """Whether it reads an option: `--help` explains it, or its release is known to read it (deprecated ones are not
@@ -170,8 +177,33 @@ def read_help(text: str, path: Path, found_by: str = "") -> Trtexec:
     )
 
 
+def trtexec_of_release(version: str, path: Path) -> Trtexec:
+    """Return the trtexec of a release that is not at hand, by the table of releases.
+
+    Args:
+        version: `10.4`, `8.6.1`.
+        path: What it is called where it will run.
+
+    Raises:
+        TrexError: It is no version, or one that capture does not support.
+    """
+    if re.fullmatch(r"[0-9]{1,4}(?:\.[0-9]{1,4}){0,3}", version) is None:
+        raise TrexError(f"--for {version}: not a version of TensorRT such as 10.4 or 8.6.1")
+    numbers = parse_version(version)
+    releases = flag_table().releases
+    meant = [name for name, release in releases if release[: len(numbers)] == numbers]
+    used = meant[-1] if meant else version
+    if not _OLDEST <= parse_version(used)[:2] <= releases[-1][1]:
+        oldest = ".".join(map(str, _OLDEST))
+        raise TrexError(f"--for {version}: the options of TensorRT {oldest} to {releases[-1][0]} are known")
+    return Trtexec(path, used, None, frozenset(), "--for")
+
+
 HELP_TIMEOUT_S = 120
 """The first start loads gigabytes of libraries, on a Jetson from an SD card."""
+_PATIENCE_S = 5.0
+"""Until a note states what is waited for."""
+_LONGEST_QUOTE = 200
 
 _FIXED = ("/usr/src/tensorrt/bin", "/opt/tensorrt/bin", "/usr/local/tensorrt/bin", "/workspace/tensorrt/bin")
 """Debian packages and Jetson; containers of NVIDIA; common places of an unpacked tar file."""
@@ -182,30 +214,34 @@ _MISSING_LIBRARY = re.compile(r"error while loading shared libraries: (?P<librar
 
 
 class TrtexecNotFoundError(TrexError):
-    """No usable trtexec; the message says where was looked."""
+    """No usable trtexec; the message names the places that were searched."""
 
 
 def find_trtexec(
-    given: str | None = None, environ: Mapping[str, str] = os.environ, root: Path = Path("/")
+    given: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+    root: Path = Path("/"),
+    note: Callable[[str], None] = lambda _: None,
 ) -> Trtexec:
     """The trtexec to use.
 
     Args:
         given: What a person named: the program, or the directory that holds it. Then nothing else is looked at.
         environ: Where `TRTEXEC`, `PATH`, `TENSORRT_ROOT` and `HOME` are read.
-        root: What stands for `/`.
+        root: Replaces `/`.
+        note: Gets a sentence on what is waited for, if that takes long.
 
     Raises:
         TrtexecNotFoundError: There is none, or the one that a person named cannot be used.
     """
     if given:
-        return ask(_named(given, "--trtexec"), "--trtexec", environ)
+        return ask(_named(given, "--trtexec"), "--trtexec", environ, note)
     if environ.get("TRTEXEC"):
-        return ask(_named(environ["TRTEXEC"], "$TRTEXEC"), "$TRTEXEC", environ)
+        return ask(_named(environ["TRTEXEC"], "$TRTEXEC"), "$TRTEXEC", environ, note)
     refused: list[str] = []
     for path, found_by in candidates(environ, root):
         try:
-            return ask(path, found_by, environ)
+            return ask(path, found_by, environ, note)
         except TrtexecNotFoundError as error:
             refused.append(str(error))
     if refused:
@@ -264,31 +300,60 @@ def _named(given: str, by: str) -> Path:
     return path.absolute()
 
 
-def ask(path: Path, found_by: str = "", environ: Mapping[str, str] | None = None) -> Trtexec:
+def ask(
+    path: Path,
+    found_by: str = "",
+    environ: Mapping[str, str] | None = None,
+    note: Callable[[str], None] = lambda _: None,
+    command: Sequence[str] = (),
+) -> Trtexec:
     """Run `trtexec --help` and understand it.
 
+    Args:
+        path: The program.
+        found_by: How it was found.
+        environ: Its environment; None is that of this process.
+        note: Gets a sentence on what is waited for, if that takes long.
+        command: What runs it with `--help`, if that is not the program itself.
+
     Raises:
-        TrtexecNotFoundError: It does not run, is no trtexec, or is too old; the message says what to do.
+        TrtexecNotFoundError: It does not run, is no trtexec, or is too old; the message has the remedy.
     """
     try:
-        done = subprocess.run(
-            [path, "--help"],
+        with subprocess.Popen(
+            list(command) or [str(path), "--help"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=HELP_TIMEOUT_S,
-            check=False,
             env=None if environ is None else dict(environ),
-        )
+        ) as process:
+            try:
+                output = _output(process, path, note)
+            finally:
+                if process.poll() is None:
+                    process.kill()
     except subprocess.TimeoutExpired:
         raise TrtexecNotFoundError(f"{path} --help does not answer within {HELP_TIMEOUT_S} s") from None
     except OSError as error:
-        raise TrtexecNotFoundError(f"{path} cannot be run: {error.strerror or error}") from None
-    return understand(done.stdout.decode("utf-8", errors="replace"), path, found_by)
+        why = error.strerror or error
+        hint = "; it is for another processor" if error.errno == errno.ENOEXEC else ""
+        raise TrtexecNotFoundError(f"{path} cannot be run: {why}{hint}") from None
+    code = process.returncode
+    return understand(
+        output.decode("utf-8", errors="replace"), path, found_by, 128 - code if code < 0 else code
+    )
 
 
-def understand(text: str, path: Path, found_by: str = "") -> Trtexec:
-    """What `--help` printed, of a trtexec on any machine.
+def _output(process: subprocess.Popen[bytes], path: Path, note: Callable[[str], None]) -> bytes:
+    try:
+        return process.communicate(timeout=_PATIENCE_S)[0]
+    except subprocess.TimeoutExpired:
+        note(f"waiting for {path} --help, up to {HELP_TIMEOUT_S} s")
+    return process.communicate(timeout=HELP_TIMEOUT_S - _PATIENCE_S)[0]
+
+
+def understand(text: str, path: Path, found_by: str = "", code: int | None = None) -> Trtexec:
+    """What `--help` printed, of a trtexec on any machine; `code` is its exit code as a shell has it, 128 and more a signal.
 
     Raises:
         TrtexecNotFoundError: As `ask`.
@@ -301,4 +366,17 @@ def understand(text: str, path: Path, found_by: str = "") -> Trtexec:
     try:
         return read_help(text, path, found_by)
     except NotTrtexecError as error:
+        if code:
+            raise TrtexecNotFoundError(f"{path} --help fails: {_describe_end(text, code)}") from None
         raise TrtexecNotFoundError(f"{path} {error}") from None
+
+
+def _describe_end(text: str, code: int) -> str:
+    """Why a program printed no help: a known failure, the signal, or its exit code and last line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if known := recognise(lines):
+        return f"{known.sentence}; {known.remedy}"
+    if code > 128:
+        return f"it crashed ({signal_name(code - 128)}); {signal_remedy(code - 128)}"
+    said = f": {cut(lines[-1], _LONGEST_QUOTE)}" if lines else " and no output"
+    return f"exit code {code}{said}"

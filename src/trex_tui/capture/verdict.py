@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from trex_tui.artifacts.capture_manifest import cut
 from trex_tui.artifacts.layer_info import read_layer_info
 from trex_tui.artifacts.profile import read_profile
 from trex_tui.artifacts.timing import read_timing
-from trex_tui.capture.failures import recognise, remarks
+from trex_tui.capture.failures import recognise, remarks, signal_name, signal_remedy
 from trex_tui.capture.plan import BUILD, RunPlan
 from trex_tui.capture.process import INTERRUPTED, TIMED_OUT, ProcessOutcome, RunProgress
 from trex_tui.capture.trtexec import Trtexec
@@ -22,7 +23,7 @@ from trex_tui.errors import ArtifactError, Severity
 
 _PLAN_MAGIC = b"ftrt"
 LOST = "connection_lost"
-"""Key of a verdict: the machine is gone, and nobody knows how the run ended."""
+"""Key of a verdict: the machine is gone, and the end of the run is unknown."""
 _LONGEST_QUOTE = 200
 
 
@@ -50,7 +51,7 @@ class RunVerdict:
 
 
 def read_plan_magic(path: Path) -> bytes:
-    """The bytes that tell an engine.
+    """The first bytes of an engine.
 
     Raises:
         OSError: It cannot be read.
@@ -80,7 +81,7 @@ def judge(
     broken = broken_files(run, trtexec, head)
     if broken:
         remedy = "see whether the disk is full (df) and the directory can be written"
-        return RunVerdict(False, "files", f"trtexec says that it passed, but {broken}", remedy)
+        return RunVerdict(False, "files", f"trtexec reports success, but {broken}", remedy)
     return RunVerdict(True, remarks=(*remarks(seen.warnings), *_names_only(run)))
 
 
@@ -97,27 +98,19 @@ def _failed(outcome: ProcessOutcome, seen: RunProgress) -> RunVerdict:
     known = recognise([*seen.errors, *seen.unprefixed])
     if known:
         return RunVerdict(False, known.key, known.sentence, known.remedy)
-    # Some causes are told as warnings, and only matter when it failed.
+    # Some causes are printed as warnings, and only matter when it failed.
     known = recognise(seen.warnings)
     if known and known.key == "out_of_memory":
         return RunVerdict(False, known.key, known.sentence, known.remedy)
     if outcome.signal == signal.SIGKILL:
-        remedy = "most likely the kernel for want of memory (dmesg tells); see what else runs, add swap, lower --workspace"
-        return RunVerdict(False, "killed", "somebody killed trtexec (SIGKILL)", remedy)
+        remedy = "most likely the kernel, out of memory (see dmesg); check what else runs, add swap, lower --workspace"
+        return RunVerdict(False, "killed", "trtexec was killed (SIGKILL)", remedy)
     if outcome.signal is not None:
-        return RunVerdict(
-            False, "crashed", f"trtexec crashed ({_signal_name(outcome.signal)})", "the log shows after what"
-        )
+        sentence = f"trtexec crashed ({signal_name(outcome.signal)})"
+        return RunVerdict(False, "crashed", sentence, signal_remedy(outcome.signal))
     first_error = next((text for text in seen.errors if text.strip()), "")
-    quote = f": {first_error[:_LONGEST_QUOTE]}" if first_error else ""
+    quote = f": {cut(first_error, _LONGEST_QUOTE)}" if first_error else ""
     return RunVerdict(False, "unknown", f"trtexec ended with exit code {outcome.exit_code}{quote}")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def broken_files(run: RunPlan, trtexec: Trtexec, head: Callable[[Path], bytes] = read_plan_magic) -> str:

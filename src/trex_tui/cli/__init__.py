@@ -11,7 +11,7 @@ import os
 import sys
 
 from trex_tui._version import __version__
-from trex_tui.cli.output import complain
+from trex_tui.cli.output import abandon, complain, write_message
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 
@@ -25,8 +25,8 @@ _OK, _BAD_INPUT, _INTERRUPTED = 0, 2, 130  # ExitCode, without the cost of impor
 
 COMMANDS = {
     "open": "explore:run_open",
-    "serve": "serve:run_serve",
-    "keys": "keys:run_keys",
+    "serve": "explore:run_serve",
+    "keys": "explore:run_keys",
     "capture": "capture:run_capture",
     "doctor": "doctor:run_doctor",
     "summary": "layers:run_summary",
@@ -49,23 +49,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         _prepare_streams()
-        if arguments == ["--version"]:
+        is_word = arguments == ["version"] and not os.path.lexists("version")
+        if is_word or arguments in (["--version"], ["-V"]):
             print(f"trex-tui {__version__}", flush=True)  # noqa: T201 - this is the result
             return _OK
         return _guarded(arguments)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        _abandon_stdout()  # The reader (head, less) has left.
+        abandon(sys.stdout)  # The reader (head, less) has left.
         return _OK
     except OSError as error:
         if os.environ.get("TREX_TUI_LOG"):
             from trex_tui.crash_log import note
 
             note(error)
-        _abandon_stdout()
+        abandon(sys.stdout)
         complain(f"error: {_what_failed(error)}: {_why(error)}")
         return _BAD_INPUT
+    finally:
+        write_message(
+            ""
+        )  # what is buffered: the interpreter would exit with 120 where stderr cannot be written
 
 
 def _guarded(arguments: list[str]) -> int:
@@ -112,16 +117,13 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _abandon_stdout() -> None:
-    """Have the interpreter flush what is left at its exit to nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _run(arguments: list[str]) -> int:
     from trex_tui.cli.parser import build_parser
 
     try:
         options = build_parser().parse_args(_with_command(arguments))
+        if options.ascii:
+            os.environ["TREX_TUI_ASCII"] = "1"
         if options.log_file is not None:
             from trex_tui.crash_log import use_log
 
@@ -134,14 +136,66 @@ def _run(arguments: list[str]) -> int:
 
 
 def _with_command(arguments: list[str]) -> list[str]:
-    """Insert the command `open` where the first argument is no command: a path, or nothing at all."""
-    arguments = _with_joined_filter(arguments)
-    first = arguments[0] if arguments else ""
-    if first in COMMANDS or first in ("-h", "--help", "--print-completion"):
-        return arguments
-    if first.startswith("--print-completion="):
-        return arguments
-    return ["open", *arguments]
+    """Put the command first: `open` where the first argument is no command, but a path or nothing at all.
+
+    Raises:
+        TrexError: The first argument is no path, but looks like a command.
+    """
+    arguments = _with_separators(_with_joined_filter(arguments))
+    count = _count_globals(arguments)
+    globals_, rest = arguments[:count], arguments[count:]
+    first = rest[0] if rest else ""
+    if first in COMMANDS:
+        asks_help = rest[1:] == ["help"] and not os.path.lexists("help")
+        return [first, *globals_, *(["--help"] if asks_help else rest[1:])]
+    if not arguments or first.partition("=")[0] not in _TOP_OPTIONS:
+        if first and not first.startswith("-") and not os.path.lexists(first):
+            if first == "help":
+                return _ask_help(rest[1:])
+            _check_command(first)
+        return ["open", *arguments]
+    return arguments
+
+
+_TOP_OPTIONS = ("-h", "--help", "-V", "--version", "--print-completion")
+_GLOBALS = {"--ascii": 1, "--log-file": 2, "--optimization-profile": 2, "--run": 2, "--peak": 2}
+"""Global option -> number of its arguments with its value."""
+
+
+def _count_globals(arguments: list[str]) -> int:
+    """How many arguments at the beginning are global options and their values."""
+    count = 0
+    while count < len(arguments):
+        name, equals, _ = arguments[count].partition("=")
+        if name not in _GLOBALS:
+            break
+        count += 1 if equals else _GLOBALS[name]
+    return count
+
+
+def _ask_help(words: list[str]) -> list[str]:
+    """Return the arguments that replace `help` or `help COMMAND`.
+
+    Raises:
+        TrexError: There is no such command.
+    """
+    if words == ["help"]:
+        return ["--help"]
+    if words and words[0] not in COMMANDS:
+        from trex_tui.errors import TrexError
+
+        _check_command(words[0])
+        raise TrexError(f"no command {words[0]!r}; `trex-tui --help` lists the commands")
+    return [*words[:1], "--help"]
+
+
+def _check_command(word: str) -> None:
+    """Refuse a word that is neither a path nor a command, if it looks like a command."""
+    from trex_tui.errors import TrexError
+    from trex_tui.text import close_matches
+
+    if similar := close_matches(word, COMMANDS):
+        raise TrexError(f"{word}: no such file or command; did you mean `trex-tui {similar[0]}`?")
 
 
 _FILTERS = ("--filter", "--query", "--highlight")
@@ -157,6 +211,17 @@ def _with_joined_filter(arguments: list[str]) -> list[str]:
         else:
             joined.append(argument)
     return joined
+
+
+RUNS_SEPARATOR = "\0--"
+"""What `--` among the paths of `--runs` becomes; no path is called so."""
+
+
+def _with_separators(arguments: list[str]) -> list[str]:
+    """Keep `--` between the engines of `diff --runs a1 a2 -- b1 b2`: argparse would end the options there."""
+    if "--runs" not in arguments:
+        return arguments
+    return [RUNS_SEPARATOR if argument == "--" else argument for argument in arguments]
 
 
 def _run_command(options: argparse.Namespace) -> int:

@@ -15,12 +15,14 @@ from trex_tui.accuracy.metrics import GATE_METRICS
 from trex_tui.accuracy.sides import InterruptedRunError, RunOptions, TrtexecFailedError
 from trex_tui.analysis.gates import Gate, parse_gate
 from trex_tui.artifacts.discover import COMPARISON_ENDING
-from trex_tui.artifacts.naming import engine_stem
+from trex_tui.artifacts.file_kinds import engine_stem
+from trex_tui.artifacts.output_files import Inputs
 from trex_tui.capture.options import check_readable
 from trex_tui.capture.plan import flag_name
 from trex_tui.capture.process import stop_on_signals
 from trex_tui.capture.trtexec import find_trtexec
-from trex_tui.cli.output import complain
+from trex_tui.cli.output import complain, write_message
+from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.engine.dtypes import DataType, parse_data_type
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.text import printable
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HEARTBEAT_S = 10.0
-"""In a pipe: between two lines that tell how far it is."""
+"""Interval of progress lines in a pipe."""
 _OURS = frozenset(
     (
         *("--loadEngine", "--loadInputs", "--exportOutput", "--exportLayerInfo", "--shapes", "--iterations"),
@@ -40,16 +42,18 @@ _OURS = frozenset(
 
 
 def run_accuracy(options: argparse.Namespace) -> int:
-    """Compare, print, and tell by the exit code whether a gate fell.
+    """Compare, print, and show by the exit code whether a gate failed.
 
     Raises:
         TrexError: Files or options make no sense, the two cannot be compared, or trtexec fails.
     """
+    writer = ResultWriter(options)
+    writer.check(Inputs(filter(None, (options.ref, options.onnx, options.test))))
     request = build_request(options)
     further = against_model(options, request)
     needs_trtexec = not (is_onnx(request.reference) and is_onnx(request.test))
     if needs_trtexec and os.name != "posix":
-        raise TrexError("trtexec is run on Linux only; two ONNX models can be compared anywhere")
+        raise TrexError("trtexec runs on Linux only; elsewhere compare two ONNX models")
     trtexec = find_trtexec(options.trtexec) if needs_trtexec else None
     view = AccuracyView()
     try:
@@ -60,19 +64,19 @@ def run_accuracy(options: argparse.Namespace) -> int:
             }
     except InterruptedRunError:
         view.clear()
-        complain("interrupted; nothing is kept")
+        complain("interrupted; no files were kept")
         return int(ExitCode.INTERRUPTED)
     except TrtexecFailedError as error:
         view.clear()
         for line in error.last:
-            sys.stderr.write(f"  {printable(line)}\n")
+            write_message(f"  {printable(line)}\n")
         raise
     finally:
         view.clear()
-    _print(result, others, request, as_json=options.json)
+    _write(result, others, request, writer)
     fallen = [gate for gate in result.gates if gate.fell]
-    for one in fallen:
-        complain(f"gate fell: {one.gate.text}: {one.subject}: {one.why}")
+    for failure in fallen:
+        complain(f"gate failed: {failure.gate.text}: {failure.subject}: {failure.why}")
     return int(ExitCode.FINDINGS if fallen else ExitCode.OK)
 
 
@@ -83,12 +87,12 @@ def build_request(options: argparse.Namespace) -> AccuracyRequest:
         TrexError: A file is not there, or an option makes no sense.
     """
     if not (options.ref or options.onnx):
-        raise TrexError("--ref or --onnx says what --test is compared with")
+        raise TrexError("--test needs a reference; add --ref FILE or --onnx FILE")
     reference = check_readable("--ref", options.ref) if options.ref else _model(options.onnx)
     test = check_readable("--test", options.test)
     for argument in options.trtexec_arguments:
         if flag_name(argument) in _OURS:
-            raise TrexError(f"{flag_name(argument)} behind --: accuracy sets it itself")
+            raise TrexError(f"{flag_name(argument)} after --: accuracy sets this option; remove it")
     tolerance = None
     if options.rtol is not None or options.atol is not None:
         tolerance = (options.rtol or 0.0, options.atol or 0.0)
@@ -113,7 +117,7 @@ def build_request(options: argparse.Namespace) -> AccuracyRequest:
         seed=options.seed,
         load_inputs=tuple(options.load_inputs),
         ranges=dict(options.range),
-        outputs=tuple(options.output),
+        outputs=tuple(options.tensor),
         argmax_axis=options.argmax_axis,
         tolerance=tolerance,
         gates=tuple(gates),
@@ -152,7 +156,7 @@ def _model(text: str) -> Path:
 
 
 def default_outdir(test: Path) -> Path:
-    """`net.accuracy` beside `net.engine`: where readers of its set look."""
+    """`net.accuracy` next to `net.engine`, where the set's readers find it."""
     stem = test.stem if is_onnx(test) else engine_stem(test) or test.stem
     return test.parent / f"{stem}{COMPARISON_ENDING}"
 
@@ -161,23 +165,22 @@ def _type(text: str) -> DataType:
     dtype = parse_data_type(text)
     if dtype is None:
         raise TrexError(
-            f"--input-type: there is no type {text!r}; known are {', '.join(known.value for known in DataType)}"
+            f"--input-type: unknown type {text!r}; choose one of {', '.join(known.value for known in DataType)}"
         )
     return dtype
 
 
-def _print(
-    result: AccuracyRun, others: Mapping[str, AccuracyRun], request: AccuracyRequest, *, as_json: bool
+def _write(
+    result: AccuracyRun, others: Mapping[str, AccuracyRun], request: AccuracyRequest, writer: ResultWriter
 ) -> None:
     from functools import partial
 
-    from trex_tui.cli.output import print_json, print_text
-
-    if as_json:
+    if writer.format == "json":
         against = {name: other.difference for name, other in others.items()}
-        print_json({**result.difference, **({"against_onnx": against} if against else {})})
+        writer.write_json({**result.difference, **({"against_onnx": against} if against else {})})
     else:
         from trex_tui.artifacts.accuracy import parse_accuracy
+        from trex_tui.report.render_markdown import comment_markdown
         from trex_tui.report.render_text import print_sections
         from trex_tui.report.views.accuracy import accuracy_sections
 
@@ -186,7 +189,10 @@ def _print(
             for run in (result, *others.values())
             for section in accuracy_sections(parse_accuracy(run.difference, request.test))
         ]
-        print_text(partial(print_sections, sections))
+        if writer.format == "md":
+            writer.write(comment_markdown("accuracy", sections))
+        else:
+            writer.draw(partial(print_sections, sections))
     if request.outdir is not None:
         complain(f"kept in {request.outdir}")
 

@@ -59,6 +59,17 @@ def duration(text: str) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def interval(text: str) -> int:
+    """Milliseconds between samples, 50 to 1000.
+
+    Raises:
+        argparse.ArgumentTypeError: It is no such number.
+    """
+    if not text.isdecimal() or len(text) > 4 or not 50 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"not a number of milliseconds from 50 to 1000: {text!r}")
+    return int(text)
+
+
 def number(text: str) -> float:
     try:
         value = float(text)
@@ -98,6 +109,20 @@ def input_range(text: str) -> tuple[str, tuple[float, float]]:
     if low > high or max(abs(low), abs(high)) > 2**53:
         raise argparse.ArgumentTypeError(f"not a range from low to high: {text!r}")
     return parts[0], (low, high)
+
+
+def shape_profile(text: str) -> tuple[str, str, str]:
+    """The shapes of `min=x:1x3,opt=x:4x3,max=x:8x3`: lowest, typical and highest.
+
+    Raises:
+        argparse.ArgumentTypeError: One is missing, or there twice.
+    """
+    parts = re.split(r",(?=(?:min|opt|max)=)", text)
+    pairs = [part.partition("=") for part in parts]
+    found = {key: spec for key, _, spec in pairs}
+    if len(pairs) != 3 or found.keys() != {"min", "opt", "max"} or not all(found.values()):
+        raise argparse.ArgumentTypeError(f"not min=INPUT:1x3,opt=INPUT:4x3,max=INPUT:8x3: {text!r}")
+    return found["min"], found["opt"], found["max"]
 
 
 def clock(text: str) -> str:

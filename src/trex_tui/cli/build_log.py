@@ -1,4 +1,4 @@
-"""`trex-tui build-log` and `trex-tui metadata`: what a log of trtexec tells."""
+"""`trex-tui build-log` and `trex-tui metadata`: logs of trtexec, and the metadata of a set."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
+
+    from trex_tui.artifacts.file_kinds import ArtifactKind
+    from trex_tui.cli.result_writer import ResultWriter
+    from trex_tui.errors import Diagnostic
 
 
 def run_build_log(options: argparse.Namespace) -> int:
@@ -18,8 +23,10 @@ def run_build_log(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from trex_tui.analysis.build import build_facts
+    from trex_tui.artifacts.output_files import Inputs
     from trex_tui.buildlog import read_build_log
-    from trex_tui.cli.output import complain, print_json
+    from trex_tui.buildlog.log_records import note_runs
+    from trex_tui.cli.result_writer import ResultWriter
     from trex_tui.report.views.build import check_build_log
     from trex_tui.report.views.build_summary import (
         build_log_document,
@@ -28,53 +35,91 @@ def run_build_log(options: argparse.Namespace) -> int:
         layers_text,
     )
 
-    trace = read_build_log(Path(options.log))
+    result, top = ResultWriter(options), options.top or sys.maxsize
+    result.inputs = Inputs([options.log])
+    trace = read_build_log(Path(options.log), run=options.run)
     check_build_log(trace)
     facts = build_facts(trace)
     tuned = find_tuned(facts, options.layer) if options.layer else None
-    if options.json:
-        print_json(build_log_document(facts, tuned, options.top))
-        return 0
-    for diagnostic in trace.diagnostics:
-        complain(f"{diagnostic.severity.value}: {diagnostic}")
-    top = options.top
+    if result.format == "json":
+        result.report(trace.diagnostics, errors_only=True)
+        result.write_json(build_log_document(facts, tuned, top), known=trace.diagnostics)
+        return _exit_code(result)
+    result.report((*trace.diagnostics, *note_runs(trace, is_chosen=options.run is not None)))
     lines = build_log_text(facts, top) if tuned is None else layers_text(facts, tuned, top)
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in lines)
-    return 0
+    result.write("".join(f"{line.rstrip()}\n" for line in lines))
+    return _exit_code(result)
+
+
+def _exit_code(result: ResultWriter) -> int:
+    """That of bad input for a damaged log: nothing else was read."""
+    from trex_tui.errors import ExitCode
+
+    return result.exit_code(ExitCode.BAD_INPUT if result.damage else ExitCode.OK)
 
 
 def run_metadata(options: argparse.Namespace) -> int:
     """Print or write the metadata.
 
     Raises:
-        TrexError: The log cannot be read or holds no section, or the file is there already or cannot be written.
+        TrexError: The path holds no metadata, or that of several engines, or the file is there already or cannot be written.
     """
     import json
     from pathlib import Path
 
-    from trex_tui.artifacts.output_files import Inputs, OutputKind, check_output, write_output
-    from trex_tui.buildlog.log_records import metadata_document
-    from trex_tui.buildlog.reader import read_outline
-    from trex_tui.cli.output import complain
-    from trex_tui.errors import ArtifactError
+    from trex_tui.artifacts.output_files import Inputs, OutputKind
+    from trex_tui.buildlog.log_records import read_set_metadata
+    from trex_tui.cli.result_writer import ResultWriter
+    from trex_tui.errors import ArtifactError, TrexError
+    from trex_tui.report.render_json import plain
 
-    path = Path(options.log)
-    trace = read_outline(path)
-    document = metadata_document(trace)
+    path = Path(options.path)
+    files, strays = _metadata_files(path)
+    document, notes = read_set_metadata(files, options.run)
+    notes = [*strays, *notes]
     if not document:
-        raise ArtifactError(path, "holds no section of options, no device and no performance summary")
-    for diagnostic in trace.diagnostics:
-        complain(f"{diagnostic.severity.value}: {diagnostic}")
-    text = _harmless(json.dumps(document, indent=4, ensure_ascii=False, allow_nan=False)) + "\n"
-    if options.output is None:
-        sys.stdout.write(text)
-        return 0
-    target = Path(options.output)
-    # The keys are those of TensorRT's own tools: only equal content tells that trex-tui wrote the file.
-    kind = OutputKind("trex-tui metadata")
-    check_output(target, kind, Inputs([path]), force=options.force, content=text)
-    write_output(target, text)
-    return 0
+        if notes:
+            raise TrexError(str(notes[0]))
+        raise ArtifactError(path, "no options, device or performance summary found")
+    is_dump = list(document) == ["device_attributes"]
+    root = [document["device_attributes"]] if is_dump else document
+    text = _harmless(json.dumps(plain(root), indent=4, ensure_ascii=False, allow_nan=False)) + "\n"
+    # The keys are those of TensorRT's own tools: only equal content shows that trex-tui wrote the file.
+    inputs = Inputs([path, *files.values()])
+    result = ResultWriter(options, kind=OutputKind("trex-tui metadata"), inputs=inputs)
+    result.report(notes)
+    result.write(text)
+    return result.exit_code()
+
+
+def _metadata_files(path: Path) -> tuple[dict[ArtifactKind, Path], list[Diagnostic]]:
+    """The files to take metadata from: of a directory, or another file of a set, those of the set; else the file alone.
+
+    With errors about files that are so damaged that they cannot be of the set.
+
+    Raises:
+        TrexError: There are several engines, or none.
+    """
+    from trex_tui.artifacts.discover import find
+    from trex_tui.artifacts.file_kinds import ArtifactKind, Sniffed, sniff
+    from trex_tui.errors import ArtifactError, Severity, TrexError
+
+    metadata = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
+    sniffed = sniff(path) if path.is_file() else Sniffed(None)
+    kind = sniffed.kind
+    if kind in metadata:
+        return {kind: path}, []
+    if kind is None and sniffed.claims and path.suffix == ".json":
+        raise ArtifactError(path, sniffed.reason)
+    is_log = kind in (None, ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
+    if is_log and not path.is_dir():
+        return {ArtifactKind.BUILD_LOG: path}, []
+    sets = find(path)
+    if len(sets) > 1:
+        known = ", ".join(source.name for source in sets)
+        raise TrexError(f"{path}: {len(sets)} engines found ({known}); give the path of one")
+    errors = [note for note in sets[0].diagnostics if note.severity is Severity.ERROR]
+    return sets[0].files, errors
 
 
 def _harmless(text: str) -> str:
@@ -83,4 +128,4 @@ def _harmless(text: str) -> str:
 
     if text.replace("\n", "").isprintable():
         return text
-    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)

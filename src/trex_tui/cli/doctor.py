@@ -1,48 +1,58 @@
-"""`trex-tui doctor`: can a capture run on this machine or another, and what to do where not."""
+"""`trex-tui doctor` checks whether a capture can run, here or over ssh."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui._version import __version__
+from trex_tui.artifacts.output_files import NO_INPUTS
 from trex_tui.capture.doctor import Check, Findings, can_capture, examine, summary
-from trex_tui.capture.environment_probe import probe_environment, probe_host
+from trex_tui.capture.environment_probe import ask_host, probe_environment
 from trex_tui.capture.process import stop_on_signals
-from trex_tui.capture.trtexec import TrtexecNotFoundError, candidates, find_trtexec
-from trex_tui.cli.output import print_json, print_text
+from trex_tui.capture.shell import Shell
+from trex_tui.capture.trtexec import (
+    TrtexecNotFoundError,
+    candidates,
+    find_trtexec,
+)
+from trex_tui.cli.output import complain
+from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+
 SCHEMA, SCHEMA_HOSTS = "trex-tui/doctor/1", "trex-tui/doctor-hosts/1"
+
 _STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
 """Of the terminal's own sixteen, as every status is a word too."""
 
 
 def run_doctor(options: argparse.Namespace) -> int:
-    """Look, print, and say by the exit code whether a capture can run.
+    """Examine the machine, print the findings; the exit code is 0 if a capture can run.
 
     Raises:
         TrexError: This is no Linux machine, or what was named as another one is none.
     """
     if os.name != "posix":
-        raise TrexError("capture runs on Linux, so there is nothing to look at here")
+        raise TrexError("capture runs on Linux only; doctor has nothing to check here")
+    result = ResultWriter(options)
+    result.check(NO_INPUTS)
     if options.host:
-        return _examine_hosts(options)
+        return _examine_hosts(options, result)
     findings = look(options.trtexec, Path(options.outdir or "results"))
     checks = examine(findings)
-    if options.json:
-        print_json(document(findings, checks))
+    if result.format == "json":
+        result.write_json(document(findings, checks))
     else:
-        print_text(partial(draw, checks))
+        result.draw(partial(draw, checks))
     return int(ExitCode.OK if can_capture(checks) else ExitCode.FINDINGS)
 
 
@@ -52,7 +62,6 @@ def look(
     *,
     environ: Mapping[str, str] = os.environ,
     root: Path = Path("/"),
-    may: Callable[[Path, int], bool] = os.access,
 ) -> Findings:
     """Ask this machine.
 
@@ -60,19 +69,22 @@ def look(
         given: The trtexec that a person named.
         outdir: Where sets are to lie.
         environ: Where PATH and TRTEXEC are read.
-        root: What stands for `/`.
-        may: Whether a file may be opened.
+        root: Replaces `/`.
+
+    Raises:
+        TrexError: Its shell does not work.
     """
     trtexec, refusal = None, ""
     try:
-        trtexec = find_trtexec(given, environ, root)
+        trtexec = find_trtexec(given, environ, root, complain)
     except TrtexecNotFoundError as error:
         refusal = str(error)
     used = os.path.realpath(trtexec.path) if trtexec else None
     others = [str(path) for path, _ in candidates(environ, root) if os.path.realpath(path) != used]
-    host = probe_host(environ=environ, root=root)
-    environment = probe_environment(host, outdir, environ=environ, root=root, may=may)
-    # Where none can be used, the refusal tells of those that are there.
+    shell = Shell(environ=environ)
+    host = ask_host(shell, root=str(root))
+    environment = probe_environment(host, outdir, shell, root=str(root))
+    # If none can be used, the error lists those found.
     return Findings(trtexec, refusal, others if trtexec else [], host.facts, host.probes, environment)
 
 
@@ -117,7 +129,15 @@ def draw(checks: Sequence[Check], console: Console, where: str = "here", title: 
     console.print(Text(printable(summary(checks, where)), style="bold"))
 
 
-def _examine_hosts(options: argparse.Namespace) -> int:
+def draw_hosts(
+    examined: Sequence[tuple[str, Sequence[Check]]], console: Console, *, has_titles: bool
+) -> None:
+    """Draw the findings on each machine."""
+    for host, checks in examined:
+        draw(checks, console, f"on {host}", host if has_titles else "")
+
+
+def _examine_hosts(options: argparse.Namespace, result: ResultWriter) -> int:
     """Look at one machine after the other; the worst exit code.
 
     Raises:
@@ -127,9 +147,10 @@ def _examine_hosts(options: argparse.Namespace) -> int:
     from trex_tui.capture.ssh import checked_hosts
 
     if options.outdir is not None:
-        raise TrexError("--outdir is of this machine; with --host the temporary directory there counts")
+        raise TrexError("--outdir is local; with --host, doctor checks the remote temporary directory")
     machines = checked_hosts(options.host)
     documents: list[dict[str, Any]] = []
+    examined: list[tuple[str, Sequence[Check]]] = []
     errors: list[str] = []
     with stop_on_signals() as stop:
         for ssh in machines:
@@ -141,17 +162,17 @@ def _examine_hosts(options: argparse.Namespace) -> int:
             else:
                 checks, where = examine(findings), f"on {ssh.host}"
                 documents.append({"host_asked": ssh.host, "error": None, **document(findings, checks, where)})
-                if not options.json:
-                    title = ssh.host if len(machines) > 1 else ""
-                    print_text(partial(draw, checks, where=where, title=title))
+                examined.append((ssh.host, checks))
             if stop.times:
-                sys.stderr.write("trex-tui: interrupted\n")
+                complain("interrupted")
                 return int(ExitCode.INTERRUPTED)
     can_all = all(document["can_capture"] for document in documents)
-    if options.json:
-        print_json({"schema": SCHEMA_HOSTS, "can_capture": can_all, "hosts": documents})
+    if result.format == "json":
+        result.write_json({"schema": SCHEMA_HOSTS, "can_capture": can_all, "hosts": documents})
+    else:
+        result.draw(partial(draw_hosts, examined, has_titles=len(machines) > 1))
     for text in errors:
-        sys.stderr.write(f"trex-tui: error: {printable(text)}\n")
+        complain(f"error: {text}")
     if errors:
         return int(ExitCode.BAD_INPUT)
     return int(ExitCode.OK if can_all else ExitCode.FINDINGS)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.artifacts import ArtifactSet, scan
 from trex_tui.artifacts.discover import with_unique_names
+from trex_tui.artifacts.output_files import Inputs, list_inputs
+from trex_tui.cli.output import complain
 from trex_tui.errors import ArtifactError, TrexError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Sequence
 
     from trex_tui.engine.engine import Engine
     from trex_tui.errors import Diagnostic
@@ -22,33 +26,40 @@ def load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
     Raises:
         ArtifactError: No engine is there, or none can be loaded.
     """
-    wanted = LoadOptions.of(options.optimization_profile, options.peak)
-    found = scan(options.paths or ["."])
-    engines, strays = [], list(found.diagnostics)
-    for source in found.sets:
+    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run)
+    discovery = scan(options.paths or ["."])
+    engines, strays = [], list(discovery.diagnostics)
+    for source in discovery.sets:
         try:
             engines.append(load(source, wanted))
         except ArtifactError as error:
-            if len(found.sets) == 1:
+            if len(discovery.sets) == 1:
                 raise
-            strays.append(error.diagnostic)
+            strays += error.diagnostics or (error.diagnostic,)
     if not engines:
-        raise ArtifactError(strays[-1].file or found.sets[0].directory, strays[-1].message, strays[-1].where)
+        raise ArtifactError(
+            strays[-1].file or discovery.sets[0].directory, strays[-1].message, strays[-1].where
+        )
     return engines, strays
 
 
-def load_one(options: argparse.Namespace) -> tuple[Engine, list[Diagnostic]]:
-    """The one engine that a command is about.
+def load_one(options: argparse.Namespace) -> Engine:
+    """The one engine that a command is about; its diagnostics are of all files at the paths.
 
     Raises:
         ArtifactError: As `load_all`.
-        TrexError: Several engines are there.
+        TrexError: Several engines found.
     """
     engines, strays = load_all(options)
     if len(engines) > 1:
         known = ", ".join(engine.name for engine in engines)
-        raise TrexError(f"{len(engines)} engines are there ({known}); name the path of one")
-    return engines[0], strays
+        raise TrexError(f"{len(engines)} engines found ({known}); give the path of one")
+    return replace(engines[0], diagnostics=(*engines[0].diagnostics, *strays)) if strays else engines[0]
+
+
+def collect_inputs(engines: Iterable[Engine], options: argparse.Namespace) -> Inputs:
+    """The files that the engines were read from, never to be overwritten."""
+    return list_inputs((engine.source for engine in engines), options.paths)
 
 
 def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
@@ -57,13 +68,13 @@ def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
     Raises:
         ArtifactError: A path has no engine, or none that can be loaded.
     """
-    wanted = LoadOptions.of(options.optimization_profile, options.peak)
+    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run)
     sets: list[ArtifactSet] = []
     strays: list[Diagnostic] = []
     for path in options.paths or ["."]:
-        found = scan([path])
-        sets += found.sets
-        strays += found.diagnostics
+        discovery = scan([path])
+        sets += discovery.sets
+        strays += discovery.diagnostics
     unique = {tuple(source.files.values()): source for source in sets}
     named = dict(zip(unique, with_unique_names(list(unique.values())), strict=True))
     loaded: dict[tuple[object, ...], Engine] = {}
@@ -73,5 +84,26 @@ def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
         except ArtifactError as error:
             if len(named) <= len(options.paths):
                 raise
-            strays.append(error.diagnostic)
+            strays += error.diagnostics or (error.diagnostic,)
     return [loaded[key] for source in sets if (key := tuple(source.files.values())) in loaded], strays
+
+
+def filter_indices(engines: Sequence[Engine], text: str | None) -> list[list[int]]:
+    """Indices of the layers that `--filter` leaves in each engine; all without a filter. A message on stderr if none.
+
+    Raises:
+        TrexError: The text is no filter.
+    """
+    if not text:
+        return [list(range(len(engine.layers))) for engine in engines]
+    from trex_tui.analysis.filter import FilterError, describe_no_match, filter_engines
+
+    try:
+        matching = filter_engines(engines, text)
+    except FilterError as error:
+        raise TrexError(f"--filter: {error.pointed}") from None
+    for engine, layers in zip(engines, matching, strict=True):
+        if not layers:
+            name = f"{engine.name}: " if len(engines) > 1 else ""
+            complain(f"{name}{describe_no_match(engine, text)}")
+    return [[layer.index for layer in layers] for layers in matching]

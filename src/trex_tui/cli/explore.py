@@ -1,15 +1,25 @@
-"""`trex-tui open`: the explorer in this terminal."""
+"""`trex-tui open`, `serve` and `keys`: the explorer in this terminal or in a browser, and the table of its keys.
+
+Each browser gets its own explorer process (`web_server`).
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import socket
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from trex_tui.cli.engine_parsers import MOST_SESSIONS
+from trex_tui.cli.output import complain
+from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.cli.signals import remove_unpacked
-from trex_tui.errors import TrexError
-from trex_tui.text import close_matches
-from trex_tui.widgets.terminal import can_draw, prepare_environment
+from trex_tui.errors import ExitCode, TrexError
+from trex_tui.widgets.actions import ACTIONS, Place, key_label, keys_table
+from trex_tui.widgets.terminal import can_draw, check_driver, prepare_environment
 
 if TYPE_CHECKING:
     import argparse
@@ -24,26 +34,16 @@ def run_open(options: argparse.Namespace) -> NoReturn:
     paths = options.paths or ["."]
     missing = next((path for path in paths if not os.path.lexists(path)), None)
     if missing is not None:
-        raise TrexError(f"{missing}: does not exist{_similar_command(missing)}")
+        raise TrexError(f"{missing}: does not exist")
     if not can_draw(os.environ, is_terminal=sys.stdin.isatty() and sys.stderr.isatty()):
-        raise TrexError(
-            f"no terminal to draw in; `trex-tui summary {' '.join(paths)}` tells the same without one"
-        )
+        raise TrexError(f"not a terminal; use `trex-tui summary {' '.join(paths)}` instead")
     prepare_environment(os.environ)
-    if options.ascii:
-        os.environ["TREX_TUI_ASCII"] = "1"
+    check_driver(os.environ)
     from trex_tui.analysis.load import LoadOptions
     from trex_tui.app import run_app
 
-    _leave_at_once(run_app(paths, LoadOptions.of(options.optimization_profile, options.peak)))
-
-
-def _similar_command(word: str) -> str:
-    """The command that somebody may have meant, as the end of a sentence."""
-    from trex_tui.cli import COMMANDS
-
-    similar = close_matches(word, COMMANDS)
-    return f"; did you mean the command {similar[0]}?" if similar else ""
+    load_options = LoadOptions.of(options.optimization_profile, options.peak, options.run)
+    _leave_at_once(run_app(paths, load_options, is_read_only=options.read_only))
 
 
 def _leave_at_once(code: int) -> NoReturn:
@@ -58,3 +58,154 @@ def _leave_at_once(code: int) -> NoReturn:
             stream.flush()
     remove_unpacked()
     os._exit(code)
+
+
+MOST_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Address, number of sessions and paths of the server."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    optimization_profile: int | None = None
+    run: int | None = None
+    peaks: tuple[str, ...] = ()
+    ascii: bool = False
+    read_only: bool = False
+    max_sessions: int = MOST_SESSIONS
+
+
+def run_serve(options: argparse.Namespace) -> int:
+    """Serve the explorer of some paths."""
+    from trex_tui.artifacts import scan
+
+    paths = options.paths or ["."]
+    scan(paths)  # An error is reported here once, not in every browser.
+    return serve(
+        paths,
+        ServeOptions(
+            options.host,
+            options.port,
+            options.optimization_profile,
+            options.run,
+            tuple(options.peak),
+            options.ascii,
+            options.read_only,
+            options.max_sessions,
+        ),
+    )
+
+
+def build_command(paths: Sequence[str], options: ServeOptions) -> list[str]:
+    """The arguments of the program that each browser gets; a path that begins with `-` stays a path."""
+    arguments = [sys.executable, "-m", "trex_tui", "open"]
+    if options.optimization_profile is not None:
+        arguments += ["--optimization-profile", str(options.optimization_profile)]
+    if options.run is not None:
+        arguments += ["--run", str(options.run)]
+    arguments += [f"--peak={peak}" for peak in options.peaks]
+    arguments += ["--ascii"] if options.ascii else []
+    arguments += ["--read-only"] if options.read_only else []
+    return [*arguments, "--", *paths]
+
+
+def serve(paths: Sequence[str], options: ServeOptions) -> int:
+    """Serve until Ctrl-C; return the exit code.
+
+    Raises:
+        TrexError: textual-serve is not installed, or the address cannot be listened on.
+    """
+    try:
+        from trex_tui.cli.web_server import WebServer
+    except ModuleNotFoundError as error:
+        raise TrexError("serve needs textual-serve: pip install 'trex-tui[web]'") from error
+    _check_address(options)
+    if not _is_loopback(options.host):
+        complain("warning: the connection is not encrypted; the secret address is visible in its traffic")
+    WebServer(build_command(paths, options), options.host, options.port, options.max_sessions).run()
+    return 0
+
+
+def _check_address(options: ServeOptions) -> None:
+    """Say in a line why nothing can listen there, before anything is started."""
+    address_text = f"{options.host}:{options.port}"
+    if not 0 < options.port <= MOST_PORT:
+        raise TrexError(f"cannot listen on {address_text}: a port is 1 to {MOST_PORT}")
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, number) as listener:
+            if os.name != "nt":
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+    except (OSError, UnicodeError) as error:
+        raise TrexError(
+            f"cannot listen on {address_text}: {getattr(error, 'strerror', None) or error}"
+        ) from error
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+KEYS_SCHEMA = "trex-tui/keys/1"
+
+
+def keys_text() -> str:
+    """Keys and sentences under a heading per place."""
+    rows = keys_table()
+    width = max(len(keys) for _, keys, _ in rows)
+    lines: list[str] = []
+    heading = ""
+    for context, keys, sentence in rows:
+        if context != heading:
+            lines += ["", context] if lines else [context]
+            heading = context
+        lines.append(f"  {keys:<{width}}  {sentence}")
+    return "\n".join(lines) + "\n"
+
+
+def keys_markdown() -> str:
+    """A table per place; keys as code."""
+    lines = ["| where | keys | |", "|---|---|---|"]
+    heading = ""
+    for context, keys, sentence in keys_table():
+        marked = " ".join(f"`{key}`" for key in keys.split(" "))
+        lines.append(f"| {context if context != heading else ''} | {marked} | {sentence} |")
+        heading = context
+    return "\n".join(lines) + "\n"
+
+
+def keys_document() -> dict[str, Any]:
+    """The object that `keys --format json` prints; `id` is stable."""
+    return {
+        "schema": KEYS_SCHEMA,
+        "keys": [
+            {
+                "id": action.id,
+                "place": place.value,
+                "keys": key_label(action.keys).split(" "),
+                "title": action.title,
+                "help": action.help,
+            }
+            for place in Place
+            for action in ACTIONS
+            if action.place is place
+        ],
+    }
+
+
+def run_keys(options: argparse.Namespace) -> int:
+    """Print the keys."""
+    result = ResultWriter(options)
+    if result.format == "json":
+        result.write_json(keys_document())
+    else:
+        result.write(keys_markdown() if result.format == "md" else keys_text())
+    return int(ExitCode.OK)

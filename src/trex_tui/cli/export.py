@@ -6,23 +6,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.analysis.columns import ALL_COLUMNS
-from trex_tui.artifacts.output_files import check_output, list_inputs, write_output
-from trex_tui.cli.engines import load_one
+from trex_tui.analysis.columns import ALL_COLUMNS, columns_named
+from trex_tui.cli.engines import collect_inputs, load_one
 from trex_tui.cli.output import complain
+from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.report.export import BINARY, ENDINGS, EXPORT, export_engine, file_stem, find_target
-from trex_tui.report.views.layers import columns_named
 
 if TYPE_CHECKING:
     import argparse
 
-    from trex_tui.engine.engine import Engine
     from trex_tui.report.graph.engine_graph import GraphOptions
 
 
 def run_export(options: argparse.Namespace) -> int:
-    """Write one engine in one format, and say on stderr what was written.
+    """Write one engine in one format, and name the file on stderr.
 
     Raises:
         TrexError: The format is not known, the engine not one, an option makes no sense, or a library is missing.
@@ -30,23 +28,22 @@ def run_export(options: argparse.Namespace) -> int:
     form = choose_format(options.output, options.format)
     if form == "trex":
         return _export_trex(options)
-    engine, strays = load_one(options)
-    target = _target(options, form, engine)
-    for diagnostic in (*engine.diagnostics, *strays):
-        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    if form == "tea":
+        return _export_archive(options)
+    engine = load_one(options)
+    result = ResultWriter(options, (form,), EXPORT)
+    if result.path is not None:  # a directory gets a file named after the engine
+        ending = next(ending for ending, name in ENDINGS.items() if name == form)
+        result.path = find_target(options.output, file_stem(engine.name) + ending)
+    result.inputs = collect_inputs([engine], options)
+    result.report(engine.diagnostics)
     names = [name.strip() for name in options.columns.split(",")] if options.columns else []
-    columns = columns_named(names) if names else ALL_COLUMNS
+    columns = columns_named(names, engine) if names else ALL_COLUMNS
     exported = export_engine(engine, form, columns, _graph_options(options), options.layout)
     for note in exported.notes:
         complain(note)
-    if target is not None:
-        write_output(target, exported.content)
-        complain(f"{exported.summary} written to {target}")
-    elif isinstance(exported.content, str):
-        sys.stdout.write(exported.content)
-    else:
-        sys.stdout.buffer.write(exported.content)
-    return int(ExitCode.OK)
+    result.write(exported.content, exported.summary, engine.diagnostics if form in ("json", "trace") else ())
+    return result.exit_code()
 
 
 def choose_format(output: str, stated: str | None) -> str:
@@ -60,25 +57,15 @@ def choose_format(output: str, stated: str | None) -> str:
     form = stated or next((form for ending, form in ENDINGS.items() if name.endswith(ending)), None)
     if form is None:
         if is_stdout:
-            raise TrexError("-o - needs --format: there is no ending to tell it")
-        raise TrexError(
-            f"{output}: the ending tells no format; known are {' '.join(ENDINGS)}, or use --format"
-        )
+            raise TrexError("name a file with -o, or the format with --format")
+        raise TrexError(f"{output}: unknown extension; use one of {' '.join(ENDINGS)}, or use --format")
     if is_stdout and form == "trex":
         raise TrexError("--format trex writes several files; name a directory with -o")
+    if is_stdout and form == "tea":
+        raise TrexError("--format tea writes an archive; name a file with -o")
     if is_stdout and form in BINARY and sys.stdout.isatty():
-        raise TrexError(f"{form} is nothing for a terminal; name a file with -o, or pipe it")
+        raise TrexError(f"{form} is binary; name a file with -o, or pipe it")
     return form
-
-
-def _target(options: argparse.Namespace, form: str, engine: Engine) -> Path | None:
-    """The file to write, named after the engine where the output is a directory; None for stdout."""
-    if options.output == "-":
-        return None
-    ending = next(ending for ending, one in ENDINGS.items() if one == form)
-    target = find_target(options.output, file_stem(engine.name) + ending)
-    check_output(target, EXPORT, list_inputs([engine.source], options.paths), force=options.force)
-    return target
 
 
 def _graph_options(options: argparse.Namespace) -> GraphOptions:
@@ -88,13 +75,37 @@ def _graph_options(options: argparse.Namespace) -> GraphOptions:
     return GraphOptions(
         color=ColorBy(options.color),
         labels=tuple(label_parts(options.labels or ",".join(DEFAULT_LABELS))),
-        query=options.query,
+        query=options.filter,
         around=options.around,
         radius=options.radius,
         highlight=options.highlight,
         constants=options.constants,
         metadata=options.metadata,
+        edges=options.edges,
     )
+
+
+def _export_archive(options: argparse.Namespace) -> int:
+    """One file with the files of an engine; as with trex's names, one that is damaged is left out and makes the exit code 2.
+
+    Raises:
+        TrexError: There is no engine or several, a run is chosen, or the archive must not or cannot be written.
+    """
+    from trex_tui.artifacts.discover import is_damage
+    from trex_tui.report.archive_file import ENDING, write_archive
+
+    if options.run is not None:
+        raise TrexError("--run: an archive always contains all runs; use --run when you open it")
+    engine = load_one(options)
+    for diagnostic in engine.diagnostics:
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    target = find_target(options.output, file_stem(engine.name) + ENDING)
+    written = write_archive(engine, target, force=options.force, with_engine=options.with_engine)
+    for note in written.notes:
+        complain(f"note: {note}")
+    complain(written.describe())
+    is_whole = written.is_whole and not any(is_damage(note, options.paths) for note in engine.diagnostics)
+    return int(ExitCode.OK if is_whole else ExitCode.BAD_INPUT)
 
 
 def _export_trex(options: argparse.Namespace) -> int:
@@ -104,18 +115,26 @@ def _export_trex(options: argparse.Namespace) -> int:
     that never had it.
     """
     from trex_tui.artifacts import scan
-    from trex_tui.report.trex_files import costs_a_file, describe, write_trex_files
+    from trex_tui.artifacts.discover import is_damage
+    from trex_tui.report.trex_files import describe, write_trex_files
 
-    found = scan(options.paths or ["."])
+    discovery = scan(options.paths or ["."])
     written = write_trex_files(
-        found.sets, Path(options.output), force=options.force, with_engine=options.with_engine
+        discovery.sets,
+        Path(options.output),
+        force=options.force,
+        with_engine=options.with_engine,
+        run=options.run,
     )
-    diagnostics = (*found.diagnostics, *(note for source in found.sets for note in source.diagnostics))
+    diagnostics = (
+        *discovery.diagnostics,
+        *(note for source in discovery.sets for note in source.diagnostics),
+        *(note for trex_set in written for note in trex_set.damage),
+    )
     for diagnostic in diagnostics:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     for trex_set in written:
         for line in describe(trex_set):
             complain(line)
-    is_whole = all(trex_set.is_whole for trex_set in written)
-    is_whole = is_whole and not any(costs_a_file(one, options.paths) for one in diagnostics)
-    return int(ExitCode.OK if is_whole else ExitCode.BAD_INPUT)
+    is_damaged = any(is_damage(diagnostic, options.paths) for diagnostic in diagnostics)
+    return int(ExitCode.BAD_INPUT if is_damaged else ExitCode.OK)

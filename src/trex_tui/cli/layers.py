@@ -1,91 +1,164 @@
-"""`trex-tui summary`, `layers` and `explain`: engines, their layers, and what the columns mean."""
+"""`trex-tui summary`, `layers` and `explain`: engines, their layers, and definitions of all numbers."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trex_tui.analysis.columns import ALL_COLUMNS
-from trex_tui.cli.engines import load_all, load_one
-from trex_tui.cli.output import complain, print_json, print_text
+from trex_tui.analysis.columns import ALL_COLUMNS, columns_named
+from trex_tui.artifacts.output_files import OutputKind
+from trex_tui.cli.engines import collect_inputs, filter_indices, load_all, load_one
+from trex_tui.cli.options import top_rows
+from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.report.export import ExportFormat, layers_as
-from trex_tui.report.views.layers import BRIEF_COLUMNS, columns_named, print_layers, sorted_layers
+from trex_tui.report.export import EXPORT, ExportFormat, layers_as
+from trex_tui.report.views.layers import BRIEF_COLUMNS, print_layers, sorted_layers
 
 if TYPE_CHECKING:
     import argparse
 
+    from rich.console import Console
+
     from trex_tui.engine.engine import Engine
     from trex_tui.engine.model import Layer
+    from trex_tui.errors import Diagnostic
+
+
+LAYERS = OutputKind("trex-tui layers", ("trex-tui/layers/",), EXPORT.csv_header)
+"""Text, Markdown and chosen columns have no mark."""
+CHART = OutputKind("trex-tui layers --chart", ("trex-tui/chart/",))
+_CHART_FORMATS = ("svg", "png", "text")
+SUMMARY = OutputKind("trex-tui summary", ("trex-tui/summary/", "trex-tui/cross-table/"))
+_BY_FORMATS = ("text", "json", "md", "csv")
 
 
 def run_summary(options: argparse.Namespace) -> int:
-    from trex_tui.report.views.engine import print_summary, summary_document
-
+    is_grouped = options.by is not None
+    if options.filter is not None and not is_grouped:
+        raise TrexError("--filter needs --by; `trex-tui layers` filters the list of layers")
+    result = ResultWriter(options, _BY_FORMATS if is_grouped else None, SUMMARY)
     engines, strays = load_all(options)
-    if options.json:
-        print_json(summary_document(engines, strays))
-        return int(ExitCode.OK)
-    for engine in engines:
-        print_text(partial(print_summary, engine))
-    for diagnostic in strays:
-        complain(f"{diagnostic.severity.value}: {diagnostic}")
-    return int(ExitCode.OK)
+    result.inputs = collect_inputs(engines, options)
+    result.report(strays, errors_only=result.format == "json")  # which has the remarks
+    result.report((note for engine in engines for note in engine.diagnostics), errors_only=True)
+    if is_grouped:
+        _write_groups(options, engines, strays, result)
+        return result.exit_code()
+    if result.format == "json":
+        from trex_tui.report.views.engine import summary_document
+
+        result.write_json(summary_document(engines, strays), known=result.damage)
+        return result.exit_code()
+    from trex_tui.report.views.summary import HOTTEST, print_summaries, summary_markdown
+
+    top = HOTTEST if options.top is None else top_rows(options)
+    shown = {"top": top, "is_unfolded": options.all}
+    if result.format == "md":
+        result.write(summary_markdown(engines, **shown))
+    else:
+        result.draw(partial(print_summaries, engines, **shown))
+    return result.exit_code()
+
+
+def _write_groups(
+    options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic], result: ResultWriter
+) -> None:
+    """Write the layers of each engine in groups, instead of its summary."""
+    from trex_tui.report.views.cross_tables import Grouping, find_group_columns
+    from trex_tui.report.views.summary import print_engine
+
+    names = [name.strip() for name in options.by.split(",")]
+    columns = find_group_columns(names, engines[0] if len(engines) == 1 else None)
+    indices = filter_indices(engines, options.filter)
+    layers = [[engine.layers[i] for i in kept] for engine, kept in zip(engines, indices, strict=True)]
+    grouping = Grouping(list(zip(engines, layers, strict=True)), columns, top_rows(options))
+
+    def draw(console: Console) -> None:
+        for engine, section in grouping.sections():
+            print_engine(engine, [section], console)
+
+    if result.format == "json":
+        result.write_json(grouping.document(strays), known=result.damage)
+    elif result.format == "md":
+        result.write(grouping.markdown())
+    elif result.format == "csv":
+        result.write(grouping.csv())
+    else:
+        result.draw(draw)
 
 
 def run_layers(options: argparse.Namespace) -> int:
-    brief = options.format in ("table", "md")
+    result = ResultWriter(
+        options, _CHART_FORMATS if options.chart else None, CHART if options.chart else LAYERS
+    )
+    if not options.chart and (options.value or options.color):
+        raise TrexError("--value and --color need --chart")
+    brief = result.format in ("text", "md")
+    engine = load_one(options)
     names = [name.strip() for name in options.columns.split(",")] if options.columns else None
-    columns = columns_named(names or (BRIEF_COLUMNS if brief else [c.name for c in ALL_COLUMNS]))
-    sort = columns_named([options.sort])[0] if options.sort else None
-    engine, strays = load_one(options)
-    chosen = _filter_layers(engine, options.filter) if options.filter else range(len(engine.layers))
-    for diagnostic in (*engine.diagnostics, *strays):
-        complain(f"{diagnostic.severity.value}: {diagnostic}")
-    ordered = sorted_layers(engine, sort, reverse=options.reverse)
-    layers = [layer for layer in ordered if layer.index in chosen][: options.top]
+    columns = columns_named(names or (BRIEF_COLUMNS if brief else [c.name for c in ALL_COLUMNS]), engine)
+    layers = _choose_layers(options, engine)
+    result.report(engine.diagnostics)
+    result.inputs = collect_inputs([engine], options)
     if options.chart:
-        _print_chart(options, engine, layers)
-    elif options.format == "table":
-        print_text(partial(print_layers, engine, layers, columns))
+        _write_chart(options, engine, layers, result)
+    elif result.format == "text":
+        result.draw(partial(print_layers, engine, layers, columns))
     else:
-        sys.stdout.write(layers_as(ExportFormat(options.format), engine, layers, columns))
-    return int(ExitCode.OK)
-
-
-def _filter_layers(engine: Engine, text: str) -> Collection[int]:
-    from trex_tui.analysis.filter import FilterError, filter_layers
-
-    try:
-        return {layer.index for layer in filter_layers(engine, text)}
-    except FilterError as error:
-        raise TrexError(f"--filter: {error.pointed}") from None
+        known = engine.diagnostics if result.format == "json" else ()
+        result.write(layers_as(ExportFormat(result.format), engine, layers, columns), known=known)
+    return result.exit_code()
 
 
 def run_explain(options: argparse.Namespace) -> int:
-    from trex_tui.report.views.layers import columns_overview, explain_column, explain_document
+    from trex_tui.report.glossary.explanation import (
+        explain,
+        explain_document,
+        explanation_text,
+        overview_text,
+    )
 
-    columns = columns_named(options.columns) if options.columns else ALL_COLUMNS
-    if options.json:
-        print_json(explain_document(columns))
-    elif options.columns:
-        print("\n\n".join(map(explain_column, columns)))  # noqa: T201 - this is the result
+    result = ResultWriter(options)
+    explanations = [explain(name) for name in options.names]
+    if result.format == "json":
+        result.write_json(explain_document(explanations or None))
     else:
-        print(columns_overview(columns))  # noqa: T201 - this is the result
+        result.write("\n".join(map(explanation_text, explanations)) if explanations else overview_text())
     return int(ExitCode.OK)
 
 
-def _print_chart(options: argparse.Namespace, engine: Engine, layers: Sequence[Layer]) -> None:
-    """Print a chart of the layers that filter and `--top` left; it has an order of its own."""
-    from trex_tui.report.charts.svg_painter import picture
+def _write_chart(
+    options: argparse.Namespace, engine: Engine, layers: Sequence[Layer], result: ResultWriter
+) -> None:
+    """Write a chart of some layers, in the order that the chart defines."""
+    from trex_tui.report.chart_file import chart_file
+    from trex_tui.report.charts.catalogue import CHARTS_BY_ID
 
-    if options.format != "table":
-        raise TrexError("--chart is a format of its own: leave out --format")
+    chart = CHARTS_BY_ID["layers" if options.chart == "svg" else options.chart]
+    value, color = (
+        columns_named([name], engine)[0] if name else None for name in (options.value, options.color)
+    )
+    if value is not None and not chart.has_value:
+        raise TrexError(f"--value: chart {chart.id} has no selectable column")
+    if value is not None and not value.is_number:
+        raise TrexError(f"--value: {value.name} is not a numeric column")
+    if color is not None and not chart.has_color:
+        raise TrexError(f"--color: the colours of chart {chart.id} are fixed")
+    if result.format == "png" and result.path is None and sys.stdout.isatty():
+        raise TrexError("PNG is binary; name a file with -o, or pipe it")
     chosen = sorted(layers, key=lambda layer: layer.index)
-    name = "layers" if options.chart == "svg" else options.chart
-    found = picture(name, engine, layers=chosen, standalone=True)
-    if found.svg is None:
-        raise TrexError(f"{engine.name}: nothing to draw. {' '.join((*found.words, *found.missing))}")
-    sys.stdout.write(f"{found.svg}\n")
+    result.write(chart_file(result.format, chart, engine, chosen, value, color))
+
+
+def _choose_layers(options: argparse.Namespace, engine: Engine) -> list[Layer]:
+    """The layers that `--filter`, `--sort` and `--top` leave, in their order.
+
+    A chart defines its order: without `--sort`, `--top` keeps the layers with the largest values of what it shows.
+    """
+    chosen = set(filter_indices([engine], options.filter)[0])
+    by = options.sort or (options.chart and options.top and (options.value or "latency_ms"))
+    sort = columns_named([by], engine)[0] if by else None
+    ordered = sorted_layers(engine, sort, reverse=options.reverse)
+    return [layer for layer in ordered if layer.index in chosen][: top_rows(options)]

@@ -1,40 +1,34 @@
-"""How commands print results: with Rich for people, as JSON for scripts."""
+"""What commands print on stderr."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rich.console import Console
-
-
-def print_text(draw: Callable[[Console], None]) -> None:
-    """Print with Rich. In a pipe nothing is cut to a width that no one looks at, nor padded to it."""
-    from rich.console import Console
-
-    console = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
-    if console.is_terminal:
-        draw(console)
-        return
-    console.width = 1_000_000
-    with console.capture() as captured:
-        draw(console)
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
-
-
-def print_json(document: object) -> None:
-    """Print one JSON value, indented; never NaN."""
-    import json
-
-    json.dump(document, sys.stdout, indent=2, allow_nan=False)
-    sys.stdout.write("\n")
+    from typing import TextIO
 
 
 def complain(message: str) -> None:
-    """Say on stderr, in one harmless line, what is no result."""
+    """Write one harmless line to stderr."""
     from trex_tui.text import printable
 
-    sys.stderr.write(f"trex-tui: {printable(message)}\n")
+    write_message(f"trex-tui: {printable(message)}\n")
+
+
+def write_message(text: str) -> None:
+    """Write to stderr. Where it cannot be written the text is lost: it is no result, and changes no exit code."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        abandon(sys.stderr)
+
+
+def abandon(stream: TextIO) -> None:
+    """Have the interpreter flush what is left of a stream to nowhere at its exit."""
+    import os
+
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

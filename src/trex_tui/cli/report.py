@@ -4,66 +4,159 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.analysis.compare import compare
+from trex_tui.analysis.compare import Pin, compare
 from trex_tui.analysis.compare.gate_metrics import METRICS, judge
+from trex_tui.analysis.compare.names import parse_rename
+from trex_tui.analysis.compare.pins import NamedPin, find_pins, read_pins
 from trex_tui.analysis.filter import FilterError
 from trex_tui.analysis.gates import parse_gate
 from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.artifacts.output_files import OutputKind, check_output, list_inputs, write_output
-from trex_tui.cli.engines import load_each
-from trex_tui.cli.output import complain, print_text
-from trex_tui.cli.parser import REPORT_FORMATS
-from trex_tui.errors import ExitCode, TrexError
-from trex_tui.report.document import TOP, Document
-from trex_tui.report.path_completion import typed_path
-from trex_tui.report.views.compare import DIFF_TOP, Shown, filtered, sections
-from trex_tui.text import printable
+from trex_tui.cli.engines import collect_inputs, load_each
+from trex_tui.cli.options import top_rows
+from trex_tui.cli.output import complain
+from trex_tui.cli.result_writer import ResultWriter
+from trex_tui.cli.runs import load_runs
+from trex_tui.errors import ExitCode, Severity, TrexError
+from trex_tui.report.document import Document
+from trex_tui.report.views.compare import Shown, filtered, sections
+from trex_tui.text import did_you_mean, plural, printable, shorten_middle
+
+_MOST_NAME = 60
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from trex_tui.analysis.compare import Comparison
+    from trex_tui.analysis.compare.builds import BuildDifference
+    from trex_tui.analysis.gates import Gate
     from trex_tui.engine.engine import Engine
     from trex_tui.errors import Diagnostic
-
-_STDOUT = "-"
-_ENDINGS = {"html": "html", "htm": "html", "md": "md", "markdown": "md", "json": "json"}
-REPORT = OutputKind("trex-tui report", ("trex-tui/report/",))
-"""Every format of a report states the schema near its beginning."""
+    from trex_tui.lint.model import LintResult
 
 
 def run_diff(options: argparse.Namespace) -> int:
-    """Compare the engines, print the result, and tell by the exit code whether a gate fell.
+    """Compare the engines, print the result, and show by the exit code whether a gate failed.
 
     Raises:
         TrexError: Fewer than two engines, no such baseline, a filter or a gate that makes no sense.
     """
-    engines, strays = load_each(options)
-    for diagnostic in strays:
-        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    result = ResultWriter(options)
+    renames = [parse_rename(text) for text in options.rename]
+    pins = read_pins(Path(options.pins)) if options.pins is not None else []
+    groups, strays = load_runs(options)
+    engines = [runs[0] for runs in groups]
+    every_run = [run for runs in groups for run in runs]
+    result.inputs = collect_inputs(every_run, options)
+    result.report((*strays, *_list_errors(every_run)))
     gates = [parse_gate(text, METRICS) for text in options.fail_on]
     if len(engines) < 2:
         present = f"only {printable(engines[0].name)}" if engines else "none"
         raise TrexError(f"diff compares two or more engines; there is {present}")
     baseline = find_baseline(engines, options.baseline)
-    comparison = compare(engines, baseline=baseline, align=options.align, per_batch=options.per_batch)
+    comparison = compare(
+        engines,
+        baseline=baseline,
+        align=options.align,
+        pins=_find_pins(pins, engines, baseline, options.pins),
+        renames=renames,
+        per_batch=options.per_sample,
+        repeats=[runs[1:] for runs in groups],
+    )
     text = (options.filter or "").strip()
     try:
         blocks = filtered(comparison, text)
     except FilterError as error:
         raise TrexError(f"--filter: {error.pointed}") from None
-    results = judge(comparison, gates, significant=options.significant)
-    top = DIFF_TOP if options.top is None else options.top or None
-    _print_comparison(Shown(comparison, blocks, top, text, results), options.format)
-    fallen = [result for result in results if result.fell]
-    for result in fallen:
-        sys.stderr.write(f"trex-tui: gate fell: {printable(result.gate.text)}: {printable(result.why)}\n")
-    return int(ExitCode.FINDINGS if fallen else ExitCode.OK)
+    if not blocks:
+        complain(f"0 of {plural(len(comparison.blocks), 'block')} match")
+    needs_lint = any(gate.metric == "findings" for gate in gates)
+    counter = _FindingCounter(comparison.engines, gates) if needs_lint else None
+    results = judge(comparison, gates, significant=options.significant, count_findings=counter)
+    builds = _explain_builds(comparison) if options.why else ()
+    _write_comparison(Shown(comparison, blocks, top_rows(options), text, results, strays, builds), result)
+    for gate in results:
+        if gate.fell is not False:
+            complain(f"gate {gate.state}: {gate.gate.text}: {gate.why}")
+    if any(gate.fell is None for gate in results):
+        return result.exit_code(ExitCode.BAD_INPUT)
+    return result.exit_code(ExitCode.FINDINGS if any(gate.fell for gate in results) else ExitCode.OK)
+
+
+def _explain_builds(comparison: Comparison) -> list[BuildDifference]:
+    """Why the builder chose other tactics, by the logs of the engines."""
+    from trex_tui.analysis.compare.builds import BuildComparison, load_build
+
+    builds = BuildComparison(
+        comparison, [load_build(engine, position) for position, engine in enumerate(comparison.engines)]
+    )
+    return [builds.explain(engine) for engine in comparison.others]
+
+
+def _list_errors(engines: Sequence[Engine]) -> list[Diagnostic]:
+    """The files that engines could not read in full, each once."""
+    errors = [
+        diagnostic
+        for engine in engines
+        for diagnostic in engine.diagnostics
+        if diagnostic.severity is Severity.ERROR
+    ]
+    return list(dict.fromkeys(errors))
+
+
+class _FindingCounter:
+    """Counts the lint findings of engines, with the configuration that `trex-tui lint` uses."""
+
+    def __init__(self, engines: Sequence[Engine], gates: Sequence[Gate]) -> None:
+        """Check the severities and rules that gates name.
+
+        Raises:
+            TrexError: There is no such rule or severity.
+        """
+        from trex_tui.lint.model import FindingSeverity
+        from trex_tui.lint.registry import registry
+
+        self._rules = registry()
+        self._engines = engines
+        self._results: dict[int, LintResult] = {}
+        known = [*(severity.value for severity in FindingSeverity), *(rule.id for rule in self._rules.rules)]
+        folded = {name.casefold() for name in known}
+        for gate in gates:
+            if gate.metric == "findings" and gate.part and gate.part.casefold() not in folded:
+                hint = did_you_mean(gate.part, known)
+                text = f"unknown severity or rule {gate.part!r} in gate {gate.text!r}"
+                raise TrexError(f"{text}{'; ' if hint else ''}{hint}")
+
+    def __call__(self, engine: int, part: str) -> float | None:
+        """Findings of a severity or rule, or all; None if a rule broke."""
+        from trex_tui.lint.config import find_config
+        from trex_tui.lint.run import run
+
+        if engine not in self._results:
+            self._results[engine] = run(self._engines[engine], find_config(os.environ, self._rules, None))
+        result = self._results[engine]
+        if result.failed:
+            return None
+        return sum(
+            part.casefold() in ("", found.rule.id.casefold(), found.severity.value)
+            for found in result.findings
+        )
+
+
+def _find_pins(named: Sequence[NamedPin], engines: Sequence[Engine], baseline: int, file: str) -> list[Pin]:
+    """The pins of a file, by layer. A message on stderr for each that the engines have no layers for."""
+    pins, missing = find_pins(named, engines, baseline)
+    for pin in missing:
+        names = " and ".join(
+            printable(shorten_middle(end.name, _MOST_NAME)) for end in (pin.baseline, pin.other)
+        )
+        words = f"no two engines have layers {names}; remove the pin"
+        complain(f"warning: {printable(file)}: {pin.where}: {words}")
+    return pins
 
 
 def find_baseline(engines: Sequence[Engine], wanted: str | None) -> int:
@@ -80,19 +173,21 @@ def find_baseline(engines: Sequence[Engine], wanted: str | None) -> int:
     if wanted.isdecimal() and 1 <= int(wanted) <= len(engines):
         return int(wanted) - 1
     known = ", ".join(f"{number} {printable(engine.name)}" for number, engine in enumerate(engines, start=1))
-    why = "several engines are called" if named else "no engine"
+    why = "several engines have the name" if named else "no engine"
     raise TrexError(f"--baseline: {why} {wanted!r}; there are: {known}")
 
 
-def _print_comparison(shown: Shown, output: str) -> None:
-    if output == "text":
+def _write_comparison(shown: Shown, result: ResultWriter) -> None:
+    """Write the comparison. It names the damaged files, except in CSV."""
+    if result.format == "text":
         from trex_tui.report.render_text import print_sections
 
-        print_text(partial(print_sections, sections(shown)))
+        result.draw(partial(print_sections, sections(shown)), known=result.damage)
     else:
         from trex_tui.report.export import ExportFormat, comparison_as
 
-        sys.stdout.write(comparison_as(ExportFormat(output), shown))
+        known = () if result.format == "csv" else result.damage
+        result.write(comparison_as(ExportFormat(result.format), shown), known=known)
 
 
 def run_report(options: argparse.Namespace) -> int:
@@ -101,30 +196,12 @@ def run_report(options: argparse.Namespace) -> int:
     Raises:
         TrexError: The file cannot be written, is not a report, or its ending names no format; no such baseline.
     """
-    output = None if options.output == _STDOUT else Path(typed_path(options.output))
-    form = _format(output, options.format)
+    result = ResultWriter(options)
     engines, strays = load_each(options)
-    if output is not None:
-        inputs = list_inputs((engine.source for engine in engines), options.paths)
-        check_output(output, REPORT, inputs, force=options.force)
-    text = _render(_make_document(options, engines, strays), form)
-    for diagnostic in strays:
-        complain(f"{diagnostic.severity.value}: {diagnostic}")
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        write_output(output, text)
-    return int(ExitCode.OK)
-
-
-def _format(output: Path | None, wanted: str | None) -> str:
-    ending = output.suffix[1:].lower() if output else ""
-    if ending == "pdf":
-        raise TrexError("no PDF is written: write the report as .html, open it in a browser and print it")
-    form = wanted or (_ENDINGS.get(ending) if output else "md")
-    if form is None:
-        raise TrexError(f"{output}: the ending names no format; --format takes {', '.join(REPORT_FORMATS)}")
-    return form
+    result.check(collect_inputs(engines, options))
+    result.report((*strays, *_list_errors(engines)))
+    result.write(_render(_make_document(options, engines, strays), result.format), known=result.damage)
+    return result.exit_code()
 
 
 def _make_document(
@@ -138,15 +215,13 @@ def _make_document(
 
     rules = registry()
     config = find_config(os.environ, rules, None)
-    top = TOP if options.top is None else options.top or None
+    top = top_rows(options)
     compared = None
     if len(engines) > 1:
         comparison = compare(engines, baseline=find_baseline(engines, options.baseline))
         compared = Shown(comparison, comparison.by_delta(), top)
     elif options.baseline is not None:
-        raise TrexError(
-            f"--baseline: there is only {printable(engines[0].name)}, and nothing to compare with it"
-        )
+        raise TrexError(f"--baseline: only one engine, {printable(engines[0].name)}; add another path")
     with gc_paused():
         linted = [EngineReport(engine, run(engine, config)) for engine in engines]
         return make_report(linted, compared, (*strays, *rules.diagnostics), top)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +12,18 @@ from typing import TYPE_CHECKING
 
 from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.naming import ArtifactKind, display_name, engine_stem
-from trex_tui.artifacts.output_files import Inputs, list_inputs, reason, refusal, write_atomically
-from trex_tui.artifacts.sniff import sniff
-from trex_tui.cli.engines import load_each
-from trex_tui.cli.output import complain, print_json
-from trex_tui.errors import ArtifactError, Diagnostic, ExitCode, Severity, TrexError
+from trex_tui.artifacts.file_kinds import ArtifactKind, display_name, engine_stem, sniff
+from trex_tui.artifacts.output_files import Inputs, reason, refusal, write_all
+from trex_tui.cli.engines import collect_inputs, load_each
+from trex_tui.cli.output import complain
+from trex_tui.cli.result_writer import ResultWriter
+from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
 from trex_tui.report.views.timing import (
     FILE_NAMES,
     Times,
     read_times,
+    runs_csv,
+    timed_file_runs,
     times_document,
     times_files,
     times_text,
@@ -39,26 +40,32 @@ def run_times(options: argparse.Namespace) -> int:
     """Print or write the timing runs of the engines.
 
     Raises:
-        TrexError: Nothing is timed, or a file cannot be written or is not ours to write.
+        TrexError: Nothing is timed, or a file cannot be written or is not one that trex-tui wrote.
     """
     if options.batch == 0:
-        raise TrexError("--batch 0: a query holds one sample at least")
+        raise TrexError("--batch 0: must be at least 1")
+    result = ResultWriter(options)
     engines, strays = _engines(options)
-    for diagnostic in (
-        *strays,
-        *(diagnostic for engine in engines for diagnostic in _timing_diagnostics(engine)),
-    ):
-        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    result.inputs = collect_inputs(engines, options)
+    result.report(strays)
+    result.report(note for engine in engines for note in _timing_diagnostics(engine))
     runs = _runs(engines, options.batch)
+    shown = {id(run.engine) for run in runs}
+    unshown = [
+        *strays,
+        *(note for engine in engines if id(engine) not in shown for note in engine.diagnostics),
+    ]
     if options.outdir is not None:
-        _write_runs(runs, list_inputs((engine.source for engine in engines), options.paths), options)
+        _write_runs(runs, collect_inputs(engines, options), options)
     elif options.png:
-        raise TrexError("--png writes files: say where, with --outdir")
-    if options.json:
-        print_json(times_document(runs))
-    elif options.outdir is None:
-        sys.stdout.write("\n".join(map(times_text, runs)))
-    return int(ExitCode.OK)
+        raise TrexError("--png needs --outdir DIR")
+    if result.format == "json":
+        result.write_json(times_document(runs, unshown), known=result.damage)
+    elif result.format == "csv":
+        result.write(runs_csv(runs))
+    elif options.outdir is None or result.path is not None:
+        result.write("\n".join(map(times_text, runs)))
+    return result.exit_code()
 
 
 def _runs(engines: Sequence[Engine], batch: int | None) -> list[Times]:
@@ -82,13 +89,12 @@ def _explain_missing(engine: Engine) -> str:
 
 
 def _timing_diagnostics(engine: Engine) -> list[Diagnostic]:
-    """What is to be known of the timing file; the rest of the engine is not what is asked about."""
-    file = engine.files.get(ArtifactKind.TIMING)
+    """Remarks on the timing file, and errors of all: a timing file beyond recognition is known by its name only."""
+    files = {engine.files.get(ArtifactKind.TIMING), *(run.file for run in timed_file_runs(engine))}
     return [
         diagnostic
         for diagnostic in engine.diagnostics
-        if diagnostic.file in engine.files.values()
-        and (diagnostic.severity is Severity.ERROR or diagnostic.file == file)
+        if diagnostic.severity is Severity.ERROR or diagnostic.file in files
     ]
 
 
@@ -100,7 +106,7 @@ def _engines(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
     strays: list[Diagnostic] = []
     if paths or not alone:
         engines, strays = load_each(argparse.Namespace(**{**vars(options), "paths": paths}))
-    wanted = LoadOptions.of(options.optimization_profile, options.peak)
+    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run)
     for path in alone:
         name = display_name(engine_stem(path)) or path.stem
         try:
@@ -108,7 +114,7 @@ def _engines(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
         except ArtifactError as error:
             if len(options.paths) == 1:
                 raise
-            strays.append(error.diagnostic)
+            strays += error.diagnostics or (error.diagnostic,)
     if not engines:
         raise TrexError(str(strays[-1]))
     return engines, strays
@@ -135,20 +141,33 @@ def _write_runs(runs: Sequence[Times], inputs: Inputs, options: argparse.Namespa
     """Write the files of each run, into a directory per engine where there are several.
 
     Raises:
-        TrexError: A file cannot be written, or may not be written over; then none is.
+        TrexError: A directory holds artifacts, or a file cannot be written, or may not be written over; then none is.
     """
     directory = Path(options.outdir)
     directories = {directory: runs[0]} if len(runs) == 1 else _name_directories(directory, runs)
+    folders = {file.resolve().parent for run in runs for file in run.engine.files.values()}
+    taken = next((path for path in directories if path.resolve() in folders), None)
+    if taken is not None and not options.force:
+        raise TrexError(
+            f"{taken} holds the artifacts; write to another directory ({taken / 'times'}), or use --force"
+        )
     outputs = [
         _prepare_output(path, _make_files(run, options), inputs, options) for path, run in directories.items()
     ]
     if len(runs) > 1:
         outputs.append(_prepare_output(directory, {}, inputs, options))
+    content = {
+        output.directory / name: content for output in outputs for name, content in output.files.items()
+    }
+    try:
+        write_all(content)
+    except OSError as error:
+        raise TrexError(f"{directory} cannot be written: {reason(error)}") from error
     for output in outputs:
-        _write_output(output)
+        _finish_output(output)
     for path in _list_directories(directory):
         if path not in directories and _list_own_files(path):
-            complain(f"warning: {path} is of an earlier run; left as it was")
+            complain(f"warning: {path}: stale file of an earlier run, not removed")
 
 
 def _name_directories(directory: Path, runs: Sequence[Times]) -> dict[Path, Times]:
@@ -192,23 +211,19 @@ def _prepare_output(
     return _Output(directory, files, stale)
 
 
-def _write_output(output: _Output) -> None:
-    try:
-        for name, content in output.files.items():
-            write_atomically(output.directory / name, content, make_directory=True)
-    except OSError as error:
-        raise TrexError(f"{output.directory} cannot be written: {reason(error)}") from error
+def _finish_output(output: _Output) -> None:
+    """Name the files that were written, and remove those of an earlier run that they replace by none."""
     for name in output.files:
         complain(f"wrote {output.directory / name}")
     for path in output.stale:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            raise TrexError(f"{path}, of an earlier run, cannot be removed: {reason(error)}") from error
-        complain(f"removed {path}, of an earlier run")
+            raise TrexError(f"stale file {path} cannot be removed: {reason(error)}") from error
+        complain(f"removed stale {path}")
     for name in sorted({_SUMMARY, *FILE_NAMES}.difference(output.files)):
         if os.path.lexists(output.directory / name):
-            complain(f"warning: {output.directory / name} is not of this run; left as it was")
+            complain(f"warning: {output.directory / name} is not from this run; not removed")
 
 
 def _list_directories(directory: Path) -> list[Path]:

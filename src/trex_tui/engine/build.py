@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.input_files import without_depths
 from trex_tui.artifacts.layer_info import LayerInfo
+from trex_tui.artifacts.metadata import StatedTensor
 from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.engine.dtypes import DataType, TensorFormat, parse_data_type, parse_format
-from trex_tui.engine.kinds import LayerKind, classify
+from trex_tui.engine.kinds import LayerKind, classify, classify_name
 from trex_tui.engine.model import MOST_ELEMENTS, Binding, Device, Layer, LayerLatency, Tensor
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.errors import Diagnostic, Severity
 from trex_tui.text import plural, shorten_middle
 
 _PROFILE_SUFFIX = re.compile(r"\[profile +(\d{1,9})\]")
-_SEPARATOR = re.compile("[\x1e\x1f]")
 _ONNX_PREFIX = "[ONNX Layer: "
 # Keys of a layer that have a field of their own.
 _OWN_KEYS = frozenset(
@@ -44,27 +43,27 @@ def parse_onnx_nodes(metadata: Any) -> tuple[str, ...]:  # noqa: ANN401
     """Names of the ONNX nodes in a layer's `Metadata`: `[ONNX Layer: a]` entries separated by U+001E or U+001F."""
     if not isinstance(metadata, str) or not metadata:
         return ()
-    nodes = []
-    for entry in _SEPARATOR.split(metadata):
-        text = entry.strip()
-        if text.startswith(_ONNX_PREFIX):
-            nodes.append(text[len(_ONNX_PREFIX) :].removesuffix("]"))
-    return tuple(dict.fromkeys(nodes))
+    entries = map(str.strip, metadata.replace("\x1e", "\x1f").split("\x1f"))
+    nodes = [
+        entry[len(_ONNX_PREFIX) :].removesuffix("]") for entry in entries if entry.startswith(_ONNX_PREFIX)
+    ]
+    return tuple(nodes if len(nodes) < 2 else dict.fromkeys(nodes))
 
 
 def build_tensor(raw: dict[str, Any]) -> Tensor:
     """One entry of `Inputs` or `Outputs`: `Format/Datatype` up to TensorRT 10, `Datatype` and `Format` from 11 on."""
     both = raw.get("Format/Datatype") or raw.get("Format/DataType")
     if isinstance(both, str):
-        dtype, layout = parse_data_type(both), parse_format(both)
+        dtype, layout = _parse_both(both)
     else:
         stated, layout_text = raw.get("Datatype") or raw.get("DataType"), raw.get("Format")
         layout_text = layout_text if isinstance(layout_text, str) else ""
         layout = parse_format(layout_text)
         dtype = parse_data_type(stated) if isinstance(stated, str) else parse_data_type(layout_text)
     location = raw.get("Location")
+    name = raw.get("Name")
     return Tensor(
-        raw["Name"] if isinstance(raw.get("Name"), str) else "",
+        name if isinstance(name, str) else "",
         parse_shape(raw.get("Dimensions")),
         dtype,
         layout,
@@ -76,33 +75,37 @@ def parse_shape(raw: Any) -> tuple[int, ...]:  # noqa: ANN401
     """Dimensions as a tuple; anything that is no extent counts as dynamic."""
     if not isinstance(raw, list):
         return (-1,)
-    for extent in raw:
-        if type(extent) is not int or extent < 0:
-            return _shared(tuple(entry if type(entry) is int and entry >= 0 else -1 for entry in raw))
-    return _shared(tuple(raw))
+    if not raw or _ONLY_INT.issuperset(map(type, raw)):
+        return _shape(tuple(raw))
+    return _shape(tuple(entry if type(entry) is int else -1 for entry in raw))
+
+
+_ONLY_INT = frozenset((int,))
 
 
 @lru_cache(maxsize=4096)
-def _shared(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _shape(extents: tuple[int, ...]) -> tuple[int, ...]:
     """The same object for equal shapes: an engine has few different ones, and they are a tenth of its memory."""
-    return shape
+    return tuple(extent if extent >= 0 else -1 for extent in extents)
+
+
+@lru_cache(maxsize=4096)
+def _parse_both(text: str) -> tuple[DataType | None, TensorFormat]:
+    return parse_data_type(text), parse_format(text)
 
 
 def _tensors(raw: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
-    return (
-        tuple([build_tensor(entry) for entry in raw if isinstance(entry, dict)])
-        if isinstance(raw, list)
-        else ()
-    )
+    if not raw or not isinstance(raw, list):
+        return ()
+    return tuple([build_tensor(entry) for entry in raw if isinstance(entry, dict)])
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """A layer's tensors, parsed before it is known which of them nobody produces."""
-
-    raw: dict[str, Any]
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+def _tensor_names(raw: Any) -> list[str]:  # noqa: ANN401
+    """Names of the tensors that `_tensors` makes of the same list."""
+    if not raw or not isinstance(raw, list):
+        return []
+    names = [entry.get("Name") for entry in raw if isinstance(entry, dict)]
+    return [name if isinstance(name, str) else "" for name in names]
 
 
 def select_profile(info: LayerInfo, profile: int) -> list[dict[str, Any]]:
@@ -123,71 +126,122 @@ def build_layers(
             constant.
         latencies: One per object.
     """
-    parts = [_Parts(raw, _tensors(raw.get("Inputs")), _tensors(raw.get("Outputs"))) for raw in selected]
+    if all(len(raw) == 1 for raw in selected):
+        return tuple(map(_named_layer, range(len(selected)), _occurrences(selected), selected, latencies))
     known = set(bindings)
     if not known:
         # Which inputs are the network's is not told: not those of layers that list their weights.
-        native = (part for part in parts if part.raw.get("ParameterType"))
-        known.update(tensor.name for part in native for tensor in part.inputs)
-    known.update(tensor.name for part in parts for tensor in part.outputs)
-    seen: Counter[str] = Counter()
-    layers = []
-    for index, (part, latency) in enumerate(zip(parts, latencies, strict=True)):
-        name = part.raw["Name"]
-        layers.append(_layer(index, seen[name], part, known, latency))
-        seen[name] += 1
-    return tuple(layers)
+        for raw in selected:
+            if raw.get("ParameterType"):
+                known.update(_tensor_names(raw.get("Inputs")))
+    for raw in selected:
+        known.update(_tensor_names(raw.get("Outputs")))
+    occurrences = _occurrences(selected)
+    return tuple(
+        [
+            _layer(index, occurrence, raw, known, latency)
+            for index, (occurrence, raw, latency) in enumerate(
+                zip(occurrences, selected, latencies, strict=True)
+            )
+        ]
+    )
 
 
-def _layer(index: int, occurrence: int, part: _Parts, known: set[str], latency: LayerLatency | None) -> Layer:
-    raw, inputs, outputs = part.raw, part.inputs, part.outputs
+def _occurrences(selected: Sequence[dict[str, Any]]) -> list[int]:
+    """How many of the objects before each have its name."""
+    seen: dict[str, int] = {}
+    occurrences = []
+    for raw in selected:
+        occurrence = seen.get(raw["Name"], 0)
+        seen[raw["Name"]] = occurrence + 1
+        occurrences.append(occurrence)
+    return occurrences
+
+
+def _named_layer(index: int, occurrence: int, raw: dict[str, Any], latency: LayerLatency | None) -> Layer:
+    """A layer of which only the name is known."""
+    name = raw["Name"]
+    return Layer(
+        index,
+        name,
+        occurrence,
+        classify_name(name),
+        layer_type=None,
+        parameter_type=None,
+        inputs=(),
+        outputs=(),
+        precision=None,
+        tactic=None,
+        tactic_value=None,
+        stream=None,
+        device=None,
+        onnx_nodes=(),
+        weights_bytes=None,
+        constant_input_bytes=None,
+        constant_inputs=_NO_NAMES,
+        latency=latency,
+        optimization_profile=parse_optimization_profile(name),
+        attributes={},
+    )
+
+
+def _layer(
+    index: int, occurrence: int, raw: dict[str, Any], known: set[str], latency: LayerLatency | None
+) -> Layer:
+    inputs, outputs = _tensors(raw.get("Inputs")), _tensors(raw.get("Outputs"))
     name = raw["Name"]
     layer_type, parameter_type, tactic = (
-        _text(raw, "LayerType"),
-        _text(raw, "ParameterType"),
-        _text(raw, "TacticName"),
+        _text(raw.get("LayerType")),
+        _text(raw.get("ParameterType")),
+        _text(raw.get("TacticName")),
     )
     stream = raw.get("StreamId")
+    onnx_nodes = parse_onnx_nodes(raw.get("Metadata"))
     kind = classify(
         layer_type,
         parameter_type,
         name,
         tactic,
-        origin=_text(raw, "Origin"),
-        input_types=[tensor.dtype for tensor in inputs],
-        output_types=[tensor.dtype for tensor in outputs],
+        origin=raw.get("Origin"),
+        input_type=inputs[0].dtype if inputs else None,
+        output_type=outputs[0].dtype if outputs else None,
+        onnx_nodes=onnx_nodes,
     )
-    constants = [one for one in inputs if one.name not in known and not one.name.startswith(_NO_CONSTANT)]
+    constants = [
+        tensor for tensor in inputs if tensor.name not in known and not tensor.name.startswith(_NO_CONSTANT)
+    ]
+    attributes = raw.copy()
+    for key in _OWN_KEYS:
+        attributes.pop(key, None)
     constant_bytes = _constant_bytes(constants) if layer_type else None
-    listed_bytes = _listed_weights_bytes(raw) if layer_type else None
+    listed_bytes = _listed_weights_bytes(attributes) if layer_type else None
     if not constant_bytes and not listed_bytes and _hides_weights(kind, layer_type, parameter_type, inputs):
         listed_bytes = None
     return Layer(
-        index=index,
-        name=name,
-        occurrence=occurrence,
-        kind=kind,
-        layer_type=layer_type,
-        parameter_type=parameter_type,
-        inputs=inputs,
-        outputs=outputs,
-        precision=_precision(kind, tactic, inputs, outputs),
-        tactic=tactic,
-        tactic_value=_text(raw, "TacticValue"),
-        stream=stream if type(stream) is int and 0 <= stream < 2**31 else None,
-        device=_device(layer_type),
-        onnx_nodes=parse_onnx_nodes(raw.get("Metadata")),
-        weights_bytes=_sum(listed_bytes, constant_bytes),
-        constant_input_bytes=constant_bytes,
-        constant_inputs=frozenset([constant.name for constant in constants]) if constants else _NO_NAMES,
-        latency=latency,
-        optimization_profile=parse_optimization_profile(name),
-        attributes=without_depths({key: value for key, value in raw.items() if key not in _OWN_KEYS}),
+        index,
+        name,
+        occurrence,
+        kind,
+        layer_type,
+        parameter_type,
+        inputs,
+        outputs,
+        _precision(kind, tactic, inputs, outputs),
+        tactic,
+        _text(raw.get("TacticValue")),
+        stream if type(stream) is int and 0 <= stream < 2**31 else None,
+        _device(layer_type),
+        onnx_nodes,
+        _sum(listed_bytes, constant_bytes),
+        constant_bytes,
+        frozenset([constant.name for constant in constants]) if constants else _NO_NAMES,
+        latency,
+        parse_optimization_profile(name),
+        without_depths(attributes),
     )
 
 
-def _text(raw: dict[str, Any], key: str) -> str | None:
-    value = raw.get(key)
+def _text(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
     return value if isinstance(value, str) and value else None
 
 
@@ -204,11 +258,20 @@ def _precision(
 
     A kernel that multiplies tells by its name: tensors of FP32 say nothing of TF32, nor halves that are widened first.
     Elsewhere the first tensor of a floating-point or quantized type decides; indices and masks do not, as they do in trex.
+    Of an opaque block it is unknown where its inputs are of several such types.
     """
     if kind.multiplies:
         tactic = parse_tactic(tactic_name)
         if tactic is not None and tactic.compute_type is not None:
             return tactic.compute_type
+    if kind is LayerKind.MYELIN:
+        types = {
+            tensor.dtype
+            for tensor in inputs
+            if tensor.dtype and (tensor.dtype.is_float or tensor.dtype.is_quantized)
+        }
+        if len(types) > 1:
+            return None
     first = None
     for tensor in (*inputs, *outputs):
         if tensor.dtype is None:
@@ -245,10 +308,10 @@ def _constant_bytes(constants: Sequence[Tensor]) -> int | None:
     return total
 
 
-def _listed_weights_bytes(raw: dict[str, Any]) -> int | None:
+def _listed_weights_bytes(attributes: dict[str, Any]) -> int | None:
     """Bytes of all `{"Type", "Count"}` objects of a layer: `Weights`, `Bias`, `ConvWeights`, `Scale`, …"""
     total = 0
-    for value in raw.values():
+    for value in attributes.values():
         if type(value) is not dict or "Count" not in value:
             continue
         count, type_text = value["Count"], value.get("Type")
@@ -284,16 +347,33 @@ def build_bindings(info: LayerInfo, layers: Sequence[Layer], profile: int) -> tu
     return tuple(bindings)
 
 
+def complete_bindings(bindings: Sequence[Binding], stated: Sequence[StatedTensor]) -> tuple[Binding, ...]:
+    """Fill in what layers do not tell of inputs and outputs; all of them where no layer information names any."""
+    by_name = {tensor.name: tensor for tensor in stated}
+    if not bindings:
+        bindings = [Binding(tensor.name, tensor.is_input) for tensor in stated]
+    return tuple(_completed(binding, by_name.get(binding.name)) for binding in bindings)
+
+
+def _completed(binding: Binding, stated: StatedTensor | None) -> Binding:
+    if stated is None or (binding.is_input is not None and binding.shape is not None):
+        return binding
+    dtype = parse_data_type(stated.dtype) if stated.dtype else None
+    is_input = stated.is_input if binding.is_input is None else binding.is_input
+    shape = stated.shape if binding.shape is None else binding.shape
+    return replace(binding, is_input=is_input, shape=shape, dtype=binding.dtype or dtype)
+
+
 def _first_uses(
     uses: Iterable[tuple[int, Sequence[Tensor]]], wanted: set[str]
 ) -> dict[str, tuple[int, Tensor]]:
     """Name -> the first layer that has a tensor of this name, and the tensor."""
-    found: dict[str, tuple[int, Tensor]] = {}
+    first_uses: dict[str, tuple[int, Tensor]] = {}
     for index, tensors in uses:
         for tensor in tensors:
             if tensor.name in wanted:
-                found.setdefault(tensor.name, (index, tensor))
-    return found
+                first_uses.setdefault(tensor.name, (index, tensor))
+    return first_uses
 
 
 def _binding(name: str, is_input: bool, tensor: Tensor) -> Binding:
@@ -338,19 +418,21 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
     """
     if profile is None:
         return JoinedProfile([None] * len(names), [])
-    rows: dict[tuple[str, int], ProfileRow] = {}
-    seen: Counter[str] = Counter()
-    for row in profile.rows:
-        rows[row.name, seen[row.name]] = row
-        seen[row.name] += 1
-    seen.clear()
-    latencies: list[LayerLatency | None] = []
-    for name in names:
-        found = rows.pop((name, seen[name]), None)
-        seen[name] += 1
-        latencies.append(_latency(found) if found else None)
-    notes = _leftovers(names, latencies, list(rows.values()), len(profile.rows), file)
-    return JoinedProfile(latencies, notes, len(rows))
+    rows = profile.rows
+    if list(names) == [row.name for row in rows]:
+        return JoinedProfile(list(map(_latency, rows)), [])
+    waiting: dict[str, list[int]] = {}
+    for position in range(len(rows) - 1, -1, -1):
+        waiting.setdefault(rows[position].name, []).append(position)
+    none: list[int] = []
+    latencies = [
+        _latency(rows[found.pop()]) if (found := waiting.get(name, none)) else None for name in names
+    ]
+    left = [
+        rows[position] for position in sorted(position for found in waiting.values() for position in found)
+    ]
+    notes = _leftovers(names, latencies, left, len(profile.rows), file)
+    return JoinedProfile(latencies, notes, len(left))
 
 
 def _latency(row: ProfileRow) -> LayerLatency:
@@ -366,15 +448,13 @@ def _leftovers(
 ) -> list[Diagnostic]:
     missing = [name for name, latency in zip(names, latencies, strict=True) if latency is None]
     if row_count and names and len(unmatched) == row_count:
-        message = (
-            f"does not belong to this graph: not one of its {plural(row_count, 'row')} names a layer of it"
-        )
+        message = f"does not match this graph: none of its {plural(row_count, 'row')} names a layer of it"
         return [Diagnostic(Severity.ERROR, file, "", message)]
     notes = []
     if unmatched:
         lost_ms = sum(row.average_ms or 0.0 for row in unmatched)
         message = (
-            f"{len(unmatched)} of {plural(row_count, 'row')} match no layer of the graph and are in no total "
+            f"{len(unmatched)} of {plural(row_count, 'row')} match no layer of the graph and are excluded "
             f"({lost_ms:.6g} ms; the first: {_quoted(unmatched[0].name)})"
         )
         notes.append(Diagnostic(Severity.WARNING, file, "", message))

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.engine.model import Layer, Tensor
+from trex_tui.engine import attributes
+from trex_tui.engine.attributes import Attribute
+from trex_tui.engine.cache import per_engine
+from trex_tui.engine.dtypes import TYPE_NAMES
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Device, Layer, Tensor
+from trex_tui.text import printable, shorten_middle
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from trex_tui.engine.engine import Engine
 
+
+LISTED = "layer information, else the list of layers in a verbose log"
+"""Where the layers are from, with their names, types and tensors."""
 
 _UNITS = {
     "_flops_per_s": "FLOP/s",
@@ -26,18 +36,32 @@ _UNITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+def vocabulary(values: type[Enum]) -> dict[str, str]:
+    """The values of an enumeration by their spelling in lower case."""
+    return {str(member.value).casefold(): str(member.value) for member in values}
+
+
+YES_OR_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no", "1": "yes", "0": "no"}
+"""Spellings of a flag, and the value that it has in tables and filters."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LayerColumn:
     """A column of the frame.
 
     Attributes:
         name: Flat snake_case, the unit at the end.
         title: Short heading for tables.
-        dtype: Pandas type of the column: `float64` and `Int64` hold missing values, `string` text, `object` tuples.
+        dtype: Pandas type of the column: `float64`, `Int64` and `boolean` hold missing values, `string`
+            text, `object` tuples.
         description: Definition, one or two sentences.
         value: Value for a layer; None where unknown.
         formula: How it is computed; empty for what a file states.
         source: Where it comes from: file kind and key, or a document.
+        aliases: Short names for the command line and the filter.
+        vocabulary: Spelling in lower case -> value, of a column that can have no other values.
+        is_list: Cells hold several values, as a tuple or separated by `, `; a filter matches any of them.
+        is_free_text: `:` in a filter finds a part of the text.
     """
 
     name: str
@@ -46,7 +70,11 @@ class LayerColumn:
     description: str
     value: Callable[[Engine, Layer], Any]
     formula: str = ""
-    source: str = "layer information"
+    source: str = LISTED
+    aliases: tuple[str, ...] = ()
+    vocabulary: Mapping[str, str] = field(default_factory=dict)
+    is_list: bool = False
+    is_free_text: bool = False
 
     def values(self, engine: Engine) -> list[Any]:
         """Values of all layers, in their order: faster than one by one, where the column knows how."""
@@ -82,30 +110,186 @@ def _enum(value: Any) -> str | None:  # noqa: ANN401 - any of the string enums, 
 
 
 @lru_cache(maxsize=4096)  # few shapes, on many layers
-def _extents(shape: tuple[int, ...]) -> str:
+def _shape(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "scalar"
 
 
 def _shapes(tensors: tuple[Tensor, ...]) -> str:
-    return ", ".join([_extents(tensor.shape) for tensor in tensors])
+    return ", ".join([_shape(tensor.shape) for tensor in tensors])
 
 
 def _formats(tensors: tuple[Tensor, ...]) -> str:
     return ", ".join([tensor.description for tensor in tensors])
 
 
+def _attribute(
+    name: str,
+    title: str,
+    dtype: str,
+    description: str,
+    attribute: Attribute,
+    convert: Callable[[Any], Any] | None = None,
+    **more: Any,  # noqa: ANN401 - fields of the result
+) -> LayerColumn:
+    """A column of an attribute, under whichever of its keys a version of TensorRT has it."""
+
+    def value(layer: Layer) -> Any:  # noqa: ANN401 - any cell
+        raw = attribute(layer)
+        return raw if raw is None or convert is None else convert(raw)
+
+    source = f"layer information: {' or '.join(attribute.keys)}"
+    return LayerColumn(name, title, dtype, description, FromLayer(value), source=source, **more)
+
+
+def _extents(name: str, title: str, description: str, attribute: Attribute, **more: Any) -> LayerColumn:  # noqa: ANN401
+    return _attribute(name, title, "string", description, attribute, attributes.format_extents, **more)
+
+
+ATTRIBUTE_COLUMNS: tuple[LayerColumn, ...] = (
+    _extents("kernel", "Kernel", "Filter of a convolution: height x width.", attributes.KERNEL),
+    _extents("stride", "Stride", "Stride of a convolution, pooling or slice layer.", attributes.STRIDE),
+    _extents(
+        "pre_padding",
+        "Pre pad",
+        "Padding before the data: top x left.",
+        attributes.PRE_PADDING,
+    ),
+    _extents(
+        "post_padding",
+        "Post pad",
+        "Padding after the data: bottom x right.",
+        attributes.POST_PADDING,
+    ),
+    _attribute(
+        "padding_mode", "Pad mode", "string", "How padding and rounding are chosen.", attributes.PADDING_MODE
+    ),
+    _extents("dilation", "Dilation", "Dilation of a convolution.", attributes.DILATION),
+    _attribute(
+        "groups",
+        "Groups",
+        "Int64",
+        "Groups of a convolution; as many as channels in a depthwise one.",
+        attributes.GROUPS,
+    ),
+    _attribute("out_maps", "Out maps", "Int64", "Output channels of a convolution.", attributes.OUT_MAPS),
+    _attribute(
+        "activation", "Activation", "string", "Activation fused into the layer.", attributes.ACTIVATION
+    ),
+    LayerColumn(
+        "has_bias",
+        "Bias",
+        "boolean",
+        "Whether a convolution adds a bias; where it is not stated, whether the file lists one.",
+        FromLayer(attributes.has_bias),
+        source="layer information: HasBias or Bias",
+        vocabulary=YES_OR_NO,
+    ),
+    LayerColumn(
+        "has_relu",
+        "ReLU",
+        "boolean",
+        "Whether a ReLU is fused into a convolution; where it is not stated, whether `activation` is RELU.",
+        FromLayer(attributes.has_relu),
+        source="layer information: HasReLU or Activation",
+        vocabulary=YES_OR_NO,
+    ),
+    _attribute(
+        "weights_count",
+        "Weights n",
+        "Int64",
+        "Elements of the weights that the layer lists.",
+        attributes.WEIGHTS_COUNT,
+    ),
+    _attribute(
+        "weights_type",
+        "Weights type",
+        "string",
+        "Type of the weights that the layer lists.",
+        attributes.WEIGHTS_TYPE,
+        vocabulary=TYPE_NAMES,
+    ),
+    _attribute(
+        "has_sparse_weights",
+        "Sparse",
+        "boolean",
+        "Whether the kernel uses structured sparsity of the weights.",
+        attributes.HAS_SPARSE_WEIGHTS,
+        vocabulary=YES_OR_NO,
+    ),
+    _attribute("bias_count", "Bias n", "Int64", "Elements of the bias.", attributes.BIAS_COUNT),
+    _attribute(
+        "bias_type",
+        "Bias type",
+        "string",
+        "Type of the bias.",
+        attributes.BIAS_TYPE,
+        vocabulary=TYPE_NAMES,
+    ),
+    _attribute(
+        "pooling_type", "Pooling", "string", "MAX, AVERAGE or a blend of both.", attributes.POOLING_TYPE
+    ),
+    _extents("window_size", "Window", "Window of a pooling layer: height x width.", attributes.WINDOW_SIZE),
+    _attribute(
+        "axes",
+        "Axes",
+        "string",
+        "Dimensions, from 0, that a reduction or softmax runs over. TensorRT writes them as a bit mask: 2 is dimension 1.",
+        attributes.AXES,
+        lambda axes: ", ".join(map(str, axes)),
+        is_list=True,
+    ),
+    _attribute(
+        "operations",
+        "Operations",
+        "object",
+        "Operations of a pointwise layer, or of those fused into a layer, in their order: iMul, iPlus. `attr.Operations` "
+        "has the statements.",
+        attributes.OPERATIONS,
+        is_list=True,
+    ),
+    LayerColumn(
+        "n_operations",
+        "Ops",
+        "Int64",
+        "Number of these operations.",
+        FromLayer(attributes.count_operations),
+        source="layer information: NbOperations, NbPointWiseExpressionOperations or NbInstructions, else the list",
+    ),
+    _attribute(
+        "origin",
+        "Origin",
+        "string",
+        "Why a reformat layer exists: REFORMAT between layouts or types, QDQ, SLICE and others.",
+        attributes.ORIGIN,
+    ),
+)
+"""Attributes by type of layer; missing if a layer or a file has none."""
+
 COLUMNS: tuple[LayerColumn, ...] = (
     LayerColumn("index", "#", "Int64", "Place in execution order, from 0.", FromLayer(attrgetter("index"))),
-    LayerColumn("name", "Layer", "string", "`Name` of the layer information.", FromLayer(attrgetter("name"))),
+    LayerColumn(
+        "name",
+        "Layer",
+        "string",
+        "`Name` of the layer information.",
+        FromLayer(attrgetter("name")),
+        is_free_text=True,
+    ),
     LayerColumn(
         "kind",
         "Kind",
         "string",
         "What the layer does, one vocabulary over all TensorRT versions (`LayerKind`).",
         lambda _, layer: layer.kind.value,
+        vocabulary=vocabulary(LayerKind),
     ),
     LayerColumn(
-        "layer_type", "LayerType", "string", "`LayerType`, verbatim.", FromLayer(attrgetter("layer_type"))
+        "layer_type",
+        "LayerType",
+        "string",
+        "`LayerType`, verbatim.",
+        FromLayer(attrgetter("layer_type")),
+        aliases=("type",),
     ),
     LayerColumn(
         "parameter_type",
@@ -113,15 +297,19 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "string",
         "`ParameterType`, verbatim; native layers have one.",
         FromLayer(attrgetter("parameter_type")),
+        aliases=("param",),
     ),
     LayerColumn(
         "precision",
         "Prec",
         "string",
-        "Type the layer computes in: what a multiplying kernel's name says (TF32 where tensors are FP32), else the type "
-        "of the first floating-point or quantized input, else output. trex takes the first input, whatever it is.",
+        "Type the layer computes in: what a compute kernel's name states (TF32 where tensors are FP32), "
+        "else the type of the first floating-point or quantized input, else output. trex takes the first "
+        "input, whatever it is.",
         lambda _, layer: _enum(layer.precision),
-        source="layer information: Inputs, Outputs, TacticName",
+        source=f"{LISTED}: Inputs, Outputs, TacticName",
+        aliases=("prec",),
+        vocabulary=TYPE_NAMES,
     ),
     LayerColumn(
         "output_precision",
@@ -129,14 +317,19 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "string",
         "Type of the first output.",
         lambda _, layer: _enum(layer.output_precision),
+        vocabulary=TYPE_NAMES,
     ),
     LayerColumn(
         "latency_ms",
         "ms",
         "float64",
-        "Mean time per iteration of the profile run. Layers are timed one by one, so the sum is no end-to-end latency.",
+        (
+            "Mean time per iteration of the profile run. Layers are timed one by one, so the sum is not an "
+            "end-to-end latency."
+        ),
         FromLayer(attrgetter("latency_ms")),
         source="profile: averageMs",
+        aliases=("ms", "latency", "time"),
     ),
     LayerColumn(
         "latency_pct",
@@ -146,6 +339,7 @@ COLUMNS: tuple[LayerColumn, ...] = (
         lambda engine, layer: engine.latency_pct(layer),
         formula="100 · latency_ms / Σ latency_ms",
         source="profile: averageMs",
+        aliases=("pct", "share"),
     ),
     LayerColumn(
         "median_ms",
@@ -154,6 +348,7 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "Median time over the iterations of the profile run; missing before TensorRT 8.4.1.",
         lambda _, layer: layer.latency and layer.latency.median_ms,
         source="profile: medianMs",
+        aliases=("median",),
     ),
     LayerColumn(
         "total_ms",
@@ -179,7 +374,8 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "trex calls it total_io_size_bytes.",
         FromLayer(attrgetter("io_bytes")),
         formula="Σ over inputs and outputs of ⌈extents · bits of the type / 8⌉",
-        source="layer information: Dimensions and types of Inputs and Outputs",
+        source=f"{LISTED}: Dimensions and types of Inputs and Outputs",
+        aliases=("io",),
     ),
     LayerColumn(
         "io_allocated_bytes",
@@ -188,7 +384,7 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "As io_bytes, with the channels padded as vectorised layouts do (3 channels take 4 in NHWC4, 32 in NC/32HW32).",
         FromLayer(attrgetter("io_allocated_bytes")),
         formula="as io_bytes, with C rounded up to the vector, and rows to 32 or 64 bytes in DLA layouts",
-        source="layer information: Dimensions and formats of Inputs and Outputs",
+        source=f"{LISTED}: Dimensions and formats of Inputs and Outputs",
     ),
     LayerColumn(
         "weights_bytes",
@@ -199,33 +395,44 @@ COLUMNS: tuple[LayerColumn, ...] = (
         FromLayer(attrgetter("weights_bytes")),
         formula="Σ Count · bits of Type / 8, + bytes of constant inputs",
         source="layer information: every {Type, Count}, and Inputs",
+        aliases=("weights",),
     ),
     LayerColumn(
         "footprint_bytes",
         "Footprint",
         "Int64",
-        "All that one execution touches, without padding.",
+        "Bytes read and written per run, unpadded.",
         FromLayer(attrgetter("footprint_bytes")),
         formula="io_bytes + weights_bytes, constants among the inputs counted once",
-        source="layer information",
+        source=LISTED,
+        aliases=("footprint",),
     ),
     LayerColumn(
         "footprint_allocated_bytes",
         "Footprint alloc",
         "Int64",
-        "All that one execution touches, with the padding of vectorised layouts.",
+        "Bytes read and written per run, with the padding of vectorised layouts.",
         FromLayer(attrgetter("footprint_allocated_bytes")),
         formula="io_allocated_bytes + weights_bytes, constants among the inputs counted once",
-        source="layer information",
+        source=LISTED,
     ),
     LayerColumn("stream", "Stream", "Int64", "`StreamId`.", FromLayer(attrgetter("stream"))),
-    LayerColumn("device", "Device", "string", "GPU or DLA.", lambda _, layer: _enum(layer.device)),
+    LayerColumn(
+        "device",
+        "Device",
+        "string",
+        "GPU or DLA: the processor of the layer. A row that waits for a DLA block counts as DLA.",
+        lambda _, layer: _enum(layer.device),
+        vocabulary=vocabulary(Device),
+    ),
     LayerColumn(
         "tactic",
         "Tactic",
         "string",
-        "`TacticName`: the kernel; missing where the file has none.",
+        "The kernel: `TacticName`, else the name that a verbose log has for the number of the tactic.",
         FromLayer(attrgetter("tactic")),
+        source="layer information: TacticName, else a verbose log: `Tactic Name` and `Set Tactic Name`",
+        is_free_text=True,
     ),
     LayerColumn(
         "tactic_value", "Tactic id", "string", "`TacticValue`.", FromLayer(attrgetter("tactic_value"))
@@ -236,6 +443,8 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "string",
         "Extents of every input; -1 where dynamic.",
         lambda _, layer: _shapes(layer.inputs),
+        aliases=("in_shape",),
+        is_list=True,
     ),
     LayerColumn(
         "output_shapes",
@@ -243,6 +452,8 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "string",
         "Extents of every output; -1 where dynamic.",
         lambda _, layer: _shapes(layer.outputs),
+        aliases=("out_shape",),
+        is_list=True,
     ),
     LayerColumn(
         "input_formats",
@@ -250,6 +461,9 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "string",
         "Type and layout of every input.",
         lambda _, layer: _formats(layer.inputs),
+        aliases=("in",),
+        is_list=True,
+        is_free_text=True,
     ),
     LayerColumn(
         "output_formats",
@@ -257,13 +471,19 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "string",
         "Type and layout of every output.",
         lambda _, layer: _formats(layer.outputs),
+        aliases=("out",),
+        is_list=True,
+        is_free_text=True,
     ),
     LayerColumn(
         "onnx_nodes",
         "ONNX nodes",
         "object",
-        "Names of the ONNX nodes the layer came from, out of `Metadata`.",
+        "Names of the layer's ONNX nodes, from `Metadata`.",
         FromLayer(attrgetter("onnx_nodes")),
+        aliases=("onnx",),
+        is_list=True,
+        is_free_text=True,
     ),
     LayerColumn(
         "occurrence",
@@ -271,8 +491,60 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "Int64",
         "0 for the first layer of this name, 1 for the second, and so on.",
         FromLayer(attrgetter("occurrence")),
+        aliases=("nth",),
     ),
+    *ATTRIBUTE_COLUMNS,
 )
+
+
+# Attributes as the file has them
+
+RAW_PREFIX = "attr."
+_LONGEST_TITLE = 40
+UNKNOWN_TYPE = "unknown"
+"""`dtype` of a raw attribute without an engine to look at."""
+
+
+def raw_column(key: str, dtype: str = UNKNOWN_TYPE) -> LayerColumn:
+    """The column `attr.KEY`: an attribute as the file has it. Keys are data: the name is harmless text."""
+    shown = printable(key)
+    return LayerColumn(
+        f"{RAW_PREFIX}{shown}",
+        shorten_middle(f"{RAW_PREFIX}{shown}", _LONGEST_TITLE),
+        dtype,
+        f"`{shown}` of the layer's object in the file; lists and objects as JSON.",
+        FromLayer(partial(attributes.read_raw, key=key, as_text=dtype == "string")),
+        source=f"layer information: {shown}",
+        is_free_text=dtype in ("string", UNKNOWN_TYPE),
+        vocabulary=YES_OR_NO if dtype == "boolean" else {},
+    )
+
+
+@per_engine
+def raw_columns(engine: Engine) -> tuple[LayerColumn, ...]:
+    """A column per attribute that any layer has, in the order in which they appear."""
+    return tuple([raw_column(key, dtype) for key, dtype in attributes.list_raw_keys(engine).items()])
+
+
+@per_engine
+def _raw_by_name(engine: Engine) -> tuple[dict[str, LayerColumn], dict[str, LayerColumn]]:
+    """Raw columns by key and by folded key; fields of `Layer` under the keys that the file has for them."""
+    fields = [raw_column(key, dtype) for key, dtype in attributes.list_fields(engine).items()]
+    exact = {column.name.removeprefix(RAW_PREFIX): column for column in (*raw_columns(engine), *fields)}
+    return exact, {_fold(key): column for key, column in reversed(exact.items())}
+
+
+def _fold(key: str) -> str:
+    """Letters and digits in lower case: `out_maps` finds `OutMaps`."""
+    return "".join(filter(str.isalnum, key.casefold()))
+
+
+def find_raw_column(key: str, engine: Engine | None) -> LayerColumn | None:
+    """The column of an attribute, in any case; None if no layer has it. Without an engine, one of unknown type."""
+    if engine is None:
+        return raw_column(key)
+    exact, folded = _raw_by_name(engine)
+    return exact.get(printable(key)) or folded.get(_fold(key))
 
 
 def build_frame(engine: Engine, columns: Sequence[LayerColumn] = COLUMNS) -> pd.DataFrame:

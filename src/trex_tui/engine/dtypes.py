@@ -68,8 +68,10 @@ _ALIASES = {
     "double": DataType.FP64,
     "float64": DataType.FP64,
     "boolean": DataType.BOOL,
-    **{one.value.lower(): one for one in DataType},
+    **{data_type.value.lower(): data_type for data_type in DataType},
 }
+TYPE_NAMES = {spelling: data_type.value for spelling, data_type in _ALIASES.items()}
+"""Every spelling in lower case -> the value of the type."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -81,9 +83,9 @@ def parse_data_type(text: str) -> DataType | None:
     ('FP16', 'FP16')
     """
     for word in _WORD.findall(text):
-        found = _ALIASES.get(word.lower())
-        if found is not None:
-            return found
+        data_type = _ALIASES.get(word.lower())
+        if data_type is not None:
+            return data_type
     return None
 
 
@@ -119,6 +121,8 @@ _VECTOR_WORDS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16, "thirty-two": 3
 _WIDE = re.compile(r"([A-Za-z-]{1,40}) wide channel vectorized", re.IGNORECASE)
 _CHANNEL_MULTIPLE = re.compile(r"channel (?:% (\d{1,6}) == 0|== (\d{1,6})\b)", re.IGNORECASE)
 _COLUMN_STRIDE = re.compile(r"column stride % (\d{1,6}) == 0", re.IGNORECASE)
+# What buildlog.layer_dump makes of `32:8` among the extents of a builder's log.
+_GROUPED = re.compile(r"\b(\d{1,6}) elements of the ")
 # Enumerators of nvinfer1::TensorFormat, which TensorRT 10 and later put in parentheses.
 _ENUMERATOR = re.compile(r"\bk(?P<dla>DLA_)?(?P<name>LINEAR|CD?HW|D?HWC)(?P<vector>\d{0,6})\b")
 
@@ -148,7 +152,8 @@ def parse_format(text: str) -> TensorFormat:
         return _format_of_enumerator(
             text, match["name"], int(match["vector"] or 1) or 1, match["dla"] is not None
         )
-    return TensorFormat(text, None)
+    grouped = _GROUPED.search(text)
+    return TensorFormat(text, None, max(1, int(grouped[1])) if grouped else 1)
 
 
 # nvinfer1::TensorFormat: kDLA_LINEAR rounds the stride of a row up to 64 bytes, kDLA_HWC4 to 32 (or 64 on some DLAs).

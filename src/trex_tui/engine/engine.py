@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.artifacts.discover import ArtifactSet, find
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata
-from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.profile import Profile
 from trex_tui.artifacts.records import Records, read
+from trex_tui.artifacts.runs import FileRun
 from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.build import (
     build_bindings,
     build_layers,
+    complete_bindings,
     join_profile,
     parse_optimization_profile,
     select_profile,
 )
+from trex_tui.engine.dla import DlaBlock, add_transfers, place_layers
 from trex_tui.engine.dtypes import DataType
-from trex_tui.engine.links import Link, follow_tensors
-from trex_tui.engine.model import Binding, Layer
+from trex_tui.engine.model import Binding, Layer, Link, follow_tensors
 from trex_tui.errors import Diagnostic, Severity, TrexError
 
 if TYPE_CHECKING:  # 260 and 130 ms to import; the properties below pay that when first asked.
@@ -35,6 +36,7 @@ if TYPE_CHECKING:  # 260 and 130 ms to import; the properties below pay that whe
     import pandas as pd
 
     from trex_tui.artifacts.capture_manifest import CaptureManifest
+    from trex_tui.artifacts.monitor import Monitor
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +52,25 @@ class Engine:
         names_only: The layer information holds names only: no shapes, types or tactics.
         optimization_profile: The profile that `layers` shows.
         optimization_profiles: How many the layer information distinguishes (TensorRT 10 and later: always 1).
+        profile_layers: Optimization profile -> number of its layers, of those that the layer information distinguishes.
+        requested_profile: The optimization profile that was asked for; None where the files decided.
+        requested_run: The run that was asked for; None where the files decided.
         profile_iterations: Iterations of the profile run; None if there is no profile or it does not say.
         has_profile: Whether a profile was read.
         profile_rows_unmatched: Rows of the profile that name no layer.
         timing: Rows of the timing run; None if there are none.
-        metadata: Options, device and performance summary.
-        tensorrt_version: As a log or the plan states it; None if no file does.
+        metadata: Options, device and performance summary, and the memory that a log states.
+        tensorrt_version: As a log, the plan or the name of a library in a log states it; None if no file does.
+        tensorrt_version_source: Kind of that file; behind it the name of the library, where that tells the version.
+        layer_details_source: Kind of the log that layer types, tensors and tactics are from; None where they are from no log.
         layer_info_extra: Keys of the layer information beside layers and bindings, verbatim.
         diagnostics: What could not be used, and what is worth knowing.
         stated_device: What a person states about the device (`analysis.device.DeviceOverrides`); None for nothing.
         capture: How the set was captured; None without a manifest.
+        runs: Of files that hold several runs; the engine shows one of each file.
+        log_runs: Log -> number of the measured run to read of it, where that is not the one that is read by itself.
+        dla_blocks: Parts of the network that run on the DLA.
+        monitor: Power, temperature and clocks while it ran; None without a file of them.
     """
 
     name: str
@@ -73,6 +84,7 @@ class Engine:
     timing: Timing | None = None
     profile_iterations: int | None = None
     tensorrt_version: str | None = None
+    tensorrt_version_source: str | None = None
     optimization_profile: int = 0
     optimization_profiles: int = 1
     layer_info_extra: dict[str, Any] = field(default_factory=dict)
@@ -80,6 +92,14 @@ class Engine:
     stated_device: Any = None
     profile_rows_unmatched: int = 0
     capture: CaptureManifest | None = None
+    runs: tuple[FileRun, ...] = ()
+    log_runs: Mapping[Path, int] = field(default_factory=dict)
+    profile_layers: Mapping[int, int] = field(default_factory=dict)
+    requested_profile: int | None = None
+    requested_run: int | None = None
+    layer_details_source: str | None = None
+    dla_blocks: tuple[DlaBlock, ...] = ()
+    monitor: Monitor | None = None
 
     @classmethod
     def from_records(cls, records: Records, optimization_profile: int | None = None) -> Engine:
@@ -97,25 +117,35 @@ class Engine:
         notes = list(records.diagnostics)
         if info is None:
             objects = [{"Name": row.name} for row in profile.rows] if profile else []
-            chosen, count = 0, 1
+            chosen, profile_layers = 0, {0: len(objects)}
             if profile:
                 message = "no layer information: layers are known by name and time only"
                 notes.append(Diagnostic(Severity.WARNING, file, "", message))
         else:
-            chosen, count = _choose(optimization_profile, info, profile)
-            objects = select_profile(info, chosen)
-            if count > 1:
-                message = f"the engine has {count} optimization profiles; shown is profile {chosen}"
+            profile_layers = _count_profiles([raw["Name"] for raw in info.layers])
+            chosen = _choose(optimization_profile, sorted(profile_layers), profile)
+            selected = info.layers if len(profile_layers) == 1 else select_profile(info, chosen)
+            objects = add_transfers(selected, profile)
+            if len(profile_layers) > 1:
+                message = (
+                    f"the engine has {len(profile_layers)} optimization profiles; profile {chosen} is shown"
+                )
                 notes.append(
                     Diagnostic(Severity.INFO, records.source.files.get(ArtifactKind.GRAPH), "", message)
                 )
         joined = join_profile([raw["Name"] for raw in objects], profile, file)
-        layers = build_layers(objects, info.bindings if info else (), joined.latencies)
+        layers, dla_blocks = place_layers(
+            build_layers(objects, info.bindings if info else (), joined.latencies),
+            records.metadata.dla_layers,
+            is_asked=records.metadata.asks_for_dla,
+        )
         return cls(
             name=records.source.name,
             source=records.source,
             layers=layers,
-            bindings=build_bindings(info, layers, chosen) if info else (),
+            bindings=complete_bindings(
+                build_bindings(info, layers, chosen) if info else (), records.metadata.tensors
+            ),
             has_graph=info is not None,
             names_only=info is not None and info.names_only,
             has_profile=profile is not None and bool(profile.rows),
@@ -123,13 +153,28 @@ class Engine:
             timing=records.timing,
             profile_iterations=profile.iterations if profile else None,
             tensorrt_version=records.tensorrt_version,
+            tensorrt_version_source=records.tensorrt_version_source,
             optimization_profile=chosen,
-            optimization_profiles=count,
+            optimization_profiles=len(profile_layers),
             layer_info_extra=info.extra if info else {},
             diagnostics=(*notes, *joined.diagnostics),
             profile_rows_unmatched=joined.unmatched,
             capture=records.capture,
+            runs=records.runs,
+            log_runs=records.log_runs,
+            profile_layers=profile_layers,
+            requested_profile=optimization_profile,
+            requested_run=records.requested_run,
+            layer_details_source=info.details_source if info else None,
+            dla_blocks=dla_blocks,
+            monitor=records.monitor,
         )
+
+    @property
+    def run_number(self) -> int | None:
+        """The run shown of the files that hold several; None without such files, or where they show different ones."""
+        numbers = {run.number for run in self.runs if run.is_shown}
+        return numbers.pop() if len(numbers) == 1 else None
 
     @property
     def files(self) -> dict[ArtifactKind, Path]:
@@ -167,11 +212,11 @@ class Engine:
 
     @cached_property
     def weights_bytes(self) -> int | None:
-        """Sum of the layers' `weights_bytes`; None if one is unknown, or without layer information.
+        """Sum of the layers' `weights_bytes`; if one is unknown, or without layer information, what a log states, else None.
 
         A constant that several layers read counts once per layer.
         """
-        return None if self.layers_hiding_weights else self.known_weights_bytes
+        return self.stated_weights_bytes or (None if self.layers_hiding_weights else self.known_weights_bytes)
 
     @cached_property
     def known_weights_bytes(self) -> int | None:
@@ -179,6 +224,12 @@ class Engine:
         if not self.has_graph or self.names_only:
             return None
         return sum(layer.weights_bytes or 0 for layer in self.layers)
+
+    @property
+    def stated_weights_bytes(self) -> int | None:
+        """All weights, as a log sums them up, where a layer hides its own; None without such a sum."""
+        is_partial = self.known_weights_bytes is None or self.layers_hiding_weights
+        return self.metadata.memory.weights_bytes if is_partial else None
 
     @cached_property
     def layers_hiding_weights(self) -> int:
@@ -229,7 +280,7 @@ class Engine:
     @cached_property
     def graph(self) -> nx.MultiDiGraph[int]:
         """A node per layer (`index`, with `layer` as data), an edge per link (with `tensor`, `port`, `is_loop`)."""
-        from trex_tui.engine.links import build_graph
+        from trex_tui.engine.model import build_graph
 
         return build_graph(self)
 
@@ -244,22 +295,37 @@ class Engine:
         return f"<Engine {self.name!r}: {len(self.layers)} layers, {self.device_name or 'device not stated'}>"
 
 
-def _choose(wanted: int | None, info: LayerInfo, profile: Profile | None) -> tuple[int, int]:
-    """The optimization profile to show, and how many there are."""
-    available = sorted({parse_optimization_profile(raw["Name"]) for raw in info.layers}) or [0]
+def _choose(wanted: int | None, available: Sequence[int], profile: Profile | None) -> int:
+    """The optimization profile to show, of those that there are."""
     if wanted is not None:
         if wanted not in available:
             raise TrexError(
-                f"no optimization profile {wanted}; the engine has {', '.join(map(str, available))}"
+                f"optimization profile {wanted} does not exist; the engine has "
+                f"{', '.join(map(str, available))}"
             )
-        return wanted, len(available)
-    profiled = Counter(parse_optimization_profile(row.name) for row in profile.rows) if profile else Counter()
-    likeliest = next((number for number, _ in profiled.most_common(1) if number in available), available[0])
-    return likeliest, len(available)
+        return wanted
+    if len(available) == 1 or profile is None:
+        return available[0]
+    profiled = _count_profiles([row.name for row in profile.rows])
+    return next((number for number, _ in profiled.most_common(1) if number in available), available[0])
 
 
-def load_engine(path: str | Path | Iterable[str | Path], optimization_profile: int | None = None) -> Engine:
+def _count_profiles(names: Sequence[str]) -> Counter[int]:
+    """Number of layers of each optimization profile."""
+    if any("[profile" in name for name in names):
+        return Counter(map(parse_optimization_profile, names))
+    return Counter({0: len(names)})
+
+
+def load_engine(
+    path: str | Path | Iterable[str | Path], optimization_profile: int | None = None, run: int | None = None
+) -> Engine:
     """Load the one engine at a directory or file (or at several files of one set).
+
+    Args:
+        path: Directory, file or files.
+        optimization_profile: Which of several; None for the profiled one.
+        run: Which of several in a file, from 1; None for the one that fits the graph, and of these the last.
 
     Raises:
         ArtifactError: Nothing usable is there.
@@ -268,10 +334,8 @@ def load_engine(path: str | Path | Iterable[str | Path], optimization_profile: i
     sets = find(path)
     if len(sets) > 1:
         names = ", ".join(source.name for source in sets[:8]) + (", …" if len(sets) > 8 else "")
-        raise TrexError(
-            f"{path}: holds {len(sets)} engines ({names}); name one of them, or use load_engines()"
-        )
-    return load_set(sets[0], optimization_profile)
+        raise TrexError(f"{path}: has {len(sets)} engines ({names}); choose one, or use load_engines()")
+    return load_set(sets[0], optimization_profile, run=run)
 
 
 def load_engines(path: str | Path | Iterable[str | Path]) -> list[Engine]:
@@ -287,11 +351,13 @@ def load_set(
     source: ArtifactSet,
     optimization_profile: int | None = None,
     begin: Callable[[Path], None] | None = None,
+    run: int | None = None,
 ) -> Engine:
-    """Read and join one set. `begin` is called with each file before it is read.
+    """Read and join one set. `begin` is called with each file before it is read; `run` is as for `artifacts.read`.
 
     Raises:
-        ArtifactError: Not one of its files could be used.
+        ArtifactError: Not one of its files could be used, or none has this run.
+        TrexError: There is no such optimization profile.
     """
     with gc_paused():
-        return Engine.from_records(read(source, begin), optimization_profile)
+        return Engine.from_records(read(source, begin, run), optimization_profile)

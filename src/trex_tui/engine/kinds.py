@@ -22,12 +22,14 @@ class LayerKind(str, Enum):
     POINTWISE = "pointwise"
     """Element by element: activations, elementwise arithmetic, generated kernels of these."""
     REDUCTION = "reduction"
-    """Sums, means, maxima, norms, top-k."""
+    """Sums, means, maxima, top-k."""
+    NORMALIZATION = "normalization"
+    """Layer, instance, group and RMS norms, local response normalization."""
     SOFTMAX = "softmax"
     POOLING = "pooling"
     SCALE = "scale"
     QUANTIZE = "quantize"
-    """Quantize and dequantize layers that run on their own, also as reformat, scale or generated kernel."""
+    """Separate quantize and dequantize layers, also as reformat, scale or generated kernel."""
     REFORMAT = "reformat"
     """Copies that change layout or type."""
     SHUFFLE = "shuffle"
@@ -39,16 +41,18 @@ class LayerKind(str, Enum):
     CONSTANT = "constant"
     PLUGIN = "plugin"
     FUSED = "fused"
-    """Several operators in one layer of which none can be named as the main one, such as a whole DLA subgraph."""
+    """Several operators in one layer without a main one, such as a whole DLA subgraph."""
     MYELIN = "myelin"
-    """An opaque Myelin subgraph (`{ForeignNode[…]}`) or a Myelin kernel that does not tell what it does."""
+    """An opaque Myelin subgraph (`{ForeignNode[…]}`) or a Myelin kernel of unknown operation."""
     SHAPE = "shape"
     """Shape computations on the host, `shape_call` among them."""
     SYNC = "sync"
-    """`signal` and `wait` between streams, and training stations: no work of their own."""
+    """`signal` and `wait` between streams, training stations, ends of copies of the DLA: nothing is computed."""
     NOOP = "noop"
     """Layers that TensorRT kept in the list but does not run."""
     OTHER = "other"
+
+    __hash__ = str.__hash__  # that of Enum is a function in Python, and kinds are looked up by the million
 
     @property
     def is_work(self) -> bool:
@@ -93,8 +97,8 @@ _TYPES = {
     "reduce": LayerKind.REDUCTION,
     "topk": LayerKind.REDUCTION,
     "raggedsoftmax": LayerKind.SOFTMAX,
-    "normalization": LayerKind.REDUCTION,
-    "lrn": LayerKind.REDUCTION,
+    "normalization": LayerKind.NORMALIZATION,
+    "lrn": LayerKind.NORMALIZATION,
     "cumulative": LayerKind.REDUCTION,
     "pooling": LayerKind.POOLING,
     "maxpool": LayerKind.POOLING,
@@ -148,7 +152,7 @@ _PARTS = (
     ("elementwise", LayerKind.POINTWISE),
     ("activation", LayerKind.POINTWISE),
     ("reduce", LayerKind.REDUCTION),
-    ("norm", LayerKind.REDUCTION),
+    ("norm", LayerKind.NORMALIZATION),
     ("topk", LayerKind.REDUCTION),
     ("quantize", LayerKind.QUANTIZE),
     ("reformat", LayerKind.REFORMAT),
@@ -164,61 +168,56 @@ _PARTS = (
 )
 # Starts of names, where a name is all there is (names-only engines, profiles without a graph).
 _NAMES = (
-    (re.compile(r"Reformatting CopyNode|.* copy$| .*(?:from|to) nvm$"), LayerKind.REFORMAT),
+    (
+        re.compile(r"Reformatting CopyNode|.* (?:copy|(?:from|to) nvm|(?:in|out)put reformatter \d+)$"),
+        LayerKind.REFORMAT,
+    ),
+    (re.compile(r".* copy finish$"), LayerKind.SYNC),
+    (re.compile(r"\{(?!ForeignNode\[)[^{}]*,[^{}]*\}$"), LayerKind.FUSED),
     (re.compile(r"PWN\(|PWN_"), LayerKind.POINTWISE),
     (re.compile(r"\{ForeignNode\["), LayerKind.MYELIN),
     (re.compile(r"\(Unnamed Layer\* \d+\) \[(?P<type>\w+)\]"), None),
+    (re.compile(r"\[(?P<type>[A-Z_]+)\]-\["), None),
 )
+_FIRST_CHARACTERS = ("R", "{", "P", "(", "[")
+_WORDS = (" copy", " from nvm", " to nvm", "put reformatter ")
+"""What a name begins with or holds that one of `_NAMES` matches."""
 # What TensorRT puts around a product is named after it: `reshape_before_MatMul-9` is none.
 _INSERTED = re.compile(r"(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_(?:(?! \+ ).)*")
 _OPERATOR = re.compile(r"(?:^|[/_.\s+])(?P<operator>[A-Z][A-Za-z]+)(?:[-_.\s+/]|\d|$)")
-_ONNX_OPERATORS = {
-    "conv": LayerKind.CONVOLUTION,
-    "convtranspose": LayerKind.CONVOLUTION,
-    "gemm": LayerKind.GEMM,
-    "matmul": LayerKind.GEMM,
-    "maxpool": LayerKind.POOLING,
-    "averagepool": LayerKind.POOLING,
-    "globalaveragepool": LayerKind.POOLING,
-    "softmax": LayerKind.SOFTMAX,
-    "quantizelinear": LayerKind.QUANTIZE,
-    "dequantizelinear": LayerKind.QUANTIZE,
-    "resize": LayerKind.RESIZE,
-    "concat": LayerKind.CONCAT,
-    "transpose": LayerKind.SHUFFLE,
-    "reshape": LayerKind.SHUFFLE,
-    "flatten": LayerKind.SHUFFLE,
-    "slice": LayerKind.SLICE,
-    "gather": LayerKind.SLICE,
-    "relu": LayerKind.POINTWISE,
-    "sigmoid": LayerKind.POINTWISE,
-    "add": LayerKind.POINTWISE,
-    "mul": LayerKind.POINTWISE,
-    "reducemean": LayerKind.REDUCTION,
-    "shuffle": LayerKind.SHUFFLE,
-    "constant": LayerKind.CONSTANT,
+_OPERATORS = {
+    LayerKind.CONVOLUTION: "conv convtranspose convinteger qlinearconv deformconv",
+    LayerKind.GEMM: "gemm matmul matmulinteger qlinearmatmul einsum",
+    LayerKind.SOFTMAX: "softmax logsoftmax",
+    LayerKind.POOLING: "maxpool averagepool globalaveragepool globalmaxpool lppool globallppool",
+    LayerKind.NORMALIZATION: "layernormalization instancenormalization groupnormalization rmsnormalization lpnormalization "
+    "simplifiedlayernormalization skiplayernormalization meanvariancenormalization lrn",
+    LayerKind.REDUCTION: "reducemean reducesum reducemax reducemin reduceprod reducel reducelogsum reducelogsumexp "
+    "reducesumsquare argmax argmin topk cumsum",
+    LayerKind.RESIZE: "resize upsample gridsample",
+    LayerKind.CONCAT: "concat",
+    LayerKind.SCALE: "batchnormalization",
+    LayerKind.POINTWISE: "relu sigmoid add mul sub div pow exp log sqrt neg abs erf tanh clip min max where equal greater "
+    "less greaterorequal lessorequal not and or xor leakyrelu prelu elu selu celu gelu hardsigmoid hardswish softplus "
+    "softsign mish swish floor ceil round sign sin cos reciprocal mod isnan isinf sum mean",
+    LayerKind.QUANTIZE: "quantizelinear dequantizelinear dynamicquantizelinear",
+    LayerKind.SLICE: "slice gather gathernd gatherelements scatternd scatterelements split pad expand tile",
+    LayerKind.SHUFFLE: "transpose reshape flatten squeeze unsqueeze shuffle identity depthtospace spacetodepth",
+    LayerKind.REFORMAT: "cast castlike",
+    LayerKind.CONSTANT: "constant constantofshape",
 }
-# The main operator of a fused name wins over what is fused to it.
-_PRECEDENCE = (
-    LayerKind.CONVOLUTION,
-    LayerKind.GEMM,
-    LayerKind.SOFTMAX,
-    LayerKind.POOLING,
-    LayerKind.REDUCTION,
-    LayerKind.RESIZE,
-    LayerKind.CONCAT,
-    LayerKind.POINTWISE,
-    LayerKind.QUANTIZE,
-    LayerKind.SLICE,
-    LayerKind.SHUFFLE,
-    LayerKind.CONSTANT,
-)
+"""Operators of ONNX, in small letters without digits. The main operator of a fused name decides: the first kind of these."""
+_ONNX_OPERATORS = {name: kind for kind, names in _OPERATORS.items() for name in names.split()}
 
 # Generated Myelin kernels are called after their operators, four letters or so each: `__myl_CastMulAdd_myl8_464`.
 _GENERATED = re.compile(r"__myl_(?P<operators>[A-Z][A-Za-z]*)_")
 _GENERATED_OPERATOR = re.compile(r"[A-Z][a-z]*")
 _MATMUL_OPERATORS = frozenset({"Fc", "Gemm", "Bmm", "Mma", "Dot"})
 _REDUCTION_OPERATORS = frozenset({"Sum", "Mean", "Maxr", "Minr", "Prod", "Topk", "Argm"})
+_NORMALIZATION = re.compile(r"MeanSubMul|MeanSub\w*Mean|Mean\w*(?:Rsqr|Sqrt)")
+"""Differences from a mean that are squared, or a mean of squares under a root."""
+_PRODUCT_NODE = re.compile(r"(?:^|[/_])(?:Gemm|MatMul|linear|matmul|addmm|mm|bmm)(?:_\d+)?$")
+"""An ONNX node, or a node of PyTorch's exporter, that is a matrix product."""
 _MOVE_OPERATORS = frozenset(
     {"Resh", "Res", "Tran", "Move", "Repl", "Slic", "Conc", "Gath", "Scat", "Copy", "Shuf", "Pad"}
 )
@@ -231,9 +230,10 @@ def classify(
     name: str,
     tactic: str | None = None,
     *,
-    origin: str | None = None,
-    input_types: Sequence[DataType | None] = (),
-    output_types: Sequence[DataType | None] = (),
+    origin: object = None,
+    input_type: DataType | None = None,
+    output_type: DataType | None = None,
+    onnx_nodes: Sequence[str] = (),
 ) -> LayerKind:
     """Name what a layer does.
 
@@ -243,23 +243,25 @@ def classify(
         name: The layer's name.
         tactic: `TacticName`; Myelin kernels tell their operators there as well.
         origin: `Origin` of a reformat; `QDQ` marks a quantization that runs as one.
-        input_types: Types of the inputs, in order.
-        output_types: Types of the outputs, in order.
+        input_type: Type of the first input.
+        output_type: Type of the first output.
+        onnx_nodes: The ONNX nodes that it computes.
     """
     if not layer_type:
         return classify_name(name)
     kind = _of_types(layer_type, parameter_type)
     if kind is LayerKind.REFORMAT and origin == "QDQ":
         return LayerKind.QUANTIZE
-    if kind in (LayerKind.SCALE, LayerKind.POINTWISE) and _crosses(input_types, output_types):
+    if kind in (LayerKind.SCALE, LayerKind.POINTWISE) and _crosses(input_type, output_type):
         return LayerKind.QUANTIZE if kind is LayerKind.SCALE else kind
     if kind in (LayerKind.OTHER, LayerKind.FUSED) or layer_type == "kgen":
         generated = _of_generated(tactic or "") or _of_generated(name)
         if generated is not None:
-            operators, found = generated
-            if operators <= _QUANTIZE_OPERATORS | _MOVE_OPERATORS and _crosses(input_types, output_types):
+            operators, generated_kind = generated
+            if operators <= _QUANTIZE_OPERATORS | _MOVE_OPERATORS and _crosses(input_type, output_type):
                 return LayerKind.QUANTIZE
-            return found
+            is_product = generated_kind is LayerKind.REDUCTION and _sums_products(operators, onnx_nodes)
+            return LayerKind.GEMM if is_product else generated_kind
         if layer_type == "kgen":
             return LayerKind.ATTENTION if "mha" in f"{name} {tactic}".lower() else LayerKind.MYELIN
         if kind is LayerKind.FUSED and tactic and "gemm" in tactic:
@@ -285,22 +287,30 @@ def _of_types(layer_type: str, parameter_type: str | None) -> LayerKind:
     return LayerKind.OTHER
 
 
-def _crosses(inputs: Sequence[DataType | None], outputs: Sequence[DataType | None]) -> bool:
+def _crosses(first: DataType | None, last: DataType | None) -> bool:
     """Whether data goes from floating point to a quantized type or back."""
-    first, last = (types[0] if types else None for types in (inputs, outputs))
     if first is None or last is None:
         return False
     return (first.is_float and last.is_quantized) or (first.is_quantized and last.is_float)
 
 
-@lru_cache(maxsize=4096)
 def _of_generated(name: str) -> tuple[frozenset[str], LayerKind] | None:
     """Operators and kind of a generated Myelin kernel, out of its name; None if it is not called that way."""
-    match = _GENERATED.match(name)
-    if match is None:
-        return None
-    operators = frozenset(_GENERATED_OPERATOR.findall(match["operators"]))
-    return operators, _of_operators(operators)
+    match = _GENERATED.match(name) if name.startswith("__myl_") else None
+    return None if match is None else _of_operator_names(match["operators"])
+
+
+@lru_cache(maxsize=4096)  # few different ones; the names have numbers
+def _of_operator_names(text: str) -> tuple[frozenset[str], LayerKind]:
+    operators = frozenset(_GENERATED_OPERATOR.findall(text))
+    kind = _of_operators(operators)
+    is_norm = kind is LayerKind.REDUCTION and _NORMALIZATION.search(text)
+    return operators, LayerKind.NORMALIZATION if is_norm else kind
+
+
+def _sums_products(operators: frozenset[str], onnx_nodes: Sequence[str]) -> bool:
+    """Whether a generated sum is a matrix product: those of few rows are generated as products that are summed up."""
+    return {"Mul", "Sum"} <= operators and any(map(_PRODUCT_NODE.search, onnx_nodes))
 
 
 def _of_operators(operators: frozenset[str]) -> LayerKind:
@@ -321,19 +331,37 @@ def _of_operators(operators: frozenset[str]) -> LayerKind:
     return LayerKind.POINTWISE
 
 
-@lru_cache(maxsize=4096)
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+
+
 def classify_name(name: str) -> LayerKind:
     """Guess from the name alone: TensorRT's own prefixes, then the ONNX operators that exporters put into names."""
+    # Which digits a name has makes no difference, and many names differ in their numbers only.
+    return _classify_pattern(name.encode("utf-8", "surrogatepass").translate(_DIGITS))
+
+
+@lru_cache(maxsize=4096)
+def _classify_pattern(masked: bytes) -> LayerKind:
+    name = masked.decode("utf-8", "surrogatepass")
     generated = _of_generated(name)
     if generated is not None:
         return generated[1]
-    for pattern, kind in _NAMES:
-        if match := pattern.match(name):
-            return kind or _ONNX_OPERATORS.get(match["type"].lower(), LayerKind.OTHER)
+    # Plain tests first: a profile without a graph has names alone.
+    if name.startswith(_FIRST_CHARACTERS) or any(word in name for word in _WORDS):
+        for pattern, kind in _NAMES:
+            if match := pattern.match(name):
+                if kind is not None:
+                    return kind
+                layer_type = match["type"].lower().replace("_", "")
+                return _ONNX_OPERATORS.get(layer_type) or _TYPES.get(layer_type, LayerKind.OTHER)
     if "mha" in name.lower():
         return LayerKind.ATTENTION
     if name.startswith("dummy_shape_call"):
         return LayerKind.SHAPE
-    plain = _INSERTED.sub("Reshape", name)
-    found = {_ONNX_OPERATORS.get(match["operator"].lower()) for match in _OPERATOR.finditer(plain)}
-    return next((kind for kind in _PRECEDENCE if kind in found), LayerKind.OTHER)
+    plain = _INSERTED.sub("Reshape", name) if "_before_" in name or "_after_" in name else name
+    kinds = {_ONNX_OPERATORS.get(operator.lower()) for operator in _OPERATOR.findall(plain)}
+    # TensorRT merges products of one input into one kernel; in names of Caffe networks no operator states that.
+    unknown = LayerKind.CONVOLUTION if " || " in name else LayerKind.OTHER
+    if len(kinds) == 1:
+        return kinds.pop() or unknown
+    return next((kind for kind in _OPERATORS if kind in kinds), unknown)

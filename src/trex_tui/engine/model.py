@@ -1,4 +1,4 @@
-"""Tensors and layers: the domain's small, immutable parts."""
+"""Tensors, layers and the links between them: the domain's small, immutable parts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.engine.dtypes import DataType, TensorFormat, allocated_bytes
 from trex_tui.engine.kinds import LayerKind
 
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from trex_tui.engine.engine import Engine
+
 MOST_ELEMENTS = 2**44
-"""Extents that multiply to more are no size: the file is damaged. Sums of what is below fit 64 bits."""
+"""A larger product of extents means a damaged file. Sums of what is below fit 64 bits."""
 
 
 @lru_cache(maxsize=4096)  # few shapes, asked for many times
@@ -30,8 +36,7 @@ def _logical_bytes(shape: tuple[int, ...], bits: int) -> int | None:
     return None if volume is None else -(-volume * bits // 8)
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """An input or output of a layer, as the engine inspector reports it.
 
     Attributes:
@@ -84,8 +89,7 @@ class Device(str, Enum):
     DLA = "DLA"
 
 
-@dataclass(frozen=True, slots=True)
-class LayerLatency:
+class LayerLatency(NamedTuple):
     """A layer's time in the profile run, in milliseconds; None where trtexec printed no number."""
 
     average_ms: float | None
@@ -94,8 +98,7 @@ class LayerLatency:
     trtexec_pct: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """A layer of the engine: what runs as one step, often several layers of the network fused.
 
     Attributes:
@@ -104,9 +107,9 @@ class Layer:
         kind: What it does, in one vocabulary over all TensorRT versions.
         layer_type: `LayerType` of the file, e.g. `CaskConvolution`; None if only the name is known.
         parameter_type: `ParameterType`, e.g. `Convolution`.
-        precision: Type it computes in: what a multiplying kernel's name says, else the type of the first input that is
+        precision: Type it computes in: what a compute kernel's name states, else the type of the first input that is
             floating point or quantized, else of the first such output, else of the first tensor that has any.
-        tactic: `TacticName`, the kernel; None if the file has none.
+        tactic: `TacticName`, the kernel, or the name that a log has for its number; None if no file names it.
         tactic_value: `TacticValue`, e.g. `0x280b0ad3c23d8442`.
         stream: `StreamId`.
         onnx_nodes: Names of the ONNX nodes it came from, out of `Metadata`.
@@ -120,7 +123,7 @@ class Layer:
         attributes: The rest of the file's object, verbatim.
     """
 
-    index: int
+    index: int  # type: ignore[assignment] # a place in the engine hides the search of tuples, which nobody needs here
     name: str
     occurrence: int
     kind: LayerKind
@@ -138,13 +141,22 @@ class Layer:
     constant_input_bytes: int | None
     constant_inputs: frozenset[str]
     latency: LayerLatency | None
-    optimization_profile: int = 0
-    attributes: dict[str, Any] = field(default_factory=dict)
+    optimization_profile: int
+    attributes: dict[str, Any]
 
     @property
     def latency_ms(self) -> float | None:
         """Average time in the profile run; None if it was not profiled."""
         return self.latency.average_ms if self.latency else None
+
+    @property
+    def mixed_input_types(self) -> tuple[DataType, ...]:
+        """Types of the inputs that leave the precision of an opaque block unknown; empty where it is known."""
+        if self.precision is not None:
+            return ()
+        known = [tensor.dtype for tensor in self.inputs if tensor.dtype]
+        types = dict.fromkeys(dtype for dtype in known if dtype.is_float or dtype.is_quantized)
+        return tuple(types) if len(types) > 1 else ()
 
     @property
     def output_precision(self) -> DataType | None:
@@ -153,27 +165,31 @@ class Layer:
     @property
     def io_bytes(self) -> int | None:
         """Logical bytes of all inputs and outputs as listed, a tensor read twice counting twice; None if one is unknown."""
-        return self._sum_of_sizes([tensor.logical_bytes for tensor in self.inputs + self.outputs])
+        if self.layer_type is None:
+            return None
+        return _sum_sizes([tensor.logical_bytes for tensor in self.inputs + self.outputs])
 
     @property
     def data_inputs(self) -> list[Tensor]:
         """Inputs that are not constants."""
-        return [tensor for tensor in self.inputs if tensor.name not in self.constant_inputs]
+        constants = self.constant_inputs
+        if not constants:
+            return list(self.inputs)
+        return [tensor for tensor in self.inputs if tensor.name not in constants]
 
     @property
     def io_allocated_bytes(self) -> int | None:
         """As `io_bytes`, with the padding of vectorised layouts."""
-        return self._sum_of_sizes([tensor.allocated_bytes for tensor in self.inputs + self.outputs])
+        if self.layer_type is None:
+            return None
+        return _sum_sizes([tensor.allocated_bytes for tensor in self.inputs + self.outputs])
 
     @property
     def activation_bytes(self) -> int | None:
         """As `io_bytes`, without the constants among the inputs: what the layer moves for the sake of its data."""
-        return self._sum_of_sizes([tensor.logical_bytes for tensor in (*self.data_inputs, *self.outputs)])
-
-    def _sum_of_sizes(self, sizes: Sequence[int | None]) -> int | None:
-        if self.layer_type is None or None in sizes:
+        if self.layer_type is None:
             return None
-        return sum(sizes)  # type: ignore[arg-type]
+        return _sum_sizes([tensor.logical_bytes for tensor in (*self.data_inputs, *self.outputs)])
 
     @property
     def footprint_bytes(self) -> int | None:
@@ -191,6 +207,10 @@ class Layer:
         return io + self.weights_bytes - self.constant_input_bytes
 
 
+def _sum_sizes(sizes: Sequence[int | None]) -> int | None:
+    return None if None in sizes else sum(sizes)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, slots=True)
 class Binding:
     """An input or output of the network.
@@ -205,3 +225,88 @@ class Binding:
     shape: tuple[int, ...] | None = None
     dtype: DataType | None = None
     format: TensorFormat | None = None
+
+
+class Link(NamedTuple):
+    """One input of a layer, and a layer that wrote it.
+
+    Attributes:
+        source: Index of the layer that writes.
+        target: Index of the layer that reads.
+        tensor: The tensor's name.
+        port: Place among the inputs of `target`.
+        is_loop: The writer runs after the reader: the value is of the iteration before.
+    """
+
+    source: int
+    target: int
+    tensor: str
+    port: int
+    is_loop: bool = False
+
+
+@dataclass(slots=True)
+class Value:
+    """What a tensor's name stands for, from a first write after a read to the next.
+
+    Attributes:
+        writers: Indices of the layers that write it; none for what is read before anybody has written.
+        readers: Indices and ports of the layers that read it.
+    """
+
+    writers: list[int] = field(default_factory=list)
+    readers: list[tuple[int, int]] = field(default_factory=list)
+
+
+def follow_values(layers: Sequence[Layer]) -> dict[str, list[Value]]:
+    """The values of every tensor name, in the order in which names and values appear. Linear in the number of tensors.
+
+    Names of tensors are names of memory, not of values. Myelin reuses scratch tensors, loops close cycles, and where a concat
+    was removed several layers write parts of one tensor. So writes to a name that follow each other without a read between
+    them count as one value with several producers; a write after a read starts a new value. (Other tools bind a read to the
+    latest writer alone, which loses all but the last input of every removed concat.)
+    """
+    values: dict[str, list[Value]] = {}
+    for position, layer in enumerate(layers):
+        for port, tensor in enumerate(layer.inputs):
+            known = values.get(tensor.name)
+            if known is None:
+                known = values[tensor.name] = [Value()]
+            known[-1].readers.append((position, port))
+        for tensor in layer.outputs:
+            known = values.setdefault(tensor.name, [])
+            if not known or known[-1].readers:
+                known.append(Value([position]))
+            elif known[-1].writers[-1] != position:
+                known[-1].writers.append(position)
+    return values
+
+
+def follow_tensors(layers: Sequence[Layer]) -> list[Link]:
+    """Return every link, ordered by reader and port."""
+    links: list[Link] = []
+    for name, values in follow_values(layers).items():
+        for value in values:
+            # What is read before it is written is of the iteration before: the last that the name stands for.
+            is_loop = not value.writers
+            writers = values[-1].writers if is_loop else value.writers
+            links += [
+                Link(source, target, name, port, is_loop)
+                for target, port in value.readers
+                for source in writers
+            ]
+    links.sort(key=attrgetter("target", "port"))
+    return links
+
+
+def build_graph(engine: Engine) -> nx.MultiDiGraph[int]:
+    """A node per layer and an edge per link. Parallel edges and cycles occur: it need not be a DAG. Imports networkx."""
+    import networkx as nx
+
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(name=engine.name)
+    graph.add_nodes_from((layer.index, {"layer": layer}) for layer in engine.layers)
+    graph.add_edges_from(
+        (link.source, link.target, {"tensor": link.tensor, "port": link.port, "is_loop": link.is_loop})
+        for link in engine.links
+    )
+    return graph

@@ -62,6 +62,21 @@ class Tactic(NamedTuple):
     is_sparse: bool = False
     is_winograd: bool = False
 
+    @property
+    def family(self) -> str:
+        """How the kernel computes, as its name says it: `implicit gemm indexed`, `gemm as conv1x1`; empty if it does not."""
+        found = _found(_FAMILY, self.name) or _found(_PLAIN_FAMILY, self.name) or ""
+        return found.replace("_", " ")
+
+    @property
+    def split_k(self) -> str:
+        """Into how many parts the sum over K is cut: `4`, `1x4` for slices of a block, `yes`; empty if it is not."""
+        match = _SPLIT.search(self.name)
+        if match is None:
+            return ""
+        count = match["count"] or match["number"] or match["slices"]
+        return "" if count in ("0", "1") else count or "yes"
+
 
 _TYPES = {
     "f64": DataType.FP64,
@@ -154,6 +169,16 @@ _HAND_TYPES = {
 }
 _GENERATED = re.compile(r"_*__myl_(?P<operators>[A-Z][A-Za-z]*)_")
 _OPERATOR = re.compile(r"[A-Z][a-z]*")
+_FAMILY = re.compile(
+    r"(implicit_gemm_(?:indexed_wo_smem|indexed|interleaved)|implicit_gemm|gemm_as_conv1x1|conv3d_fprop_weight_stationary|"
+    r"first_layer|depthwise|winograd|pooling_[a-z]+|gemvx)",
+    re.IGNORECASE,
+)
+_PLAIN_FAMILY = re.compile(r"(fprop|gemm)", re.IGNORECASE)
+_SPLIT = re.compile(
+    r"numSplitK: (?P<count>\d{1,6})|split_?k(?:_?(?P<number>\d{1,6}))?(?![a-z])|sliced(?P<slices>\d{1,3}x\d{1,3})",
+    re.IGNORECASE,
+)
 _CUDNN_SUFFIX = re.compile(r"_(relu)(?:_|$)")
 _BIAS_EPILOGUE = re.compile(r"((?:bias_[a-z0-9]+_)?(?:relu|gelu|swish|sigmoid|tanh))(?:_|$)")
 

@@ -1,6 +1,4 @@
-"""What a person wants of lint: which rules, from which severity on, with which numbers, and what is left alone and why.
-
-The lint configuration out of configuration files and options.
+"""The lint configuration, read from configuration files and options, and suppressions that are appended to a file.
 
     [lint]
     select = ["CONV", "QDQ001"]           # default: every rule
@@ -29,7 +27,8 @@ from typing import Any
 
 from trex_tui.analysis.gates import Gate, GateError, GateMetrics, parse_gate
 from trex_tui.artifacts.input_files import finite_number
-from trex_tui.config import ConfigTable, config_tables, read_config
+from trex_tui.config import PROJECT_NAME, ConfigTable, config_tables, parse_toml, read_config
+from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.lint.model import FindingSeverity, Rule
 from trex_tui.lint.registry import Registry, similar
@@ -142,7 +141,7 @@ def updated(config: LintConfig, table: ConfigTable, rules: Registry) -> LintConf
     return replace(config, **changes)
 
 
-def rule_names(names: Sequence[str], rules: Registry, place: str) -> tuple[str, ...]:
+def rule_names(names: Sequence[str], rules: Registry, origin: str) -> tuple[str, ...]:
     """Ids and families as rules have them.
 
     Raises:
@@ -151,10 +150,10 @@ def rule_names(names: Sequence[str], rules: Registry, place: str) -> tuple[str, 
     try:
         return tuple(dict.fromkeys(rules.checked_name(name) for name in names))
     except TrexError as error:
-        raise TrexError(f"{place}: {error}") from None
+        raise TrexError(f"{origin}: {error}") from None
 
 
-def parse_fail_on(value: object, place: str) -> FindingSeverity | Gate | None:
+def parse_fail_on(value: object, origin: str) -> FindingSeverity | Gate | None:
     """A severity, `never` or a gate as `LintConfig` has it.
 
     Raises:
@@ -165,12 +164,12 @@ def parse_fail_on(value: object, place: str) -> FindingSeverity | Gate | None:
     if isinstance(value, str) and value in FAIL_ON:
         return FindingSeverity(value)
     if not isinstance(value, str) or value.strip().isalpha():
-        known = f"{', '.join(FAIL_ON)}, and no gate such as {COUNTS.examples[0]}"
-        raise TrexError(f"{place}: {printable(str(value))[:40]} is none of {known}")
+        known = f"{', '.join(FAIL_ON)}, not a gate such as {COUNTS.examples[0]}"
+        raise TrexError(f"{origin}: {printable(str(value))[:40]} is invalid; use one of {known}")
     try:
         return parse_gate(value, COUNTS)
     except GateError as error:
-        raise TrexError(f"{place}: {error}") from None
+        raise TrexError(f"{origin}: {error}") from None
 
 
 def format_fail_on(fail_on: FindingSeverity | Gate | None) -> str:
@@ -178,39 +177,41 @@ def format_fail_on(fail_on: FindingSeverity | Gate | None) -> str:
     return fail_on.text if isinstance(fail_on, Gate) else fail_on.value if fail_on else NEVER
 
 
-def _check_keys(values: Mapping[str, Any], known: Sequence[str], place: str) -> None:
+def _check_keys(values: Mapping[str, Any], known: Sequence[str], origin: str) -> None:
     for key in values:
         if key not in known:
             hint = similar(key, known) or f"known are {', '.join(known)}"
-            raise TrexError(f"{place}: no key {printable(key)!r}; {hint}")
+            raise TrexError(f"{origin}: no key {printable(key)!r}; {hint}")
 
 
 def _choice(values: Mapping[str, Any], key: str, known: Sequence[str], places: Mapping[str, str]) -> str:
     value = values[key]
     if value not in known:
-        raise TrexError(f"{places[key]}: {printable(str(value))[:40]} is none of {', '.join(known)}")
+        raise TrexError(
+            f"{places[key]}: {printable(str(value))[:40]} is invalid; use one of {', '.join(known)}"
+        )
     return str(value)
 
 
-def _strings(value: object, place: str) -> list[str]:
+def _strings(value: object, origin: str) -> list[str]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
-        raise TrexError(f'{place} must be a list of texts, such as ["CONV001"]')
+        raise TrexError(f'{origin} must be a list of strings, such as ["CONV001"]')
     return listed
 
 
-def _read_thresholds(value: object, rules: Registry, place: str) -> dict[str, float]:
+def _read_thresholds(value: object, rules: Registry, origin: str) -> dict[str, float]:
     if not isinstance(value, dict):
-        raise TrexError(f"{place} must be a table")
+        raise TrexError(f"{origin} must be a table")
     known = rules.thresholds
     numbers = {}
     for key, stated in _flatten(value).items():
         if key not in known:
-            hint = similar(key, list(known)) or "`trex-tui lint --explain ID` tells those of a rule"
-            raise TrexError(f"{place}: no threshold {printable(key)!r}; {hint}")
+            hint = similar(key, list(known)) or "`trex-tui lint --explain ID` lists the thresholds of a rule"
+            raise TrexError(f"{origin}: no threshold {printable(key)!r}; {hint}")
         number = finite_number(stated)
         if number is None or math.isnan(number):
-            raise TrexError(f"{place}: {key} = {printable(str(stated))[:40]} is no number")
+            raise TrexError(f"{origin}: {key} = {printable(str(stated))[:40]} is not a number")
         numbers[key] = number
     return numbers
 
@@ -224,32 +225,135 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _read_suppressions(value: object, rules: Registry, place: str) -> list[Suppression]:
+def _read_suppressions(value: object, rules: Registry, origin: str) -> list[Suppression]:
     if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
-        raise TrexError(f"{place} must be tables [[{place.rpartition(': ')[2]}]]")
-    return [_read_suppression(table, rules, f"{place}[{number}]") for number, table in enumerate(value, 1)]
+        raise TrexError(f"{origin} must be tables [[{origin.rpartition(': ')[2]}]]")
+    return [_read_suppression(table, rules, f"{origin}[{number}]") for number, table in enumerate(value, 1)]
 
 
-def _read_suppression(value: Mapping[str, Any], rules: Registry, place: str) -> Suppression:
-    _check_keys(value, _SUPPRESS_KEYS, place)
+def _read_suppression(value: Mapping[str, Any], rules: Registry, origin: str) -> Suppression:
+    _check_keys(value, _SUPPRESS_KEYS, origin)
     for key in ("layers", "reason"):
         if not isinstance(value.get(key, ""), str):
-            raise TrexError(f"{place}.{key} must be a text")
+            raise TrexError(f"{origin}.{key} must be a string")
     reason, layers = " ".join(value.get("reason", "").split()), value.get("layers", "").strip()
     if not reason:
-        raise TrexError(f"{place}: it needs a reason")
-    names = rule_names(_strings(value.get("rules", []), f"{place}.rules"), rules, f"{place}.rules")
+        raise TrexError(f"{origin}: reason is missing")
+    names = rule_names(_strings(value.get("rules", []), f"{origin}.rules"), rules, f"{origin}.rules")
     if not names and not layers:
-        raise TrexError(f"{place}: it needs rules or layers; without either it would leave out everything")
+        raise TrexError(f"{origin}: rules or layers are missing; without them it would suppress everything")
     if layers:
-        _check_filter(layers, f"{place}.layers")
-    return Suppression(names, layers, reason, place)
+        _check_filter(layers, f"{origin}.layers")
+    return Suppression(names, layers, reason, origin)
 
 
-def _check_filter(text: str, place: str) -> None:
+def _check_filter(text: str, origin: str) -> None:
     from trex_tui.analysis.filter import FilterError, parse
 
     try:
         parse(text)
     except FilterError as error:
-        raise TrexError(f"{place}: {error.pointed}") from None
+        raise TrexError(f"{origin}: {error.pointed}") from None
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
+def make_filter(layers: Sequence[Layer]) -> str:
+    """A filter that lets exactly the layers of these names through; empty for no layers."""
+    from trex_tui.analysis.filter import unparse
+    from trex_tui.analysis.filter.parser import ColumnTest, Literal, Operator
+
+    names = tuple(Literal(name) for name in dict.fromkeys(layer.name for layer in layers))
+    return unparse(ColumnTest("name", Operator.EQUAL, names)) if names else ""
+
+
+def suppression_table(rules: Sequence[str], layers: str, reason: str, prefix: str = "") -> str:
+    """The table as it is written, each line ended by a newline.
+
+    Args:
+        prefix: What stands before the key in the file, as `ConfigTable` has it.
+    """
+    lines = [f"[[{prefix}{TABLE}.{SUPPRESS}]]"]
+    if rules:
+        lines.append(f"rules = [{', '.join(map(_quoted, rules))}]")
+    if layers:
+        lines.append(f"layers = {_quoted(layers)}")
+    lines.append(f"reason = {_quoted(reason)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML."""
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    return char if char.isprintable() else f"\\U{ord(char):08X}"
+
+
+def append_suppression(
+    path: Path, rules: Sequence[str], layers: str, reason: str, registry: Registry
+) -> Suppression:
+    """Write a suppression at the end of a configuration file; what is there stays, byte for byte.
+
+    Args:
+        path: `trex-tui.toml`, which is made if it is not there, or a `pyproject.toml`.
+        rules: Ids or families; empty for every rule.
+        layers: A filter; empty for whole findings.
+        reason: Why, in words.
+
+    Returns:
+        The suppression as the file states it from now on.
+
+    Raises:
+        TrexError: The file cannot be read, understood or written, or holds its suppressions in a form that a table at the end
+            cannot join; or the suppression is none that could be read again.
+    """
+    old = _read(path)
+    is_project = path.name == PROJECT_NAME
+    prefix = read_config(path).prefix if old else ("tool.trex-tui." if is_project else "")
+    added = suppression_table(rules, layers, reason, prefix)
+    if old:
+        added = ("" if old.endswith("\n") else "\n") + "\n" + added
+    if "\r\n" in old:
+        added = added.replace("\n", "\r\n")
+    suppression = _as_read_again(path, prefix, old, added, registry)
+    try:
+        with path.open("ab") as file:
+            file.write(added.encode("utf-8"))
+    except OSError as error:
+        raise TrexError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return suppression
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise TrexError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise TrexError(f"{path}: is not valid TOML (it is not UTF-8)") from error
+
+
+def _as_read_again(path: Path, prefix: str, old: str, added: str, registry: Registry) -> Suppression:
+    """What the file will say. Nothing is written that would not be understood, or would change what stands there."""
+    before = _lint_config(path, prefix, old, registry)
+    try:
+        after = _lint_config(path, prefix, old + added, registry)
+    except TrexError as error:
+        raise TrexError(f"{error}; nothing was written") from None
+    if after.suppressions[:-1] != before.suppressions:
+        raise TrexError(f"{path}: cannot append a suppression; nothing was written")
+    return after.suppressions[-1]
+
+
+def _lint_config(path: Path, prefix: str, text: str, registry: Registry) -> LintConfig:
+    table = parse_toml(text, path)
+    for key in prefix.rstrip(".").split(".") if prefix else ():
+        table = table.get(key, {})
+    return updated(LintConfig(), ConfigTable(path, prefix, table), registry)

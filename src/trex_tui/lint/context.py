@@ -1,4 +1,4 @@
-"""What rules ask of an engine, computed once: types, bytes, rates, and the neighbours that compute.
+"""What all rules share: facts of an engine, computed once (types, bytes, rates, neighbours), and phrases of their texts.
 
 The definitions are those that every rule shares, so that two rules never disagree about what is quantized or fast.
 """
@@ -8,32 +8,130 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from trex_tui.analysis import trtexec_runs
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.compute import Compute
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, latency_floor_ms
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.analysis.timing import TimingStatistics, timing_statistics
-from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.artifacts.file_kinds import ArtifactKind
+from trex_tui.engine.attributes import GROUPS
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.links import Link
-from trex_tui.engine.model import Layer
+from trex_tui.engine.model import Layer, Link
 from trex_tui.engine.tactics import Tactic, parse_tactic
-from trex_tui.lint import trtexec_runs
-from trex_tui.lint.lint_text import NO_BUILD_LOG, NO_DETAILS, NO_PROFILE, format_time
+from trex_tui.text import printable, shorten_middle, shorten_name_list
 
 if TYPE_CHECKING:  # the reader of logs takes 25 ms to import, and most sets have no log
     from trex_tui.analysis.build import LayerChoice
     from trex_tui.buildlog import BuildTrace
+    from trex_tui.lint.model import Check, Finding, NotChecked
+
+NO_PROFILE = "no layer times: run trtexec with --exportProfile and --separateProfileRun"
+NO_DETAILS = "no layer details: build with --profilingVerbosity=detailed and export with --exportLayerInfo"
+NO_TIMING = "no timing run: run trtexec with --exportTimes, or keep its log or performance summary"
+NO_BUILD_LOG = (
+    "needs the verbose build log: build with trtexec --verbose and keep its output as NAME.build.log in the "
+    "set"
+)
+TIMED_ALONE = "Tuning times are a few runs of each tactic alone, not latencies in the engine."
+
+_NAME_WIDTH = 60
+
+
+def quote(name: str) -> str:
+    """A name for a sentence: harmless, and not longer than half a line."""
+    return f"'{shorten_middle(printable(shorten_name_list(name)), _NAME_WIDTH)}'"
+
+
+def quote_layer(layer: Layer) -> str:
+    """A layer's name for a sentence."""
+    return quote(layer.name)
+
+
+def latencies(layers: Iterable[Layer]) -> dict[int, float]:
+    """What could be won if layers went altogether: index -> milliseconds. Layers without a time are left out."""
+    return {layer.index: layer.latency_ms for layer in layers if layer.latency_ms is not None}
+
+
+def format_time(milliseconds: float | None, share_pct: float | None = None) -> str:
+    """`0.0412 ms, 3.1 %` for the middle of a sentence; `time unknown` without a profile."""
+    if milliseconds is None:
+        return "time unknown"
+    text = f"{milliseconds:.4g} ms"
+    return text if share_pct is None else f"{text}, {share_pct:.1f} %"
+
+
+def takes_time(layer: Layer) -> bool:
+    """Whether it takes time as far as is known: a layer with a measured time of 0 does not, one without a profile may."""
+    return layer.latency_ms is None or layer.latency_ms > 0
+
+
+# Public documents that rules refer to, by name and address.
+
+_TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt"
+_PERFORMANCE = "https://docs.nvidia.com/deeplearning/performance"
+
+TENSOR_CORES = (
+    "TensorRT Developer Guide, Optimizing for Tensor Cores: "
+    f"{_TENSORRT}/developer-guide/index.html#optimize-tensor-cores"
+)
+CONVOLUTION_GUIDE = (
+    f"Convolutional Layers User's Guide: {_PERFORMANCE}/dl-performance-convolutional/index.html"
+)
+MATRIX_GUIDE = (
+    "Matrix Multiplication Background User's Guide: "
+    f"{_PERFORMANCE}/dl-performance-matrix-multiplication/index.html"
+)
+CUTLASS = (
+    "CUTLASS, Functionality (Simt: CUDA cores, TensorOp: tensor cores): "
+    "https://docs.nvidia.com/cutlass/media/docs/cpp/functionality.html"
+)
+QUANTIZED_TYPES = (
+    f"TensorRT, Working with Quantized Types: {_TENSORRT}/latest/inference-library/work-quantized-types.html"
+)
+RESIDUAL_QDQ = (
+    "TensorFlow Quantization Toolkit, Add Custom QDQ Insertion Case: "
+    f"{_TENSORRT}/tensorflow-quantization-toolkit/docs/docs/add_custom_qdq_cases.html"
+)
+FUSIONS = f"TensorRT, Layer Fusion Catalog: {_TENSORRT}/latest/performance/fusion-catalog.html"
+TRTEXEC = f"TensorRT, Command-Line Programs: {_TENSORRT}/latest/reference/command-line-programs.html"
+COMMAND_LINE_PROGRAMS = (
+    "Command-Line Programs (trtexec): "
+    "https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html"
+)
+BEST_PRACTICES = (
+    "Best Practices for TensorRT Performance: "
+    "https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/performance/best-practices.html"
+)
+BUILDER_PERFORMANCE = (
+    "Optimizing Builder Performance: "
+    "https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/performance/builder-performance.html"
+)
+FUSION_CATALOG = (
+    "Layer Fusion Catalog, TensorRT documentation: "
+    "https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html"
+)
+WORKSPACE_FAQ = (
+    "Frequently Asked Questions, workspace size: "
+    "https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/troubleshooting-faq.html"
+)
+
+
+def issue(number: int) -> str:
+    """A thread of NVIDIA/TensorRT."""
+    return f"NVIDIA/TensorRT#{number}: https://github.com/NVIDIA/TensorRT/issues/{number}"
+
 
 QUANTIZED = frozenset({DataType.INT8, DataType.FP8, DataType.FP4, DataType.INT4})
 FLOATING = frozenset({DataType.FP32, DataType.TF32, DataType.FP16, DataType.BF16})
 REDUCED = frozenset({DataType.FP16, DataType.BF16}) | QUANTIZED
-"""Types for which tensor cores are the rule."""
+"""Types that normally run on tensor cores."""
 TRANSPARENT = frozenset(
     {
         LayerKind.REFORMAT,
@@ -55,10 +153,10 @@ MOVEMENT = frozenset(
         LayerKind.FUSED,
     }
 )
-"""Kinds whose time is that of the bytes they move, where there are enough of them."""
-TERSE = "the build log is not verbose: build with trtexec --verbose, so that it tells what the builder tried and chose"
+"""Kinds whose time is limited by the bytes they move, if these are many."""
+TERSE = "the build log is not verbose: build with trtexec --verbose, to log tactics and choices"
 BIG_COPY_BYTES = 1_000_000
-"""Movement of at least this size can show what the memory is able to do."""
+"""Size in bytes from which a layer's transfers show the memory bandwidth."""
 
 
 @dataclass
@@ -68,10 +166,12 @@ class Context:
     Attributes:
         engine: The engine.
         thresholds: Numbers that a configuration changed, by name: `CONV003.waste_pct`.
+        answers: What rules have found.
     """
 
     engine: Engine
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    answers: dict[tuple[str, Check], list[Finding | NotChecked]] = field(default_factory=dict)
 
     def threshold(self, name: str, default: float) -> float:
         """A number of a rule that does not declare it, as configured or its own."""
@@ -100,13 +200,22 @@ class Context:
         total = sum_latency_ms(layers)
         return format_time(total, self.pct(total))
 
+    @cached_property
+    def _layers_by_kind(self) -> dict[LayerKind, list[Layer]]:
+        by_kind: dict[LayerKind, list[Layer]] = {}
+        for layer in self.layers:
+            by_kind.setdefault(layer.kind, []).append(layer)
+        return by_kind
+
     def select(self, *kinds: LayerKind) -> list[Layer]:
-        return [layer for layer in self.layers if layer.kind in kinds]
+        """Layers of some kinds, in execution order."""
+        chosen = [layer for kind in set(kinds) for layer in self._layers_by_kind.get(kind, ())]
+        return sorted(chosen, key=attrgetter("index")) if len(kinds) > 1 else chosen
 
     @cached_property
     def multiplying(self) -> list[Layer]:
         """Convolutions, deconvolutions, GEMMs and attention."""
-        return [layer for layer in self.layers if layer.kind.multiplies]
+        return self.select(*(kind for kind in LayerKind if kind.multiplies))
 
     @cached_property
     def opaque_blocks(self) -> list[Layer]:
@@ -122,11 +231,11 @@ class Context:
         """Whether layers have more than names."""
         return any(layer.layer_type is not None for layer in self.layers)
 
-    @property
+    @cached_property
     def compute(self) -> tuple[Compute, ...]:
         return derived(self.engine).compute
 
-    @property
+    @cached_property
     def roofline(self) -> Roofline:
         return derived(self.engine).roofline
 
@@ -155,7 +264,7 @@ class Context:
 
     @cached_property
     def build_trace(self) -> BuildTrace | None:
-        """What the log of the build tells; None without one. The first to ask pays for reading it."""
+        """What the build log states; None without one. The first to ask pays for reading it."""
         return trtexec_runs.read_trace(self.engine, ArtifactKind.BUILD_LOG)
 
     @property
@@ -177,15 +286,27 @@ class Context:
     @cached_property
     def layers_by_tuning(self) -> Mapping[str, tuple[Layer, ...]]:
         """Name of a layer as the builder tuned it -> the layers of the engine made from it."""
-        found: dict[str, list[Layer]] = {}
+        layers_by_name: dict[str, list[Layer]] = {}
         for layer, choice in zip(self.layers, self.choices, strict=True):
-            found.setdefault(choice.tuning.name if choice.tuning else layer.name, []).append(layer)
-        return {name: tuple(layers) for name, layers in found.items()}
+            layers_by_name.setdefault(choice.tuning.name if choice.tuning else layer.name, []).append(layer)
+        return {name: tuple(layers) for name, layers in layers_by_name.items()}
 
     # Types
 
+    @cached_property
+    def _input_types(self) -> list[DataType | None]:
+        return [
+            next((tensor.dtype for tensor in layer.inputs if tensor.name not in layer.constant_inputs), None)
+            if layer.constant_inputs
+            else layer.inputs[0].dtype
+            if layer.inputs
+            else None
+            for layer in self.layers
+        ]
+
     def input_type(self, layer: Layer) -> DataType | None:
-        return next((tensor.dtype for tensor in layer.data_inputs), None)
+        """Type of the first input that is no constant."""
+        return self._input_types[layer.index]
 
     def is_quantized(self, layer: Layer) -> bool:
         return self.input_type(layer) in QUANTIZED
@@ -194,31 +315,32 @@ class Context:
         return self.input_type(layer) in REDUCED
 
     def groups(self, layer: Layer) -> int:
-        groups = layer.attributes.get("Groups", 1)
-        return groups if isinstance(groups, int) and not isinstance(groups, bool) and groups > 0 else 1
+        return GROUPS(layer) or 1
 
     def channels(self, layer: Layer) -> int | None:
         """Channels of a convolution's first input; None while dynamic or unknown."""
         shape = layer.inputs[0].shape if layer.inputs else ()
         return shape[1] if len(shape) >= 3 and shape[1] > 0 else None
 
-    def is_depthwise(self, layer: Layer) -> bool:
-        """Whether each channel is convolved alone: no tensor-core kernel does that."""
-        if "depthwise" in (layer.layer_type or "").lower():
-            return True
-        groups = self.groups(layer)
-        return groups > 1 and groups == self.channels(layer)
-
     def is_matrix_vector(self, layer: Layer) -> bool:
         """Whether the product has one row or one column: then reading the weights is all of its work."""
         product = self.compute[layer.index]
-        return 1 in (product.m, product.n) and product.batch in (1, None)
+        return (product.m == 1 or product.n == 1) and product.batch in (1, None)
 
     # Bytes and rates
 
+    @cached_property
+    def _sizes(self) -> list[int | None]:
+        """As `bytes`; those of layers under the roof are known already."""
+        points = self.roofline.points
+        return [
+            points[layer.index].bytes if layer.index in points else layer.footprint_allocated_bytes
+            for layer in self.layers
+        ]
+
     def bytes(self, layer: Layer) -> int | None:
         """All that it touches, with padding."""
-        return layer.footprint_allocated_bytes
+        return self._sizes[layer.index]
 
     @cached_property
     def best_copy_bytes_per_ms(self) -> float | None:
@@ -245,13 +367,15 @@ class Context:
 
     def producers(self, layer: Layer) -> list[Layer]:
         """Layers that feed it, each once, in execution order."""
-        return self._ends(self.engine.producers(layer), lambda link: link.source)
+        return self._ends(self.engine.producers(layer), attrgetter("source"))
 
     def consumers(self, layer: Layer) -> list[Layer]:
-        return self._ends(self.engine.consumers(layer), lambda link: link.target)
+        return self._ends(self.engine.consumers(layer), attrgetter("target"))
 
     def _ends(self, links: Sequence[Link], end: Callable[[Link], int]) -> list[Layer]:
-        return [self.layers[index] for index in sorted({end(link) for link in links})]
+        if len(links) == 1:
+            return [self.layers[end(links[0])]]
+        return [self.layers[index] for index in sorted(set(map(end, links)))]
 
     @cached_property
     def network_tensors(self) -> frozenset[str]:
@@ -259,11 +383,17 @@ class Context:
 
     def reads_network_input(self, layer: Layer) -> bool:
         """Whether it reads an input of the network that no layer writes."""
-        fed = {link.tensor for link in self.engine.producers(layer)}
-        return any(t.name in self.network_tensors and t.name not in fed for t in layer.inputs)
+        named = [tensor.name for tensor in layer.inputs if tensor.name in self.network_tensors]
+        return bool(named) and not {link.tensor for link in self.engine.producers(layer)}.issuperset(named)
+
+    @cached_property
+    def _output_writers(self) -> frozenset[int]:
+        network = self.network_tensors
+        writers = (layer for layer in self.layers for tensor in layer.outputs if tensor.name in network)
+        return frozenset(layer.index for layer in writers)
 
     def writes_network_output(self, layer: Layer) -> bool:
-        return any(tensor.name in self.network_tensors for tensor in layer.outputs)
+        return layer.index in self._output_writers
 
 
 # What rules may need
@@ -286,7 +416,7 @@ def build_log(context: Context) -> str:
     if context.build_trace is None:
         return "the build log cannot be read"
     if context.log.only_loads:
-        return f"the log is of a run that loaded the engine, not of its build: this {NO_BUILD_LOG}"
+        return f"the log is from a run that loaded the engine, not from its build: this {NO_BUILD_LOG}"
     return ""
 
 

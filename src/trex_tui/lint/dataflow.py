@@ -7,13 +7,12 @@ loop carries over from the iteration before are not followed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.links import Link
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.lint.context import TRANSPARENT, Context
@@ -50,36 +49,37 @@ class Flow:
         return self.before[layer.index] == self.behind[layer.index] == QUANTIZED_PRODUCT
 
 
-@lru_cache(maxsize=8)
+@per_engine
 def compute_flow(engine: Engine) -> Flow:
     """The flow of an engine; kept for the last few."""
     context, layers = Context(engine), engine.layers
+    products = [0] * len(layers)
+    for layer in context.multiplying:
+        products[layer.index] = QUANTIZED_PRODUCT if context.is_quantized(layer) else FLOAT_PRODUCT
 
     def sweep(
-        order: Sequence[Layer],
-        links: Callable[[Layer], Iterable[Link]],
-        end: str,
-        is_at_edge: Callable[[Layer], bool],
+        links: Iterable[tuple[int, int]], is_at_edge: Callable[[Layer], bool]
     ) -> tuple[tuple[int, ...], frozenset[int]]:
-        """Kinds of products by layer, and the layers at the edge, in the direction in which neighbours come first."""
-        kinds, edge = [0] * len(layers), set[int]()
-        for layer in order:
-            neighbours = {getattr(link, end) for link in links(layer) if not link.is_loop} - {layer.index}
-            for neighbour in map(layers.__getitem__, neighbours):
-                if neighbour.kind.multiplies:
-                    kinds[layer.index] |= (
-                        QUANTIZED_PRODUCT if context.is_quantized(neighbour) else FLOAT_PRODUCT
-                    )
-                elif neighbour.kind in TRANSPARENT:
-                    kinds[layer.index] |= kinds[neighbour.index]
-                if neighbour.kind is LayerKind.NOOP and neighbour.index in edge:
-                    edge.add(layer.index)
-            if is_at_edge(layer):
-                edge.add(layer.index)
+        """Kinds of products by layer, and the layers at the edge.
+
+        Args:
+            links: Layers and a neighbour of each, in the direction in which those of the neighbour come first.
+            is_at_edge: Whether a layer itself is at the edge.
+        """
+        kinds = [0] * len(layers)
+        edge = {layer.index for layer in layers if is_at_edge(layer)}
+        for index, neighbour in links:
+            kind = layers[neighbour].kind
+            kinds[index] |= products[neighbour] or (kinds[neighbour] if kind in TRANSPARENT else 0)
+            if kind is LayerKind.NOOP and neighbour in edge:
+                edge.add(index)
         return tuple(kinds), frozenset(edge)
 
-    before, at_input = sweep(layers, engine.producers, "source", context.reads_network_input)
-    behind, at_output = sweep(layers[::-1], engine.consumers, "target", context.writes_network_output)
+    # Links are ordered by reader, and a writer comes before its readers.
+    forward = [(link.target, link.source) for link in engine.links if not link.is_loop]
+    backward = sorted(((source, target) for target, source in forward), reverse=True)
+    before, at_input = sweep(forward, context.reads_network_input)
+    behind, at_output = sweep(backward, context.writes_network_output)
     return Flow(before, behind, at_input, at_output)
 
 
@@ -107,7 +107,7 @@ def is_movement(layer: Layer) -> bool:
 
 
 IDLE = frozenset({LayerKind.NOOP, LayerKind.SYNC})
-"""Kinds that only stand between two layers."""
+"""Kinds that only move or convert data between two layers."""
 
 MOST_VISITED = 64
 """Layers that one search looks at: real engines have a handful between two that matter, damaged files any number."""

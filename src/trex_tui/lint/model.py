@@ -21,11 +21,11 @@ class FindingSeverity(str, Enum):
     ERROR = "error"
     """The numbers cannot be trusted."""
     WARNING = "warning"
-    """Milliseconds that can be won, or accuracy that may be lost."""
+    """Time can be saved, or accuracy may be lost."""
     INFO = "info"
-    """Worth knowing; often right as it is."""
+    """Information; often intended."""
     GOOD = "good"
-    """Well done: nothing to gain here."""
+    """A strength: nothing to gain."""
 
     @property
     def rank(self) -> int:
@@ -75,14 +75,17 @@ class Finding:
         message: One sentence with the numbers in it; about this engine, not about the rule.
         layers: Indices of the layers it is about, in execution order; empty for the engine as a whole.
         severity: None for the rule's own.
-        confidence: Of the stake, or of the finding where there is none.
-        stakes_ms: Milliseconds that could be won, by layer index: an estimate, never more than the layer takes. A layer
-            whose stake is unknown is left out. `stake_ms` is their sum; totals over findings take the largest stake of
+        confidence: Of the saving, or of the finding where there is none.
+        savings_ms: Milliseconds that could be won, by layer index: an estimate, never more than the layer takes. A layer
+            whose saving is unknown is left out. `saving_ms` is their sum; totals over findings take the largest saving of
             each layer, so that nothing is won twice.
-        engine_stake_ms: A stake that belongs to no layer (time between layers); None if there is none.
-        formula: How the stakes are computed, in words and columns; empty where there are none.
+        engine_saving_ms: A saving that belongs to no layer (time between layers); None if there is none.
+        formula: How the savings are computed, in words and columns; empty where there are none.
         evidence: The values that made the rule speak, the most telling first.
-        remedy: What to do here, where it differs from the rule's own advice.
+        remedy: Remedy here, where it differs from the rule's own advice.
+        group: What several findings of the rule with this cause are called, after their number: `layers convert a network
+            input, FP32 → FP16`. Those with the same text and remedy become one finding. Empty if it
+            stays alone.
     """
 
     rule: str
@@ -90,23 +93,24 @@ class Finding:
     layers: tuple[int, ...] = ()
     severity: FindingSeverity | None = None
     confidence: Confidence = Confidence.MEDIUM
-    stakes_ms: Mapping[int, float] = field(default_factory=dict)
-    engine_stake_ms: float | None = None
+    savings_ms: Mapping[int, float] = field(default_factory=dict)
+    engine_saving_ms: float | None = None
     formula: str = ""
     evidence: tuple[Evidence, ...] = ()
     remedy: str = ""
+    group: str = ""
 
     @property
-    def stake_ms(self) -> float | None:
+    def saving_ms(self) -> float | None:
         """Milliseconds that could be won by this finding alone; None if that is unknown."""
-        if not self.stakes_ms:
-            return self.engine_stake_ms
-        return sum(self.stakes_ms.values()) + (self.engine_stake_ms or 0.0)
+        if not self.savings_ms:
+            return self.engine_saving_ms
+        return sum(self.savings_ms.values()) + (self.engine_saving_ms or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """A rule could not look, at all or at some layers. That is not the same as having found nothing.
+    """A rule that was not checked, at all or for some layers. That is not the same as having found nothing.
 
     Attributes:
         rule: Id of the rule.
@@ -126,7 +130,7 @@ Check = Callable[..., Iterable[Finding | NotChecked]]
 """Looks at a `Context`. Thresholds of the rule come as keyword arguments."""
 
 Need = Callable[["Context"], str]
-"""Why a rule cannot look at an engine; empty if it can."""
+"""Why a rule cannot check an engine; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +139,19 @@ class Rule:
 
     Attributes:
         id: Stable: letters of its family and three digits; `OK-` and letters for what is well done.
-        title: What is wrong, in a few words.
-        severity: Of its findings, unless one says otherwise. A stake below one hundredth of the engine, or low confidence,
+        title: Short title.
+        severity: Of its findings, unless one says otherwise. A saving below one hundredth of the engine, or low confidence,
             makes a finding one step milder.
         looks_for: The condition, in words and numbers.
-        why: Why it matters.
-        remedy: What to do.
+        why: Reason.
+        remedy: Remedy.
         references: Public documents by name, each with its address if it has one.
         columns: Frame columns it reads.
         check: The rule itself.
-        not_when: What it leaves alone on purpose, in words.
+        not_when: Exceptions, in words.
         needs: What an engine must have; where something is missing, `check` is not called.
         thresholds: Default by name. A configuration changes them as `ID.name`.
+        is_symptom: It names where time goes, not why: left out where other rules state savings for half of its time or more.
     """
 
     id: str
@@ -161,6 +166,7 @@ class Rule:
     not_when: str = ""
     needs: tuple[Need, ...] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    is_symptom: bool = False
 
     @property
     def family(self) -> str:
@@ -173,6 +179,18 @@ class Rule:
         return {f"{self.id}.{name}": float(value) for name, value in sorted(self.thresholds.items())}
 
     def look(self, context: Context) -> Findings:
+        """What the rule finds; a context is looked through once, however many rules ask."""
+        known = context.answers.get((self.id, self.check))
+        if known is not None:
+            yield from known
+            return
+        answers = []
+        for answer in self._check(context):
+            answers.append(answer)
+            yield answer
+        context.answers[self.id, self.check] = answers
+
+    def _check(self, context: Context) -> Findings:
         for need in self.needs:
             if reason := need(context):
                 yield NotChecked(self.id, reason)
@@ -198,6 +216,7 @@ def rule(
     not_when: str = "",
     needs: tuple[Need, ...] = (),
     thresholds: Mapping[str, float] | None = None,
+    is_symptom: bool = False,
 ) -> Callable[[Check], Rule]:
     """Make a function the rule that these texts describe."""
 
@@ -215,6 +234,7 @@ def rule(
             not_when,
             needs,
             thresholds or {},
+            is_symptom,
         )
 
     return declare
@@ -243,12 +263,12 @@ def strength(
             title=title,
             severity=FindingSeverity.GOOD,
             looks_for=looks_for,
-            why="Time spent here would be lost; a change that ends this state shows in the comparison of two engines.",
-            remedy="Nothing: keep it.",
+            why="Already optimal; no work needed here.",
+            remedy="None; keep it.",
             references=(),
             columns=columns,
             check=check,
-            not_when="What it needs is not known: then nothing is said.",
+            not_when="Engines without the needed data.",
         )
 
     return declare
@@ -265,6 +285,7 @@ def finding(
     formula: str = "",
     evidence: Mapping[str, Any] | Iterable[Evidence] = (),
     remedy: str = "",
+    group: str = "",
 ) -> Finding:
     """A finding of the rule that yields it.
 
@@ -282,16 +303,17 @@ def finding(
         layers=tuple(sorted({layer.index for layer in layers})),
         severity=severity,
         confidence=confidence,
-        stakes_ms=savings,
-        engine_stake_ms=engine_saving_ms,
+        savings_ms=savings,
+        engine_saving_ms=engine_saving_ms,
         formula=formula,
         evidence=tuple(evidence),
         remedy=remedy,
+        group=group,
     )
 
 
 def not_checked(reason: str, layers: int | None = None) -> NotChecked:
-    """What the rule that yields it could not look at."""
+    """What the rule that yields it did not check."""
     return NotChecked("", reason, layers)
 
 
@@ -301,12 +323,12 @@ class Judged:
 
     Attributes:
         rule: The rule that found it.
-        finding: With stakes that no layer's time falls short of, and without suppressed layers.
+        finding: With savings that no layer's time falls short of, and without suppressed layers.
         severity: The finding's or rule's own; one step milder where `is_demoted`.
-        is_demoted: Its stake is below `run.SMALL_STAKE` of the engine, or its confidence low. Errors never are.
+        is_demoted: Its saving is below `run.SMALL_SAVING` of the engine, or its confidence low. Errors never are.
         layer_ms: Time of its layers; None if none of them has a time, or it is about no layer.
         layers_without_time: How many of its layers `layer_ms` could not include.
-        stake_ms: Milliseconds that could be won by this finding alone; None if that is unknown.
+        saving_ms: Milliseconds that could be won by this finding alone; None if that is unknown.
         suppressed_layers: How many of its layers were left out of it.
         reason: Why the configuration leaves it out, in somebody's words; empty if it does not.
         origin: File and key that state it.
@@ -318,7 +340,7 @@ class Judged:
     is_demoted: bool
     layer_ms: float | None
     layers_without_time: int
-    stake_ms: float | None
+    saving_ms: float | None
     suppressed_layers: int = 0
     reason: str = ""
     origin: str = ""
@@ -341,12 +363,12 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Stakes:
-    """What all findings together could win. Nothing is won twice: of each layer the largest stake counts.
+class Savings:
+    """What all findings together could win. Nothing is won twice: of each layer the largest saving counts.
 
     Attributes:
-        layers_ms: Sum over layers of the largest stake of each, never more than the layer's time; None if none is known.
-        engine_ms: The largest stake that belongs to no layer; None if there is none. Several of them are different
+        layers_ms: Sum over layers of the largest saving of each, never more than the layer's time; None if none is known.
+        engine_ms: The largest saving that belongs to no layer; None if there is none. Several of them are different
             explanations of the same time between layers.
         end_to_end_ms: Both as part of the end-to-end time: `layers_ms * median compute / sum over layers + engine_ms`,
             the factor never above 1. None without a timing run.
@@ -369,15 +391,15 @@ class LintResult:
     """All that lint says about one engine.
 
     Attributes:
-        findings: Errors, warnings and infos: the worst first, then the largest stake, the id, the layers.
+        findings: Errors, warnings and infos: the worst first, then the largest saving, the id, the layers.
         positives: What is well done, by id.
         suppressed: What the configuration leaves out, in the order of findings.
-        not_checked: What rules could not look at, by id.
+        not_checked: What rules did not check, by id.
         failed: Ids of rules that broke; `not_checked` says how.
         rules: Ids of the rules that ran, in order.
         milder: How many findings were left out because they are milder than asked for.
         counts: Number of findings by severity, zeros included; suppressed ones do not count.
-        stakes: Over `findings`.
+        savings: Over `findings`.
         by_layer: Findings by the index of each of their layers, in their order. Layers without findings are not in it.
     """
 
@@ -389,13 +411,13 @@ class LintResult:
     rules: tuple[str, ...]
     milder: int
     counts: Mapping[FindingSeverity, int]
-    stakes: Stakes
+    savings: Savings
     by_layer: Mapping[int, tuple[Judged, ...]] = field(repr=False)
 
     @property
-    def stake_ms(self) -> float | None:
-        """Milliseconds that all findings together could win; see `Stakes`."""
-        return self.stakes.total_ms
+    def saving_ms(self) -> float | None:
+        """Milliseconds that all findings together could win; see `Savings`."""
+        return self.savings.total_ms
 
     @property
     def rules_not_checked(self) -> int:

@@ -137,7 +137,7 @@ def _add_plugin(plugin: EntryPoint, rules: dict[str, Rule]) -> list[Diagnostic]:
     for rule in offered:
         problem = _find_problem(rule, rules)
         if problem:
-            diagnostics.append(Diagnostic(Severity.WARNING, None, where, f"{problem}; it is left out"))
+            diagnostics.append(Diagnostic(Severity.WARNING, None, where, f"{problem}; skipped"))
         else:
             rules[rule.id] = rule
     return diagnostics
@@ -154,7 +154,7 @@ def _list_rules(source: Any) -> list[Any]:  # noqa: ANN401 - whatever an entry p
 
 def _find_problem(rule: Any, rules: dict[str, Rule]) -> str:  # noqa: ANN401 - whatever a plug-in offers
     if not isinstance(rule, Rule):
-        return f"{type(rule).__name__} is no Rule"
+        return f"{type(rule).__name__} is not a Rule"
     if not ID.fullmatch(rule.id):
-        return f"{rule.id!r} is no id such as CONV001 or OK-TC"
-    return f"the id {rule.id} is taken" if rule.id in rules else ""
+        return f"{rule.id!r} is not an id such as CONV001 or OK-TC"
+    return f"duplicate id {rule.id}" if rule.id in rules else ""

@@ -11,18 +11,20 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression, names_rule
 from trex_tui.lint.context import Context
+from trex_tui.lint.grouping import group_findings
 from trex_tui.lint.model import Confidence, Finding, FindingSeverity, Judged, LintResult, NotChecked, Rule
 from trex_tui.lint.registry import registry
-from trex_tui.lint.savings import clamp_stakes, combine_stakes
+from trex_tui.lint.savings import clamp_savings, combine_savings
 
-SMALL_STAKE = 0.01
-"""Share of the sum over layers below which a stake makes its finding one step milder."""
+SMALL_SAVING = 0.01
+"""Share of the sum over layers below which a finding's severity is lowered by one level."""
 
-NO_LAYERS = "no layers: neither layer information nor a profile is there; run trtexec with --exportLayerInfo"
+NO_LAYERS = "no layers: no layer information and no profile; run trtexec with --exportLayerInfo"
 
 _EVERYTHING = LintConfig()
 
@@ -35,7 +37,7 @@ def run(
 ) -> LintResult:
     """Look at an engine with every rule that is wanted.
 
-    A rule that breaks is told under `not_checked` and `failed`; the others still run.
+    A rule that breaks is listed under `not_checked` and `failed`; the others still run.
 
     Args:
         rules: By default those of the registry.
@@ -44,27 +46,41 @@ def run(
     Raises:
         TrexError: The filter of a suppression is none, or takes too long.
     """
+    with gc_paused():
+        return _run(engine, config, rules, layers)
+
+
+def _run(
+    engine: Engine, config: LintConfig, rules: Sequence[Rule] | None, layers: Collection[int] | None
+) -> LintResult:
     chosen = [rule for rule in (registry().rules if rules is None else rules) if config.wants(rule)]
     context = Context(engine, config.thresholds)
     every: list[Judged] = []
     not_checked: list[NotChecked] = []
-    failed: list[str] = []
+    found: list[tuple[Rule, list[Finding]]] = []
+    failures: dict[str, Exception] = {}
     for rule in chosen:
+        own: list[Finding] = []
+        found.append((rule, own))
         try:
             for answer in _look(rule, context):
                 if isinstance(answer, NotChecked):
                     not_checked.append(answer)
                 else:
-                    every.append(answer)
+                    own.append(answer)
         except Exception as error:  # noqa: BLE001 - rules may be plug-ins: whatever one raises costs that one
-            failed.append(rule.id)
-            not_checked.append(NotChecked(rule.id, _describe_failure(rule, error)))
+            failures[rule.id] = error
+    for rule, own in found:
+        every.extend(_weigh(rule, _drop_symptoms(rule, own, found, context), context))
+    not_checked += [
+        NotChecked(rule_id, _describe_failure(rule_id, failure)) for rule_id, failure in failures.items()
+    ]
     if layers is not None:
         wanted_layers = frozenset(layers)
         every = [judged for judged in every if not wanted_layers.isdisjoint(judged.layers)]
     kept, suppressed = _divide_suppressed(context, every, config.suppressions)
-    wanted = [judged for judged in kept if judged.severity.rank <= config.min_severity.rank]
-    ordered = sorted(wanted, key=_order)
+    shown = [judged for judged in kept if judged.severity.rank <= config.min_severity.rank]
+    ordered = sorted(shown, key=_order)
     findings = tuple(judged for judged in ordered if judged.severity is not FindingSeverity.GOOD)
     counts = Counter(judged.severity for judged in ordered)
     compute = context.timing.compute if context.timing else None
@@ -73,15 +89,42 @@ def run(
         positives=tuple(judged for judged in ordered if judged.severity is FindingSeverity.GOOD),
         suppressed=tuple(sorted(suppressed, key=_order)),
         not_checked=tuple(sorted(not_checked, key=lambda missing: (missing.rule, missing.reason))),
-        failed=tuple(failed),
+        failed=tuple(rule.id for rule in chosen if rule.id in failures),
         rules=tuple(rule.id for rule in chosen),
-        milder=len(kept) - len(wanted),
+        milder=len(kept) - len(shown),
         counts={severity: counts[severity] for severity in FindingSeverity},
-        stakes=combine_stakes(
+        savings=combine_savings(
             [judged.finding for judged in findings], context.total_ms, compute.median_ms if compute else None
         ),
         by_layer=_by_layer(findings),
     )
+
+
+def _drop_symptoms(
+    rule: Rule, own: Sequence[Finding], found: Iterable[tuple[Rule, Sequence[Finding]]], context: Context
+) -> list[Finding]:
+    """What a rule found, without symptoms whose cause another rule found."""
+    if not rule.is_symptom or not own:
+        return list(own)
+    # A symptom with a saving is worth more than one without.
+    causes = [
+        finding
+        for other, findings in found
+        for finding in findings
+        if not other.is_symptom or (other is not rule and not any(finding.savings_ms for finding in own))
+    ]
+    explained = frozenset(index for cause in causes for index, ms in cause.savings_ms.items() if ms > 0)
+    return [finding for finding in own if not _has_cause(context, finding, explained)]
+
+
+def _has_cause(context: Context, finding: Finding, explained: Collection[int]) -> bool:
+    """Whether half of a symptom's time or more is on layers with a cause; of its layers, where no time is known."""
+    if not explained or not finding.layers:
+        return False
+    times = {index: context.layers[index].latency_ms or 0.0 for index in finding.layers}
+    if not any(times.values()):
+        times = dict.fromkeys(finding.layers, 1.0)
+    return 2 * sum(ms for index, ms in times.items() if index in explained) >= sum(times.values())
 
 
 def _by_layer(findings: Iterable[Judged]) -> dict[int, tuple[Judged, ...]]:
@@ -93,23 +136,39 @@ def _by_layer(findings: Iterable[Judged]) -> dict[int, tuple[Judged, ...]]:
 
 
 def _order(judged: Judged) -> tuple[int, bool, float, str, tuple[int, ...], str]:
-    stake = judged.stake_ms
+    saving = judged.saving_ms
     rank = judged.severity.rank
-    return (rank, stake is None, -(stake or 0.0), judged.rule.id, judged.layers, judged.message)
+    return (rank, saving is None, -(saving or 0.0), judged.rule.id, judged.layers, judged.message)
 
 
-def _look(rule: Rule, context: Context) -> Iterator[Judged | NotChecked]:
-    """What one rule finds. What it says before it breaks stands."""
+def _look(rule: Rule, context: Context) -> Iterator[Finding | NotChecked]:
+    """What one rule finds. What it says before it breaks stands.
+
+    Raises:
+        IndexError: A finding is about a layer that is not there.
+    """
     if not context.layers and rule.columns:
         yield NotChecked(rule.id, NO_LAYERS)
         return
     for answer in rule.look(context):
         if answer.rule != rule.id:
-            raise ValueError(f"it speaks for {answer.rule}")
-        yield answer if isinstance(answer, NotChecked) else _judge(rule, answer, context)
+            raise ValueError(f"it returned a finding of {answer.rule}")
+        if isinstance(answer, Finding):
+            for index in (*answer.layers, *answer.savings_ms):
+                if not 0 <= index < len(context.layers):
+                    raise IndexError(f"layer {index} does not exist")
+        yield answer
 
 
-def _describe_failure(rule: Rule, error: Exception) -> str:
+def _weigh(rule: Rule, findings: Sequence[Finding], context: Context) -> Iterator[Judged]:
+    """Findings of one rule, those of one cause as one, without what is known to win nothing."""
+    for finding in group_findings(context, findings):
+        judged = _judge(rule, finding, context)
+        if judged.saving_ms != 0:
+            yield judged
+
+
+def _describe_failure(rule_id: str, error: Exception) -> str:
     """What broke and where, in a sentence. The traceback goes to the log file, if a person asked for one, and to `logging`,
     if another program runs this and listens."""
     import logging  # all for what never happens
@@ -120,31 +179,24 @@ def _describe_failure(rule: Rule, error: Exception) -> str:
     note(error)
     logger = logging.getLogger(__name__)
     logger.addHandler(logging.NullHandler())  # nobody listens: then not on the screen either
-    logger.error("lint rule %s broke", rule.id, exc_info=error)
+    logger.error("lint rule %s failed", rule_id, exc_info=error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     message = " ".join(str(error).split())
-    place = f"{Path(last.filename).name} line {last.lineno}"
-    return f"the rule broke: {type(error).__name__}{': ' if message else ''}{message} ({place})"
+    origin = f"{Path(last.filename).name} line {last.lineno}"
+    return f"the rule failed: {type(error).__name__}{': ' if message else ''}{message} ({origin})"
 
 
 def _judge(rule: Rule, finding: Finding, context: Context, suppressed_layers: int = 0) -> Judged:
-    """What a finding weighs.
-
-    Raises:
-        IndexError: It is about a layer that is not there.
-    """
+    """What a finding weighs."""
     layers = tuple(sorted(set(finding.layers)))
-    missing = [index for index in (*layers, *finding.stakes_ms) if not 0 <= index < len(context.layers)]
-    if missing:
-        raise IndexError(f"there is no layer {missing[0]}")
     if layers != finding.layers:
         finding = replace(finding, layers=layers)
     latency_ms = {
         index: ms
-        for index in (*layers, *finding.stakes_ms)
+        for index in (*layers, *finding.savings_ms)
         if (ms := context.layers[index].latency_ms) is not None
     }
-    finding = clamp_stakes(finding, latency_ms)
+    finding = clamp_savings(finding, latency_ms)
     own = finding.severity or rule.severity
     known = [latency_ms[index] for index in layers if index in latency_ms]
     severity = own.milder if own is not FindingSeverity.ERROR and _is_mild(finding, context.total_ms) else own
@@ -155,14 +207,14 @@ def _judge(rule: Rule, finding: Finding, context: Context, suppressed_layers: in
         is_demoted=severity is not own,
         layer_ms=math.fsum(known) if known else None,
         layers_without_time=len(layers) - len(known),
-        stake_ms=finding.stake_ms,
+        saving_ms=finding.saving_ms,
         suppressed_layers=suppressed_layers,
     )
 
 
 def _is_mild(finding: Finding, total_ms: float | None) -> bool:
-    stake = finding.stake_ms
-    is_small = stake is not None and bool(total_ms) and stake < SMALL_STAKE * (total_ms or 0.0)
+    saving = finding.saving_ms
+    is_small = saving is not None and bool(total_ms) and saving < SMALL_SAVING * (total_ms or 0.0)
     return is_small or finding.confidence is Confidence.LOW
 
 
@@ -201,8 +253,8 @@ def _divide(
     taken = layers.intersection(finding.layers)
     if not taken:
         return None, judged
-    part = replace(_restrict(finding, taken), engine_stake_ms=None)
-    rest = _restrict(finding, {*finding.layers, *finding.stakes_ms} - taken)
+    part = replace(_restrict(finding, taken), engine_saving_ms=None)
+    rest = _restrict(finding, {*finding.layers, *finding.savings_ms} - taken)
     count = judged.suppressed_layers + len(taken)
     return _judge(judged.rule, part, context), _judge(judged.rule, rest, context, count)
 
@@ -211,7 +263,7 @@ def _restrict(finding: Finding, layers: Collection[int]) -> Finding:
     return replace(
         finding,
         layers=tuple(index for index in finding.layers if index in layers),
-        stakes_ms={index: ms for index, ms in finding.stakes_ms.items() if index in layers},
+        savings_ms={index: ms for index, ms in finding.savings_ms.items() if index in layers},
     )
 
 
@@ -221,6 +273,8 @@ def _matching_layers(engine: Engine, suppression: Suppression) -> frozenset[int]
     from trex_tui.analysis.filter import FilterError, filter_layers
 
     try:
-        return frozenset(layer.index for layer in filter_layers(engine, suppression.layers))
+        return frozenset(
+            layer.index for layer in filter_layers(engine, suppression.layers, allows_absent=True)
+        )
     except FilterError as error:
         raise TrexError(f"{suppression.origin}: layers: {error.pointed}") from None

@@ -8,55 +8,55 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from trex_tui.analysis.gpu_peaks import has_tensor_cores, peak_ops
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.lint.context import Context
-from trex_tui.lint.model import Finding, Stakes, Value
+from trex_tui.lint.model import Finding, Savings, Value
 
 
-def clamp_stakes(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
-    """The finding with no stake below 0 or above the time of its layer; without stakes of layers whose time is unknown.
+def clamp_savings(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
+    """The finding with no saving below 0 or above the time of its layer; without savings of layers whose time is unknown.
 
     Args:
         latency_ms: Time by layer index, of the layers that have one.
     """
-    stakes = {
-        index: min(max(stake, 0.0), latency_ms[index])
-        for index, stake in sorted(finding.stakes_ms.items())
-        if index in latency_ms and not math.isnan(stake)
+    savings = {
+        index: min(max(saving, 0.0), latency_ms[index])
+        for index, saving in sorted(finding.savings_ms.items())
+        if index in latency_ms and not math.isnan(saving)
     }
-    engine_stake = finding.engine_stake_ms
-    if engine_stake is not None:
-        engine_stake = max(engine_stake, 0.0) if math.isfinite(engine_stake) else None
-    if stakes == finding.stakes_ms and engine_stake == finding.engine_stake_ms:
+    engine_saving = finding.engine_saving_ms
+    if engine_saving is not None:
+        engine_saving = max(engine_saving, 0.0) if math.isfinite(engine_saving) else None
+    if savings == finding.savings_ms and engine_saving == finding.engine_saving_ms:
         return finding
-    return replace(finding, stakes_ms=stakes, engine_stake_ms=engine_stake)
+    return replace(finding, savings_ms=savings, engine_saving_ms=engine_saving)
 
 
-def combine_stakes(
+def combine_savings(
     findings: Iterable[Finding], sum_latency_ms: float | None = None, median_compute_ms: float | None = None
-) -> Stakes:
+) -> Savings:
     """What findings can win together.
 
     Args:
-        findings: With stakes as `clamp_stakes` leaves them.
+        findings: With savings as `clamp_savings` leaves them.
         sum_latency_ms: Sum of the layers' times.
         median_compute_ms: Of the timing run.
     """
     largest: dict[int, float] = {}
     engine_ms: float | None = None
     for finding in findings:
-        for index, stake in finding.stakes_ms.items():
-            largest[index] = max(stake, largest.get(index, 0.0))
-        if finding.engine_stake_ms is not None:
-            engine_ms = max(finding.engine_stake_ms, engine_ms or 0.0)
+        for index, saving in finding.savings_ms.items():
+            largest[index] = max(saving, largest.get(index, 0.0))
+        if finding.engine_saving_ms is not None:
+            engine_ms = max(finding.engine_saving_ms, engine_ms or 0.0)
     layers_ms = math.fsum(largest.values()) if largest else None
-    return Stakes(layers_ms, engine_ms, _end_to_end(layers_ms, engine_ms, sum_latency_ms, median_compute_ms))
+    return Savings(layers_ms, engine_ms, _end_to_end(layers_ms, engine_ms, sum_latency_ms, median_compute_ms))
 
 
 def _end_to_end(
@@ -76,9 +76,9 @@ def _end_to_end(
 
 
 SLACK = 1.5
-"""A good kernel takes this many times the least time that the device's peaks allow."""
+"""Time of a good kernel relative to its roofline time."""
 BUSY = 0.6
-"""From this share of the memory bandwidth on, a layer is bound by it: other arithmetic would not make it faster."""
+"""From this share of the memory bandwidth on, a layer is memory-bound: faster arithmetic would not help."""
 TENSOR_CORE_FORMULA = (
     "latency_ms − max(1.5 · roof on tensor cores, shortest layer); "
     "roof = max(2 · macs / peak, bytes / bandwidth)"
@@ -93,7 +93,7 @@ def saving(layer: Layer, milliseconds: float | None) -> dict[int, float]:
 
 
 def fraction(context: Context, layer: Layer, part: float) -> dict[int, float]:
-    """A part of a layer's time as its stake, as long as it stays above the shortest layer; empty without a profile."""
+    """A part of a layer's time as its saving, as long as it stays above the shortest layer; empty without a profile."""
     time = layer.latency_ms
     return saving(layer, None if time is None else min(part * time, time - (context.floor_ms or 0.0)))
 
@@ -135,7 +135,7 @@ def tensor_core_ms(context: Context, layer: Layer, precision: DataType) -> float
 
 
 def tensor_cores_for(context: Context, precision: DataType) -> bool | None:
-    """Whether the device has tensor cores for a precision: as its architecture tells, or as kernels of the engine show.
+    """Whether the device has tensor cores for a precision: by its architecture, or by kernels of the engine.
 
     None if no file states the device and no kernel runs on tensor cores.
     """
@@ -145,7 +145,7 @@ def tensor_cores_for(context: Context, precision: DataType) -> bool | None:
     return True if _uses_tensor_cores(context.engine) else None
 
 
-@lru_cache(maxsize=8)
+@per_engine
 def _uses_tensor_cores(engine: Engine) -> bool:
     tactics = (parse_tactic(layer.tactic) for layer in engine.layers)
     return any(tactic is not None and tactic.tensor_cores for tactic in tactics)

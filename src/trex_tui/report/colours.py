@@ -11,30 +11,44 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 
 DARK = {
-    "primary": "#5fb3b3",
+    "primary": "#5fc3c3",
     "secondary": "#8fa8f0",
-    "accent": "#f0a868",
-    "success": "#9ccc65",
-    "warning": "#e5c453",
-    "error": "#f07171",
+    "accent": "#f5b07a",
+    "success": "#b4e650",
+    "warning": "#c9a227",
+    "error": "#e06c75",
+    "bits-32": "#e07a5f",
+    "bits-16": "#e6b84a",
+    "bits-8": "#2fd6b5",
+    "bits-4": "#b08cf5",
+    "current": "#f06ac0",
     "foreground": "#d5dbe1",
     "background": "#0e1318",
     "surface": "#131a21",
     "panel": "#1b242d",
 }
 LIGHT = {
-    "primary": "#1f7a7a",
-    "secondary": "#3f57b5",
-    "accent": "#b35a00",
-    "success": "#3d7a1f",
-    "warning": "#8a6a00",
-    "error": "#b3261e",
+    "primary": "#14696f",
+    "secondary": "#3040a8",
+    "accent": "#7a3200",
+    "success": "#3a6b2c",
+    "warning": "#7d6200",
+    "error": "#96103c",
+    "bits-32": "#5f1c06",
+    "bits-16": "#845905",
+    "bits-8": "#0c6a5c",
+    "bits-4": "#16286e",
+    "current": "#b01fa0",
     "foreground": "#1d242b",
     "background": "#f6f7f5",
     "surface": "#ffffff",
     "panel": "#e6e9e6",
 }
-"""Tokens of the themes trex-dark and trex-light, without the `$`."""
+"""Tokens of the themes trex-dark and trex-light, without the `$`.
+
+`bits-*` are the precisions by width, `current` is the current layer and nothing else. Any two of these five differ by at
+least 15 (ΔE of CIE 1976), also with protanopia and deuteranopia; `tests/test_colours.py` computes it.
+"""
 
 _IDLE = "$muted"
 _KINDS = {
@@ -43,6 +57,7 @@ _KINDS = {
     LayerKind.ATTENTION: "bold $accent",
     LayerKind.POINTWISE: "$success",
     LayerKind.REDUCTION: "$secondary",
+    LayerKind.NORMALIZATION: "$secondary",
     LayerKind.SOFTMAX: "$secondary",
     LayerKind.POOLING: "$secondary",
     LayerKind.SCALE: "$success",
@@ -57,14 +72,14 @@ _KINDS = {
     LayerKind.NOOP: _IDLE,
 }
 _PRECISIONS = {
-    DataType.FP32: "$error",
-    DataType.TF32: "$error",
-    DataType.FP16: "$accent",
-    DataType.BF16: "$accent",
-    DataType.INT8: "$success",
-    DataType.FP8: "$success",
-    DataType.INT4: "bold $success",
-    DataType.FP4: "bold $success",
+    DataType.FP32: "$bits-32",
+    DataType.TF32: "$bits-32",
+    DataType.FP16: "$bits-16",
+    DataType.BF16: "$bits-16",
+    DataType.INT8: "$bits-8",
+    DataType.FP8: "$bits-8",
+    DataType.INT4: "$bits-4",
+    DataType.FP4: "$bits-4",
 }
 _SEVERITIES = {"error": "bold $error", "warning": "$warning", "info": "$secondary", "good": "$success"}
 
@@ -75,10 +90,20 @@ def kind_style(kind: LayerKind) -> str:
 
 
 def precision_style(precision: DataType | None) -> str:
-    """Style of a precision: the wider, the warmer."""
+    """Style of a precision, by its width: the wider, the warmer."""
     return _PRECISIONS.get(precision, "$muted") if precision else "$muted"
 
 
 def severity_style(severity: str | None) -> str:
     """Style of a severity, of a diagnostic or of a finding; of none where there is none."""
     return _SEVERITIES[severity] if severity else "$muted"
+
+
+def kind_class(kind: LayerKind) -> str:
+    """The style of a kind, to be given to whatever draws."""
+    return f"kind-{kind.value}"
+
+
+def precision_class(precision: DataType | None) -> str:
+    """The style of a precision."""
+    return f"precision-{precision.value}" if precision else "precision-unknown"

@@ -23,6 +23,7 @@ from trex_tui.text import (
     plural,
     printable,
     shorten_middle,
+    shorten_name_list,
 )
 
 if TYPE_CHECKING:
@@ -32,12 +33,22 @@ if TYPE_CHECKING:
 TOP = 20
 """Rows of a table without `--top`."""
 
-_UNITS = {"_ms": "milliseconds", "_pct": "percent", "_bytes": "bytes"}
+_UNITS = {
+    "_ms": "milliseconds",
+    "_pct": "percent",
+    "_bytes": "bytes",
+    "_w": "watts",
+    "_j": "joules",
+    "_mj": "millijoules",
+}
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "_ms": format_ms,
     "_pct": format_pct,
     "_bytes": format_bytes,
     "_qps": lambda value: f"{value:.2f}",
+    "_w": lambda value: f"{value:.3f}",
+    "_j": lambda value: f"{value:.4g}",
+    "_mj": lambda value: f"{value:.4g}",
     "seconds": lambda value: f"{value:.3f}",
 }
 """Formats of numbers by the end of the column's key; others are counts."""
@@ -102,7 +113,7 @@ class Column:
             return ", ".join(printable(str(part)) for part in value)
         if isinstance(value, (int, float)):
             return format_number(self.key, value)
-        return printable(str(value)) or MISSING
+        return printable(shorten_name_list(str(value))) or MISSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +177,7 @@ class Section:
         id: Stable name, unique in its part.
         sentences: Harmless text; blanks at the beginning indent a line in a terminal.
         facts: Label and text.
+        folded: Further facts, shown on request: options at their default.
         is_warning: To be seen before any number.
     """
 
@@ -174,9 +186,15 @@ class Section:
     _: KW_ONLY
     sentences: Sequence[str] = ()
     facts: Sequence[tuple[str, str]] = ()
+    folded: Sequence[tuple[str, str]] = ()
     charts: Sequence[ChartReference] = ()
     tables: Sequence[Table] = ()
     is_warning: bool = False
+
+
+def describe_folded(section: Section) -> str:
+    """How many facts are folded."""
+    return plural(len(section.folded), "further fact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,20 +307,22 @@ class Listing:
         source: The file or the engine that the rows are of.
         table: Its id is what the rows are called in JSON.
         source_key: What the source is called in JSON.
+        diagnostics: Problems in the input files that JSON states; None where the rows are of one file that was read whole.
     """
 
     schema: str
     source: str
     table: Table
     source_key: str = "file"
+    diagnostics: Sequence[Diagnostic] | None = None
 
 
 class ListingOffer(NamedTuple):
     """A listing that is made on request: all tactics of a long build take seconds.
 
     Attributes:
-        key: The id of the table that `make` makes.
+        stem: What its file is called by default, behind the name of the engine.
     """
 
-    key: str
+    stem: str
     make: Callable[[], Listing]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import tempfile
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,9 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.report.path_completion import typed_path
-from trex_tui.report.render_csv import table_csv
-from trex_tui.report.render_json import row_objects
+from trex_tui.report.render_json import diagnostic_object, row_objects
 from trex_tui.report.render_markdown import table_markdown
+from trex_tui.report.table_files import table_csv
 from trex_tui.report.views.layers import layers_listing, layers_table
 from trex_tui.text import plural
 
@@ -45,22 +45,22 @@ ENDINGS = {
     ".csv": "csv",
     ".parquet": "parquet",
     ".xlsx": "xlsx",
+    ".tea": "tea",
 }
 """Ending of a file -> format of an engine."""
 BINARY = ("png", "onnx", "parquet", "xlsx")
 EXPORT = OutputKind(
     "trex-tui export",
     ("trex-tui/graph/", "trex-tui/layers/", "trex-tui/trace/", "trex_tui.engine"),
-    {column.name for column in ALL_COLUMNS},
+    ",".join(column.name for column in ALL_COLUMNS),
 )
 """Each format carries a mark: JSON its schema, ONNX the domain of its operators, pictures and graphs a comment, Parquet and
-Excel an entry of their metadata, CSV its header row."""
+Excel an entry of their metadata. CSV has none: its header row counts if it has all columns."""
 DOT_TIMEOUT_S = 30.0
 LARGEST_FOR_DOT = 400
 """Nodes and edges up to which the layout `auto` asks Graphviz: less than a second. A diffusion model's 844 take it six, a
 chain of 5 000 layers almost a minute; the builtin layout needs one."""
 _GRAPH_MARK = "trex-tui/graph/1"
-_PNG_SIGNATURE, _PNG_HEADER_BYTES = b"\x89PNG\r\n\x1a\n", 8 + 25
 _MOST_NAME = 80
 _MOST_NAME_BYTES = 200
 """File systems take 255, of which an ending and what sets several exports apart need some."""
@@ -97,15 +97,17 @@ def export_engine(
     Raises:
         TrexError: An option makes no sense, or a library or program is missing.
     """
-    from trex_tui.report.graph.engine_graph import build_graph, chosen_layers
+    from trex_tui.report.graph.engine_graph import build_graph, chosen_layers, describe_choice
 
     if form in ("csv", "parquet", "xlsx", "trace"):
         chosen = chosen_layers(engine, options.query, options.around, options.radius)
-        return _export_table(engine, form, columns, chosen)
+        table = _export_table(engine, form, columns, chosen)
+        is_empty = chosen is not None and not chosen
+        return replace(table, notes=(describe_choice(engine, options),)) if is_empty else table
     graph = build_graph(engine, options)
     notes = []
     if options.highlight and not any(node.is_highlighted for node in graph.nodes):
-        notes.append(f"info: --highlight: {options.highlight!r} fits no layer that is drawn")
+        notes.append(f"info: --highlight: {options.highlight!r} matches no drawn layer")
     content, more = _graph_content(engine, graph, form, columns, layout)
     summary = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')}"
     return Exported(_mark_graph(content, form), summary, (*notes, *more))
@@ -137,14 +139,14 @@ def _graph_content(
     if form in ("svg", "png"):
         return _draw(graph, form, layout)
     if form == "dot":
-        from trex_tui.report.graph.dot import write_dot
+        from trex_tui.report.graph.graph_files import write_dot
 
         return write_dot(graph), []
     if form == "onnx":
         from trex_tui.report.graph.onnx_file import write_onnx
 
         return write_onnx(engine, graph), []
-    from trex_tui.report.graph.networks import graph_document, write_graphml
+    from trex_tui.report.graph.graph_files import graph_document, write_graphml
 
     if form == "json":
         return json.dumps(graph_document(engine, graph, columns), indent=1, allow_nan=False) + "\n", []
@@ -154,14 +156,20 @@ def _graph_content(
 def _draw(graph: EngineGraph, form: str, layout: str) -> tuple[str | bytes, list[str]]:
     """By Graphviz where it is asked for or quick, else by the builtin layout."""
     from trex_tui.report.charts.png import renderer
-    from trex_tui.report.graph.dot import INSTALL, DotTimeoutError, dot_program, drawn_by_dot, write_dot
+    from trex_tui.report.graph.graph_files import (
+        GRAPHVIZ_INSTALL,
+        DotTimeoutError,
+        dot_program,
+        drawn_by_dot,
+        write_dot,
+    )
     from trex_tui.report.graph.graph_svg import write_svg
 
     notes: list[str] = []
     program = None if layout == "builtin" else dot_program()
     is_asked = layout == "dot"
     if is_asked and program is None:
-        raise TrexError(f"--layout dot takes Graphviz, whose program dot is not on PATH: {INSTALL}")
+        raise TrexError(f"--layout dot needs Graphviz (dot is not on PATH): {GRAPHVIZ_INSTALL}")
     is_small = len(graph.nodes) + len(graph.edges) <= LARGEST_FOR_DOT
     has_other = form == "svg" or renderer() is not None
     if program is not None and (is_asked or is_small or not has_other):
@@ -170,7 +178,7 @@ def _draw(graph: EngineGraph, form: str, layout: str) -> tuple[str | bytes, list
         except DotTimeoutError as error:
             if is_asked or not has_other:
                 raise TrexError(f"{error}: {_instead(form, has_other=has_other)}") from None
-            notes.append(f"warning: {error}; drawn by the builtin layout")
+            notes.append(f"warning: {error}; using the built-in layout")
         else:
             return picture, [f"warning: dot: {warning}"] if warning else []
     if not has_other:
@@ -186,18 +194,19 @@ def _instead(form: str, *, has_other: bool) -> str:
     from trex_tui.report.charts.png import INSTALL
 
     builtin = (
-        f"use --layout builtin, which for PNG takes {INSTALL}" if form == "png" else "use --layout builtin"
+        f"use --layout builtin, which needs {INSTALL} for PNG" if form == "png" else "use --layout builtin"
     )
     return f"choose fewer layers, or {'use --layout builtin' if has_other else builtin}"
 
 
 def _refuse_png(*, builtin: bool) -> None:
     from trex_tui.report.charts.png import INSTALL
-    from trex_tui.report.graph.dot import INSTALL as DOT
+    from trex_tui.report.graph.graph_files import GRAPHVIZ_INSTALL
 
     if builtin:
-        raise TrexError(f"PNG by the builtin layout takes {INSTALL}; or write .svg")
-    raise TrexError(f"PNG takes {INSTALL}, or for small graphs {DOT.removeprefix('install ')}; or write .svg")
+        raise TrexError(f"PNG with the built-in layout needs {INSTALL}; or write .svg")
+    graphviz = GRAPHVIZ_INSTALL.removeprefix("install ")
+    raise TrexError(f"PNG needs {INSTALL}, or {graphviz} for small graphs; or write .svg")
 
 
 def _paint(svg: str) -> tuple[bytes, list[str]]:
@@ -207,8 +216,8 @@ def _paint(svg: str) -> tuple[bytes, list[str]]:
     if zoom >= 1:
         return content, []
     return content, [
-        f"info: painted at {100.0 * zoom:.0f} % of its size, since a PNG of all of it would be too large; "
-        "--query and --around choose less, and .svg has every letter"
+        f"info: PNG scaled to {100.0 * zoom:.0f} % (size limit); reduce the graph with --filter or "
+        "--around, or write .svg"
     ]
 
 
@@ -217,19 +226,11 @@ def _mark_graph(content: str | bytes, form: str) -> str | bytes:
     if form in ("json", "onnx"):
         return content
     if form == "png" and isinstance(content, bytes):
-        return _with_text_chunk(content) if content.startswith(_PNG_SIGNATURE) else content
+        from trex_tui.report.charts.png import mark_png
+
+        return mark_png(content, _GRAPH_MARK)
     comment = f"// {_GRAPH_MARK}\n" if form == "dot" else f"<!-- {_GRAPH_MARK} -->\n"
     return content + comment if isinstance(content, str) else content + comment.encode()
-
-
-def _with_text_chunk(png: bytes) -> bytes:
-    """A PNG with a `tEXt` chunk behind its header, which is the first chunk and has a fixed length."""
-    import struct
-    import zlib
-
-    chunk = b"tEXtSoftware\0" + _GRAPH_MARK.encode()
-    length, checksum = struct.pack(">I", len(chunk) - 4), struct.pack(">I", zlib.crc32(chunk))
-    return png[:_PNG_HEADER_BYTES] + length + chunk + checksum + png[_PNG_HEADER_BYTES:]
 
 
 class ExportFormat(str, Enum):
@@ -243,29 +244,29 @@ class ExportFormat(str, Enum):
     HTML = "html"
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         return {
             ExportFormat.CSV: "CSV, for a spreadsheet",
             ExportFormat.JSON: "JSON, as `layers --format json`",
             ExportFormat.MARKDOWN: "Markdown, a table",
             ExportFormat.SVG: "SVG, a picture of the screen",
-            ExportFormat.TEXT: "text, the chart as it is drawn",
+            ExportFormat.TEXT: "text, as drawn",
             ExportFormat.HTML: "HTML, one file",
         }[self]
 
     @property
     def of_listing(self) -> str:
         """What a person chooses where it is of other rows than layers."""
-        return {ExportFormat.JSON: "JSON, an object with a list"}.get(self, self.in_words)
+        return {ExportFormat.JSON: "JSON, an object with a list"}.get(self, self.description)
 
     @property
     def of_comparison(self) -> str:
         return {
             ExportFormat.JSON: "JSON, as `diff --format json`",
-            ExportFormat.MARKDOWN: "Markdown, for a comment on a pull request",
+            ExportFormat.MARKDOWN: "Markdown, for pull request comments",
             ExportFormat.TEXT: "text, as `diff` prints it",
-            ExportFormat.HTML: "HTML, one file to send around",
-        }.get(self, self.in_words)
+            ExportFormat.HTML: "HTML, one file",
+        }.get(self, self.description)
 
 
 def layers_as(
@@ -279,11 +280,13 @@ def listing_as(form: ExportFormat, listing: Listing) -> str:
     """Rows in a text format."""
     table = listing.table
     if form is ExportFormat.JSON:
-        document = {
+        document: dict[str, object] = {
             "schema": listing.schema,
             listing.source_key: listing.source,
             table.id: row_objects(table),
         }
+        if listing.diagnostics is not None:
+            document["diagnostics"] = list(map(diagnostic_object, listing.diagnostics))
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if form is ExportFormat.CSV:
         return table_csv(table)
@@ -311,17 +314,10 @@ def comparison_as(form: ExportFormat, shown: Shown) -> str:
 
         return diff_page(shown)
     if form is ExportFormat.TEXT:
-        from rich.console import Console
-
-        from trex_tui.report.render_text import print_sections
+        from trex_tui.report.render_text import plain_text, print_sections
         from trex_tui.report.views.compare import sections
 
-        console = Console(
-            file=io.StringIO(), width=1_000_000, color_system=None, markup=False, highlight=False
-        )
-        with console.capture() as captured:
-            print_sections(sections(shown), console)
-        return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+        return plain_text(partial(print_sections, sections(shown)))
     raise ValueError(f"{form} is no text")
 
 
@@ -344,7 +340,7 @@ def default_directory(artifacts: Iterable[Path]) -> Path:
 def with_ending(text: str, form: ExportFormat) -> str:
     """A typed path with the ending of another format, if it has that of one."""
     stem, dot, ending = text.rpartition(".")
-    known = {one.value for one in ExportFormat}
+    known = {form.value for form in ExportFormat}
     return f"{stem}.{form.value}" if dot and ending in known else text
 
 
@@ -365,9 +361,9 @@ def find_target(text: str, name: str) -> Path:
         if path.is_dir() or text.rstrip().endswith(("/", os.sep)):
             path = path / name
         if path.exists() and not path.is_file():
-            raise TrexError(f"{path} is no regular file")
+            raise TrexError(f"{path} is not a regular file")
         if not path.parent.is_dir():
-            raise TrexError(f"there is no directory {path.parent}")
+            raise TrexError(f"directory {path.parent} does not exist")
     except OSError as error:
         raise TrexError(f"{path}: {reason(error)}") from error
     return path

@@ -14,7 +14,7 @@ from itertools import repeat
 
 from trex_tui.report.charts.svg_elements import ROOT, stylesheet
 from trex_tui.report.charts.svg_painter import Picture, picture
-from trex_tui.report.document import Column, Document, Part, Section, Table, number
+from trex_tui.report.document import Column, Document, Part, Section, Table, describe_folded, number
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import printable
 
@@ -210,14 +210,22 @@ def _section(part: Part, section: Section) -> Iterator[str]:
     charts = [picture(chart.id, chart.engine) for chart in section.charts]
     captions = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
     yield from bullets([sentence for sentence in section.sentences if sentence not in captions])
-    if section.facts:
-        yield "<dl>"
-        yield from (f"<dt>{safe(label)}</dt><dd>{safe(words)}</dd>" for label, words in section.facts)
-        yield "</dl>"
+    yield from _facts(section.facts)
+    if section.folded:
+        yield f"<details><summary>{describe_folded(section)}</summary>"
+        yield from _facts(section.folded)
+        yield "</details>"
     yield from map(_figure, charts)
     for table in section.tables:
         yield from _table(table)
     yield "</section>"
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if facts:
+        yield "<dl>"
+        yield from (f"<dt>{safe(label)}</dt><dd>{safe(text)}</dd>" for label, text in facts)
+        yield "</dl>"
 
 
 def _figure(chart: Picture) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.engine.model import Layer
-from trex_tui.errors import Diagnostic
+from trex_tui.errors import Diagnostic, describe_file
 from trex_tui.report.document import Document, Section, Table, find_unit, raw
 
 REPORT_SCHEMA = "trex-tui/report/2"
@@ -46,7 +46,7 @@ def diagnostic_object(diagnostic: Diagnostic) -> dict[str, Any]:
     """JSON object of a diagnostic."""
     return {
         "severity": diagnostic.severity.value,
-        "file": str(diagnostic.file) if diagnostic.file else None,
+        "file": describe_file(diagnostic.file) if diagnostic.file else None,
         "where": diagnostic.where or None,
         "message": diagnostic.message,
     }
@@ -96,6 +96,7 @@ def section_object(section: Section) -> dict[str, Any]:
     return {
         **_heading_object(section),
         "facts": [{"label": label, "text": text} for label, text in section.facts],
+        "folded": [{"label": label, "text": text} for label, text in section.folded],
         "charts": [chart.id for chart in section.charts],
         "tables": [table_object(table) for table in section.tables],
     }

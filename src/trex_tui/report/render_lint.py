@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trex_tui.errors import Severity, describe_file
 from trex_tui.lint.config import format_fail_on
 from trex_tui.lint.model import FindingSeverity, Judged, Rule
+from trex_tui.report.charts.grid import wrap_text
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_markdown import escaped
-from trex_tui.report.render_sarif import main_file
+from trex_tui.report.render_sarif import main_file, relative
 from trex_tui.report.views.lint import (
     EngineReport,
     LintReport,
@@ -54,12 +56,12 @@ def print_lint(report: LintReport, console: Console) -> None:
 
 
 def _wrap(line: str, indent: int, width: int) -> list[str]:
+    """Wrap a line; further lines begin behind `indent` blanks."""
     if not width:
         return [line]
-    wrapper = textwrap.TextWrapper(
-        width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
-    )
-    return wrapper.wrap(line) or [""]
+    start = indent + line[indent:].startswith(" ")  # a long id takes the blank behind it along
+    first, *others = wrap_text(line[start:], width - start, breaks_words=False) or [""]
+    return [line[:start] + first, *(" " * indent + other for other in others)]
 
 
 def _engine_lines(report: EngineReport, name_width: int) -> Iterator[tuple[str, int, str]]:
@@ -112,7 +114,7 @@ def _finding_lines(report: EngineReport, judged: Judged, name_width: int) -> Ite
     head = _pad(judged.severity.value, f"{judged.rule.id}  {printable(judged.rule.title)}")
     yield _STYLES[judged.severity], _INDENT, head
     yield "", _INDENT, _pad("", printable(judged.message))
-    if names := name_layers(report.layers_of(judged), width=name_width):
+    if names := name_layers(report.find_layers(judged), width=name_width):
         if judged.suppressed_layers:
             names.append(f"{judged.suppressed_layers} suppressed")
         label = "layer" if len(judged.layers) == 1 else "layers"
@@ -125,7 +127,7 @@ def _finding_lines(report: EngineReport, judged: Judged, name_width: int) -> Ite
 def _suppressed_lines(
     report: EngineReport, judged: Judged, name_width: int
 ) -> Iterator[tuple[str, int, str]]:
-    names = "; ".join(name_layers(report.layers_of(judged), width=name_width)) or "the engine"
+    names = "; ".join(name_layers(report.find_layers(judged), width=name_width)) or "the engine"
     yield "dim", _ID_INDENT, _pad(judged.rule.id, f"{printable(judged.message)} [{names}]", _ID_INDENT)
     reason = f"because {printable(judged.reason)} ({printable(judged.origin)})"
     yield "dim", _ID_INDENT, _pad("", reason, _ID_INDENT)
@@ -148,13 +150,13 @@ def _markdown_section(report: EngineReport) -> Iterator[str]:
     counts, *rest = describe_summary(report)
     yield from (f"### {escaped(report.engine.name)}", "", "; ".join((f"**{counts}**", *rest)), "")
     if result.findings:
-        yield "| | rule | finding | layers | stake ms | % | what to do |"
+        yield "| | rule | finding | layers | saving ms | % | what to do |"
         yield "|---|---|---|---|---:|---:|---|"
         yield from (_markdown_row(report, judged) for judged in result.findings[:MOST_FINDINGS])
         yield ""
         more = len(result.findings) - MOST_FINDINGS
         if more > 0:
-            yield from (f"{more} more with the smallest stakes: `trex-tui lint` lists them.", "")
+            yield from (f"{more} more with smaller savings; see `trex-tui lint`.", "")
     done = [f"{judged.rule.id}: {escaped(judged.message)}" for judged in result.positives]
     left_out = [
         f"{judged.rule.id}: {escaped(judged.message)} Because {escaped(judged.reason)} ({escaped(judged.origin)})"
@@ -167,14 +169,14 @@ def _markdown_section(report: EngineReport) -> Iterator[str]:
 
 
 def _markdown_row(report: EngineReport, judged: Judged) -> str:
-    names = name_layers(report.layers_of(judged), width=_MOST_NAME)
-    share = report.pct(judged.stake_ms)
+    names = name_layers(report.find_layers(judged), width=_MOST_NAME)
+    share = report.pct(judged.saving_ms)
     cells = (
         judged.severity.value,
         f"{judged.rule.id}<br>{escaped(judged.rule.title)}",
         escaped(judged.message),
         "<br>".join(map(escaped, names)) or "the engine",
-        format_ms(judged.stake_ms) if judged.stake_ms is not None else "unknown",
+        format_ms(judged.saving_ms) if judged.saving_ms is not None else "unknown",
         format_pct(share) if share is not None else MISSING,
         escaped(judged.remedy),
     )
@@ -201,13 +203,23 @@ _COMMANDS = {
 
 def lint_github(report: LintReport) -> str:
     """A line per finding, and one per engine that says what was and what was not looked at."""
-    return "".join(f"{line}\n" for linted in report.engines for line in _github_lines(linted))
+    lines = [*_damage_lines(report), *(line for linted in report.engines for line in _github_lines(linted))]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _damage_lines(report: LintReport) -> Iterator[str]:
+    """An annotation per error of a file."""
+    notes = (*report.diagnostics, *(note for linted in report.engines for note in linted.engine.diagnostics))
+    for diagnostic in dict.fromkeys(notes):
+        if diagnostic.severity is Severity.ERROR:
+            file = relative(Path(describe_file(diagnostic.file))) if diagnostic.file else None
+            yield _command("error", file, "Damaged file", [str(diagnostic)])
 
 
 def _github_lines(report: EngineReport) -> Iterator[str]:
     result, file = report.result, main_file(report)
     for judged in result.findings:
-        lines = [judged.message, *name_layers(report.layers_of(judged))]
+        lines = [judged.message, *name_layers(report.find_layers(judged))]
         lines += [describe_saving(report, judged), f"do: {judged.remedy}"]
         title = f"{report.engine.name}: {judged.rule.id} {judged.rule.title}"
         yield _command(_COMMANDS[judged.severity], file, title, lines)
@@ -215,7 +227,7 @@ def _github_lines(report: EngineReport) -> Iterator[str]:
     if result.suppressed:
         parts.append(f"{len(result.suppressed)} suppressed")
     if result.not_checked:
-        parts.append(f"{plural(result.rules_not_checked, 'rule')} could not look")
+        parts.append(f"{plural(result.rules_not_checked, 'rule')} not checked")
     yield _command("notice", file, f"{report.engine.name}: lint", ["; ".join(filter(None, parts))])
 
 
@@ -235,7 +247,7 @@ def _escape_property(text: str) -> str:
 
 # JSON
 
-SCHEMA = "trex-tui/lint/1"
+SCHEMA = "trex-tui/lint/2"
 
 
 def lint_document(report: LintReport) -> dict[str, Any]:
@@ -258,8 +270,8 @@ def _engine_object(report: EngineReport) -> dict[str, Any]:
         "latency_sum_ms": engine.latency_sum_ms,
         "rules": list(result.rules),
         "counts": plain(result.counts),
-        "stake_ms": result.stake_ms,
-        "stakes": plain(result.stakes),
+        "saving_ms": result.saving_ms,
+        "savings": plain(result.savings),
         "findings": [_finding_object(report, judged) for judged in result.findings],
         "positives": [_finding_object(report, judged) for judged in result.positives],
         "suppressed": [
@@ -281,14 +293,14 @@ def _finding_object(report: EngineReport, judged: Judged) -> dict[str, Any]:
         "severity": judged.severity.value,
         "is_demoted": judged.is_demoted,
         "message": finding.message,
-        "layers": plain(report.layers_of(judged)),
+        "layers": plain(report.find_layers(judged)),
         "suppressed_layers": judged.suppressed_layers,
         "layer_ms": judged.layer_ms,
         "layers_without_time": judged.layers_without_time,
-        "stake_ms": judged.stake_ms,
-        "stake_pct": report.pct(judged.stake_ms),
-        "stakes_ms": {str(index): ms for index, ms in finding.stakes_ms.items()},
-        "engine_stake_ms": finding.engine_stake_ms,
+        "saving_ms": judged.saving_ms,
+        "saving_pct": report.pct(judged.saving_ms),
+        "savings_ms": {str(index): ms for index, ms in finding.savings_ms.items()},
+        "engine_saving_ms": finding.engine_saving_ms,
         "confidence": finding.confidence.value,
         "formula": finding.formula or None,
         "evidence": plain(finding.evidence),
@@ -321,19 +333,8 @@ def explain_text(rule: Rule) -> str:
 
 
 def _indent(text: str) -> list[str]:
-    indent = "  "
-    return [
-        wrapped
-        for line in text.split("\n")
-        for wrapped in textwrap.wrap(
-            printable(line),
-            _RULE_WIDTH,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    ]
+    lines = (wrap_text(printable(line), _RULE_WIDTH - 2, breaks_words=False) for line in text.split("\n"))
+    return [f"  {line}" for wrapped in lines for line in wrapped]
 
 
 def _rule_parts(rule: Rule) -> Iterator[tuple[str, str]]:
@@ -341,7 +342,7 @@ def _rule_parts(rule: Rule) -> Iterator[tuple[str, str]]:
         ("Looks for", rule.looks_for),
         ("Not when", rule.not_when),
         ("Why", rule.why),
-        ("What to do", rule.remedy),
+        ("Remedy", rule.remedy),
         ("Thresholds", "\n".join(f"{name} = {value:g}" for name, value in rule.named_thresholds.items())),
         ("Reads", ", ".join(rule.columns)),
         ("References", "\n".join(rule.references)),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from trex_tui.report.document import ChartReference, Column, Document, Section, Table, number
+from trex_tui.report.document import ChartReference, Column, Document, Section, Table, describe_folded, number
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import format_bar, printable, shorten_middle
 
@@ -16,9 +16,13 @@ _LONGEST_TEXT = 400
 _BAR_CELLS = 16
 _CHART_SIZE = (100, 20)
 """Columns and rows of a chart; what forges show beside their own margins."""
-_CHARTS = frozenset({"histogram", "percentiles", "over-time", "memory", "roofline"})
+_CHARTS = frozenset(
+    {"histogram", "percentiles", "over-time", "power", "temperature", "clock", "memory", "roofline"}
+)
 """Charts that are readable without colour, and that a table with bars does not replace."""
 _NAMES = frozenset({"name", "tactic", "layers"})
+_NAME = re.compile(r"[\w.]+")
+"""Headings that Markdown takes as they are."""
 _TICKS = re.compile("`+")
 
 
@@ -44,6 +48,12 @@ def document_markdown(document: Document) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def sections_markdown(title: str, sections: Iterable[Section]) -> str:
+    """Markdown of sections below a heading, whole."""
+    lines = [f"## {escaped(title)}", "", *(line for section in sections for line in _section_lines(section))]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
 def comment_markdown(title: str, sections: Iterable[Section], folded: frozenset[str] = frozenset()) -> str:
     """Markdown of sections, short enough for a comment on a pull request.
 
@@ -55,7 +65,7 @@ def comment_markdown(title: str, sections: Iterable[Section], folded: frozenset[
         sentences = [escaped(sentence.strip()) for sentence in section.sentences]
         is_folded = section.id in folded
         if section.is_warning:
-            lines += [f"> **{escaped(section.title)}**", ">", *(f"> - {line}" for line in sentences), ""]
+            lines += warning_markdown(section)
         elif is_folded:
             lines += ["<details>", f"<summary>{escaped(section.title)}</summary>", ""]
         else:
@@ -65,6 +75,12 @@ def comment_markdown(title: str, sections: Iterable[Section], folded: frozenset[
             lines += [*table_markdown(table, lambda _: LONGEST_CELL), ""]
         lines += ["</details>", ""] if is_folded else []
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def warning_markdown(section: Section) -> list[str]:
+    """Lines of a section that is to be seen before any number: a quote with a bullet per sentence."""
+    bullets = (f"> - {escaped(sentence.strip())}" for sentence in section.sentences)
+    return [f"> **{escaped(section.title)}**", ">", *bullets, ""]
 
 
 def table_markdown(
@@ -79,7 +95,7 @@ def table_markdown(
     heads, rules = [], []
     for column in columns:
         # Keys need no escapes: an underscore inside a word is no markup.
-        title = column.title if column.title == column.key else escaped(column.title)
+        title = column.title if _NAME.fullmatch(column.title) else escaped(column.title)
         heads += [title] + ([""] if column.has_bar else [])
         rules += ["---:" if column.is_number else "---"] + (["---"] if column.has_bar else [])
     yield f"| {' | '.join(heads)} |"
@@ -107,18 +123,26 @@ def _cells(column: Column, value: object, top: float, longest: Callable[[Column]
     return [escaped(text), format_bar((number(value) or 0.0) / top, _BAR_CELLS) if top else ""]
 
 
+def _fact_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
+    return [
+        f"- **{escaped(label)}:** {escaped(shorten_middle(printable(text), _LONGEST_TEXT))}"
+        for label, text in facts
+    ]
+
+
 def _section_lines(section: Section) -> Iterator[str]:
     yield f"### {escaped(section.title)}"
     yield ""
     mark = "> - " if section.is_warning else "- "
     lines = [f"{mark}{escaped(sentence.strip())}" for sentence in section.sentences]
-    lines += [
-        f"- **{escaped(label)}:** {escaped(shorten_middle(printable(text), _LONGEST_TEXT))}"
-        for label, text in section.facts
-    ]
+    lines += _fact_lines(section.facts)
     yield from lines
     if lines:
         yield ""
+    if section.folded:
+        yield from (f"<details><summary>{describe_folded(section)}</summary>", "")
+        yield from _fact_lines(section.folded)
+        yield from ("", "</details>", "")
     for chart in section.charts:
         if chart.id in _CHARTS:
             yield from _chart_lines(chart)
@@ -135,15 +159,12 @@ def _section_lines(section: Section) -> Iterator[str]:
 
 def _chart_lines(chart: ChartReference) -> Iterator[str]:
     """The chart of the explorer, in a fence that nothing in it can close."""
+    from trex_tui.report.chart_file import draw_text
     from trex_tui.report.charts.catalogue import CHARTS_BY_ID
-    from trex_tui.report.charts.cells import draw
-    from trex_tui.report.charts.figure import Palette, Subject
 
-    subject = Subject(chart.engine, chart.engine.layers, Palette(lambda _: "", lambda _: ""))
-    lines = [
-        "".join(span.text for span in line).rstrip()
-        for line in draw(CHARTS_BY_ID[chart.id], subject, *_CHART_SIZE)
-    ]
+    lines = draw_text(
+        CHARTS_BY_ID[chart.id], chart.engine, chart.engine.layers, size=_CHART_SIZE
+    ).splitlines()
     longest = max((len(ticks) for line in lines for ticks in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"{fence}text"

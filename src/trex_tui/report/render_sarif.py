@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from trex_tui._version import __version__
-from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.artifacts.file_kinds import ArtifactKind
+from trex_tui.errors import Severity
 from trex_tui.lint.model import FindingSeverity, Judged, Rule
 from trex_tui.report.render_json import plain
 from trex_tui.report.views.lint import EngineReport, LintReport, describe_saving, fingerprint
@@ -75,7 +76,13 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
 
 def _invocation(report: LintReport, indices: dict[str, int]) -> dict[str, Any]:
     """What could not be looked at is said here: a result would claim that something was found."""
-    notifications = [
+    damage = [*report.diagnostics, *(note for linted in report.engines for note in linted.engine.diagnostics)]
+    notifications: list[dict[str, Any]] = [
+        {"level": "error", "message": {"text": printable(str(diagnostic))}}
+        for diagnostic in dict.fromkeys(damage)
+        if diagnostic.severity is Severity.ERROR
+    ]
+    notifications += [
         {
             "level": "warning" if missing.rule in linted.result.failed else "note",
             "message": {"text": printable(f"{linted.engine.name}: not checked: {missing.reason}")},
@@ -112,7 +119,7 @@ def _result_object(report: EngineReport, judged: Judged, index: int, mark: str) 
         "properties": {
             "engine": report.engine.name,
             "layer_ms": judged.layer_ms,
-            "stake_ms": judged.stake_ms,
+            "saving_ms": judged.saving_ms,
             "confidence": judged.confidence.value,
             "formula": judged.finding.formula,
             "evidence": plain(judged.finding.evidence),
@@ -124,7 +131,7 @@ def _result_object(report: EngineReport, judged: Judged, index: int, mark: str) 
 
 
 def _location(report: EngineReport, judged: Judged) -> dict[str, Any]:
-    name, file, layers = report.engine.name, main_file(report), report.layers_of(judged)
+    name, file, layers = report.engine.name, main_file(report), report.find_layers(judged)
     physical = {"physicalLocation": {"artifactLocation": {"uri": _uri(file)}}} if file is not None else {}
     logical = [
         {"name": layer.name, "fullyQualifiedName": f"{name}/{layer.index}/{layer.name}", "kind": "layer"}

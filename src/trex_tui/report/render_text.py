@@ -6,20 +6,49 @@ each: of 20 000 layers that took nine times what reading them takes. Cells here 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING
 
 from trex_tui.report.document import Section, Table, number
-from trex_tui.text import shorten_middle
+from trex_tui.text import format_bar, shorten_middle
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.segment import Segment
 
+BAR_CELLS = 8
+"""Of the bars in a table of many columns."""
 _BAR_CELLS = 24
 _GAP = 2
+_ENDLESS = 1_000_000
 _LEAST_CELLS = 12
 """Cells that a flexible text keeps at least."""
+
+
+def plain_text(draw: Callable[[Console], None], stream: IO[str] | None = None) -> str:
+    """What is drawn, for a pipe or a file: nothing is cut to a width, nor padded to it.
+
+    Args:
+        stream: Where it will be written, if the characters must be those of its encoding.
+    """
+    import io
+
+    from rich.console import Console
+
+    console = Console(
+        file=stream or io.StringIO(),
+        width=_ENDLESS,
+        force_terminal=False,
+        color_system=None,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+    with console.capture() as captured:
+        draw(console)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
 def print_sections(sections: Iterable[Section], console: Console) -> None:
@@ -30,25 +59,48 @@ def print_sections(sections: Iterable[Section], console: Console) -> None:
         console.print(Text(section.title, style="bold yellow" if section.is_warning else "bold"))
         for sentence in section.sentences:
             console.print(Text(sentence, style="yellow" if section.is_warning else ""))
-        for table in section.tables:
-            print_table(table, console)
+        if section.facts:
+            print_facts(section.facts, console)
+        if section.folded:
+            console.print(Text(f"{len(section.folded)} more: --all", style="dim"))
+        for index, table in enumerate(section.tables):
+            if index:
+                console.print()
+            if any(column.has_bar for column in table.columns) and not any(c.flex for c in table.columns):
+                print_bars(table, console)
+            else:
+                print_table(table, console)
         console.print()
 
 
 def print_table(table: Table, console: Console, style: str = "dim", most: int | None = None) -> None:
-    """Print a table; where even short texts leave no room, lines are longer than the terminal is wide: no number is cut.
+    """Print a table; in a terminal with bars, texts and columns give way.
+
+    Where even short texts leave no room, lines are longer than the terminal is wide: no number is cut.
 
     Args:
         style: Of the headings.
         most: Cells that a text may take in a terminal even where there is room.
     """
+    if console.is_terminal:
+        fitted = _drop_columns(table, console.width)
+        _print_lines(table_lines(fitted, console.width, most, _bar_mark(console)), console, style)
+    else:
+        _print_lines(table_lines(table), console, style)
+
+
+def _print_lines(lines: Sequence[str], console: Console, style: str) -> None:
     from rich.text import Text
 
-    room = console.width if console.is_terminal else None
-    head, *body = table_lines(table, room, most if console.is_terminal else None)
+    head, *body = lines
     console.print(Text(head, style=style), soft_wrap=True)
     if body:
         console.print(_PlainLines(body), soft_wrap=True)
+
+
+def _bar_mark(console: Console) -> str:
+    is_ascii = os.environ.get("TREX_TUI_ASCII") or not console.encoding.startswith("utf")
+    return "#" if is_ascii else "█"
 
 
 def print_facts(facts: Iterable[tuple[str, str]], console: Console) -> None:
@@ -75,22 +127,57 @@ def print_bars(table: Table, console: Console) -> None:
     grid.add_column("")
     index = next(index for index, column in enumerate(table.columns) if column.has_bar)
     top = table.largest(index)
-    mark = "█" if console.encoding.startswith("utf") else "#"
+    mark = _bar_mark(console)
     for row, *texts in zip(table.rows, *map(table.texts, range(len(table.columns))), strict=True):
         bar = mark * round(_BAR_CELLS * (number(row[index]) or 0.0) / top) if top else ""
         grid.add_row(*map(Text, texts), Text(bar, style="cyan"))
     console.print(grid)
 
 
-def table_lines(table: Table, room: int | None = None, most: int | None = None) -> list[str]:
+def _drop_columns(table: Table, room: int) -> Table:
+    """Leave out columns, the largest priority first, until flexible ones have the width that they need."""
+    kept = list(range(len(table.columns)))
+    if not any(column.priority for column in table.columns):
+        return table
+    widths = [
+        min(width, column.width) if column.flex else width
+        for width, column in zip(map(_measure, _cells(table)), table.columns, strict=True)
+    ]
+    while sum(widths[index] + _GAP for index in kept) - _GAP + _bars_width(table, kept) > room:
+        last = max(kept, key=lambda index: table.columns[index].priority)
+        if table.columns[last].priority == 0:
+            break
+        kept.remove(last)
+    columns = [table.columns[index] for index in kept]
+    return replace(table, columns=columns, rows=[[row[index] for index in kept] for row in table.rows])
+
+
+def _cells(table: Table) -> list[list[str]]:
+    """The heading and the texts of each column."""
+    return [[column.title, *table.texts(index)] for index, column in enumerate(table.columns)]
+
+
+def _measure(cells: Iterable[str]) -> int:
+    """Terminal cells of the widest text."""
+    return max(map(_cell_count, cells))
+
+
+def _bars_width(table: Table, indices: Iterable[int]) -> int:
+    return sum(1 + BAR_CELLS for index in indices if table.columns[index].has_bar)
+
+
+def table_lines(
+    table: Table, room: int | None = None, most: int | None = None, bar_mark: str = ""
+) -> list[str]:
     """Lines of a table: the heading, then a line for each row.
 
     Args:
         room: Cells that a line should have at most; None for as many as it needs.
         most: Cells that a flexible text may take even where there is room.
+        bar_mark: Character of the bars beside columns that have them; empty for no bars.
     """
-    columns = [[column.title, *table.texts(index)] for index, column in enumerate(table.columns)]
-    widths = [max(map(_cell_count, cells)) for cells in columns]
+    columns = _cells(table)
+    widths = list(map(_measure, columns))
     if room is not None or most is not None:
         limits = {
             index: widths[index] if most is None else min(widths[index], most)
@@ -98,7 +185,9 @@ def table_lines(table: Table, room: int | None = None, most: int | None = None) 
             if column.flex
         }
         if room is not None:
-            limits = _share(widths, limits, room)
+            limits = _share(
+                widths, limits, room - (_bars_width(table, range(len(widths))) if bar_mark else 0)
+            )
         for index, limit in limits.items():
             if limit < widths[index]:
                 shorten = table.columns[index].shorten
@@ -107,13 +196,28 @@ def table_lines(table: Table, room: int | None = None, most: int | None = None) 
                     _fit(heading, limit, shorten_middle),
                     *(_fit(cell, limit, shorten) for cell in cells),
                 ]
-                widths[index] = max(map(_cell_count, columns[index]))
+                widths[index] = _measure(columns[index])
     aligned = [
         _align(cells, width, column.is_number)
         for cells, width, column in zip(columns, widths, table.columns, strict=True)
     ]
+    for index, column in enumerate(table.columns):
+        if column.has_bar and bar_mark:
+            bars = _bar_texts(table, index, bar_mark)
+            aligned[index] = [f"{cell} {bar}" for cell, bar in zip(aligned[index], bars, strict=True)]
     gap = " " * _GAP
     return [gap.join(cells).rstrip() for cells in zip(*aligned, strict=True)]
+
+
+def _bar_texts(table: Table, index: int, mark: str) -> list[str]:
+    """A blank for the heading, then a bar for each row, as wide as the others."""
+    top = table.largest(index)
+    fractions = ((number(row[index]) or 0.0) / top if top else 0.0 for row in table.rows)
+    bars = (
+        format_bar(fraction, BAR_CELLS) if mark == "█" else mark * round(fraction * BAR_CELLS)
+        for fraction in fractions
+    )
+    return [f"{bar:<{BAR_CELLS}}" for bar in ("", *bars)]
 
 
 def _share(widths: Sequence[int], limits: dict[int, int], room: int) -> dict[int, int]:

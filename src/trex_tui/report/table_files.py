@@ -1,16 +1,20 @@
-"""The layer table as Parquet and Excel, by pandas. CSV needs no library: `report.render_csv`."""
+"""Tables as files: CSV, for which no library is needed, and the layer table as Parquet and Excel, by pandas."""
 
 from __future__ import annotations
 
+import csv
 import io
-from collections.abc import Callable, Collection, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
+from trex_tui.report.document import Cell, Table
 from trex_tui.text import printable, shorten_middle
 
 if TYPE_CHECKING:
@@ -98,5 +102,45 @@ def _require(module: str, what: str, library: str, extra: str) -> None:
     try:
         import_module(module)
     except ImportError:
-        message = f"{what} takes {library}, which is not installed: pip install 'trex-tui[{extra}]'"
+        message = f"{what} needs {library}, which is not installed: pip install 'trex-tui[{extra}]'"
         raise TrexError(message) from None
+
+
+_FORMULA = tuple("=+-@＝＋－＠﹦﹢﹣﹫−")
+"""Signs that begin a formula, with the full-width and small forms that spreadsheets of East Asian locales accept."""
+
+
+def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A header line and a line per row. Unknown values are empty, several in a cell are joined by `;`.
+
+    Names are data to programs as well: a text that a spreadsheet would take for a formula has `'` before it, which
+    spreadsheets do not show, and what CSV readers stumble over (surrogates, NUL, tabs, carriage returns) is written as its
+    escape. Numbers are as they are, with all their digits.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_cell(heading) for heading in headings])
+    for row in rows:
+        writer.writerow([_cell(value) for value in row])
+    return text.getvalue()
+
+
+def table_csv(table: Table) -> str:
+    """CSV of a table: keys of the columns, raw values."""
+    return csv_text([column.key for column in table.columns], table.rows)
+
+
+def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else ""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, (Cell, Enum)):
+        return _cell(value.value)
+    if isinstance(value, tuple):
+        value = ";".join(map(str, value))
+    shown = printable(str(value))
+    # LibreOffice and Excel skip blanks before they look for a formula.
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

@@ -20,31 +20,31 @@ import json
 import math
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from filecmp import cmp
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from trex_tui.artifacts.archive import find_archive, head_only
 from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.file_kinds import ArtifactKind, display_name, engine_stem
 from trex_tui.artifacts.input_files import load_json
 from trex_tui.artifacts.layer_info import LayerInfo, read_layer_info
-from trex_tui.artifacts.naming import ArtifactKind, display_name, engine_stem, tells_role
 from trex_tui.artifacts.output_files import (
-    TEMPORARY_PREFIX,
-    TEMPORARY_SUFFIX,
     Inputs,
     list_inputs,
+    place_files,
     reason,
     refusal,
-    remove_stale,
+    staging_directory,
 )
-from trex_tui.artifacts.profile import Profile, read_profile
+from trex_tui.artifacts.profile import Profile, read_profiles
 from trex_tui.artifacts.records import read
-from trex_tui.artifacts.timing import ENQUEUE, read_timing
+from trex_tui.artifacts.temporary_files import TEMPORARY_PREFIX
+from trex_tui.artifacts.timing import ENQUEUE, Timing, read_timings
 from trex_tui.buildlog.lines import ReadState, open_log, plain_pieces
 from trex_tui.buildlog.log_records import role_document
 from trex_tui.buildlog.reader import read_outline
@@ -69,14 +69,14 @@ _NEEDED_SECTIONS = {
     ArtifactKind.PROFILE_METADATA: ("performance_summary", "device_information"),
 }
 _EXPECTED = {
-    ArtifactKind.GRAPH: "layer information: trex opens nothing without it",
-    ArtifactKind.PROFILE: "profile: all times in trex will be 0",
+    ArtifactKind.GRAPH: "no layer information: trex cannot open the set",
+    ArtifactKind.PROFILE: "no profile: all times in trex will be 0",
     ArtifactKind.TIMING: "timing",
-    ArtifactKind.BUILD_METADATA: "build metadata: trex shows no builder configuration",
-    ArtifactKind.PROFILE_METADATA: "profile metadata: trex shows no performance summary and no device",
+    ArtifactKind.BUILD_METADATA: "no build metadata: no builder configuration in trex",
+    ArtifactKind.PROFILE_METADATA: "no profile metadata: no performance summary and device in trex",
 }
 BOTH = "Format/Datatype"
-NAMES_ONLY = "trex opens no engine of which only the names of layers are known (built without --profilingVerbosity=detailed)"
+NAMES_ONLY = "trex cannot open engines with layer names only (built without --profilingVerbosity=detailed)"
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _PACKED = re.compile(r"\.gz$", re.IGNORECASE)
 _ENGINE = re.compile(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
@@ -123,18 +123,23 @@ class TrexSet:
         files: What was written, and where.
         missing: What trex would read and nothing tells.
         remarks: What was left out, and what trex cannot do with the rest.
-        is_whole: Whether every file of the set could be read.
+        damage: Errors of files that are left out.
     """
 
     name: str
     files: list[tuple[TrexFile, Path]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    is_whole: bool = True
+    damage: list[Diagnostic] = field(default_factory=list)
 
 
 def write_trex_files(
-    sets: Sequence[ArtifactSet], directory: Path, *, force: bool = False, with_engine: bool = False
+    sets: Sequence[ArtifactSet],
+    directory: Path,
+    *,
+    force: bool = False,
+    with_engine: bool = False,
+    run: int | None = None,
 ) -> list[TrexSet]:
     """Write every set; nothing is written unless all of it can be.
 
@@ -142,25 +147,23 @@ def write_trex_files(
         sets: With names that are unique; where a name holds directories, so does the result.
         force: Replace files that are there.
         with_engine: Copy the plan as well.
+        run: Of files with several runs the one to write; None for the one that the engine shows.
 
     Raises:
-        TrexError: A file is there already or would replace its own source, or nothing can be written.
+        TrexError: There is no such run, a file is there already or would replace its own source, or nothing can be written.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        remove_stale(directory)
-        with tempfile.TemporaryDirectory(TEMPORARY_SUFFIX, TEMPORARY_PREFIX, directory) as staging:
+        with staging_directory(directory) as staging:
             staged: dict[Path, Path] = {}
             made = []
             for index, source in enumerate(sets):
-                folder = Path(staging, str(index))
+                folder = staging / str(index)
                 folder.mkdir()
-                made.append(_SetWriter(source, folder, directory, staged).write(with_engine=with_engine))
-            _check_names(made, Path(staging))
+                writer = _SetWriter(source, folder, directory, staged, run)
+                made.append(writer.write(with_engine=with_engine))
+            _check_names(made, staging)
             _check_targets(staged, list_inputs(sets), force=force)
-            for target, file in staged.items():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                file.replace(target)
+            place_files(staged)
     except OSError as error:
         raise TrexError(f"{_blame(error, directory)}: {reason(error)}") from None
     return made
@@ -170,18 +173,10 @@ def describe(trex_set: TrexSet) -> Iterator[str]:
     """What was done to a set, for people: a line each."""
     yield printable(trex_set.name)
     for file, target in trex_set.files:
-        how = "; ".join(file.changes) or "copied as it is"
+        how = "; ".join(file.changes) or "copied unchanged"
         yield f"  {printable(str(target))}  ({printable(file.source.name)}: {how})"
     yield from (f"  missing: {what}" for what in trex_set.missing)
     yield from (f"  note: {printable(remark)}" for remark in trex_set.remarks)
-
-
-def costs_a_file(diagnostic: Diagnostic, named: Sequence[str]) -> bool:
-    """Whether something is not written that should be. A `config.json` that lies beside an engine is none of it."""
-    file = diagnostic.file
-    if diagnostic.severity is not Severity.ERROR or file is None:
-        return False
-    return tells_role(file) or file.is_dir() or file in map(Path, named)
 
 
 def ignores_case(path: Path) -> bool:
@@ -219,8 +214,10 @@ def _check_names(sets: Sequence[TrexSet], staging: Path) -> None:
 class _SetWriter:
     """Writes one set into `folder`, and notes in `staged` where each file belongs."""
 
-    def __init__(self, source: ArtifactSet, folder: Path, directory: Path, staged: dict[Path, Path]) -> None:
-        self.source, self.folder, self.staged = source, folder, staged
+    def __init__(
+        self, source: ArtifactSet, folder: Path, directory: Path, staged: dict[Path, Path], run: int | None
+    ) -> None:
+        self.source, self.folder, self.staged, self.run = source, folder, staged, run
         parts = [part for part in source.name.split("/") if part not in ("", ".", "..")] or ["engine"]
         self.directory = directory.joinpath(*parts[:-1])
         self.base = find_base(source, parts[-1])
@@ -230,16 +227,33 @@ class _SetWriter:
         files = self.source.files
         for kind in _CONVERTERS:
             if kind in files:
-                self._attempt(partial(_convert, kind, files[kind]))
+                self._attempt(partial(_convert, kind, files[kind], self._find_run))
         for kind in _LOGS:
             if kind in files:
                 self._attempt(partial(_write_log, kind, files[kind], self._staged(kind)))
         self._fill_from_logs()
         if with_engine and ArtifactKind.PLAN in files:
-            self._add(TrexFile(ArtifactKind.PLAN, files[ArtifactKind.PLAN], None))
+            self._add_plan(files[ArtifactKind.PLAN])
         written = {file.kind for file, _ in self.done.files}
         self.done.missing += [what for kind, what in _EXPECTED.items() if kind not in written]
         return self.done
+
+    def _add_plan(self, path: Path) -> None:
+        if (archive := find_archive(path)) is not None:
+            self.done.remarks.append(f"skipped {path.name}; {head_only(archive)}")
+        else:
+            self._add(TrexFile(ArtifactKind.PLAN, path, None))
+
+    def _find_run(self, path: Path) -> int:
+        """Index of the run to write of a file with several: the one that the engine shows.
+
+        Raises:
+            ArtifactError: The file has no run of the wanted number.
+        """
+        for run in read(self.source, run=self.run).runs:
+            if run.file == path and run.is_shown:
+                return run.number - 1
+        raise ArtifactError(path, f"run {self.run} does not exist")
 
     def _target(self, kind: ArtifactKind) -> Path:
         return self.directory / make_name(self.base, kind)
@@ -255,7 +269,7 @@ class _SetWriter:
 
     def _leave_out(self, error: ArtifactError) -> None:
         self.done.remarks.append(f"left out: {error}")
-        self.done.is_whole = False
+        self.done.damage.append(error.diagnostic)
 
     def _add(self, file: TrexFile) -> None:
         staged, target = self._staged(file.kind), self._target(file.kind)
@@ -278,17 +292,25 @@ class _SetWriter:
         ):
             if kind in written:
                 continue
-            documents = ((log, role_document(read_outline(self._staged(log.kind)), role)) for log in order)
-            for log, document in documents:
+            for log in order:
+                run = self._log_runs().get(log.source)
+                document = role_document(read_outline(self._staged(log.kind), run=run, has_names=False), role)
                 if document.get(_NEEDED_SECTIONS[kind][0]):
-                    self._add(TrexFile(kind, log.source, json_bytes(document), ["made from the log"]))
+                    self._add(TrexFile(kind, log.source, json_bytes(document), ["created from the log"]))
                     break
         if logs and not written.keys() & {ArtifactKind.GRAPH, ArtifactKind.PROFILE}:
             self._add_layers_of_log(logs[0].source)
 
+    def _log_runs(self) -> Mapping[Path, int]:
+        """Measured run to read of each log, where that is not the last."""
+        try:
+            return read(self.source, run=self.run).log_runs
+        except ArtifactError:  # no engine is in the set
+            return {}
+
     def _add_layers_of_log(self, log: Path) -> None:
         try:
-            records = read(self.source)
+            records = read(self.source, run=self.run)
         except ArtifactError as error:
             self._leave_out(error)
             return
@@ -339,24 +361,38 @@ def json_bytes(root: object) -> bytes:
     return (json.dumps(root, indent=1) + "\n").encode("ascii")
 
 
-def _convert(kind: ArtifactKind, path: Path) -> TrexFile:
+def _convert(kind: ArtifactKind, path: Path, find_run: _FindRun) -> TrexFile:
     """A copy where Python's own `json.load` reads what trex needs, else the document of the converter."""
-    document, changes, remarks = _CONVERTERS[kind](path)
+    document, changes, remarks = _CONVERTERS[kind](path, find_run)
     try:
         if json.loads(path.read_bytes().decode("utf-8")) == document:
             return TrexFile(kind, path, None, (), remarks)
     except (ValueError, RecursionError):
         pass
-    why = "written as strict JSON in UTF-8: control characters escaped, what is no number null"
+    why = "written as strict JSON in UTF-8: control characters escaped, invalid numbers null"
     return TrexFile(kind, path, json_bytes(document), changes or [why], remarks)
 
 
+_FindRun = Callable[[Path], int]
+_T = TypeVar("_T")
 _Conversion = tuple[Any, list[str], list[str]]
 """Document, what was changed in it, and what trex cannot do with it."""
 
 
-def _convert_graph(path: Path) -> _Conversion:
+def _check_whole(part: LayerInfo | Profile | Timing) -> None:
+    """Refuse what was read in part: as strict JSON nothing would tell that it was damaged.
+
+    Raises:
+        ArtifactError: The file has an error.
+    """
+    for diagnostic in part.diagnostics:
+        if diagnostic.severity is Severity.ERROR and diagnostic.file is not None:
+            raise ArtifactError(diagnostic.file, diagnostic.message, diagnostic.where)
+
+
+def _convert_graph(path: Path, _: _FindRun) -> _Conversion:
     info, root = read_layer_info(path), load_json(path)
+    _check_whole(info)
     whole: dict[str, Any] = root if isinstance(root, dict) else {}
     raw = whole["Layers"] if whole else root
     layers = list(raw) if info.names_only else _layers(info)
@@ -378,12 +414,12 @@ def _remarks(info: LayerInfo) -> list[str]:
     shapeless = sum("Dimensions" not in tensor for tensor in tensors)
     unformatted = sum(not (tensor.get(BOTH) or _combined_format(tensor)) for tensor in tensors)
     remarks = [
-        (not info.layers, "trex opens no engine without layers"),
+        (not info.layers, "trex cannot open engines without layers"),
         (untyped, f"{plural(untyped, 'layer')} without a LayerType, which trex needs"),
         (shapeless, f"{plural(shapeless, 'tensor')} without Dimensions, which trex needs"),
         (
             unformatted,
-            f"{plural(unformatted, 'tensor')} of a format that is not told; trex counts them as nothing",
+            f"{plural(unformatted, 'tensor')} of an unknown format; trex counts them as 0",
         ),
     ]
     return [text for applies, text in remarks if applies]
@@ -444,7 +480,7 @@ def _bindings(root: Mapping[str, Any], info: LayerInfo) -> tuple[list[str], str]
     read_names = _tensor_names(info.layers, "Inputs")
     inputs = [name for name in _tensor_names(native, "Inputs") if name not in written]
     names = [*inputs, *(name for name in written if name not in read_names)]
-    return names, "Bindings inferred: what layers read that none writes, and what they write that none reads"
+    return names, "Bindings inferred from tensors without a writer or reader"
 
 
 def _tensor_names(layers: Iterable[Mapping[str, Any]], side: str) -> dict[str, None]:
@@ -452,8 +488,18 @@ def _tensor_names(layers: Iterable[Mapping[str, Any]], side: str) -> dict[str, N
     return dict.fromkeys(name for name in names if isinstance(name, str))
 
 
-def _convert_profile(path: Path) -> _Conversion:
-    return _profile_records(read_profile(path)), [], []
+def _choose(path: Path, runs: Sequence[_T], find_run: _FindRun) -> tuple[_T, list[str]]:
+    """The run to write, and what that changes in the file."""
+    if len(runs) == 1:
+        return runs[0], []
+    index = find_run(path)
+    return runs[index], [f"run {index + 1} of {len(runs)}"]
+
+
+def _convert_profile(path: Path, find_run: _FindRun) -> _Conversion:
+    profile, changes = _choose(path, read_profiles(path), find_run)
+    _check_whole(profile)
+    return _profile_records(profile), changes, []
 
 
 def _profile_records(profile: Profile) -> list[dict[str, Any]]:
@@ -467,25 +513,27 @@ def _profile_records(profile: Profile) -> list[dict[str, Any]]:
     return records
 
 
-def _convert_timing(path: Path) -> _Conversion:
-    timing = read_timing(path)
+def _convert_timing(path: Path, find_run: _FindRun) -> _Conversion:
+    timing, chosen = _choose(path, read_timings(path), find_run)
+    _check_whole(timing)
     rows = [
         {key: values[index] for key, values in timing.columns.items() if not math.isnan(values[index])}
         for index in range(timing.rows)
     ]
     changes = ["rows and keys are trtexec's"]
+    changes += chosen
     if ENQUEUE in timing.columns:
         changes[0] += f", but for {ENQUEUE}: trtexec writes a start and an end instead"
     if assumed := timing.assumed.partition("; ")[2]:
         changes.append(assumed)
-    remarks = [] if timing.latency_ms else ["no latencyMs, the only column that trex reads"]
+    remarks = [] if timing.latency_ms else ["no latencyMs column, which trex needs"]
     remarks += [
         diagnostic.message for diagnostic in timing.diagnostics if diagnostic.severity is not Severity.INFO
     ]
     return rows, changes, remarks
 
 
-def _convert_metadata(kind: ArtifactKind, path: Path) -> _Conversion:
+def _convert_metadata(kind: ArtifactKind, path: Path, _: _FindRun) -> _Conversion:
     root = load_json(path)
     if not isinstance(root, dict):
         return root, [], []
@@ -494,7 +542,7 @@ def _convert_metadata(kind: ArtifactKind, path: Path) -> _Conversion:
     return root | {name: {} for name in lacking}, changes, []
 
 
-_CONVERTERS: dict[ArtifactKind, Callable[[Path], _Conversion]] = {
+_CONVERTERS: dict[ArtifactKind, Callable[[Path, _FindRun], _Conversion]] = {
     ArtifactKind.GRAPH: _convert_graph,
     ArtifactKind.PROFILE: _convert_profile,
     ArtifactKind.TIMING: _convert_timing,

@@ -13,19 +13,21 @@ from textual.widget import Widget
 from trex_tui.analysis.build import BuildFacts, TacticRow, TunedLayer, tactic_rows
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.document import Section
+from trex_tui.report.views.build import overview_facts
 from trex_tui.report.views.build_details import empty_view_text
-from trex_tui.screens.build_job import BuildAsked, BuildJob, log_of_build
-from trex_tui.screens.dialogs import ChooseScreen, TextScreen
+from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.explanation import ShownNumber, section_numbers
+from trex_tui.screens.jobs import BuildAsked, BuildJob, log_of_build
 from trex_tui.screens.pane import (
     LayerChosen,
-    LayerJumped,
     LayerOpened,
     Selection,
     ShowsBuild,
     TablePane,
     restore_sort,
 )
-from trex_tui.text import format_bytes, format_ms, printable
+from trex_tui.text import format_bytes, format_ms
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.build_tables import (
     OUTLINES,
@@ -44,16 +46,16 @@ from trex_tui.widgets.build_tables import (
 )
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.table import SortKey, VirtualTable
-from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, sentence_line
+from trex_tui.widgets.text_view import TextLine, TextView, sentence_line
 
 _OF_LOG = ("next_view", "choose_view", "go_into", "go_out", "expand_all", "collapse_all", "zoom")
 """Actions that mean nothing until a log has been read."""
 _OF_OUTLINE = (View.MEMORY, View.MESSAGES)
 """Views whose rows, and so the order that a person chose, are there before the tactics are."""
 NO_LOG = (
-    "No log of the build in this set: what the builder tried is unknown.",
-    "`trtexec --verbose … > {name}.engine.build.log`, beside the other files, makes one.",
-    "A log that is not verbose tells phases, memory and warnings, but neither passes nor tactics.",
+    "No build log in this set.",
+    "Create one with `trtexec --verbose … > {name}.engine.build.log`.",
+    "Without --verbose: phases, memory and warnings only.",
 )
 
 
@@ -85,10 +87,11 @@ class BuildPane(TablePane[Any], ShowsBuild):
         """Orders to be taken over once the log has been read again."""
         self.tables = make_tables()
         self.chart = TextView(self._make_chart, id="build-chart")
-        self.words: TextView = TextView(self._make_words, id="build-words")
+        self.words: TextView = TextView(self._make_lines, id="build-words")
+        self.summary = SummaryLine(id="build-summary")
 
     def compose(self) -> ComposeResult:
-        yield SummaryLine(id="build-summary")
+        yield self.summary
         with Container(id="build-parts"):
             with Vertical(id="build-main"):
                 yield self.chart
@@ -152,33 +155,33 @@ class BuildPane(TablePane[Any], ShowsBuild):
         self.refresh_bindings()
 
     def _tell(self) -> None:
-        line = self.query_one(SummaryLine)
+        line = self.summary
         if self.facts is None:
             line.text = ""  # The words below say why.
         else:
-            line.text = tactics_summary(self.tuned) if self.tuned else self._summary_of(self.facts)
+            line.text = tactics_summary(self.tuned) if self.tuned else self._summarize(self.facts)
         self.words.renew()
         self.chart.renew()
 
-    def _summary_of(self, facts: BuildFacts) -> str:
+    def _summarize(self, facts: BuildFacts) -> str:
         """The summary of the view, made once: it looks at all of the log."""
         if self.view not in self._summaries:
             self._summaries[self.view] = summarize_view(facts, self.view)
         reading = "" if facts.trace.is_whole else f"Reading tactics …{self._progress} · "
         return reading + self._summaries[self.view]
 
-    def _waiting_words(self) -> tuple[str, ...]:
+    def _waiting_sentences(self) -> tuple[str, ...]:
         path = log_of_build(self.engine)
         if path is None:
             return tuple(line.format(name=self.engine.name) for line in NO_LOG)
         if self.problem:
-            return (f"The log of the build cannot be used: {self.problem}",)
+            return (f"Cannot read the build log: {self.problem}",)
         return (f"Reading {path.name} …{self._progress}",)
 
-    def _make_words(self, width: int) -> list[TextLine]:
+    def _make_lines(self, width: int) -> list[TextLine]:
         if self.facts is None:
             style = "$error" if self.problem else ""
-            return [sentence_line(text, style) for text in self._waiting_words()]
+            return [sentence_line(text, style) for text in self._waiting_sentences()]
         if self.tuned is not None:
             row = self.tables.tactics.cursor_item
             return describe_tactics(self.engine, self.facts, self.tuned, self._rows, row, width)
@@ -289,7 +292,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
             self._show_tactics(row)
             self.screen.set_focus(self.main_part)
         else:
-            self.focus_words()
+            self.focus_text()
 
     def _show_tactics(self, tuned: TunedLayer) -> None:
         assert self.facts is not None
@@ -313,8 +316,6 @@ class BuildPane(TablePane[Any], ShowsBuild):
             return is_outline or (action == "go_out" and self.tuned is not None)
         if action == "go_into":
             return is_outline or self.view is View.LAYERS
-        if action == "explain_build":
-            return self.facts is not None
         return super().check_action(action, parameters)
 
     def show_view(self, view: View) -> None:
@@ -345,7 +346,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
             return
         row = self.tuned or self.tables.layers.cursor_item
         if row is None or not row.layers:
-            self.notify("No layer of this engine came of it, as far as the log tells.", markup=False)
+            self.notify("No engine layer for it in the log.", markup=False)
         elif len(row.layers) == 1:
             self._open(self.engine.layers[row.layers[0]])
         else:
@@ -361,7 +362,6 @@ class BuildPane(TablePane[Any], ShowsBuild):
             self._open(self.engine.layers[int(key)])
 
     def _open(self, layer: Layer) -> None:
-        self.post_message(LayerJumped(layer))
         self.post_message(LayerOpened(layer))
 
     def action_go_out(self) -> None:
@@ -383,13 +383,20 @@ class BuildPane(TablePane[Any], ShowsBuild):
         if isinstance(self.table, Outline):
             self.table.action_collapse_all()
 
-    def action_explain_build(self) -> None:
-        """Say what the columns mean, the current one first, and which file and line the numbers come from."""
-        table = self.table
-        known = [column for column in table.columns if column.description]
-        known.sort(key=lambda column: column.key != table.current_column)
-        lines = fact_lines([("file", str(log_of_build(self.engine)))])
-        lines.append(sentence_line("The column Line, and the words, say where in it.", "$muted"))
-        lines.append(sentence_line(""))
-        lines += fact_lines([(column.title or column.key, column.description) for column in known])
-        self.app.push_screen(TextScreen(printable(f"Columns: {self.view.value}"), lines))
+    @property
+    def table_id(self) -> str:  # type: ignore[override]  # of several tables
+        """As in `build-log --json`."""
+        if self.tuned is not None:
+            return "tactics"
+        return "tunings" if self.view is View.LAYERS else self.view.value
+
+    def numbers(self) -> list[ShownNumber]:
+        """The columns of the table on screen, then the facts about the build."""
+        if self.facts is None:
+            return []
+        facts = Section("build", "Build", facts=list(overview_facts(self.facts.trace, self.engine)))
+        return [*super().numbers(), *section_numbers([facts])]
+
+    @property
+    def explained_thing(self) -> str:
+        return str(log_of_build(self.engine))

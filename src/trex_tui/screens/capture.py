@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -20,11 +20,15 @@ from textual.message import Message
 from textual.widgets import Input, Label, Static
 
 from trex_tui.analysis.load import LoadOptions, load
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.capture.options import checked_inputs, command_line
+from trex_tui.capture.plan import Names, plan
 from trex_tui.capture.process import RunProgress, Stop
 from trex_tui.capture.rerun import Rerun, number, plan_rerun
 from trex_tui.capture.run import CaptureRequest, CaptureResult, capture
+from trex_tui.capture.ssh import moved
 from trex_tui.capture.trtexec import Trtexec, find_trtexec
+from trex_tui.config import hosts_file
 from trex_tui.crash_log import sentence
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
@@ -43,6 +47,8 @@ from trex_tui.widgets.text_view import (
 )
 
 if TYPE_CHECKING:
+    from trex_tui.capture.hosts import KnownHost
+    from trex_tui.capture.ssh import Ssh
     from trex_tui.screens.engine import EngineScreen
 
 _DIGITS = {"duration": r"[0-9]{0,6}(?:\.[0-9]{0,3})?", "iterations": r"[0-9]{0,6}"}
@@ -57,14 +63,30 @@ class Chosen:
 
     request: CaptureRequest
     trtexec: Trtexec
+    ssh: Ssh | None = None
+    """The machine that measures; None is this one."""
 
 
 @dataclass
 class Located(Message):
-    """A trtexec was found; `problem` says why none was."""
+    """A trtexec was found, or is asked for; `problem` says why there is none.
+
+    Attributes:
+        known: Where the set was captured, if that was over ssh and is known.
+        remark: Why it is measured here although it was captured elsewhere.
+    """
 
     trtexec: Trtexec | None
     problem: str = ""
+    known: KnownHost | None = None
+    remark: str = ""
+
+
+@dataclass
+class NobodyWaits:
+    """Ends a question to another machine when nobody waits for the answer any more: a `StopRequest`."""
+
+    times: int = 0
 
 
 class CaptureScreen(Dialog[Chosen]):
@@ -93,7 +115,9 @@ class CaptureScreen(Dialog[Chosen]):
         super().__init__()
         self.again = again
         self._trtexec: Trtexec | None = None
+        self._ssh: Ssh | None = None
         self._problem = again.problem
+        self._end = NobodyWaits()
 
     def compose(self) -> ComposeResult:
         window = Vertical(classes="dialog")
@@ -129,17 +153,38 @@ class CaptureScreen(Dialog[Chosen]):
         if not self._problem:
             self.run_worker(partial(self._locate), thread=True)
 
+    def on_unmount(self) -> None:
+        self._end.times = 1
+
     def _locate(self) -> None:
+        again, known, remark = self.again, None, ""
         try:
-            checked_inputs(self.again.options)
-            self.post_message(Located(find_trtexec()))
+            checked_inputs(again.options)
+            if again.manifest is not None:
+                known, remark = _recall(again.manifest, Path(again.options.model))
+            self.post_message(Located(None, "", known, remark))
+            self.post_message(Located(self._find(known), "", known, remark))
         except Exception as error:  # noqa: BLE001 - the window waits for an answer
-            self.post_message(Located(None, sentence(error)))
+            problem = f"{remark}; and here: {sentence(error)}" if remark else sentence(error)
+            self.post_message(Located(None, problem, known))
+
+    def _find(self, known: KnownHost | None) -> Trtexec:
+        if known is None:
+            return find_trtexec()
+        from trex_tui.capture.remote import find_there
+
+        return find_there(known.ssh, self._end, known.trtexec)
 
     @on(Located)
     def _located(self, event: Located) -> None:
         event.stop()
         self._trtexec, self._problem = event.trtexec, event.problem
+        if event.known is not None and self._ssh is None:
+            self._ssh = event.known.ssh
+            self.again = replace(self.again, host=self._ssh.host, trtexec=event.known.trtexec)
+        if event.remark and event.trtexec is not None:
+            remark = f"{event.remark}; running on this machine"
+            self.again = replace(self.again, notes=(remark, *self.again.notes))
         self._show()
 
     @on(Input.Changed)
@@ -161,7 +206,7 @@ class CaptureScreen(Dialog[Chosen]):
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
         if self._trtexec is not None and not self._problem:
-            self.dismiss(Chosen(self.request, self._trtexec))
+            self.dismiss(Chosen(self.request, self._trtexec, self._ssh))
 
     def action_step(self, step: int) -> None:
         self.query_one(TextScroll).scroll_relative(y=step, animate=False)
@@ -183,22 +228,21 @@ class CaptureScreen(Dialog[Chosen]):
         remark.display = bool(refused)
         can_run = self._trtexec is not None and not self._problem and not refused
         window = self.query_one(".dialog", Vertical)
-        window.border_subtitle = f"{'Enter runs it · ↑ ↓ scroll · ' if can_run else ''}Esc closes"
+        window.border_subtitle = f"{'Enter runs · ↑ ↓ scroll · ' if can_run else ''}Esc closes"
 
     def _lines(self) -> Iterator[TextLine]:
         again = self.again
         if self._problem:
-            yield sentence_line(f"Not measured again here: {self._problem}.", "$warning")
+            yield sentence_line(f"Cannot profile here: {self._problem}.", "$warning")
             yield TextLine(Content(""))
-            yield sentence_line(
-                "Where the engine and a trtexec are (--host USER@MACHINE goes there over ssh):"
-            )
+            yield sentence_line("On the machine with the engine and trtexec (or with --host USER@MACHINE):")
             yield TextLine(Content(f"  {again.command()}"), 4)
             return
         yield from fact_lines(
             [
                 ("Engine", _describe_engine(Path(again.options.model))),
-                ("New set", f"{again.name} in {again.outdir}; nothing that is there is replaced"),
+                ("New set", f"{again.name} in {again.outdir}; existing files are kept"),
+                *([("Machine", f"{again.host} (over ssh), which captured this set")] if again.host else []),
                 ("trtexec", self._describe_trtexec()),
             ],
             _LABEL_WIDTH,
@@ -208,24 +252,42 @@ class CaptureScreen(Dialog[Chosen]):
 
     def _describe_trtexec(self) -> str:
         if self._trtexec is None:
-            return "looking for it …"
+            return f"{self.again.trtexec}; asking it …" if self.again.host else "looking for it …"
+        if self.again.host:
+            return f"{self._trtexec.version}, {self._trtexec.path}"
         return f"{self._trtexec.version}, {self._trtexec.path} (by {self._trtexec.found_by})"
 
     def _command_lines(self, trtexec: Trtexec) -> list[TextLine]:
-        """The commands, as `--dry-run` prints them.
+        """The commands, with files where they lie in the end; on another machine in a temporary directory.
 
         Raises:
-            TrexError: This trtexec has no such option.
+            TrexError: This trtexec has no such option, or a file is not there.
         """
-        runs = self.request.plan(trtexec)
+        request, where = self.request, ""
+        if self._ssh is None:
+            runs = request.plan(trtexec)
+        else:
+            there, _ = moved(request.options, ".")
+            runs = plan(there, trtexec, Names(Path(), request.name))
+            where = f" in a temporary directory of {printable(self._ssh.host)}"
         return [
             TextLine(Content("")),
-            heading_line("It runs" if len(runs) == 1 else f"It runs {len(runs)} commands"),
+            heading_line(f"It runs{where}" if len(runs) == 1 else f"{len(runs)} commands{where}"),
             *(TextLine(Content(f"  {command_line(run.argv)}"), 4) for run in runs),
             TextLine(Content("")),
-            heading_line("The same from a shell"),
+            heading_line("Shell command"),
             TextLine(Content(f"  {self.again.command()}"), 4),
         ]
+
+
+def _recall(manifest: Path, engine: Path) -> tuple[KnownHost | None, str]:
+    """The machine that a set was captured on, or why that is not known."""
+    from trex_tui.capture.hosts import recall
+
+    try:
+        return recall(hosts_file(os.environ), manifest, engine), ""
+    except TrexError as error:
+        return None, str(error)
 
 
 def _describe_engine(path: Path) -> str:
@@ -237,8 +299,8 @@ def _describe_engine(path: Path) -> str:
 
 _MOST_NOTES, _MOST_NOTES_LIVE = 200, 4
 _LEAST_WIDTH = 20
-_RUNNING = "Esc or Ctrl-C asks trtexec to stop"
-_STOPPING = "asked to stop; once more ends it at once"
+_RUNNING = "Esc or Ctrl-C stops trtexec"
+_STOPPING = "stopping; press again to kill"
 _OVER = "j k scroll · Esc closes"
 
 
@@ -298,19 +360,27 @@ class WindowView(CaptureView):
 def capture_and_load(chosen: Chosen, options: LoadOptions, stop: Stop, view: WindowView) -> None:
     """Capture, read what came of it, and tell; for a thread of its own."""
     from trex_tui.artifacts import find
-    from trex_tui.capture.plan import Names
 
     request = chosen.request
     result = engine = None
     try:
-        result = capture(request, chosen.trtexec, stop, view)
+        result = _capture(chosen, stop, view)
         if result.passed:
             graph = Names(request.outdir, request.name).file("graph.json")
-            engine = load(find(graph)[0], options)
+            engine = load(find(graph)[0], replace(options, run=None))
     except Exception as error:  # noqa: BLE001 - the window stays open until it knows the end
         view.post(CaptureEnded(result, problem=sentence(error)))
         return
     view.post(CaptureEnded(result, engine))
+
+
+def _capture(chosen: Chosen, stop: Stop, view: WindowView) -> CaptureResult:
+    if chosen.ssh is None:
+        return capture(chosen.request, chosen.trtexec, stop, view)
+    from trex_tui.capture.hosts import capture_there
+
+    given = str(chosen.trtexec.path)
+    return capture_there(chosen.ssh, chosen.request, given, stop, view, hosts_file(os.environ))
 
 
 class CaptureRunScreen(Dialog[CaptureEnded]):
@@ -414,7 +484,7 @@ def _verdict_lines(event: CaptureEnded) -> Iterator[TextLine]:
         what = f"The {result.run.role} run" if result.run else "The capture"
         yield sentence_line(f"{what} failed: {result.verdict}", "$error")
     if result is not None and result.log is not None:
-        yield sentence_line(f"The whole log: {result.log}")
+        yield sentence_line(f"Full log: {result.log}")
     for remark in result.remarks if result is not None else ():
         yield sentence_line(f"Note: {remark}", "$warning")
 
@@ -436,7 +506,9 @@ class Capturer:
         again = plan_engine_rerun(self._engine)
         if self._app.is_web:
             # Whoever reaches the port may look; to run programs takes an account on this machine.
-            again = again.impossible("nothing is run for a browser")
+            again = again.impossible("not available in a browser")
+        elif self._services.is_read_only:
+            again = again.impossible("the explorer is read-only")
         self._app.push_screen(CaptureScreen(again), self._chosen)
 
     def _chosen(self, chosen: Chosen | None) -> None:
@@ -451,16 +523,16 @@ class Capturer:
         for remark in result.result.remarks if result.result is not None else ():
             self._app.notify(printable(remark), severity="warning", markup=False, timeout=10)
         options = {
-            "compare": f"compare it with {_name(self._engine)}",
-            "open": "open it; q comes back here",
+            "compare": f"compare with {_name(self._engine)}",
+            "open": "open; q comes back here",
             "stay": "stay here; Compare offers it",
         }
         question = ChooseScreen(f"Captured {_name(new)}", options, "compare")
         self._app.push_screen(question, lambda answer: self._answered(answer, new))
 
-    def _answered(self, answer: str | None, new: Engine) -> None:
+    async def _answered(self, answer: str | None, new: Engine) -> None:
         if answer == "compare":
-            self._screen.compare_also(new)
+            await self._screen.compare_also(new)
         elif answer == "open":
             self._screen.open_other(new, others=(self._engine,), tab="overview")
 
@@ -469,8 +541,13 @@ def plan_engine_rerun(engine: Engine) -> Rerun:
     """How the engine would be measured once more."""
     capture = engine.capture
     command, clocks = (capture.command, capture.clocks) if capture is not None else ((), None)
-    again = plan_rerun(engine.source, command, engine.tensorrt_version, clocks)
-    return again if os.name == "posix" else again.impossible("trtexec is captured on Linux only")
+    again = plan_rerun(engine.source, command, engine.tensorrt_version, clocks, engine.log_runs)
+    if capture is not None and capture.is_remote:
+        again = replace(again, manifest=engine.source.files.get(ArtifactKind.MANIFEST))
+        if again.options.engine is None:
+            more = "a capture over ssh copies it back with --with-engine"
+            again = replace(again, problem=f"{again.problem}; {more}")
+    return again if os.name == "posix" else again.impossible("capture runs on Linux only")
 
 
 def _name(engine: Engine) -> str:

@@ -3,33 +3,164 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from time import monotonic
 from typing import ClassVar, cast
 
-from textual import on
-from textual.app import ComposeResult
+from textual import events, on
+from textual.app import ComposeResult, RenderResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.message import Message
+from textual.timer import Timer
+from textual.widget import Widget
 
+from trex_tui.analysis.columns import engine_columns, find_column
 from trex_tui.crash_log import internal
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
 from trex_tui.report.charts.cells import draw
 from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject
-from trex_tui.report.charts.grid import Line
+from trex_tui.report.charts.grid import Line, split_cells
 from trex_tui.report.charts.scatter_charts import AXES
+from trex_tui.report.glossary.charts import CHART_TERMS
+from trex_tui.report.glossary.registry import find_terms
 from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.explanation import ShownNumber
 from trex_tui.screens.pane import EnginePane, Selection
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.chart import ChartList, ChartPicked, ChartResized, ChartView
 from trex_tui.widgets.theme import kind_style, precision_style
+
+_GAP = "  "
+
+
+@dataclass
+class ChartResized(Message):
+    """There is another room for the chart now."""
+
+
+@dataclass
+class ChartPicked(Message):
+    """A person pointed at the title of a chart, the one at an index of the list."""
+
+    index: int
+
+
+class ChartView(Widget, can_focus=True):
+    """Shows lines as they are; they are as large as it is, or will be soon."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    ChartView { width: 1fr; height: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: clip; }
+    """
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.lines: Sequence[Line] = ()
+
+    def show(self, lines: Sequence[Line]) -> None:
+        self.lines = lines
+        self.refresh()
+
+    @property
+    def plain(self) -> str:
+        return "\n".join("".join(span.text for span in line) for line in self.lines)
+
+    def on_resize(self) -> None:
+        self.post_message(ChartResized())
+
+    def render(self) -> RenderResult:
+        return Content("\n").join(Content.assemble(*line) for line in self.lines)
+
+
+class ChartList(Widget):
+    """The titles: below each other, or in one row around the current one."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    ChartList {
+        width: 24; height: 1fr; padding: 0 1; background: $surface; text-wrap: nowrap; text-overflow: clip;
+    }
+    """
+
+    def __init__(self, titles: Sequence[str], *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._titles = titles
+        self._current = 0
+
+    def mark(self, current: int) -> None:
+        self._current = current
+        self.refresh()
+
+    @property
+    def _is_row(self) -> bool:
+        return self.size.height == 1
+
+    @property
+    def _counter(self) -> str:
+        return f"{self._current + 1}/{len(self._titles)}"
+
+    def _label(self, index: int) -> str:
+        """The current title is told by a sign as well."""
+        is_current = index == self._current
+        if self._is_row:
+            return f"▸{self._titles[index]}" if is_current else self._titles[index]
+        return f"{'▸' if is_current else ' '}{index + 1:>2} {self._titles[index]}"
+
+    def render(self) -> RenderResult:
+        def styled(index: int, other: str) -> Content:
+            return Content.styled(self._label(index), "bold $accent" if index == self._current else other)
+
+        if not self._is_row:
+            return Content("\n").join(styled(index, "") for index in range(len(self._titles)))
+        titles = [styled(index, "$muted") for index in self._visible]
+        return Content(_GAP).join([Content.styled(self._counter, "$muted"), *titles])
+
+    @property
+    def _visible(self) -> range:
+        """The titles that there is room for in a row: the current one, and neighbours on both sides in turn."""
+        first = last = self._current
+        used = len(self._counter) + len(_GAP) + len(split_cells(self._label(self._current)))
+        has_grown = True
+        while has_grown:
+            has_grown = False
+            for index in (last + 1, first - 1):
+                if 0 <= index < len(self._titles):
+                    needed = len(_GAP) + len(split_cells(self._label(index)))
+                    if used + needed <= self.content_size.width:
+                        used += needed
+                        first, last, has_grown = min(first, index), max(last, index), True
+        return range(first, last + 1)
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        index = self._index_at(offset.x) if self._is_row else offset.y
+        if index is not None and index < len(self._titles):
+            event.stop()
+            self.post_message(ChartPicked(index))
+
+    def _index_at(self, x: int) -> int | None:
+        start = len(self._counter)
+        for index in self._visible:
+            start += len(_GAP)
+            end = start + len(split_cells(self._label(index)))
+            if start <= x < end:
+                return index
+            start = end
+        return None
+
 
 PALETTE = Palette(kind_style, precision_style)
 _MOST_KEPT = 16
 """Drawn charts to go back to without drawing them again."""
+HELD_S = 0.08
+"""Keys that follow each other faster than this are one key that is held: the charts between are not drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +169,8 @@ class Wanted:
 
     chart: str
     axes: tuple[str, str]
+    value: str | None
+    color: str | None
     width: int
     height: int
     selection: int
@@ -69,6 +202,8 @@ class ChartsPane(EnginePane):
         super().__init__(engine, id=id)
         self.chart: Chart = CHARTS[0]
         self.axes = AXES[0]
+        self.value: LayerColumn | None = None
+        self.color: LayerColumn | None = None
         self.view = ChartView(id="chart")
         self.titles = ChartList([chart.title for chart in CHARTS], id="chart-list")
         self._layers: Sequence[Layer] = engine.layers
@@ -78,6 +213,9 @@ class ChartsPane(EnginePane):
         self._drawn: OrderedDict[Wanted, Sequence[Line]] = OrderedDict()
         self._shown: Wanted | None = None
         self._is_drawing = False
+        self._moved_at = float("-inf")
+        self._pause: Timer | None = None
+        """Runs until the key that is held is released."""
 
     def compose(self) -> ComposeResult:
         yield self.titles
@@ -108,11 +246,26 @@ class ChartsPane(EnginePane):
         text = "\n".join(line.rstrip() for line in self.view.plain.splitlines()).rstrip() + "\n"
         return Selection(self.engine, text=text)
 
+    def numbers(self) -> list[ShownNumber]:
+        """What the chart draws."""
+        terms = CHART_TERMS.get(self.chart.id, ())
+        return [ShownNumber(entry.term.key, "", entry) for key in terms for entry in find_terms(key)[:1]]
+
+    @property
+    def explained_thing(self) -> str:
+        return f"{self.chart.title}: {self.chart.help}"
+
     def view_state(self) -> object:
-        return self.chart.id, self.axes, self.has_class("-only-chart")
+        columns = tuple(column and column.name for column in (self.value, self.color))
+        return self.chart.id, self.axes, *columns, self.has_class("-only-chart")
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - charts are the same for every engine
-        chart, self.axes, is_alone = cast("tuple[str, tuple[str, str], bool]", state)
+        chart, self.axes, value, color, is_alone = cast(
+            "tuple[str, tuple[str, str], str | None, str | None, bool]", state
+        )
+        self.value, self.color = (
+            (name and find_column(name, self.engine)) or None for name in (value, color)
+        )
         self.set_class(is_alone, "-only-chart")
         self._show_chart(CHARTS_BY_ID[chart])
 
@@ -128,20 +281,31 @@ class ChartsPane(EnginePane):
         if size.width < 1 or size.height < 1:
             return None
         axes = self.axes if self.chart.has_axes else AXES[0]
+        value = self.value.name if self.value and self.chart.has_value else None
+        color = self.color.name if self.color and self.chart.has_color else None
         layer = None if self._layer is None else self._layer.index
-        return Wanted(self.chart.id, axes, size.width, size.height, self._selection, layer)
+        return Wanted(self.chart.id, axes, value, color, size.width, size.height, self._selection, layer)
 
     def _renew(self) -> None:
         """Show the wanted chart at once if it was drawn before; else draw it, unless a thread is busy: then afterwards."""
         wanted = self._wanted()
-        if wanted is None or wanted == self._shown or not self.is_mounted:
+        if wanted is None or wanted == self._shown or self._pause is not None or not self.is_mounted:
             return
         if wanted in self._drawn:
             self._drawn.move_to_end(wanted)
             self._show(wanted)
         elif not self._is_drawing:
             self._is_drawing = True
-            subject = Subject(self.engine, self._layers, PALETTE, self._is_filtered, self._layer, wanted.axes)
+            subject = Subject(
+                self.engine,
+                self._layers,
+                PALETTE,
+                self._is_filtered,
+                self._layer,
+                wanted.axes,
+                value=self.value,
+                color=self.color,
+            )
             self.run_worker(partial(self._draw, wanted, self.chart, subject), thread=True)
 
     def _draw(self, wanted: Wanted, chart: Chart, subject: Subject) -> None:
@@ -161,6 +325,11 @@ class ChartsPane(EnginePane):
             self._drawn.popitem(last=False)
         self._renew()
 
+    def _release(self) -> None:
+        """Draw the chart at which the key was released."""
+        self._pause = None
+        self._renew()
+
     def _show(self, wanted: Wanted) -> None:
         self._shown = wanted
         self.view.show(self._drawn[wanted])
@@ -175,13 +344,25 @@ class ChartsPane(EnginePane):
     def _show_chart(self, chart: Chart) -> None:
         self.chart = chart
         self.titles.mark(CHARTS.index(chart))
-        # Once the mark is drawn: a thread at work lets the terminal wait.
-        self.call_after_refresh(self._renew)
+        now, before = monotonic(), self._moved_at
+        self._moved_at = now
+        if self._pause is not None:
+            self._pause.stop()
+            self._pause = None
+        if now - before < HELD_S:
+            self._pause = self.set_timer(HELD_S, self._release)
+        else:
+            # Once the mark is drawn: a thread at work lets the terminal wait.
+            self.call_after_refresh(self._renew)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "turn_axes":
             return self.chart.has_axes
+        if action == "choose_value":
+            return self.chart.has_value
+        if action == "choose_color":
+            return self.chart.has_color
         return super().check_action(action, parameters)
 
     def action_next_chart(self) -> None:
@@ -210,6 +391,41 @@ class ChartsPane(EnginePane):
     def action_turn_axes(self) -> None:
         self.axes = AXES[(AXES.index(self.axes) + 1) % len(AXES)]
         self._renew()
+
+    def action_choose_value(self) -> None:
+        columns = [
+            column for column in engine_columns(self.engine) if column.is_number and column.name != "index"
+        ]
+        self._choose_column("Value", columns, self.value, self._set_value)
+
+    def _set_value(self, column: LayerColumn | None) -> None:
+        self.value = column
+        self._renew()
+
+    def action_choose_color(self) -> None:
+        columns = [column for column in engine_columns(self.engine) if column.name not in ("index", "name")]
+        self._choose_column("Color", columns, self.color, self._set_color)
+
+    def _set_color(self, column: LayerColumn | None) -> None:
+        self.color = column
+        self._renew()
+
+    def _choose_column(
+        self,
+        title: str,
+        columns: Sequence[LayerColumn],
+        current: LayerColumn | None,
+        choose: Callable[[LayerColumn | None], None],
+    ) -> None:
+        """Offer the chart's own column, and others."""
+        names = {column.name: column for column in columns}
+        options = {"": "default", **{name: f"{column.title}  ({name})" for name, column in names.items()}}
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                choose(names.get(name))
+
+        self.app.push_screen(ChooseScreen(title, options, current.name if current else ""), chosen)
 
     def action_zoom(self) -> None:
         self.toggle_class("-only-chart")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,12 +13,16 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from trex_tui.analysis.compare import Block, Comparison, Match
+from trex_tui.analysis.compare.model import ChangeKind, letter
 from trex_tui.analysis.filter import filter_layers
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.report.views.compare import Shown, letter
+from trex_tui.report.document import ListingOffer
+from trex_tui.report.glossary.registry import find_terms
+from trex_tui.report.views.compare import Matrix, Shown, block_name, verdict_values
+from trex_tui.report.views.compare_builds import WHY_TITLE, block_why_lines
+from trex_tui.report.views.compare_lanes import LANES, lanes_listing
 from trex_tui.report.views.compare_story import (
-    Matrix,
     Story,
     block_story,
     describe_block,
@@ -28,29 +32,57 @@ from trex_tui.report.views.compare_story import (
     is_changed,
     overview_story,
 )
-from trex_tui.screens.compare_job import CompareJob, Tie, find_engine_index
+from trex_tui.report.views.layer_details import Line
+from trex_tui.screens.compare_job import CompareJob, Tie, describe_place, find_engine_index
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.pane import LayerJumped, LayerOpened, OtherOpened, Selection, TablePane
+from trex_tui.screens.explanation import ShownNumber, column_numbers, term_numbers
+from trex_tui.screens.pane import LayerOpened, OtherOpened, Selection, TablePane
 from trex_tui.text import printable, shorten_middle
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.block_table import BlockRow, BlockTable, Order, orders
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.linked_text import CompareText, LinkFollowed
+from trex_tui.widgets.compare_text import CompareText
+from trex_tui.widgets.lane_table import LaneTable
+from trex_tui.widgets.text_view import LinkFollowed
 
 NOTHING = (
-    "Nothing is compared yet. Press c to choose the engine that this one is compared with: one from the list of engines, "
-    "one opened lately, or another by its path. A adds up to two more. In the list of engines, Space marks and = compares."
+    "Press c to pick an engine to compare with: from the list, the same directory, recent paths, or any "
+    "path. A adds up to two more.",
+    "The comparison matches layers, groups the difference by cause, and separates it from noise.",
 )
-NO_MATCH = "No block has a layer that matches the filter."
+"""Hint without a comparison."""
+MOST_SHOWN = 6
+"""Engines beside this one that are named."""
+_WILL_HAVE = {
+    "verdict": "verdict.outcome",
+    "difference of medians": "verdict.difference_ms",
+    "difference of layer times": "differences.delta_ms",
+    "Δ ms": "blocks.deltas_ms",
+    "match": "blocks.evidence",
+}
+"""Numbers of a comparison: labels, and keys of the terms."""
+NO_MATCH = "No block matches the filter."
 _OF_COMPARISON = (
-    "choose_sort", "reverse", "only_changed", "swap", "next_matrix", "tell_block", "pin", "unpin", "per_batch", "zoom",
+    "choose_sort", "reverse", "only_changed", "lanes", "swap", "next_matrix", "cautions", "tell_block", "pin", "unpin",
+    "per_batch", "zoom",
 )  # fmt: skip
 """Actions that mean nothing before there are engines to compare."""
-NO_CHANGE = "Nothing changed but times: d shows all blocks again."
+NO_CHANGE = "Only times changed: d shows all blocks."
 _MOST_NAME = 50
 
 LayerEnd = tuple[Engine, int]
 """A layer of an engine, by its index."""
+
+
+class CompareLook(NamedTuple):
+    """How a comparison is shown, as in the attributes of the pane."""
+
+    only_changed: bool
+    shows_cautions: bool
+    matrix: Matrix
+    tells_block: bool
+    order: Order
+    lanes: int | None
 
 
 class Pins:
@@ -58,22 +90,24 @@ class Pins:
 
     Attributes:
         first: The layer that waits for the other end of a pin.
+        hint: What to do about it; empty where none waits.
     """
 
-    def __init__(self, table: BlockTable, job: CompareJob) -> None:
+    def __init__(self, pane: ComparePane, job: CompareJob) -> None:
         self.first: LayerEnd | None = None
-        self._table, self._job = table, job
+        self.hint = ""
+        self._pane, self._job = pane, job
 
     def pin(self) -> None:
         """Pin the layer under the cursor: the first end, and then the other. Pins that share a layer make one block."""
         end, first, comparison = self._end_here(), self.first, self._job.comparison
         if end is None or comparison is None:
-            self._table.notify("Choose a layer: l shows the layers of a block.", markup=False)
+            self._pane.notify("Choose a layer: l shows the layers of a block.", markup=False)
         elif first is None or first[0] is end[0]:
             self._wait_for_other(end, comparison)
         elif comparison.engines[comparison.baseline] not in (first[0], end[0]):
-            words = "One of both must be a layer of the baseline, A."
-            self._table.notify(words, severity="warning", markup=False)
+            words = "One of the two must be a layer of the baseline, A."
+            self._pane.notify(words, severity="warning", markup=False)
         else:
             choice = self._job.choice
             choice.ties = (*(tie for tie in choice.ties if {*tie.ends} != {first, end}), Tie((first, end)))
@@ -82,21 +116,21 @@ class Pins:
 
     def _wait_for_other(self, end: LayerEnd, comparison: Comparison) -> None:
         self.first = end
-        row = self._table.cursor_item
-        self._table.marked = frozenset({row.key}) if row is not None else frozenset()
+        self._pane.mark_cursor()
         name = shorten_middle(printable(end[0].layers[end[1]].name), _MOST_NAME)
         where = letter(find_engine_index(comparison, end[0]))
-        self._table.notify(
-            f"{where} {name}: m on a layer of another engine pins the two; M lets go.", markup=False
-        )
+        self.hint = f"m pins {where} {name} to a layer of another engine, M unpins"
+        self._pane.show_title()
 
     def forget(self) -> None:
         """Let go of a first end."""
-        self.first, self._table.marked = None, frozenset()
+        self.first, self.hint = None, ""
+        self._pane.clear_mark()
+        self._pane.show_title()
 
     def _end_here(self) -> LayerEnd | None:
         """The layer under the cursor, or the only one of its block."""
-        row, comparison = self._table.cursor_item, self._job.comparison
+        row, comparison = self._pane.cursor, self._job.comparison
         if row is None or comparison is None:
             return None
         if row.layer is None and sum(map(len, row.block.layers)) != 1:
@@ -105,11 +139,11 @@ class Pins:
 
     def unpin(self) -> None:
         """Let go of a first end; else take back the pins of the block, or the last pin."""
-        choice, row = self._job.choice, self._table.cursor_item
+        choice, row = self._job.choice, self._pane.cursor
         if self.first is not None:
             self.forget()
         elif not choice.ties:
-            self._table.notify("Nothing is pinned: m on two layers does that.", markup=False)
+            self._pane.notify("No pins: press m on two layers.", markup=False)
         else:
             is_pinned = row is not None and row.block.match is Match.MANUAL
             here = self._find_ties(row.block) if row is not None and is_pinned else []
@@ -126,24 +160,33 @@ class Pins:
         return [tie for tie in self._job.choice.ties if not ends.isdisjoint(tie.ends)]
 
 
-class ComparePane(TablePane[BlockRow]):
-    """The blocks of a comparison, and text about it above or beside them."""
+class ComparePane(TablePane[Any]):
+    """The blocks of a comparison, or two of its engines side by side, and text about it above or beside them."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.COMPARE)
 
-    table: BlockTable
+    begins_at_slowest = False  # The list begins with the largest difference.
 
     def __init__(self, engine: Engine, job: CompareJob, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
         self.job = job
-        self.table = BlockTable(id="compare-table")
-        self.table.display = False
+        self.block_table = BlockTable(id="compare-table")
+        self.lane_table = LaneTable(id="compare-lanes")
+        for table in (self.block_table, self.lane_table):
+            table.display = False
+        self.lanes: int | None = None
+        """Index of the engine beside the baseline; None where the blocks are a list."""
         self.words: CompareText = CompareText(id="compare-words")
-        self.pins = Pins(self.table, job)
+        self.title_line = SummaryLine(id="compare-title")
+        self.sum_line = SummaryLine(id="compare-sum")
+        self.why_line = SummaryLine(id="compare-why")
+        self.pins = Pins(self, job)
         self.only_changed = False
+        self.shows_cautions = False
+        """Whether the cautions are shown in full, not in a line."""
         self.matrix = Matrix.KIND
         self.tells_block = False
-        """Whether the words are about the block under the cursor, not about the whole."""
+        """Whether the text describes the block under the cursor, not the comparison."""
         self._filter_text = ""
         self._matching: Sequence[Layer] = engine.layers
         self._current: Layer | None = None
@@ -152,12 +195,13 @@ class ComparePane(TablePane[BlockRow]):
         """What the filter leaves."""
 
     def compose(self) -> ComposeResult:
-        yield SummaryLine(id="compare-title")
+        yield self.title_line
         with Container(id="compare-parts"):
             yield self.words
-            yield self.table
-        yield SummaryLine(id="compare-sum")
-        yield SummaryLine(id="compare-why")
+            yield self.block_table
+            yield self.lane_table
+        yield self.sum_line
+        yield self.why_line
 
     def on_mount(self) -> None:
         self.job.view = self
@@ -165,7 +209,30 @@ class ComparePane(TablePane[BlockRow]):
 
     def on_resize(self) -> None:
         """Fit the names in the title."""
-        self._tell_title()
+        self.show_title()
+
+    # The table on screen
+
+    @property
+    def table(self) -> BlockTable | LaneTable:  # type: ignore[override]  # one of two
+        return self.block_table if self.lanes is None else self.lane_table
+
+    @property
+    def cursor(self) -> BlockRow | None:
+        """The block or the layer under the cursor."""
+        return self.block_table.cursor_item if self.lanes is None else self.lane_table.cursor_block_row
+
+    @property
+    def cursor_layer(self) -> Layer | None:
+        row = self.cursor
+        return None if row is None else self.get_layer(row)
+
+    def mark_cursor(self) -> None:
+        """Mark the row under the cursor."""
+        self.table.mark_cursor()
+
+    def clear_mark(self) -> None:
+        self.block_table.marked = self.lane_table.marked = frozenset()
 
     # Showing
 
@@ -175,9 +242,9 @@ class ComparePane(TablePane[BlockRow]):
 
     def show_state(self) -> None:
         """Show what is running, or how to start; blocks that are there stay."""
-        had_focus = self.screen.focused in (self.words, self.table)
+        had_focus = self.screen.focused in (self.words, self.block_table, self.lane_table)
         self._show_parts(has_blocks=self.comparison is not None)
-        self._tell_title()
+        self.show_title()
         self._show_story(from_top=not self._has_blocks)
         if had_focus and self.display and not self._has_blocks:
             self.screen.set_focus(self.words)
@@ -185,8 +252,9 @@ class ComparePane(TablePane[BlockRow]):
     def _show_parts(self, *, has_blocks: bool) -> None:
         """Hide what is empty: at once and not by a class, as the focus may move there in the same moment."""
         self._has_blocks = has_blocks
-        for part in (self.table, self.query_one("#compare-sum"), self.query_one("#compare-why")):
-            if has_blocks:
+        self.set_class(has_blocks and self.lanes is not None, "-lanes")
+        for part in (self.block_table, self.lane_table, self.sum_line, self.why_line):
+            if has_blocks and (part is self.table or isinstance(part, SummaryLine)):
                 part.styles.clear_rule("display")
             else:
                 part.styles.display = "none"
@@ -194,13 +262,16 @@ class ComparePane(TablePane[BlockRow]):
         self.refresh_bindings()
 
     def show_comparison(self, comparison: Comparison) -> None:
-        had_blocks, anchors = self._has_blocks, find_anchors(self.table)
+        had_blocks, anchors = self._has_blocks, find_anchors(self.block_table, self.cursor)
         self.pins.forget()
-        self.table.show(comparison)
+        self.block_table.show(comparison)
+        if self.lanes is not None:
+            self.lanes = min(self.lanes, len(comparison.engines) - 1)
+            self.lane_table.show(comparison, self.lanes)
         self._show_parts(has_blocks=True)
         if anchors:
             known = [end for end in anchors[1:] if end[0] in comparison.engines]
-            self.table.expanded = {self._find_block(*end).index for end in known}
+            self.block_table.expanded = {self._find_block(*end).index for end in known}
         self._fill()
         if anchors and anchors[0][0] in comparison.engines:
             engine, index = anchors[0]
@@ -209,12 +280,12 @@ class ComparePane(TablePane[BlockRow]):
             self.show_layer(self._current)
         if self.display and self.screen.focused in (None, self.words) and not had_blocks:
             self.screen.set_focus(self.table)
-        self._tell_title()
+        self.show_title()
         self._show_story(from_top=not had_blocks)
 
     def _find_block(self, engine: Engine, layer: int) -> Block:
         assert self.comparison is not None
-        return self.comparison.block_of(find_engine_index(self.comparison, engine), layer)
+        return self.comparison.find_block(find_engine_index(self.comparison, engine), layer)
 
     def _fill(self) -> None:
         comparison = self.comparison
@@ -223,42 +294,61 @@ class ComparePane(TablePane[BlockRow]):
         matching = matching_blocks(comparison, self.engine, self._matching, self._filter_text)
         self._blocks = [
             block
-            for block in self.table.all_blocks
+            for block in self.block_table.all_blocks
             if (matching is None or block.index in matching) and (is_changed(block) or not self.only_changed)
         ]
         self.table.empty_text = NO_CHANGE if self.only_changed and matching is None else NO_MATCH
         self.table.show_blocks(self._blocks)
         remarks = [f"by {comparison.align.value}"] if comparison.align.value != "auto" else []
+        if self.lanes is not None and len(comparison.others) > 1:
+            remarks.append(f"lanes {letter(comparison.baseline)} and {letter(self.lanes)}")
         words = describe_sums(comparison, self._blocks, remarks, only_changed=self.only_changed)
-        self.query_one("#compare-sum", SummaryLine).text = words
+        self.sum_line.text = words
         self.row_changed()
 
-    def _tell_title(self) -> None:
-        line = self.query_one("#compare-title", SummaryLine)
-        if self.job.waiting or self.comparison is None:
-            line.text = self.job.waiting or "Nothing is compared yet: c chooses another engine."
+    def show_title(self) -> None:
+        """Name the engines and the verdicts, or what is waited for."""
+        line = self.title_line
+        if self.pins.hint:
+            line.text = self.pins.hint
+        elif self.job.waiting or self.comparison is None:
+            line.text = self.job.waiting or "No comparison yet."
         else:
             line.text = describe_engines(self.comparison, max(0, self.size.width - 2))
         line.set_class(bool(self.comparison and self.comparison.cautions), "-warning")
 
     def _show_story(self, *, from_top: bool) -> None:
-        comparison, row = self.comparison, self.table.cursor_item
+        comparison, row = self.comparison, self.cursor
         if comparison is None:
-            story = partial(_sentence, self.job.waiting or NOTHING)
+            story = partial(_invitation, self.job)
         elif self.tells_block and row is not None:
-            story = partial(_block_story, comparison, row.block)
+            story = partial(_block_story, comparison, row.block, self._why(row.block))
         else:
-            story = partial(overview_story, comparison, self.matrix)
+            story = partial(overview_story, comparison, self.matrix, has_all_cautions=self.shows_cautions)
         self.words.tell(story, from_top=from_top)
 
+    def _why(self, block: Block) -> list[Line]:
+        """Why the builder chose other tactics for a block; the logs are read for the first block that asks."""
+        if ChangeKind.TACTIC not in block.changed:
+            return []
+        self.job.read_builds()
+        if self.job.builds is None:
+            return [Line(WHY_TITLE, "section"), Line("Reading the logs of the builds …", "muted", indent=2)]
+        return list(block_why_lines(self.job.builds, block))
+
+    def show_builds(self) -> None:
+        """Show why the builder chose differently, in the details of the block."""
+        if self.tells_block:
+            self._show_story(from_top=False)
+
     def row_changed(self) -> None:
-        row = self.table.cursor_item
+        row = self.cursor
         words = ""
         if row is not None:
             words = describe_block(row.block)
-            if row.place is not None and row.layer is not None:
-                words = describe_layer(row.place, row.layer)
-        self.query_one("#compare-why", SummaryLine).text = words
+            if row.engine_index is not None and row.layer is not None:
+                words = describe_layer(row.engine_index, row.layer)
+        self.why_line.text = words
         if self.tells_block:
             self._show_story(from_top=True)
 
@@ -276,31 +366,38 @@ class ComparePane(TablePane[BlockRow]):
     def show_layer(self, layer: Layer | None) -> None:
         """Select the block of the layer; start a comparison that is due."""
         self._current = layer
+        self.job.look_around()
         self.job.start_if_due()
         if layer is None or self.comparison is None:
             return
-        block, row, place = self._find_block(self.engine, layer.index), self.table.cursor_item, self.job.place
+        block, row, engine_index = (
+            self._find_block(self.engine, layer.index),
+            self.cursor,
+            self.job.engine_index,
+        )
         is_here = row is not None and (
-            row.block is block if row.layer is None or row.place != place else row.layer is layer
+            row.block is block
+            if row.layer is None or row.engine_index != engine_index
+            else row.layer is layer
         )
         if not is_here:
-            self.table.go_to(block, place, layer.index)
+            self.table.go_to(block, engine_index, layer.index)
 
     def get_layer(self, row: BlockRow) -> Layer | None:
         """Return the row's layer of this engine; for a block the current one, or its slowest."""
         if self.comparison is None:
             return None
-        place = self.job.place
+        engine_index = self.job.engine_index
         if row.layer is not None:
-            return row.layer if row.place == place else None
-        own = [self.engine.layers[index] for index in row.block.layers[place]]
+            return row.layer if row.engine_index == engine_index else None
+        own = [self.engine.layers[index] for index in row.block.layers[engine_index]]
         if self._current in own:
             return self._current
         return max(own, key=lambda layer: layer.latency_ms or 0.0, default=None)
 
     @property
     def is_on_group(self) -> bool:
-        return self.table.cursor_item is not None and self.cursor_layer is None
+        return self.cursor is not None and self.cursor_layer is None
 
     @property
     def main_part(self) -> Widget:
@@ -310,33 +407,73 @@ class ComparePane(TablePane[BlockRow]):
 
     def selection(self) -> Selection:
         """The blocks on display, sorted as in reports; layers of another engine under the cursor."""
-        comparison, row = self.comparison, self.table.cursor_item
+        comparison, row = self.comparison, self.cursor
         if comparison is None:
             return Selection(self.engine)
         shown = {block.index for block in self._blocks}
         blocks = [block for block in comparison.by_delta() if block.index in shown]
         exported = Shown(comparison, blocks, None, self._filter_text)
+        listings = {}
+        if self.lanes is not None:
+            make = partial(lanes_listing, comparison, self.lanes, blocks)
+            listings["the two engines side by side"] = ListingOffer(LANES, make)
         if row is None or self.cursor_layer is not None:
-            return Selection(self.engine, comparison=exported)
+            return Selection(self.engine, comparison=exported, listings=listings)
         engine, index = row_end(row, comparison)
         indices = (
             [index] if row.layer is not None else row.block.layers[find_engine_index(comparison, engine)]
         )
-        return Selection(engine, [engine.layers[index] for index in indices], comparison=exported)
+        layers = [engine.layers[index] for index in indices]
+        return Selection(engine, layers, comparison=exported, listings=listings)
+
+    def numbers(self) -> list[ShownNumber]:
+        """The columns of the block, then verdict and difference of each engine; before, what a comparison will have."""
+        comparison = self.comparison
+        if comparison is None:
+            return [
+                ShownNumber(label, "", entry)
+                for label, key in _WILL_HAVE.items()
+                for entry in find_terms(key)[:1]
+            ]
+        table_id = "blocks" if self.lanes is None else LANES
+        shown = column_numbers(self.table, table_id, self.table.current_column)
+        for engine_index in comparison.others:
+            shown += term_numbers(verdict_values(comparison, engine_index))
+        return shown
+
+    @property
+    def explained_thing(self) -> str:
+        comparison, row = self.comparison, self.cursor
+        if comparison is None:
+            return "No comparison yet: press c to pick an engine."
+        return "" if row is None else block_name(comparison, row.block)
 
     def view_state(self) -> object:
-        return self.only_changed, self.matrix, self.tells_block, self.table.order
+        return CompareLook(
+            self.only_changed,
+            self.shows_cautions,
+            self.matrix,
+            self.tells_block,
+            self.block_table.order,
+            self.lanes,
+        )
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - the engines are the job's
-        self.only_changed, self.matrix, self.tells_block, self.table.order = cast(
-            "tuple[bool, Matrix, bool, Order]", state
+        look = cast("CompareLook", state)
+        self.only_changed, self.shows_cautions, self.matrix = (
+            look.only_changed,
+            look.shows_cautions,
+            look.matrix,
         )
+        self.tells_block, self.block_table.order, self.lanes = look.tells_block, look.order, look.lanes
 
     # Going elsewhere
 
-    def open_row(self, row: BlockRow) -> None:
-        if row.place is not None and row.layer is not None:
-            self._open(row.place, row.layer)
+    def open_row(self, row: object) -> None:  # noqa: ARG002 - of lanes, the layer in one of them
+        """Show the layer under the cursor."""
+        here = self.cursor
+        if here is not None and here.engine_index is not None and here.layer is not None:
+            self._open(here.engine_index, here.layer)
 
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
@@ -348,14 +485,13 @@ class ComparePane(TablePane[BlockRow]):
         elif self.table.go_to(self.comparison.blocks[goal.block]):
             self.screen.set_focus(self.main_part)
         else:
-            self.notify("The block is not shown: Esc clears the filter, d shows all blocks.", markup=False)
+            self.notify("Block hidden: Esc clears the filter, d shows all blocks.", markup=False)
 
-    def _open(self, place: int, layer: Layer) -> None:
+    def _open(self, engine_index: int, layer: Layer) -> None:
         """Show a layer on the screen of its engine."""
         assert self.comparison is not None
-        engine = self.comparison.engines[place]
+        engine = self.comparison.engines[engine_index]
         if engine is self.engine:
-            self.post_message(LayerJumped(layer))
             self.post_message(LayerOpened(layer))
         else:
             others = tuple(other for other in self.comparison.engines if other is not engine)
@@ -366,13 +502,17 @@ class ComparePane(TablePane[BlockRow]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable actions that need a comparison."""
         is_waiting = self.comparison is None and not self.job.choice.others
-        return False if is_waiting and action in _OF_COMPARISON else super().check_action(action, parameters)
+        if is_waiting and action in _OF_COMPARISON:
+            return False
+        if self.lanes is not None and action in ("choose_sort", "reverse"):
+            return False  # Lanes are in execution order.
+        return super().check_action(action, parameters)
 
-    def action_choose_other(self) -> None:
-        self.job.choose_other()
+    async def action_choose_other(self) -> None:
+        await self.job.choose_other()
 
-    def action_add_other(self) -> None:
-        self.job.add_other()
+    async def action_add_other(self) -> None:
+        await self.job.add_other()
 
     def action_swap(self) -> None:
         self.job.swap()
@@ -394,6 +534,24 @@ class ComparePane(TablePane[BlockRow]):
             self.only_changed = not self.only_changed
             self._fill()
 
+    def action_lanes(self) -> None:
+        """Show the lanes of the baseline and of the next engine; after the last the list of blocks."""
+        comparison, here = self.comparison, self.cursor
+        had_focus = self.screen.focused is self.table
+        views = [None, *range(1, len(self.job.engines))]
+        self.lanes = views[(views.index(self.lanes) + 1) % len(views)]
+        if comparison is None:
+            return  # It is shown so when it is there.
+        if self.lanes is not None:
+            self.lane_table.show(comparison, self.lanes)
+        self._show_parts(has_blocks=True)
+        self._fill()
+        if here is not None:
+            layer = None if here.layer is None else here.layer.index
+            self.table.go_to(here.block, here.engine_index, layer)
+        if had_focus:
+            self.screen.set_focus(self.table)
+
     def action_next_matrix(self) -> None:
         """Scroll to the totals; then sum by the next property."""
         if self.tells_block:
@@ -403,6 +561,19 @@ class ComparePane(TablePane[BlockRow]):
         if self.comparison is not None and not self.words.show_totals():
             self.matrix = list(Matrix)[(list(Matrix).index(self.matrix) + 1) % len(Matrix)]
             self._show_story(from_top=False)
+
+    def action_cautions(self) -> None:
+        """Show the cautions in full, or in a line."""
+        if self.comparison is None:
+            return
+        if not self.comparison.cautions:
+            self.notify("No cautions.", markup=False)
+            return
+        self.shows_cautions = self.tells_block or not self.shows_cautions
+        self.tells_block = False
+        self.remove_class("-only-table")
+        self._show_story(from_top=False)
+        self.words.show_cautions()
 
     def action_tell_block(self) -> None:
         """Toggle between the block under the cursor and the whole comparison."""
@@ -414,12 +585,12 @@ class ComparePane(TablePane[BlockRow]):
         """Choose what blocks are sorted by; choosing the same again reverses."""
         if self.comparison is None:
             return
-        screen = ChooseScreen("Order blocks by", orders(self.comparison), self.table.order.by)
-        self.app.push_screen(screen, lambda by: self.table.order_by(by) if by else None)
+        screen = ChooseScreen("Order blocks by", orders(self.comparison), self.block_table.order.by)
+        self.app.push_screen(screen, lambda by: self.block_table.order_by(by) if by else None)
 
     def action_reverse(self) -> None:
         if self.comparison is not None:
-            self.table.reverse_sort()
+            self.block_table.reverse_sort()
 
     def action_zoom(self) -> None:
         if self.comparison is not None or self.has_class("-only-table") or self.has_class("-only-words"):
@@ -434,14 +605,14 @@ def first_layer(engines: Sequence[Engine], block: Block) -> LayerEnd:
 
 def row_end(row: BlockRow, comparison: Comparison) -> LayerEnd:
     """The layer of a row, or the first of its block."""
-    if row.place is not None and row.layer is not None:
-        return comparison.engines[row.place], row.layer.index
+    if row.engine_index is not None and row.layer is not None:
+        return comparison.engines[row.engine_index], row.layer.index
     return first_layer(comparison.engines, row.block)
 
 
-def find_anchors(table: BlockTable) -> list[LayerEnd]:
+def find_anchors(table: BlockTable, row: BlockRow | None) -> list[LayerEnd]:
     """Return a layer of the row under the cursor, and one of each expanded block."""
-    row, comparison = table.cursor_item, table.comparison
+    comparison = table.comparison
     if comparison is None or row is None:
         return []
     expanded = [comparison.blocks[index] for index in sorted(table.expanded)]
@@ -461,16 +632,28 @@ def matching_blocks(
         return None
     indices: set[int] = set()
     for number, engine in enumerate(comparison.engines):
-        layers = matching if engine is own else filter_layers(engine, filter_text)
-        indices.update(comparison.block_of(number, layer.index).index for layer in layers)
+        layers = (
+            matching
+            if engine is own
+            else filter_layers(engine, filter_text, is_typing=True, allows_absent=True)
+        )
+        indices.update(comparison.find_block(number, layer.index).index for layer in layers)
     return indices
 
 
-def _sentence(words: str, _: int) -> Story:
+def _invitation(job: CompareJob, _: int) -> Story:
+    """What is waited for; else how to compare, and with which engines beside this one."""
     story = Story()
-    story.say(words)
+    for words in (job.waiting,) if job.waiting else NOTHING:
+        story.say(words)
+    if job.beside and not job.waiting:
+        story.say("Beside this engine", "section")
+        for source in job.beside[:MOST_SHOWN]:
+            story.say(describe_place(source, job.engine), indent=2)
+        if (more := len(job.beside) - MOST_SHOWN) > 0:
+            story.say(f"and {more} more", "muted", indent=2)
     return story
 
 
-def _block_story(comparison: Comparison, block: Block, _: int) -> Story:
-    return block_story(comparison, block)
+def _block_story(comparison: Comparison, block: Block, why: Sequence[Line], _: int) -> Story:
+    return block_story(comparison, block, why)

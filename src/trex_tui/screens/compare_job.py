@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 from textual.screen import Screen
+from textual.worker import Worker, WorkerError
 
 from trex_tui.analysis.compare import Align, Comparison, Pin, compare
-from trex_tui.analysis.load import LoadOptions, load
+from trex_tui.analysis.compare.builds import BuildComparison, load_build
+from trex_tui.analysis.load import LoadOptions, load, options_of
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.artifacts import ArtifactSet, scan
+from trex_tui.artifacts.discover import find_beside
 from trex_tui.config import recent_file
-from trex_tui.crash_log import sentence
+from trex_tui.crash_log import note, sentence
 from trex_tui.engine.engine import Engine
-from trex_tui.screens.dialogs import ChooseScreen, OpenScreen
+from trex_tui.screens.dialogs import ChooseScreen, OpenScreen, is_open
 from trex_tui.screens.reload import corresponding, find_paths, same_set
-from trex_tui.screens.services import engines_at_hand, get_services, listed_sets
+from trex_tui.screens.services import compute, engines_at_hand, get_services, is_refused, listed_sets
 from trex_tui.screens.settings import read_recent, remember_opened
 from trex_tui.text import format_ms, plural, printable, shorten_middle
 
@@ -64,7 +69,7 @@ class Choice:
     others: tuple[Engine, ...] = ()
     baseline: Engine | None = None
     align: Align = Align.AUTO
-    per_batch: bool = False
+    per_batch: bool | None = None
     ties: tuple[Tie, ...] = ()
 
     def replace_engine(self, old: Engine, new: Engine) -> None:
@@ -112,12 +117,16 @@ def leads_to(path: str, engine: Engine) -> bool:
 
 
 MOST_OFFERS = 200
+MOST_BESIDE = 8
+"""Engines offered from the directory of the one on screen."""
+MOST_SECONDS = 2.0
+"""Timeout of the search for these: a file server may be slow."""
 _MOST_NAME = 60
 
 _ALIGN_WORDS = {
-    Align.AUTO: "auto: all evidence, the strongest first",
+    Align.AUTO: "auto: all evidence, strongest first",
     Align.ONNX: "onnx: the same ONNX nodes",
-    Align.NAME: "name: the same names of layers",
+    Align.NAME: "name: the same layer names",
     Align.SIGNATURE: "signature: neighbourhood, kind, shapes and order; no names",
 }
 
@@ -144,6 +153,9 @@ class CompareView(Protocol):
     def show_comparison(self, comparison: Comparison) -> None:
         """Show another comparison."""
 
+    def show_builds(self) -> None:
+        """Show what the logs of the builds have of the block under the cursor."""
+
 
 class CompareJob:
     """The comparison of a screen's engine with others: the choice, and reading and comparing in the background.
@@ -156,6 +168,8 @@ class CompareJob:
         comparison: The last one; None before there is one of these engines.
         waiting: What a person waits for, in a sentence.
         is_due: Whether a comparison is wanted as soon as somebody looks.
+        builds: The logs of the builds of the engines compared; None until they were asked for and are read.
+        beside: Sets near the engine's, those of the same model first; empty until they are found.
     """
 
     def __init__(self, screen: Screen[Any], engine: Engine) -> None:
@@ -164,6 +178,10 @@ class CompareJob:
         self.comparison: Comparison | None = None
         self.waiting = ""
         self.is_due = False
+        self.builds: BuildComparison | None = None
+        self._builds_of: Comparison | None = None
+        self.beside: Sequence[ArtifactSet] = ()
+        self._search: Worker[None] | None = None
         self.view: CompareView | None = None
         self._screen = screen
         self._rereads = False
@@ -179,7 +197,7 @@ class CompareJob:
         return (first, *(engine for engine in everyone if engine is not first))
 
     @property
-    def place(self) -> int:
+    def engine_index(self) -> int:
         return find_engine_index(self.comparison, self.engine)
 
     def compare_with(self, others: Iterable[Engine]) -> None:
@@ -220,8 +238,8 @@ class CompareJob:
         if self.view is not None:
             self.view.show_state()
 
-    def _in_thread(self, work: Callable[..., None], *arguments: object, group: str) -> None:
-        self._screen.run_worker(partial(work, *arguments), thread=True, group=group, exclusive=True)
+    def _in_thread(self, work: Callable[..., None], *arguments: object, group: str) -> Worker[None]:
+        return self._screen.run_worker(partial(work, *arguments), thread=True, group=group, exclusive=True)
 
     # Comparing
 
@@ -239,7 +257,12 @@ class CompareJob:
         )
 
     def _compare(
-        self, number: int, engines: tuple[Engine, ...], align: Align, pins: Sequence[Pin], per_batch: bool
+        self,
+        number: int,
+        engines: tuple[Engine, ...],
+        align: Align,
+        pins: Sequence[Pin],
+        per_batch: bool | None,
     ) -> None:
         try:
             comparison = compare(engines, align=align, pins=pins, per_batch=per_batch)
@@ -262,32 +285,107 @@ class CompareJob:
         if self.view is not None:
             self.view.show_comparison(comparison)
 
+    def read_builds(self) -> None:
+        """Read the logs of the builds of the engines compared, unless that has begun."""
+        comparison = self.comparison
+        if comparison is None or self._builds_of is comparison:
+            return
+        self.builds, self._builds_of = None, comparison
+
+        def make() -> BuildComparison:
+            builds = [load_build(engine, position) for position, engine in enumerate(comparison.engines)]
+            return BuildComparison(comparison, builds)
+
+        compute(
+            self._screen,
+            "The logs of the builds",
+            make,
+            self._take_builds,
+            lambda _: False,
+            group="compare-builds",
+        )
+
+    def _take_builds(self, builds: BuildComparison) -> None:
+        if self.comparison is builds.comparison and self.view is not None:
+            self.builds = builds
+            self.view.show_builds()
+
     def _say_problem(self, problem: str, title: str) -> None:
         self._screen.notify(printable(problem), title=title, severity="error", markup=False, timeout=10)
 
     # Choosing engines
 
-    def choose_other(self) -> None:
-        """Choose an engine to compare with instead of the present ones."""
-        self._choose(is_more=False)
+    def look_around(self) -> None:
+        """Look for engines beside this one, once."""
+        if self._search is None and not get_services(self._screen).is_read_only:
+            self._search = self._in_thread(self._find_beside, self.engine.source, group="compare-beside")
 
-    def add_other(self) -> None:
+    def _find_beside(self, source: ArtifactSet) -> None:
+        try:
+            self.beside = find_beside(source)[:MOST_BESIDE]
+        except Exception as error:  # noqa: BLE001 - it costs these offers
+            note(error)
+        else:
+            self._screen.call_later(self._show_beside)
+
+    def _show_beside(self) -> None:
+        if self.comparison is None:
+            self._show_state()
+
+    async def _until_found(self) -> None:
+        """Wait for the engines beside this one, a moment at most: keys typed behind `c` are for the list of all."""
+
+        async def end(search: Worker[None]) -> None:
+            with suppress(WorkerError):
+                await search.wait()
+
+        if self._search is not None:
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(asyncio.shield(end(self._search)), MOST_SECONDS)
+
+    def _beside(self, at_hand: Iterable[Engine | ArtifactSet]) -> list[ArtifactSet]:
+        """The sets beside the engine, without those offered already."""
+        sources = [offer if isinstance(offer, ArtifactSet) else offer.source for offer in at_hand]
+        known = {os.path.realpath(path) for source in sources for path in source.files.values()}
+        return [
+            found
+            for found in self.beside
+            if known.isdisjoint(os.path.realpath(path) for path in found.files.values())
+        ]
+
+    async def choose_other(self) -> None:
+        """Choose an engine to compare with instead of the present ones."""
+        await self._choose(is_more=False)
+
+    async def add_other(self) -> None:
         if len(self.choice.others) >= MOST_OTHERS:
-            words = f"{MOST_OTHERS + 1} engines are compared at most; c chooses others."
+            words = f"{MOST_OTHERS + 1} engines at most; c replaces the selection."
             self._screen.notify(words, markup=False)
         else:
-            self._choose(is_more=bool(self.choice.others))
+            await self._choose(is_more=bool(self.choice.others))
 
-    def _choose(self, *, is_more: bool) -> None:
+    async def _choose(self, *, is_more: bool) -> None:
+        await self._until_found()
+        if not is_open(self._screen):
+            return  # A person left meanwhile.
         taken = (self.engine, *(self.choice.others if is_more else ()))
         at_hand: list[Engine | ArtifactSet] = [
             *engines_at_hand(self._screen),
             *listed_sets(self._screen, unread=True),
         ]
         offers: list[Engine | ArtifactSet | str] = [offer for offer in at_hand if offer not in taken]
-        recent = [path for path in read_recent(recent_file(os.environ)) if not leads_to(path, self.engine)]
-        offers += recent[: max(0, MOST_OFFERS - len(offers))]
-        texts = {str(number): _format_offer(offer) for number, offer in enumerate(offers)}
+        other_paths = {"": "another path …"}
+        if get_services(self._screen).is_read_only:
+            other_paths = {}
+            if not offers and is_refused(self._screen, "no other engine"):
+                return
+        else:
+            offers += self._beside(at_hand)
+            recent = [
+                path for path in read_recent(recent_file(os.environ)) if not leads_to(path, self.engine)
+            ]
+            offers += recent[: max(0, MOST_OFFERS - len(offers))]
+        texts = {str(number): _format_offer(offer, self.engine) for number, offer in enumerate(offers)}
 
         def chosen(key: str | None) -> None:
             offer = offers[int(key)] if key else None
@@ -300,7 +398,7 @@ class CompareJob:
             else:
                 self._read(WantedEngine(offer, is_more))
 
-        self._ask("Compare with", texts | {"": "another path …"}, chosen)
+        self._ask("Compare with", texts | other_paths, chosen)
 
     def _ask(
         self,
@@ -376,7 +474,7 @@ class CompareJob:
             self._take(engine, is_more=wanted.is_more)
             return
         self._show_state()
-        problem = problem or "that is the engine on this screen"
+        problem = problem or "same engine"
         if isinstance(wanted.source, str):
             self._ask_path(wanted.source, problem, is_more=wanted.is_more)
         else:
@@ -391,7 +489,7 @@ class CompareJob:
         for old in others:
             try:
                 source = same_set(scan(find_paths(old)), old)
-                pairs.append((old, load(source, options)))
+                pairs.append((old, load(source, options_of(old, options))))
             except Exception as error:  # noqa: BLE001 - it stays as it was
                 problems.append(sentence(error))
         self._screen.call_later(self._others_read, pairs, problems)
@@ -432,7 +530,8 @@ class CompareJob:
 
     def toggle_per_batch(self) -> None:
         """Compare times per inference, or per sample."""
-        self.choice.per_batch = not self.choice.per_batch
+        shown = self.choice.per_batch if self.comparison is None else self.comparison.per_batch
+        self.choice.per_batch = not shown
         self.start()
 
 
@@ -440,11 +539,18 @@ def _name(engine: Engine) -> str:
     return shorten_middle(printable(engine.name), _MOST_NAME)
 
 
-def _format_offer(offer: Engine | ArtifactSet | str) -> str:
+def describe_place(source: ArtifactSet, engine: Engine) -> str:
+    """Where a set lies, seen from an engine: `resnet in ../int8`; its name alone in the same directory."""
+    place = os.path.relpath(source.directory, engine.source.directory)
+    name = shorten_middle(printable(source.name), _MOST_NAME)
+    return name if place == "." else f"{name} in {shorten_middle(printable(place), _MOST_NAME)}"
+
+
+def _format_offer(offer: Engine | ArtifactSet | str, engine: Engine) -> str:
     if isinstance(offer, str):
         return f"opened lately: {shorten_middle(printable(offer), _MOST_NAME)}"
     if isinstance(offer, ArtifactSet):
-        return f"{shorten_middle(printable(offer.name), _MOST_NAME)}  not read yet"
+        return f"{describe_place(offer, engine)}  not read yet"
     latency = end_to_end(offer)
     times = [
         f"median {format_ms(latency.summary.median_ms)} ms" if latency else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -12,6 +13,7 @@ from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -140,6 +142,10 @@ class ChoiceList(OptionList):
         Binding("ctrl+u", "page_up", show=False),
     ]
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Count lines; in no cells, as after a resize and before the breakpoints count, Textual fails to wrap them."""
+        return super().get_content_height(container, viewport, max(width, LEAST_WIDTH))
+
     def action_page_up(self) -> None:
         if has_room(self):
             super().action_page_up()  # type: ignore[no-untyped-call]
@@ -157,6 +163,8 @@ def has_room(options: OptionList) -> bool:
 class ChooseScreen(Dialog[str]):
     """A list to choose from; the result is the key of the choice, or None."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "find", "find")]
+
     def __init__(self, title: str, options: dict[str, str], current: str | None = None) -> None:
         """Args: options: Key -> what is shown; current: where the cursor starts."""
         super().__init__()
@@ -166,7 +174,7 @@ class ChooseScreen(Dialog[str]):
         options = [Option(Content(printable(text))) for text in self._options.values()]
         choices = ChoiceList(*options, classes="dialog")
         choices.border_title = Content(self._title).markup  # names in it are no markup
-        choices.border_subtitle = "Enter chooses · Esc closes"
+        choices.border_subtitle = "/ find · Enter chooses · Esc closes"
         yield choices
 
     def on_mount(self) -> None:
@@ -177,6 +185,9 @@ class ChooseScreen(Dialog[str]):
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(list(self._options)[event.option_index])
+
+    def action_find(self) -> None:
+        find_in_list(self.query_one(ChoiceList), list(self._options.values()))
 
 
 def choose_sort(table: VirtualTable[Any], natural: str = "execution order") -> None:
@@ -221,6 +232,8 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
         defaults: Those that `d` brings back.
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "find", "find")]
+
     def __init__(self, titles: dict[str, str], shown: Sequence[str], defaults: Sequence[str]) -> None:
         super().__init__()
         self._titles, self._defaults = titles, list(defaults)
@@ -235,7 +248,7 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
     def compose(self) -> ComposeResult:
         choices = _Columns(*map(self._option, self._order), classes="dialog")
         choices.border_title = "Columns"
-        choices.border_subtitle = "Space show · J K move · d reset · Enter done"
+        choices.border_subtitle = "Space show · J K move · d reset · / find · Enter"
         yield choices
 
     def _option(self, key: str) -> Option:
@@ -265,6 +278,9 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
     def action_defaults(self) -> None:
         self._take(self._defaults)
         self._redraw(0)
+
+    def action_find(self) -> None:
+        find_in_list(self.query_one(_Columns), [self._titles[key] for key in self._order])
 
     def action_accept(self) -> None:
         self.dismiss(tuple(key for key in self._order if key in self._shown))
@@ -368,6 +384,61 @@ class PromptScreen(Dialog[Result]):
             self.line.focus()
 
 
+_WORD = re.compile(r"[\w.%]+")
+
+
+class FindScreen(PromptScreen[int]):
+    """Find an entry of a list by parts of its text; the result is its index."""
+
+    title_text = "Find"
+    hint = "↑ ↓ choose · Enter goes to it · Esc closes"
+    placeholder = "part of a title or a name, or a short name"
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__()
+        self._texts = texts
+        self._offered: list[int] = []
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._follow("")
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        self._follow(event.value)
+
+    def _follow(self, typed: str) -> None:
+        """Offer what contains every word, whole words first."""
+        words = typed.casefold().split()
+        folded = [text.casefold() for text in self._texts]
+        self._offered = [index for index, text in enumerate(folded) if all(word in text for word in words)]
+        self._offered.sort(key=lambda index: not set(words) <= set(_WORD.findall(folded[index])))
+        self.offer([self._texts[index] for index in self._offered], 0 if self._offered else None)
+
+    def chosen(self, index: int) -> None:
+        """Wait for Enter."""
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._offered[event.option_index])
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        at = self.choices.highlighted
+        if at is not None:
+            self.dismiss(self._offered[at])
+
+
+def find_in_list(choices: OptionList, texts: Sequence[str]) -> None:
+    """Ask for a part of a text, and highlight the entry that has it."""
+
+    def go_to(index: int | None) -> None:
+        if index is not None:
+            choices.highlighted = index
+
+    choices.app.push_screen(FindScreen(texts), go_to)
+
+
 class OpenScreen(PromptScreen[str]):
     """Ask for a path; below the line, completions or recent paths."""
 
@@ -375,7 +446,7 @@ class OpenScreen(PromptScreen[str]):
 
     title_text = "Open"
     hint = "Tab completes · ↑ ↓ choose · Enter opens · Esc closes"
-    placeholder = "directory or file; below: opened lately"
+    placeholder = "directory or file; below: recent"
 
     def __init__(self, recent: Sequence[str] = (), text: str = "", remark: str = "") -> None:
         super().__init__(text, remark)

@@ -1,10 +1,6 @@
-"""The terminal that may go away, and the signals that end the program, from the first byte that changes the terminal on.
+"""The signals that end the program, from the first byte that changes the terminal on, and an end that comes.
 
-Textual's driver leaves three gaps. Its thread that writes dies with the first write to a terminal that is gone; then its
-queue fills, and the program waits for room in it for ever. Its thread that reads has the program print a traceback. And a
-signal that comes after the terminal was changed, but before the app is mounted, ends the process at once.
-
-Beside the driver: threads that nobody waits for at the end, and the garbage collector, at work while nobody waits. A full
+With them: threads that nobody waits for at the end, and the garbage collector, at work while nobody waits. A full
 collection looks at every object of an engine: a third of a second at 20 000 layers, in the middle of a key. While the
 explorer runs, only young objects are collected as they come; the rest when no key was pressed for a while.
 """
@@ -15,14 +11,13 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Thread
+from threading import Thread, Timer
 from time import monotonic
-from typing import IO, Any, ParamSpec, TypeVar
-
-from textual.driver import Driver
+from typing import ParamSpec, TypeVar
 
 _ENDING = ("SIGHUP", "SIGQUIT", "SIGTERM")
 """SIGINT is not among them: Textual has it pressed as the key Ctrl-C."""
@@ -36,73 +31,41 @@ def catch_signals(killed: Callable[[int], object]) -> None:
             asyncio.get_running_loop().add_signal_handler(number, killed, number)
 
 
-class LastingOutput:
-    """A terminal to write to, that takes everything without a word once it is gone.
+GRACE_S = 5.0
+"""Limit for an orderly exit, which takes some tenths of a second."""
+
+
+class ForcedExit:
+    """Ends the process if the orderly end does not.
+
+    Textual waits for every widget to end. One that waits for something that does not come would keep the program.
 
     Args:
-        file: The terminal.
-        gone: Called once, in the thread that writes.
+        give_back: Restores the terminal.
+        finish: Reports why the program ends, and returns the exit code.
     """
 
-    def __init__(self, file: IO[str], gone: Callable[[], object]) -> None:
-        self._file, self._gone, self._is_gone = file, gone, False
+    def __init__(self, give_back: Callable[[], object], finish: Callable[[], int]) -> None:
+        self._give_back, self._finish = give_back, finish
+        self._timer: Timer | None = None
 
-    def write(self, text: str) -> int:
-        if not self._is_gone:
-            try:
-                return self._file.write(text)
-            except (OSError, ValueError):
-                self._lose()
-        return len(text)
+    def arm(self) -> None:
+        """Give the orderly end its time, which begins with the first call."""
+        if self._timer is None:
+            self._timer = Timer(GRACE_S, self._force)
+            self._timer.daemon = True
+            self._timer.start()
 
-    def flush(self) -> None:
-        if not self._is_gone:
-            try:
-                self._file.flush()
-            except (OSError, ValueError):
-                self._lose()
+    def disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever else a file has
-        return getattr(self._file, name)
-
-    def _lose(self) -> None:
-        self._is_gone = True
-        self._gone()
-
-
-def lasting(driver: type[Driver]) -> type[Driver]:
-    """A driver as this one that lives through the loss of its terminal. Only that of POSIX terminals is changed."""
-    if os.name != "posix":
-        return driver
-    from textual.drivers.linux_driver import LinuxDriver
-
-    if driver is not LinuxDriver:
-        return driver
-
-    class LastingDriver(LinuxDriver):
-        _is_lasting = False
-
-        def start_application_mode(self) -> None:
-            """First the signals, then the terminal."""
-            if not self._is_lasting:
-                self._is_lasting = True
-                catch_signals(self._app.killed)  # type: ignore[attr-defined]  # there is no other app here
-                self._file: Any = LastingOutput(self._file, self._terminal_gone)
-            super().start_application_mode()  # type: ignore[no-untyped-call]
-
-        def run_input_thread(self) -> None:
-            """Read keys until the end, or until there is no terminal to read from."""
-            try:
-                super().run_input_thread()
-            except (OSError, ValueError):
-                self._terminal_gone()
-
-        def _terminal_gone(self) -> None:
-            """In a thread; as if the signal had come that comes where the terminal is the process's own."""
-            if not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(self._app.killed, signal.SIGHUP)  # type: ignore[attr-defined]
-
-    return LastingDriver
+    def _force(self) -> None:
+        restoring = Thread(target=self._give_back, daemon=True)
+        restoring.start()
+        restoring.join(GRACE_S)  # A terminal that takes no output must not keep the program either.
+        sys.stderr = sys.__stderr__
+        os._exit(self._finish())
 
 
 Arguments = ParamSpec("Arguments")
@@ -141,6 +104,13 @@ class DaemonThreads(ThreadPoolExecutor):
 
 IDLE_SECONDS = 2.0
 """So long after the last key nobody waits."""
+PAUSE_SECONDS = 0.2
+"""So long after the last key a collection is not noticed, where there is reason for one."""
+CHECK_SECONDS = 0.5
+_GROWTH = 1.1
+"""By what memory grows until garbage is looked for in pauses, and among what was there at the last collection."""
+_GROWTH_AT_MOST = 1.5
+"""By what it grows until garbage is looked for while keys come."""
 _NEVER = 1_000_000
 
 
@@ -163,6 +133,8 @@ class Collector:
         self._last_input = monotonic()
         self._is_anything_gone = False
         self._is_due = True
+        self._blocks = sys.getallocatedblocks()
+        """Of memory, after the last collection that looked at everything."""
 
     def note_input(self) -> None:
         self._last_input = monotonic()
@@ -175,16 +147,29 @@ class Collector:
             replaces: Whether another one, which no collection looks at either, is no longer needed.
         """
         gc.freeze()
+        if not replaces:
+            self._blocks = sys.getallocatedblocks()
         self._is_anything_gone |= replaces
         self._is_due = True
 
     def collect_if_idle(self) -> bool:
-        """Collect what has become garbage since the last time, if nobody waits; tell whether that was so."""
-        if not self._is_due or monotonic() - self._last_input < IDLE_SECONDS:
+        """Collect what has become garbage since the last time, if nobody waits; tell whether that was so.
+
+        Where memory has grown a short pause is enough, and in the end none is needed: who never pauses would have all
+        panes of all reloads in memory.
+        """
+        if not self._is_due:
             return False
-        if self._is_anything_gone:
+        quiet, growth = monotonic() - self._last_input, sys.getallocatedblocks() / self._blocks
+        if quiet < (PAUSE_SECONDS if growth > _GROWTH else IDLE_SECONDS) and growth < _GROWTH_AT_MOST:
+            return False
+        # What was open at the last collection, and is not any more, would stay with what no collection looks at.
+        looks_at_all = self._is_anything_gone or growth > _GROWTH
+        if looks_at_all:
             gc.unfreeze()
         gc.collect()
         gc.freeze()
+        if looks_at_all:
+            self._blocks = sys.getallocatedblocks()
         self._is_due = self._is_anything_gone = False
         return True

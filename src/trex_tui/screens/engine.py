@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +15,9 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import ContentSwitcher
 
-from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, derived
+from trex_tui.analysis.columns import derived
 from trex_tui.analysis.dataflow import whole_lanes
-from trex_tui.analysis.filter import FilterError, filter_layers
+from trex_tui.analysis.filter import FilterError, describe_no_match, filter_layers
 from trex_tui.analysis.filter.selection import engine_values
 from trex_tui.crash_log import internal, note
 from trex_tui.engine.engine import Engine
@@ -24,19 +25,18 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.model import LintResult
 from trex_tui.report.views.layer_details import node_shares
 from trex_tui.report.views.lint import tab_badge
+from trex_tui.report.views.runs import list_run_choices
 from trex_tui.screens.build import BuildPane
-from trex_tui.screens.build_job import BuildAsked, BuildJob
 from trex_tui.screens.charts import ChartsPane
-from trex_tui.screens.clipboard import copy_json, copy_names
 from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.compare_job import CompareJob
-from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
-from trex_tui.screens.history import History, choose_neighbour
+from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen, bring_to_top
+from trex_tui.screens.explanation import ExplainScreen
+from trex_tui.screens.jobs import BuildAsked, BuildJob, LintJob, SuppressionAsked
 from trex_tui.screens.latency import LatencyPane
+from trex_tui.screens.layer_actions import History, Visit, choose_neighbour, copy_json, copy_names
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.lint import LintPane
-from trex_tui.screens.lint_job import LintJob, SuppressionAsked
-from trex_tui.screens.main_screen import MainScreen, TooSmall
 from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import (
@@ -52,10 +52,11 @@ from trex_tui.screens.pane import (
 )
 from trex_tui.screens.reload import changes, corresponding
 from trex_tui.screens.services import EngineHolder, ReloadAsked
-from trex_tui.screens.text_screens import ExplainScreen, NotesScreen
-from trex_tui.text import plural, printable
+from trex_tui.screens.text_screens import NotesScreen
+from trex_tui.screens.textual_caches import forget_widgets
+from trex_tui.text import plural, printable, shorten_middle
 from trex_tui.widgets.actions import TABS, Place, bindings_in
-from trex_tui.widgets.chrome import EngineHeader, TabBar, TabChosen
+from trex_tui.widgets.chrome import EngineHeader, MainScreen, TabBar, TabChosen, TooSmall
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.layer_tree import MOST_LANES, MOST_LANES_NARROW
 
@@ -69,6 +70,10 @@ PANES: dict[str, Callable[..., EnginePane]] = {
     "build": BuildPane,
 }
 """By the identifier of `actions.TABS`. That of the comparison needs its job as well."""
+
+
+_MOST_NAME = 30
+"""Characters of an engine's name in the title of a window."""
 
 
 def warm(engine: Engine) -> None:
@@ -106,18 +111,22 @@ class LayerFilter:
     Attributes:
         layers: What is left.
         refused: Why what was typed last is not the filter; None if it is.
+        note: Why no layer matches; empty if any does.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.layers: Sequence[Layer] = engine.layers
         self.refused: FilterError | None = None
+        self.note = ""
         self._engine = engine
 
     def apply(self, text: str) -> bool:
         """Find the matching layers; False, and those before, if the text is no expression."""
-        self.refused = None
+        self.refused, self.note = None, ""
         try:
-            self.layers = filter_layers(self._engine, text)
+            self.layers = filter_layers(self._engine, text, is_typing=True)
+            if not self.layers:
+                self.note = describe_no_match(self._engine, text, is_typing=True)
         except FilterError as error:
             self.refused = error
         except Exception as error:  # noqa: BLE001 - it costs this expression
@@ -159,34 +168,49 @@ class EngineScreen(MainScreen, EngineHolder):
         self.build_job = BuildJob(self, self._show_build)
         self.compare_job = CompareJob(self, engine)
         self.compare_job.compare_with(others)
-        self._first_layer, self._first_tab = layer, tab
+        self._first_layer = layer
+        self._visited = [tab]
+        """Tabs whose panes are mounted, at the first visit: all eight would double the time of the start."""
+        self._mounting = asyncio.Lock()
         self._filter = LayerFilter(engine)
         self._behind: set[str] = set()
         """Panes that do not show what the filter left."""
         self._stand_in: Layer | None = None
         """Where the cursor stands because the filter hides the current layer; a person did not choose it."""
+        self._is_chosen = layer is not None
+        """Whether the user chose the current layer; else it is the slowest, the default."""
         self.is_rebuilt = False
-        """The panes are being replaced: keys that come now find none."""
+        """The panes are being replaced: keys wait."""
+        self.asks_for_run = False
+        """Whether to open with the choice of a run."""
 
     def compose(self) -> ComposeResult:
         yield EngineHeader(self.engine)
         yield TabBar({tab.id: tab.title for tab in TABS})
         with ContentSwitcher(initial=None, id="screens"):
-            for name, make_pane in PANES.items():
-                yield make_pane(self.engine, id=name)
-            yield ComparePane(self.engine, self.compare_job, id="compare")
+            for tab in self._visited:
+                yield self._make_pane(tab)
         yield FilterBar(self.engine)
         yield self.footer()
         yield TooSmall()
 
-    def on_mount(self) -> None:
+    def _make_pane(self, tab: str) -> EnginePane:
+        if tab == "compare":
+            return ComparePane(self.engine, self.compare_job, id=tab)
+        return PANES[tab](self.engine, id=tab)
+
+    async def on_mount(self) -> None:
         """Select the slowest layer."""
+        if self not in self.app.screen_stack:
+            return  # A screen that is removed while it mounts has no panes.
         timed = [layer for layer in self.engine.layers if layer.latency_ms is not None]
         slowest = max(timed, key=lambda layer: layer.latency_ms or 0.0, default=None)
         self.current_layer = self._first_layer or slowest or next(iter(self.engine.layers), None)
-        self._show(self._first_tab)
+        await self._show(self._visited[0])
         self.call_after_refresh(self.run_worker, partial(warm, self.engine), thread=True, group="warm")
         self.call_after_refresh(self.lint_job.start, self.engine)
+        if self.asks_for_run:
+            self.action_choose_run()
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002 - as in the class above, which Textual calls too
         if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
@@ -211,36 +235,56 @@ class EngineScreen(MainScreen, EngineHolder):
         if self.is_rebuilt:
             return False
         if action == "clear":
-            return bool(self.filter_text or (self.is_mounted and self.query_one(LatencyPane).marked_layers))
+            return bool(self.filter_text or self._marking or self.history.behind)
         if action == "back":
             return self.is_listed
+        if action == "choose_run":
+            return bool(self.engine.runs) or self.engine.optimization_profiles > 1
         if action == "filter":
             return not (self.is_mounted and self.query_one(FilterBar).is_open)
         return super().check_action(action, parameters)
 
     # Tabs
 
-    def action_show(self, tab: str) -> None:
+    async def action_show(self, tab: str) -> None:
         """Show a tab, with the layer under the cursor selected."""
         # The messages that tell of the cursor may still be waiting behind this key.
-        if self.pane.cursor_layer is not None:
-            self._choose(self.pane.cursor_layer)
-        self._show(tab)
+        layer = self.pane.cursor_layer
+        if layer is not None and (self.pane.has_layer_rows or layer is not self._stand_in):
+            self._choose(layer)
+        await self._show(tab)
 
-    def _show(self, tab: str) -> None:
+    async def _show(self, tab: str) -> None:
+        async with self._mounting:
+            if tab not in self._visited:
+                await self._mount_pane(tab)
+        if not self.query(f"#{tab}"):
+            return  # The screen was removed meanwhile.
         self.query_one(ContentSwitcher).current = tab
         self.query_one(TabBar).active = tab
         self._bring_up_to_date()
         self._show_current_layer()
         self._focus_pane()
 
+    async def _mount_pane(self, tab: str) -> None:
+        self._visited.append(tab)
+        pane = self._make_pane(tab)
+        pane.display = False
+        await self.query_one(ContentSwitcher).mount(pane)
+        if isinstance(pane, ShowsLint):
+            pane.show_lint(self.lint_job)
+        if isinstance(pane, ShowsBuild):
+            pane.show_build(self.build_job)
+        if self.filter_text:
+            self._behind.add(tab)
+
     def _focus_pane(self) -> None:
         # At once, not when the messages now waiting are done: the next key may be among them.
         self.set_focus(self.pane.main_part)
 
     @on(TabChosen)
-    def _tab_chosen(self, event: TabChosen) -> None:
-        self.action_show(event.tab)
+    async def _tab_chosen(self, event: TabChosen) -> None:
+        await self.action_show(event.tab)
 
     # Current layer
 
@@ -255,10 +299,8 @@ class EngineScreen(MainScreen, EngineHolder):
             self._choose(event.layer)
 
     @on(LayerOpened)
-    def _layer_opened(self, event: LayerOpened) -> None:
-        if self._has(event.layer):
-            self._choose(event.layer)
-            self._show("layers")
+    async def _layer_opened(self, event: LayerOpened) -> None:
+        await self.go_to(event.layer)
 
     def _has(self, layer: Layer) -> bool:
         """Whether a layer belongs to this engine. A message of a removed pane may name one of the engine before."""
@@ -266,6 +308,7 @@ class EngineScreen(MainScreen, EngineHolder):
         return layer.index < len(layers) and layers[layer.index] is layer
 
     def _choose(self, layer: Layer) -> None:
+        self._is_chosen |= layer is not self.current_layer
         self.current_layer, self._stand_in = layer, None
 
     def stand_on(self, layer: Layer) -> None:
@@ -275,15 +318,25 @@ class EngineScreen(MainScreen, EngineHolder):
             self.filter_text = ""
         self._show_current_layer()
 
-    def jump(self, layer: Layer) -> None:
-        """Select a layer, and remember the way back."""
-        self.history.leave(self.layer_here, layer)
+    def jump(self, layer: Layer, tab: str | None = None) -> None:
+        """Select a layer, to be shown on `tab`, and remember the way back."""
+        self.history.leave(self._visit, Visit(tab or self._tab, layer))
         self.stand_on(layer)
 
-    def go_to(self, layer: Layer) -> None:
-        """Select a layer and show it in the tree; clear a filter that hides it."""
-        self.jump(layer)
-        self._show("layers")
+    @property
+    def _tab(self) -> str:
+        return self.pane.id or ""
+
+    @property
+    def _visit(self) -> Visit | None:
+        layer = self.layer_here or self.current_layer
+        return None if layer is None else Visit(self._tab, layer)
+
+    async def go_to(self, layer: Layer) -> None:
+        """Select a layer and show it in the tree; clear a filter that hides it. Ignore one of an engine that was replaced."""
+        if self._has(layer):
+            self.jump(layer, "layers")
+            await self._show("layers")
 
     @on(LayerJumped)
     def _layer_jumped(self, event: LayerJumped) -> None:
@@ -299,7 +352,7 @@ class EngineScreen(MainScreen, EngineHolder):
         """Select a consumer or producer of the layer."""
         layer = self.layer_here
         if layer is None:
-            self.notify("Choose a layer first: a group has no links of its own.", markup=False)
+            self.notify("Select a layer first.", markup=False)
         else:
             choose_neighbour(self, self.engine, layer, self.jump, outgoing=outgoing)
 
@@ -309,32 +362,39 @@ class EngineScreen(MainScreen, EngineHolder):
     def action_consumer(self) -> None:
         self.action_walk(outgoing=True)
 
-    def action_trail_back(self) -> None:
-        self._follow(self.history.back(self.layer_here), "There is no way back: no jump led here.")
+    async def action_trail_back(self) -> None:
+        await self._follow(self.history.back(self._visit), "History is empty.")
 
-    def action_trail_forward(self) -> None:
-        self._follow(self.history.forward(self.layer_here), "There is nothing ahead.")
+    async def action_trail_forward(self) -> None:
+        await self._follow(self.history.forward(self._visit), "No forward history.")
 
-    def _follow(self, layer: Layer | None, otherwise: str) -> None:
-        if layer is None:
+    async def _follow(self, visit: Visit | None, otherwise: str) -> None:
+        if visit is None:
             self.notify(otherwise, markup=False)
         else:
-            self.stand_on(layer)
+            self.stand_on(visit.layer)
+            await self._show(visit.tab)
 
     # Filter
 
     def action_filter(self) -> None:
         bar, refused = self.query_one(FilterBar), self._filter.refused
         bar.open(refused.text if refused else self.filter_text)
-        bar.error = refused
+        bar.error, bar.note = refused, self._filter.note
         self.refresh_bindings()
 
-    def action_clear(self) -> None:
-        """Clear the filter, or the marks where there is no filter."""
+    async def action_clear(self) -> None:
+        """Clear the filter; without one the marks; without those go back."""
         if self.filter_text:
             self.filter_text = ""
+        elif self._marking:
+            self._marking[0].clear_marks()
         else:
-            self.query_one(LatencyPane).clear_marks()
+            await self.action_trail_back()
+
+    @property
+    def _marking(self) -> list[LatencyPane]:
+        return [pane for pane in self.query(LatencyPane) if pane.marked_layers]
 
     @on(MarksChanged)
     def _marks_changed(self) -> None:
@@ -344,7 +404,7 @@ class EngineScreen(MainScreen, EngineHolder):
     def _filter_changed(self, event: FilterChanged) -> None:
         self.filter_text = event.text
         bar = self.query_one(FilterBar)
-        bar.error = self._filter.refused
+        bar.error, bar.note = self._filter.refused, self._filter.note
         if not bar.is_open:
             self._tell_refusal()
 
@@ -357,10 +417,11 @@ class EngineScreen(MainScreen, EngineHolder):
             self._focus_pane()
         self.refresh_bindings()
 
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+    def on_descendant_focus(self) -> None:
         """Close the filter line when the focus moves elsewhere."""
+        # Not by the widget of the message: a key may have opened the line since.
         line = self.query_one(FilterBar)
-        if line.is_open and line not in event.widget.ancestors:
+        if line.is_open and self.focused is not None and line not in self.focused.ancestors:
             line.close()
             self.refresh_bindings()
 
@@ -369,7 +430,7 @@ class EngineScreen(MainScreen, EngineHolder):
         refused = self._filter.refused
         if refused is not None:
             words = printable(str(refused))
-            self.notify(words, title="The filter was not changed", severity="warning", markup=False)
+            self.notify(words, title="Filter unchanged", severity="warning", markup=False)
 
     def validate_filter_text(self, text: str) -> str:
         """Apply the filter; keep the one before if the text is invalid."""
@@ -396,7 +457,8 @@ class EngineScreen(MainScreen, EngineHolder):
                 self._show_current_layer()
 
     def _show_current_layer(self) -> None:
-        self.pane.show_layer(self.current_layer)
+        is_wanted = self._is_chosen or self.pane.begins_at_slowest
+        self.pane.show_layer(self.current_layer if is_wanted else None)
         layer = self.pane.cursor_layer
         self._stand_in = None if layer is self.current_layer else layer
 
@@ -410,6 +472,8 @@ class EngineScreen(MainScreen, EngineHolder):
         for pane in self.query(EnginePane):
             if isinstance(pane, ShowsLint):
                 pane.show_lint(self.lint_job)
+        if self.query_one(ContentSwitcher).current == "lint":
+            self._show_current_layer()  # The first finding, now under the cursor, may be about another.
         if self.lint is not None:
             self.query_one(TabBar).badge("lint", tab_badge(self.lint))
 
@@ -440,10 +504,12 @@ class EngineScreen(MainScreen, EngineHolder):
     def _other_opened(self, event: OtherOpened) -> None:
         """Show a layer of a compared engine: on the screen below if that shows the engine."""
         event.stop()
+        if not bring_to_top(self):
+            return  # A second Enter, which came before the first had closed this screen.
         below = self.app.screen_stack[-2]
         if isinstance(below, EngineScreen) and below.engine is event.engine:
             self.app.pop_screen()
-            below.go_to(event.layer)
+            below.call_later(below.go_to, event.layer)  # Its panes may be about to be replaced.
             return
         self.open_other(event.engine, others=event.others, layer=event.layer, tab="layers")
 
@@ -452,10 +518,10 @@ class EngineScreen(MainScreen, EngineHolder):
     ) -> None:
         self.app.push_screen(EngineScreen(engine, is_listed=True, others=others, layer=layer, tab=tab))
 
-    def compare_also(self, engine: Engine) -> None:
+    async def compare_also(self, engine: Engine) -> None:
         """Compare with one more engine, and show that."""
         self.compare_job.take(engine)
-        self._show("compare")
+        await self._show("compare")
 
     def action_capture(self) -> None:
         from trex_tui.screens.capture import Capturer
@@ -463,7 +529,8 @@ class EngineScreen(MainScreen, EngineHolder):
         Capturer(self).ask()
 
     def action_back(self) -> None:
-        self.app.pop_screen()
+        if bring_to_top(self):
+            self.app.pop_screen()
 
     # Copy, explain, notes
 
@@ -480,18 +547,10 @@ class EngineScreen(MainScreen, EngineHolder):
         copy_json(self, *self._copied())
 
     def action_explain(self) -> None:
-        """Explain the current column; without one, ask for it."""
-        column = self.pane.selection().column
-        if column is not None:
-            self._explain(column.name)
-            return
-        titles = {one.name: f"{one.title}  ({one.name})" for one in ALL_COLUMNS}
-        self.app.push_screen(ChooseScreen("Explain", titles, "latency_ms"), self._explain)
-
-    def _explain(self, name: str | None) -> None:
-        if name is not None:
-            layer = self.pane.cursor_layer or self.current_layer
-            self.app.push_screen(ExplainScreen(self.engine, ALL_COLUMNS_BY_NAME[name], layer))
+        """Explain the numbers on screen."""
+        pane = self.pane
+        title = f"Numbers: {pane.id}"
+        self.app.push_screen(ExplainScreen(self.engine, title, pane.explained_thing, pane.numbers()))
 
     def action_notes(self) -> None:
         self.app.push_screen(NotesScreen(self.engine))
@@ -501,9 +560,30 @@ class EngineScreen(MainScreen, EngineHolder):
     def action_reload(self) -> None:
         self.post_message(ReloadAsked(self.engine))
 
+    def action_choose_run(self) -> None:
+        """Choose the run or the optimization profile to show."""
+        choices = {str(index): choice for index, choice in enumerate(list_run_choices(self.engine))}
+        if len(choices) < 2:
+            return
+        texts = {
+            key: f"{choice.text}{', shown' if choice.is_shown else ''}" for key, choice in choices.items()
+        }
+        shown = next((key for key, choice in choices.items() if choice.is_shown), None)
+        titles = ["runs"] if self.engine.runs else []
+        titles += ["optimization profiles"] if self.engine.optimization_profiles > 1 else []
+
+        name = shorten_middle(printable(self.engine.name), _MOST_NAME)
+
+        def choose(key: str | None) -> None:
+            if key is not None and not choices[key].is_shown:
+                self.post_message(ReloadAsked(self.engine, choices[key]))
+
+        self.app.push_screen(ChooseScreen(f"{name}: {' and '.join(titles)}", texts, shown), choose)
+
     def replace_engine(self, engine: Engine) -> None:
         """Show the reloaded engine: tab, filter, sort, marks and current layer stay. Notify of changes."""
         # In the queue of the screen: it may not be mounted yet, and nothing else may look at it half composed.
+        self.is_rebuilt = True
         self.post_message(EngineReplaced(engine))
 
     @on(EngineReplaced)
@@ -511,6 +591,7 @@ class EngineScreen(MainScreen, EngineHolder):
         engine = event.engine
         old, tab, text = self.engine, self.pane.id or "", self.filter_text
         states = {pane.id: pane.view_state() for pane in self.query(EnginePane)}
+        is_typed = self.query_one(FilterBar).is_open
         layer = corresponding(old, engine, self.pane.cursor_layer or self.current_layer)
         self.engine, self._filter = engine, LayerFilter(engine)
         self.set_reactive(EngineScreen.current_layer, layer or next(iter(engine.layers), None))
@@ -519,8 +600,9 @@ class EngineScreen(MainScreen, EngineHolder):
         self.compare_job.replace_own(engine)
         while isinstance(self.app.screen, (ChooseScreen, ColumnsScreen)):
             self.app.pop_screen()  # What is chosen there is for a pane that goes away.
-        self.is_rebuilt = True
+        self.is_rebuilt = True  # Again: the reload before this one may have ended since.
         await self.recompose()
+        forget_widgets(self)
         if self not in self.app.screen_stack:
             return  # A person left meanwhile.
         for pane in self.query(EnginePane):
@@ -530,7 +612,9 @@ class EngineScreen(MainScreen, EngineHolder):
         self.query_one(ContentSwitcher).current = tab
         self.validate_filter_text(text)
         self.watch_filter_text(text)
-        self._show(tab)
+        await self._show(tab)
+        if is_typed:
+            self.action_filter()
         self.lint_job.start(engine)
         self.build_job.restart(engine)
         self.notify(changes(old, engine), markup=False)

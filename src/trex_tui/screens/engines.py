@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,14 +17,14 @@ from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError, Severity
 from trex_tui.report.document import Column
+from trex_tui.report.views.runs import run_words
 from trex_tui.screens.compare_job import MOST_OTHERS
 from trex_tui.screens.dialogs import TextScreen
-from trex_tui.screens.main_screen import MainScreen, TooSmall
 from trex_tui.screens.services import EngineHolder, ReloadAsked
 from trex_tui.screens.text_screens import diagnostic_lines
 from trex_tui.text import format_bytes, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.chrome import SummaryLine, missing_parts
+from trex_tui.widgets.chrome import MainScreen, SummaryLine, TooSmall, missing_parts
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_columns import textual_columns
 from trex_tui.widgets.table_model import TableColumn
@@ -54,7 +54,7 @@ class EngineRow:
         if self.engine is not None:
             version = self.engine.tensorrt_version
             parts += [self.engine.device_name or "", f"TensorRT {version}" if version else ""]
-            parts += missing_parts(self.engine)
+            parts += [*run_words(self.engine), *missing_parts(self.engine)]
         return " · ".join(part for part in parts if part)
 
 
@@ -72,6 +72,7 @@ class EnginesScreen(MainScreen, EngineHolder):
     Args:
         discovery: What was found.
         current: Name of the engine that the cursor begins on, if it is among them.
+        rows: The engines, where they are read already.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINES)
@@ -83,19 +84,21 @@ class EnginesScreen(MainScreen, EngineHolder):
         Place.EVERYWHERE,
     ]
 
-    def __init__(self, discovery: Discovery, current: str = "") -> None:
+    def __init__(self, discovery: Discovery, current: str = "", rows: Sequence[EngineRow] = ()) -> None:
         super().__init__()
         self._current = current
         self._discovery = discovery
-        self._rows = [EngineRow(source) for source in discovery.sets]
+        self._rows = list(rows) or [EngineRow(source) for source in discovery.sets]
         self._marked: list[str] = []
         """Names of the marked engines, in the order of marking: the first is the baseline."""
         self.table: VirtualTable[EngineRow] = VirtualTable(_columns(), id="engines")
+        self.title_line = SummaryLine(id="engines-title")
+        self.words = SummaryLine(id="engines-words")
 
     def compose(self) -> ComposeResult:
-        yield SummaryLine(id="engines-title")
+        yield self.title_line
         yield self.table
-        yield SummaryLine(id="engines-words")
+        yield self.words
         yield self.footer()
         yield TooSmall()
 
@@ -141,16 +144,20 @@ class EnginesScreen(MainScreen, EngineHolder):
         if read < len(self._rows):
             words += f", {read} read"
         if self._discovery.diagnostics:
-            words += f" · {plural(len(self._discovery.diagnostics), 'file')} of no use here"
+            words += f" · {plural(len(self._discovery.diagnostics), 'file')} skipped"
         if self._marked:
             words += f" · {len(self._marked)} marked, A is {self._marked[0]}"
-        self.query_one("#engines-title", SummaryLine).text = words
+        if len(self._marked) == 1:
+            words += "; = compares it with the one under the cursor"
+        elif not self._marked and len(self._pair()) == 2:
+            words += " · = compares both"
+        self.title_line.text = words
         self._say_row()
 
     @on(RowHighlighted)
     def _say_row(self) -> None:
         row = self.table.cursor_item
-        self.query_one("#engines-words", SummaryLine).text = row.description if row else ""
+        self.words.text = row.description if row else ""
 
     def action_notes(self) -> None:
         errors = [row.error.diagnostic for row in self._rows if row.error is not None]
@@ -162,7 +169,7 @@ class EnginesScreen(MainScreen, EngineHolder):
             if note.severity is not Severity.INFO
         ]
         lines = diagnostic_lines([*errors, *self._discovery.diagnostics, *notes])
-        self.app.push_screen(TextScreen("Notes", lines or [TextLine(Content("Every file was of use."))]))
+        self.app.push_screen(TextScreen("Notes", lines or [TextLine(Content("No skipped files."))]))
 
     def action_mark(self) -> None:
         """Toggle the mark and move down."""
@@ -178,21 +185,28 @@ class EnginesScreen(MainScreen, EngineHolder):
         self.table.action_cursor_down()
 
     def action_compare(self) -> None:
-        """Compare the marked engines; the one marked first is the baseline."""
+        """Compare the marked engines, the first as the baseline; one with that under the cursor; of two both."""
         by_name = {row.source.name: row for row in self._rows}
-        rows = [by_name[name] for name in self._marked if name in by_name]
+        rows = [by_name[name] for name in self._marked if name in by_name] or self._pair()
+        row = self.table.cursor_item
+        if len(rows) == 1 and row is not None and row not in rows:
+            rows.append(row)
         lacking = [row.source.name for row in rows if row.engine is None]
         if len(rows) < 2:
-            words = "Mark two engines or more with Space; the first is what the others are compared with."
+            words = "Mark at least two engines with Space; the first is the baseline."
         elif len(rows) > MOST_OTHERS + 1:
-            words = f"{len(rows)} engines are marked; {MOST_OTHERS + 1} are compared at most."
+            words = f"{len(rows)} engines marked; at most {MOST_OTHERS + 1} can be compared."
         elif lacking:
-            words = f"{printable(lacking[0])} is not read, or cannot be."
+            words = f"{printable(lacking[0])} is not loaded or unreadable."
         else:
             first, *others = (row.engine for row in rows if row.engine is not None)
             self.post_message(EngineOpened(first, tuple(others)))
             return
         self.notify(words, markup=False)
+
+    def _pair(self) -> list[EngineRow]:
+        """The only two engines of the list; nothing if there are more, or fewer."""
+        return list(self._rows) if len(self._rows) == 2 else []
 
     @on(RowSelected)
     def _selected(self, event: RowSelected[EngineRow]) -> None:
@@ -255,6 +269,7 @@ _COLUMNS = (
 def _columns() -> list[TableColumn[EngineRow]]:
     return textual_columns(
         _COLUMNS,
+        "engines",
         precision={"style": lambda row: precision_style(row.engine.precision) if row.engine else None},
         notes={"style": lambda _: "$warning"},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ from textual import on
 from textual.screen import Screen
 from textual.widgets import Input
 
-from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.columns import ALL_COLUMNS, find_column
+from trex_tui.analysis.compare.pins import format_pins
 from trex_tui.artifacts.output_files import Inputs, list_inputs, write_output
 from trex_tui.crash_log import internal
 from trex_tui.engine.engine import Engine
@@ -35,6 +37,7 @@ from trex_tui.text import plural, printable, shorten_middle
 from trex_tui.widgets.table_columns import LATENCY_COLUMNS
 
 if TYPE_CHECKING:
+    from trex_tui.analysis.compare import Comparison
     from trex_tui.report.document import ListingOffer
     from trex_tui.report.views.compare import Shown
 
@@ -55,17 +58,23 @@ class ExportScreen(PromptScreen[ExportTarget]):
         forms: The formats there are, each in words.
         text: The path to begin with.
         remark: What went wrong before.
-        inputs: What may not be written over.
+        inputs: What may not be written over; None for a download, which has a name and no path.
     """
 
     hint = "↑ ↓ format · Enter exports · Esc closes"
 
     def __init__(
-        self, what: str, forms: Mapping[ExportFormat, str], text: str, remark: str = "", *, inputs: Inputs
+        self,
+        what: str,
+        forms: Mapping[ExportFormat, str],
+        text: str,
+        remark: str = "",
+        *,
+        inputs: Inputs | None,
     ) -> None:
         super().__init__(text, remark)
         self._inputs = inputs
-        self.title_text = f"Export {what}"
+        self.title_text = f"{'Download' if inputs is None else 'Export'} {what}"
         self._texts = list(forms.values())
         self._forms = list(forms)
         form = find_format(text)
@@ -90,8 +99,12 @@ class ExportScreen(PromptScreen[ExportTarget]):
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
+        name = f"export.{self._form.value}"
+        if self._inputs is None:
+            self.dismiss(ExportTarget(Path(Path(event.value.strip()).name or name), self._form))
+            return
         try:
-            path = find_target(event.value, f"export.{self._form.value}")
+            path = find_target(event.value, name)
             self._inputs.check(path)
         except TrexError as error:
             self.say(str(error))
@@ -100,7 +113,7 @@ class ExportScreen(PromptScreen[ExportTarget]):
         if not path.exists():
             self.dismiss(target)
             return
-        answers = {"keep": "keep the file that is there", "overwrite": "overwrite it"}
+        answers = {"keep": "keep the existing file", "overwrite": "overwrite it"}
         question = ChooseScreen(f"{path.name} exists", answers, "keep")
 
         def answered(answer: str | None) -> None:
@@ -138,12 +151,15 @@ def list_offers(screen: Screen[Any]) -> list[ExportOffer]:
     """List what can be exported: of an engine the content of its pane, of other screens a picture."""
     if not isinstance(screen, EngineScreen):
         path = default_directory([]) / "engines"
-        forms = {ExportFormat.SVG: ExportFormat.SVG.in_words}
+        forms = {ExportFormat.SVG: ExportFormat.SVG.description}
         return [ExportOffer("", "the screen", forms, str(path), lambda _: ("", ""))]
     selection = screen.pane.selection()
-    if selection.comparison is not None:
-        return [_comparison_offer(screen, selection.comparison)]
     listings = [_listing_offer(screen, words, offer) for words, offer in selection.listings.items()]
+    if selection.comparison is not None:
+        offers = [_comparison_offer(screen, selection.comparison), *listings]
+        if selection.comparison.comparison.pins:
+            offers.append(_pins_offer(screen, selection.comparison.comparison))
+        return offers
     return [*listings, _layers_offer(screen, selection)]
 
 
@@ -154,7 +170,19 @@ def _comparison_offer(screen: EngineScreen, shown: Shown) -> ExportOffer:
     blocks = plural(len(shown.blocks), "block")
     forms = {form: form.of_comparison for form in ExportFormat}
     path = _default_path(screen, shown.comparison.engines, "compared")
-    return ExportOffer("", f"the comparison, {blocks}", forms, path, make)
+    return ExportOffer("the comparison", f"the comparison, {blocks}", forms, path, make)
+
+
+def _pins_offer(screen: EngineScreen, comparison: Comparison) -> ExportOffer:
+    pins = plural(len(comparison.pins), "pin")
+
+    def make(_: ExportFormat) -> tuple[str, str]:
+        return format_pins(comparison), pins
+
+    path = _default_path(screen, comparison.engines, "pins")
+    return ExportOffer(
+        f"the pins: {pins}", pins, {ExportFormat.JSON: "JSON, for `diff --pins FILE`"}, path, make
+    )
 
 
 def _listing_offer(screen: EngineScreen, words: str, offer: ListingOffer) -> ExportOffer:
@@ -163,7 +191,7 @@ def _listing_offer(screen: EngineScreen, words: str, offer: ListingOffer) -> Exp
         return listing_as(form, listing), _format_table_size(listing.table.rows, "row", listing.table.columns)
 
     forms = {form: form.of_listing for form in _OF_LISTINGS}
-    path = _default_path(screen, [screen.engine], f"build-{offer.key}")
+    path = _default_path(screen, [screen.engine], offer.stem)
     return ExportOffer(words, shorten_middle(printable(words), _MOST_NAME), forms, path, make)
 
 
@@ -184,12 +212,12 @@ def _layers_offer(screen: EngineScreen, selection: Selection) -> ExportOffer:
             return text or "", "the chart"
         shown = columns
         if form is ExportFormat.MARKDOWN and selection.rows is None:
-            shown = [ALL_COLUMNS_BY_NAME[name] for name in names if name in ALL_COLUMNS_BY_NAME]
+            shown = [column for name in names if (column := find_column(name, screen.engine))]
         return layers_as(form, screen.engine, layers, shown), _format_table_size(layers, "layer", shown)
 
     title = plural(len(layers), "marked layer" if selection.layers else "layer")
     absent = {ExportFormat.HTML, *([ExportFormat.TEXT] if text is None else [])}
-    forms = {form: form.in_words for form in ExportFormat if form not in absent}
+    forms = {form: form.description for form in ExportFormat if form not in absent}
     return ExportOffer(
         f"{_LAYERS}: {title}", title, forms, _default_path(screen, [screen.engine], "layers"), make
     )
@@ -230,8 +258,10 @@ class Exporter:
         sets = listed_sets(self._screen)
         if isinstance(self._screen, EngineScreen):
             sets += [engine.source for engine in self._screen.held_engines()]
-        inputs = list_inputs(sets, get_services(self._screen).paths)
+        inputs: Inputs | None = list_inputs(sets, get_services(self._screen).paths)
         text = text or f"{offer.path}.{next(iter(offer.forms)).value}"
+        if self._app.is_web:
+            inputs, text = None, Path(text).name
         window = ExportScreen(offer.title, offer.forms, text, remark, inputs=inputs)
         self._app.push_screen(window, lambda target: self._export(offer, target) if target else None)
 
@@ -253,6 +283,10 @@ class Exporter:
         self._write(offer, target, self._app.export_screenshot(title=self._app.title), "the screen")
 
     def _write(self, offer: ExportOffer, target: ExportTarget, text: str, what: str) -> None:
+        if self._app.is_web:
+            self._app.deliver_binary(BytesIO(text.encode("utf-8")), save_filename=target.path.name)
+            self._app.notify(printable(f"Downloading {what}: {target.path}"), markup=False)
+            return
         try:
             write_output(target.path, text)
         except TrexError as error:

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
-from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.analysis.columns import Derived, derived, find_column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import FindingSeverity
-from trex_tui.report.views.engine import no_profile
+from trex_tui.report.views.layers import describe_total
 from trex_tui.report.views.lint import layer_marks
+from trex_tui.report.views.totals import no_profile
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
-from trex_tui.screens.lint_job import LintJob
+from trex_tui.screens.jobs import LintJob
 from trex_tui.screens.pane import LayerTablePane, MarksChanged, Selection, ShowsLint, restore_sort
 from trex_tui.screens.reload import corresponding
-from trex_tui.screens.services import get_services
-from trex_tui.text import format_ms, format_pct, plural
+from trex_tui.screens.services import compute, get_services
+from trex_tui.text import plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.table import SortChanged, SortKey, VirtualTable
 from trex_tui.widgets.table_columns import (
-    LATENCY_COLUMNS,
     MARK_COLUMN,
     chosen_columns,
+    column_titles,
     latency_columns,
     mark_column,
 )
@@ -43,20 +44,35 @@ class LatencyPane(LayerTablePane, ShowsLint):
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
+        self.summary = SummaryLine(id="latency-sum")
         self.table = VirtualTable(
             latency_columns(engine), id="latency-table", empty_text="No layer matches the filter."
         )
         self._layers: Sequence[Layer] = engine.layers
         self._marks: dict[int, FindingSeverity] = {}
+        self._has_bounds = False
 
     def compose(self) -> ComposeResult:
         self._take_settings()
         self.table.set_rows(self.engine.layers, keep=lambda layer: layer.index)
         yield self.table
-        yield SummaryLine(id="latency-sum")
+        yield self.summary
 
     def on_mount(self) -> None:
         self._say_sum()
+        make = partial(derived, self.engine)
+        compute(self, "Products and roofs", make, self._take_facts, lambda _: False)
+
+    def _take_facts(self, facts: Derived) -> None:
+        """Show bounds and roofs where they are known, unless a person chose the columns."""
+        is_default = self._column_keys == self._default_keys
+        self._has_bounds = any(point.bound for point in facts.roofline.points.values())
+        if is_default and self._has_bounds:
+            self._set_columns(latency_columns(self.engine, has_bounds=True))
+
+    @property
+    def _default_keys(self) -> list[str]:
+        return [column.key for column in latency_columns(self.engine, has_bounds=self._has_bounds)]
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         self._layers = layers
@@ -68,17 +84,12 @@ class LatencyPane(LayerTablePane, ShowsLint):
         marked = self.marked_layers
         if marked:
             words += "   " + self._format_sum(marked, f"{len(marked)} marked").removesuffix(" of all")
-        self.query_one(SummaryLine).text = words
+        self.summary.text = words
 
     def _format_sum(self, layers: Sequence[Layer], counted: str) -> str:
-        total, whole = sum_latency_ms(layers), self.engine.latency_sum_ms
-        if not layers:
-            return counted
-        if not self.engine.has_profile:
+        if layers and not self.engine.has_profile:
             return no_profile(self.engine) if layers is self._layers else counted
-        if total is None or not whole:
-            return f"{counted}, none of them profiled"
-        return f"{counted} · {format_ms(total)} ms · {format_pct(100.0 * total / whole)} % of all"
+        return describe_total(self.engine, layers, counted)
 
     def selection(self) -> Selection:
         return replace(super().selection(), layers=self.marked_layers)
@@ -87,7 +98,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
 
     def _take_settings(self) -> None:
         settings = get_services(self).settings
-        columns = [name for name in settings.columns if name in ALL_COLUMNS_BY_NAME]
+        columns = [name for name in settings.columns if find_column(name, self.engine)]
         if columns:
             self._set_columns(chosen_columns(self.engine, columns))
         if settings.sort is not None:
@@ -116,7 +127,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
     def _offer_columns(self, title: str, choose: Callable[[str | None], None], first: dict[str, str]) -> None:
         table = self.table
         current = table.sort_keys[0].column if table.sort_keys else None
-        options = first | _titles(self._column_keys)
+        options = first | self._titles(self._column_keys)
         self.app.push_screen(ChooseScreen(title, options, table.current_column or current), choose)
 
     def _sort(self, key: str | None) -> None:
@@ -139,6 +150,11 @@ class LatencyPane(LayerTablePane, ShowsLint):
         get_services(self).remember(sort=tuple((key.column, key.descending) for key in event.keys))
 
     # Columns
+
+    def _titles(self, first: Sequence[str]) -> dict[str, str]:
+        """Name -> title of all columns, `first` before the others."""
+        titles = column_titles(self.engine)
+        return {name: titles[name] for name in (*first, *titles)}
 
     @property
     def _column_keys(self) -> list[str]:
@@ -164,12 +180,17 @@ class LatencyPane(LayerTablePane, ShowsLint):
             self.table.current_column = key
 
     def action_choose_columns(self) -> None:
-        screen = ColumnsScreen(_titles([]), self._column_keys, LATENCY_COLUMNS)
+        screen = ColumnsScreen(self._titles([]), self._column_keys, self._default_keys)
         self.app.push_screen(screen, lambda names: self._show_columns(names) if names else None)
 
     def _show_columns(self, names: tuple[str, ...]) -> None:
-        is_default = names == LATENCY_COLUMNS
-        self._set_columns(latency_columns(self.engine) if is_default else chosen_columns(self.engine, names))
+        is_default = list(names) == self._default_keys
+        columns = (
+            latency_columns(self.engine, has_bounds=self._has_bounds)
+            if is_default
+            else chosen_columns(self.engine, names)
+        )
+        self._set_columns(columns)
         get_services(self).remember(columns=() if is_default else names)
 
     # Marks
@@ -198,9 +219,3 @@ class LatencyPane(LayerTablePane, ShowsLint):
         self.table.marked = marked
         self._say_sum()
         self.post_message(MarksChanged())
-
-
-def _titles(first: Sequence[str]) -> dict[str, str]:
-    """Name -> title of all columns, `first` before the others."""
-    names = [*first, *(name for name in ALL_COLUMNS_BY_NAME if name not in first)]
-    return {name: f"{ALL_COLUMNS_BY_NAME[name].title}  ({name})" for name in names}

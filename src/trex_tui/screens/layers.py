@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from trex_tui.analysis.build import BuildFacts
-from trex_tui.analysis.columns import Derived, derived
+from trex_tui.analysis.columns import Derived, derived, engine_columns
 from trex_tui.analysis.modules import Group, Grouping
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -21,15 +21,15 @@ from trex_tui.lint.model import LintResult
 from trex_tui.report.views.build_details import layer_build_lines
 from trex_tui.report.views.layer_details import Line, group_lines, layer_lines
 from trex_tui.report.views.lint import layer_finding_lines, layer_marks
-from trex_tui.screens.build_job import BuildJob
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.lint_job import LintJob
+from trex_tui.screens.explanation import ShownNumber, layer_numbers
+from trex_tui.screens.jobs import BuildJob, LintJob
 from trex_tui.screens.pane import LayerJumped, NeighboursAsked, ShowsBuild, ShowsLint, TablePane
 from trex_tui.screens.services import compute, get_services
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.layer_tree import LayerTree
-from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.neighbourhood import BoxOpened, NeighbourhoodView, RestOpened
+from trex_tui.widgets.text_view import LinkedText, LinkFollowed
 
 
 class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
@@ -40,6 +40,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
             wanted.
     """
 
+    has_layer_rows = True
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LAYERS)
 
     table: LayerTree
@@ -52,7 +53,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self._detailed: Layer | Group | None = None
         self.neighbourhood = NeighbourhoodView(engine, id="layer-neighbourhood")
         self.facts: Derived | str | None = None
-        """A text says why there are none."""
+        """A text with the reason if there are none."""
         self._is_computing = False
         self.lint: LintResult | None = None
         self.build: BuildFacts | None = None
@@ -142,7 +143,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
 
     def _detail_lines(self, entry: Layer | Group | None) -> Iterable[Line]:
         if entry is None:
-            return [Line("Nothing is selected.", "muted")]
+            return [Line("No selection.", "muted")]
         if isinstance(entry, Group):
             return group_lines(self.engine, entry, self.table.grouping)
         findings = layer_finding_lines(self.lint, entry.index) if self.lint else ()
@@ -160,8 +161,14 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
     def row_changed(self) -> None:
         self._show_side()
 
+    def numbers(self) -> list[ShownNumber]:
+        """All columns with the values of the layer, its time first; what the tree draws on a group."""
+        if self.is_on_group:
+            return super().numbers()
+        return layer_numbers(self.engine, engine_columns(self.engine), self.cursor_layer, "latency_ms")
+
     def open_row(self, row: object) -> None:  # noqa: ARG002 - its details are beside it already
-        self.focus_words()
+        self.focus_text()
 
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:

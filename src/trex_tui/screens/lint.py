@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, cast
 
 from textual import on
@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 
+from trex_tui.analysis.short_names import short_names
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import LintResult
@@ -23,46 +24,62 @@ from trex_tui.report.views.lint import (
     Entry,
     finding_lines,
     fit_summary,
+    fold_not_checked,
     list_entries,
 )
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.lint_job import LintJob, SuppressionAsked
-from trex_tui.screens.pane import LayerChosen, LayerJumped, LayerOpened, ShowsLint, TablePane
+from trex_tui.screens.explanation import ShownNumber, term_numbers
+from trex_tui.screens.jobs import LintJob, SuppressionAsked
+from trex_tui.screens.pane import LayerChosen, LayerOpened, ShowsLint, TablePane
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
+from trex_tui.widgets.expandable_table import COLLAPSED_SIGN, EXPANDED_SIGN
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import muted, textual_columns
 from trex_tui.widgets.table_model import TableColumn
+from trex_tui.widgets.text_view import LinkedText, LinkFollowed
 
-STAKE = "stake_ms"
+SAVING = "saving_ms"
+MOST_TITLE = 46
+"""Cells that the title of a rule has use for."""
 
 
-def finding_columns() -> list[TableColumn[Entry]]:
+def finding_columns(engine: Engine, title_text: Callable[[Entry], str]) -> list[TableColumn[Entry]]:
     """The columns of the findings, with the colours of a terminal."""
+    names, more = short_names(engine), len(f"{len(engine.layers)} +{len(engine.layers)}")
 
     def colour(entry: Entry) -> str:
         return severity_style(entry.severity)
 
     return textual_columns(
         SCREEN_COLUMNS,
+        "findings",
         mark={"style": colour},
         rule={"style": colour},
-        title={"style": lambda entry: "" if entry.severity in LEVELS else "$muted"},
-        where={"style": muted},
+        title={
+            "style": lambda entry: "" if entry.severity in LEVELS else "$muted",
+            "text": title_text,
+            "longest": lambda: MOST_TITLE,
+        },
+        where={
+            "text": lambda entry: entry.describe_place(),
+            "shorten": lambda entry, width: entry.describe_place(width),
+            "longest": lambda: None if names.longest is None else names.longest + more + 1,
+        },
         confidence={"style": muted},
     )
 
 
-LOOKING = "The rules are looking …"
+LOOKING = "Checking rules …"
 CLEAN = "Nothing was found."
-NO_MATCH = "No finding is about a layer that matches the filter."
+NO_MATCH = "No finding matches the filter."
 
 
 class LintPane(TablePane[Entry], ShowsLint):
     """The findings as a table; what one means below or beside it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LINT)
+    table_id = "findings"
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
@@ -73,13 +90,18 @@ class LintPane(TablePane[Entry], ShowsLint):
         """Id of the only rule whose findings are shown; empty for all."""
         self._layers: frozenset[int] | None = None
         """What the filter leaves; None without one."""
+        self._is_expanded = False
+        """Whether each rule that was not checked has a row."""
         self._step = 0
         """Which of the finding's layers the cursor stands on."""
-        self.table = VirtualTable(finding_columns(), id="lint-table", empty_text=LOOKING)
+        self._explained: Entry | None = None
+        """The finding beside the table, whose layer `_step` counts."""
+        self.table = VirtualTable(finding_columns(engine, self._title), id="lint-table", empty_text=LOOKING)
         self.words: LinkedText = LinkedText(id="lint-words")
+        self.summary = SummaryLine(id="lint-summary")
 
     def compose(self) -> ComposeResult:
-        yield SummaryLine(id="lint-summary")
+        yield self.summary
         with Container(id="lint-parts"):
             yield self.table
             yield self.words
@@ -91,11 +113,13 @@ class LintPane(TablePane[Entry], ShowsLint):
         """Show what was found, or why nothing was; the cursor stays where it was if that is there still."""
         self.result = job.result
         if job.problem:
-            self._looking = f"The rules could not look: {job.problem}"
+            self._looking = f"Rules not checked: {job.problem}"
         self._fill()
 
     def _fill(self) -> None:
         shown = [entry for entry in self._entries() if self._is_shown(entry)]
+        if not self.rule:
+            shown = fold_not_checked(shown, is_expanded=self._is_expanded)
         self.table.empty_text = (
             NO_MATCH if self._layers is not None else CLEAN if self.result else self._looking
         )
@@ -104,6 +128,18 @@ class LintPane(TablePane[Entry], ShowsLint):
 
     def _entries(self) -> list[Entry]:
         return list_entries(EngineReport(self.engine, self.result)) if self.result else []
+
+    def _title(self, entry: Entry) -> str:
+        sign = (EXPANDED_SIGN if self._is_expanded else COLLAPSED_SIGN) + " "
+        return (sign if entry.is_group else "") + entry.title
+
+    def open_row(self, row: Entry) -> None:
+        """Go to the layer of a finding; expand or collapse the rules that were not checked."""
+        if row.is_group:
+            self._is_expanded = not self._is_expanded
+            self._fill()
+        else:
+            super().open_row(row)
 
     def _is_shown(self, entry: Entry) -> bool:
         if self.rule and entry.rule != self.rule:
@@ -118,7 +154,7 @@ class LintPane(TablePane[Entry], ShowsLint):
         self._explain(from_top=True)
 
     def _tell_head(self) -> None:
-        line = self.query_one(SummaryLine)
+        line = self.summary
         room = max(0, self.size.width - 2)
         line.text = (
             fit_summary(EngineReport(self.engine, self.result), room) if self.result else self._looking
@@ -127,7 +163,7 @@ class LintPane(TablePane[Entry], ShowsLint):
             line.text += f" · only {self.rule}"
 
     def _explain(self, *, from_top: bool) -> None:
-        entry = self.table.cursor_item
+        entry = self._explained = self.table.cursor_item
         if entry is None or self.result is None:
             self.words.show_lines(
                 [Line(self._looking if self.result is None else CLEAN, "muted")], from_top=True
@@ -137,8 +173,8 @@ class LintPane(TablePane[Entry], ShowsLint):
 
         self.words.show_lines(list(finding_lines(entry, registry().rules)), from_top=from_top)
         layers = entry.layers
-        place = f"layer {self._step + 1} of {len(layers)} · n N" if len(layers) > 1 else ""
-        self.words.border_title = place
+        position = f"layer {self._step + 1} of {len(layers)} · n N" if len(layers) > 1 else ""
+        self.words.border_title = position
 
     # Filter and current layer
 
@@ -172,37 +208,57 @@ class LintPane(TablePane[Entry], ShowsLint):
         return entry is not None and not entry.layers
 
     def row_changed(self) -> None:
-        self._step = 0
-        self._explain(from_top=True)
+        if self.table.cursor_item != self._explained:
+            self._step = 0
+            self._explain(from_top=True)
 
     def view_state(self) -> object:
-        return super().view_state(), self.rule
+        return super().view_state(), self.rule, self._is_expanded
 
     def restore_view(self, state: object, old: Engine) -> None:
-        order, self.rule = cast("tuple[object, str]", state)
+        order, self.rule, self._is_expanded = cast("tuple[object, str, bool]", state)
         super().restore_view(order, old)
 
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
         event.stop()
-        layer = self.engine.layers[event.index]
-        self.post_message(LayerJumped(layer))
-        self.post_message(LayerOpened(layer))
+        self.post_message(LayerOpened(self.engine.layers[event.index]))
 
     # Actions
+
+    def numbers(self) -> list[ShownNumber]:
+        """The columns of the finding, then the savings of all findings."""
+        if self.result is None:
+            return []
+        report, savings = EngineReport(self.engine, self.result), self.result.savings
+        totals = (
+            ("All findings", report.format_time(savings.total_ms), "engines.saving_ms"),
+            ("End to end", report.format_time(savings.end_to_end_ms), "savings.end_to_end_ms"),
+            ("Not checked", str(self.result.rules_not_checked), "engines.not_checked"),
+        )
+        return [*super().numbers(), *term_numbers(totals)]
+
+    @property
+    def first_column(self) -> str | None:
+        return super().first_column or SAVING
+
+    @property
+    def explained_thing(self) -> str:
+        entry = self.table.cursor_item
+        return "" if entry is None else f"{entry.rule}: {entry.title}".removeprefix(": ")
 
     def action_step_layer(self, step: int) -> None:
         """Make the next or previous layer of the finding the current one; the engine's other screens follow."""
         entry = self.table.cursor_item
         if entry is None or not entry.layers:
-            self.notify("This is about the engine as a whole, not about a layer.", markup=False)
+            self.notify("This finding is about the whole engine.", markup=False)
             return
         self._step = (self._step + step) % len(entry.layers)
         self._explain(from_top=False)
         self.post_message(LayerChosen(self.engine.layers[entry.layers[self._step]]))
 
     def action_toggle_order(self) -> None:
-        self.table.sort_by(None if self.table.sort_keys else STAKE)
+        self.table.sort_by(None if self.table.sort_keys else SAVING)
 
     def action_choose_rule(self) -> None:
         if self.result is None:
@@ -219,6 +275,6 @@ class LintPane(TablePane[Entry], ShowsLint):
     def action_suppress(self) -> None:
         entry = self.table.cursor_item
         if entry is None or entry.severity is None:
-            self.notify("Only a finding can be left out.", markup=False)
+            self.notify("Only findings can be suppressed.", markup=False)
             return
         self.post_message(SuppressionAsked(entry.rule, entry.layers))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trex_tui.analysis.load import LoadOptions
     from trex_tui.artifacts import ArtifactSet, Discovery
     from trex_tui.engine.engine import Engine
+    from trex_tui.report.views.runs import RunChoice
     from trex_tui.screens.engines import EngineRow
 
 
@@ -36,6 +37,9 @@ class OpenRequest:
     options: LoadOptions
     recent_file: Path | None = field(default=None)
     """Where to note that it could be opened."""
+    is_remembered: bool = True
+    compares_pair: bool = False
+    """Whether two paths of an engine each are compared at once."""
 
 
 class OpeningCancelled(Exception):  # noqa: N818 - it is no error
@@ -61,9 +65,14 @@ class FileBegun(Answer):
 
 @dataclass
 class SetsDiscovered(Answer):
-    """Several engines were found."""
+    """Several engines were found.
+
+    Attributes:
+        pair: Two engines to compare, the baseline first; they are read, unlike others.
+    """
 
     discovery: Discovery
+    pair: tuple[EngineRow, ...] = ()
 
 
 @dataclass
@@ -126,11 +135,16 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
             raise OpeningCancelled
         post(FileBegun(request, _describe_file(file)))
 
+    pair: tuple[EngineRow, ...] = ()
     try:
         discovery = scan(request.paths)
         if len(discovery.sets) == 1:
             engine = load(discovery.sets[0], request.options, begin)
             post(EngineLoaded(request, engine))
+        elif request.compares_pair and len(request.paths) == len(discovery.sets) == 2:
+            discovery = replace(discovery, sets=_in_order(discovery.sets, request.paths))
+            pair = tuple(_row(source, request.options, begin) for source in discovery.sets)
+            post(SetsDiscovered(request, discovery, pair))
         else:
             post(SetsDiscovered(request, discovery))
     except OpeningCancelled:
@@ -138,11 +152,27 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
     except Exception as error:  # noqa: BLE001 - who asked is told, whatever it is
         post(OpeningFailed(request, error))
         return
-    problem = remember_opened(request.recent_file, request.paths) if not is_cancelled() else ""
+    is_noted = request.is_remembered and not is_cancelled()
+    problem = remember_opened(request.recent_file, request.paths) if is_noted else ""
     if problem:
         post(NotRemembered(problem))
-    if len(discovery.sets) > 1:
+    if len(discovery.sets) > 1 and not pair:
         _read_rows(request, discovery, post, is_cancelled)
+
+
+def _in_order(sets: Iterable[ArtifactSet], paths: Sequence[str]) -> tuple[ArtifactSet, ...]:
+    """The sets in the order of the paths that lead to them."""
+
+    def rank(source: ArtifactSet) -> int:
+        files = [file.absolute() for file in source.files.values()]
+        leading = (
+            index
+            for index, path in enumerate(paths)
+            if any(file.is_relative_to(Path(path).absolute()) for file in files)
+        )
+        return next(leading, len(paths))
+
+    return tuple(sorted(sets, key=rank))
 
 
 def _read_rows(
@@ -158,28 +188,34 @@ def _read_rows(
         post(RowsRead(request, list(rows)))
 
 
-def _row(source: ArtifactSet, options: LoadOptions) -> EngineRow:
+def _row(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None] | None = None) -> EngineRow:
     from trex_tui.analysis.load import load
     from trex_tui.screens.engines import EngineRow
 
     try:
-        return EngineRow.loaded(source, load(source, options))
+        return EngineRow.loaded(source, load(source, options, begin))
+    except OpeningCancelled:
+        raise
     except ArtifactError as error:
         return EngineRow(source, error=error)
     except Exception as error:  # noqa: BLE001 - it costs this row
         return EngineRow(source, error=ArtifactError(next(iter(source.files.values())), internal(error)))
 
 
-def read_again(request: OpenRequest, old: Engine, post: Post) -> None:
-    """Reload an engine, and post the result."""
-    from trex_tui.analysis.load import load
+def read_again(request: OpenRequest, old: Engine, choice: RunChoice | None, post: Post) -> None:
+    """Reload an engine, with another run or optimization profile if one is chosen, and post the result."""
+    from trex_tui.analysis.load import load, options_of
     from trex_tui.artifacts import scan
     from trex_tui.screens.reload import find_paths, same_set
 
     try:
-        post(
-            Reloaded(request, old, load(same_set(scan(find_paths(old, request.paths)), old), request.options))
-        )
+        options = options_of(old, request.options)
+        if choice is not None and choice.run is not None:
+            options = replace(options, run=choice.run)
+        elif choice is not None:
+            options = replace(options, optimization_profile=choice.profile)
+        source = same_set(scan(find_paths(old, request.paths)), old)
+        post(Reloaded(request, old, load(source, options)))
     except Exception as error:  # noqa: BLE001 - the engine on screen stays
         post(ReloadFailed(request, error))
 

@@ -17,7 +17,7 @@ from trex_tui.analysis.memory import LiveTensor, MemoryTotal, live_at, memory_by
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.document import Cell, Column, Table
-from trex_tui.report.views.engine import describe_weights
+from trex_tui.report.views.engine import describe_weights, stated_memory_facts
 from trex_tui.report.views.memory import (
     MOST_TENSORS,
     MemoryFigures,
@@ -29,12 +29,12 @@ from trex_tui.report.views.memory import (
     memory_figures,
     unknown_sentences,
 )
+from trex_tui.screens.explanation import ShownNumber, term_numbers
 from trex_tui.screens.pane import LayerTablePane
 from trex_tui.screens.services import compute
 from trex_tui.text import format_bytes, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.bars import bar_lines, find_kind_style
-from trex_tui.widgets.strip_chart import StripChart, StripClicked
+from trex_tui.widgets.bars import StripChart, StripClicked, bar_lines, find_kind_style
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import memory_columns
 from trex_tui.widgets.table_model import fit
@@ -55,7 +55,9 @@ class MemoryPane(LayerTablePane):
         self._layers: Sequence[Layer] = engine.layers
         self._is_filtered = False
         self._is_filled = False
-        self._totals: list[MemoryTotal] | None = None
+        self._is_computing = False
+        self._totals: Sequence[MemoryTotal] | None = None
+        self._weights = ""
         self.strip = StripChart(id="memory-strip")
         self.table = VirtualTable(
             memory_columns(engine), id="memory-table", empty_text="No layer matches the filter."
@@ -76,6 +78,7 @@ class MemoryPane(LayerTablePane):
         self.table.set_rows(self.engine.layers, keep=lambda layer: layer.index)
         self.table.sort_by(main_column(self.engine))
         self.strip.show((), "…", None)
+        self._is_computing = True
         compute(
             self,
             "What is live when",
@@ -85,6 +88,7 @@ class MemoryPane(LayerTablePane):
         )
 
     def _take_figures(self, figures: MemoryFigures) -> None:
+        self._is_computing = False
         self.figures = figures
         activations = figures.activations
         values = activations.live_bytes if activations.peak_bytes is not None else ()
@@ -92,7 +96,9 @@ class MemoryPane(LayerTablePane):
         self.row_changed()
 
     def _refuse_figures(self, problem: str) -> bool:
+        self._is_computing = False
         self.strip.show((), problem, None)
+        self.words.renew()
         return bool(self.display)
 
     # Filter and current layer
@@ -129,12 +135,20 @@ class MemoryPane(LayerTablePane):
         event.stop()
         self.table.move_to(self.engine.layers[event.index])
 
+    def numbers(self) -> list[ShownNumber]:
+        """The columns of the table, then what the totals and the strip show."""
+        facts = [("Weights", describe_weights(self.engine, self._layers), "known_weights_bytes")]
+        if self.figures is not None:
+            peak = describe_peak(self.engine, self.figures.activations)
+            facts.append(("Live", peak, "peak_live_activation_bytes"))
+        return [*super().numbers(), *term_numbers(facts)]
+
     # Actions
 
     def action_go_to_peak(self) -> None:
         peak = self.figures.activations.peak_index if self.figures else None
         if peak is not None and not self.table.move_to(self.engine.layers[peak]):
-            self.notify(f"The filter hides layer {peak}, at which most memory is live.", markup=False)
+            self.notify(f"The filter hides layer {peak}, the memory peak.", markup=False)
 
     # Lines
 
@@ -163,12 +177,12 @@ class MemoryPane(LayerTablePane):
         if self.figures is None or self.figures.activations.peak_bytes is None:
             return []
         peak = self.figures.activations
-        title = f"Live at the peak, layer {peak.peak_index}: {plural(len(peak.live_at_peak), 'tensor')}"
+        title = f"Live at peak, layer {peak.peak_index}: {plural(len(peak.live_at_peak), 'tensor')}"
         return [heading_line(title), *self._tensor_lines(peak.live_at_peak, width)]
 
     def _tensor_lines(self, values: Sequence[LiveTensor], width: int) -> list[TextLine]:
         if not values:
-            return [sentence_line("Nothing but inputs and outputs of the network, and weights.", "$muted")]
+            return [sentence_line("Only network inputs, outputs and weights.", "$muted")]
         lines = _live_lines(describe_tensors(self.engine, values[:MOST_TENSORS]), width)
         if len(values) > MOST_TENSORS:
             rest = values[MOST_TENSORS:]
@@ -178,11 +192,16 @@ class MemoryPane(LayerTablePane):
 
     def _total_sections(self, width: int) -> list[list[TextLine]]:
         if not self.engine.has_graph or self.engine.names_only or not self._is_filled:
+            facts = stated_memory_facts(self.engine)
+            return [fact_lines(facts)] if facts else []
+        if not self._is_filtered and self._is_computing:
             return []
         if self._totals is None:
-            self._totals = memory_by_kind(self._layers)
+            known = None if self._is_filtered or self.figures is None else self.figures.totals
+            self._totals = memory_by_kind(self._layers) if known is None else known
+            self._weights = describe_weights(self.engine, self._layers)
         which = f"Of the {plural(len(self._layers), 'layer')} that match the filter"
-        facts = [("All weights", describe_weights(self.engine, self._layers))]
+        facts = [("All weights", self._weights)]
         first = [*([sentence_line(which, "$warning")] if self._is_filtered else []), *fact_lines(facts)]
         tables = bar_lines(_total_tables(self._totals), width)
         return [first, *([TextLine(line) for line in lines] for lines in tables)]

@@ -14,37 +14,33 @@ from textual.content import Content
 from textual.widget import Widget
 
 from trex_tui.analysis import conditions
-from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.structure import hottest
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import LintResult
-from trex_tui.report.document import Table
+from trex_tui.report.document import Section, Table
 from trex_tui.report.views.engine import (
     Analysis,
     analyse,
     bound_sentences,
-    condition_facts,
-    doubt_sentences,
-    engine_facts,
-    gap_sentences,
-    memory_facts,
-    no_profile,
-    work_facts,
+    engine_sections,
 )
 from trex_tui.report.views.lint import worst_lines
-from trex_tui.report.views.timing import NO_RUN, known_series, performance_table, run_facts, throughput_facts
-from trex_tui.screens.lint_job import LintJob
+from trex_tui.report.views.plan import plan_sections
+from trex_tui.report.views.timing import performance_sections
+from trex_tui.report.views.totals import no_profile
+from trex_tui.screens.explanation import ShownNumber, section_numbers, statistic_numbers
+from trex_tui.screens.jobs import LintJob
 from trex_tui.screens.pane import LayerTablePane, Selection, ShowsLint
 from trex_tui.screens.services import compute
-from trex_tui.text import MISSING, format_ms, plural
-from trex_tui.widgets.actions import Place, bindings_in
+from trex_tui.text import MISSING, plural
+from trex_tui.widgets.actions import ACTIONS, Place, bindings_in, key_label
 from trex_tui.widgets.bars import bar_lines, computed_share_tables, share_tables
-from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import latency_columns
 from trex_tui.widgets.table_model import TableColumn, fit
 from trex_tui.widgets.text_view import (
+    LABEL_WIDTH,
     TextBlock,
     TextLine,
     TextScroll,
@@ -52,13 +48,17 @@ from trex_tui.widgets.text_view import (
     heading_line,
     sections,
     sentence_line,
+    text_lines,
 )
 
 MOST_FINDINGS = 4
-"""Findings told of; the screen for them has the rest."""
+"""Findings shown; the Lint screen has the rest."""
 MOST_HOT = 10
 """Layers in the list of the hottest."""
-_HOT_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
+_HOT_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "cumulative_pct", "tactic")
+_NAME_WIDTH = 24
+"""Narrower than on Latency: the cumulative share fits in 80 columns."""
+_UNFOLD = next(key_label(action.keys) for action in ACTIONS if action.id == "overview.all")
 _STATISTIC, _FIGURE = 6, 8
 """Cells for the name of a statistic and, with the gap before it, for a figure."""
 
@@ -73,14 +73,15 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self.analysis: Analysis | None = None
         self.lint: LintResult | None = None
         self._lint_waiting = self._waiting = "…"
-        """What stands where findings, and figures, are still missing."""
+        """Placeholder for pending findings and figures."""
         self._is_hopeless = False
         """Whether what was to be computed never will be."""
         self._layers: Sequence[Layer] = engine.layers
         self._hot: Sequence[Layer] = ()
         self._extra: Layer | None = None
-        """The current layer where it is none of the hottest: it stands below them."""
+        """The current layer, shown below the hottest if it is not one of them."""
         self._is_filtered = False
+        self.is_unfolded = False
         self._tables: list[Table] | None = None
         self.table = VirtualTable(
             _hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text="No layer matches the filter."
@@ -101,11 +102,12 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self._show_hot(None)
         make = partial(analyse, self.engine)
         take, refuse = self._take_analysis, self._refuse_analysis
-        self.call_after_refresh(compute, self, "What the overview computes", make, take, refuse)
+        self.call_after_refresh(compute, self, "Computing the overview", make, take, refuse)
 
     def _take_analysis(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self._renew()
+        self.refresh_bindings()
 
     def _refuse_analysis(self, problem: str) -> bool:
         self._waiting, self._is_hopeless = problem, True
@@ -127,7 +129,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
     def show_lint(self, job: LintJob) -> None:
         self.lint = job.result
         if job.problem:
-            self._lint_waiting = f"The rules could not look: {job.problem}"
+            self._lint_waiting = f"Rules not checked: {job.problem}"
         self._renew()
 
     def show_layer(self, layer: Layer | None) -> None:
@@ -162,15 +164,43 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return table if self.engine.has_profile else self.words
 
     def selection(self) -> Selection:
-        """All matching layers; the column chosen by the arrow keys."""
-        return Selection(self.engine, column=ALL_COLUMNS_BY_NAME.get(self.table.current_column or ""))
+        """All matching layers."""
+        return Selection(self.engine)
+
+    def numbers(self) -> list[ShownNumber]:
+        """The facts, statistics and shares, and the columns of the list; these first if one is chosen."""
+        columns = super().numbers()
+        shown = [*self._performance(), *self._engine_sections()]
+        facts = [*section_numbers(shown), *statistic_numbers(shown)]
+        facts += section_numbers([Section("shares", "", tables=self._share_tables())])
+        return [*columns, *facts] if self.table.current_column else [*facts, *columns]
+
+    @property
+    def explained_thing(self) -> str:
+        return super().explained_thing if self.table.current_column else self.engine.name
+
+    def _performance(self) -> Iterator[Section]:
+        if self.analysis is not None:
+            yield from performance_sections(self.engine, self.analysis)
 
     def view_state(self) -> object:
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Without a list there is nothing to zoom."""
-        return self.engine.has_profile if action == "zoom" else super().check_action(action, parameters)
+        """Without a list there is nothing to zoom, without folded options nothing to show."""
+        if action == "zoom":
+            return self.engine.has_profile
+        if action == "toggle_all":
+            return self.analysis is not None and any(
+                part.folded for part in plan_sections(self.analysis.plan)
+            )
+        return super().check_action(action, parameters)
+
+    def action_toggle_all(self) -> None:
+        self.is_unfolded = not self.is_unfolded
+        self._renew()
+        state = "shown" if self.is_unfolded else "folded"  # they may be below the edge of the pane
+        self.notify(f"Options at their default: {state}.", markup=False)
 
     def action_zoom(self) -> None:
         if self.has_class("-only-words"):
@@ -182,15 +212,16 @@ class OverviewPane(LayerTablePane, ShowsLint):
     # Lines
 
     def _performance_lines(self, width: int) -> list[TextLine]:
-        gap = () if self._is_hopeless else gap_sentences(self.engine, self.analysis)
         return sections(
-            [heading_line("Performance"), *self._run_lines(width), *self._doubt_lines()],
-            [heading_line("Layers against end to end"), *map(sentence_line, gap)] if gap else [],
+            *self._run_lines(width),
+            [
+                sentence_line(sentence, "$warning")
+                for section in self._engine_sections()
+                if section.is_warning
+                for sentence in section.sentences
+            ],
             self._finding_lines(),
         )
-
-    def _doubt_lines(self) -> list[TextLine]:
-        return [sentence_line(sentence, "$warning") for sentence in doubt_sentences(self.engine)]
 
     def _finding_lines(self) -> list[TextLine]:
         title = heading_line("Findings")
@@ -198,40 +229,47 @@ class OverviewPane(LayerTablePane, ShowsLint):
             return [title, sentence_line(self._lint_waiting, "$muted")]
         return [title, *text_lines(worst_lines(self.lint, MOST_FINDINGS), None)]
 
-    def _run_lines(self, width: int) -> Iterable[TextLine]:
+    def _run_lines(self, width: int) -> Iterator[list[TextLine]]:
         if self.analysis is None:
-            return [sentence_line(self._waiting, "$muted")]
-        statistics = self.analysis.statistics
-        if statistics is None:
-            return [sentence_line(NO_RUN)]
+            yield [heading_line("Performance"), sentence_line(self._waiting, "$muted")]
+            return
         most = max(1, (width - _STATISTIC) // _FIGURE)
-        others = [
-            (f"{heading} ms", f"median {format_ms(series.median_ms)}")
-            for _, heading, series in known_series(statistics)[most:]
-        ]
-        return [
-            *fact_lines(throughput_facts(statistics)),
-            *_table_lines(performance_table(statistics, most=most)),
-            *fact_lines([*others, *run_facts(self.analysis)]),
-        ]
+        for section in performance_sections(self.engine, self.analysis, most):
+            yield [
+                heading_line(section.title),
+                *map(sentence_line, section.sentences),
+                *(line for table in section.tables for line in _table_lines(table)),
+                *fact_lines(section.facts),
+            ]
 
-    def _engine_lines(self, width: int) -> list[TextLine]:  # noqa: ARG002 - facts wrap by themselves
+    def _engine_sections(self) -> Iterable[Section]:
+        return engine_sections(self.engine, self.analysis, conditions.utc_now())
+
+    def _engine_lines(self, width: int) -> list[TextLine]:
         return sections(
-            [heading_line("Engine"), *fact_lines(engine_facts(self.engine))],
-            [heading_line("Memory"), *fact_lines(self._known(memory_facts(self.engine, self.analysis)))],
-            [heading_line("Work"), *fact_lines(self._known(work_facts(self.engine, self.analysis)))],
-            self._condition_lines(),
+            *(
+                [
+                    heading_line(section.title),
+                    *self._fact_lines(section, width),
+                    *(() if section.is_warning else map(sentence_line, section.sentences)),
+                ]
+                for section in self._engine_sections()
+            )
         )
 
-    def _known(self, facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    def _fact_lines(self, section: Section, width: int) -> list[TextLine]:
+        facts = [*self._known(section.facts), *(section.folded if self.is_unfolded else ())]
+        longest = max((len(label) for label, _ in facts), default=0)
+        lines = fact_lines(facts, max(LABEL_WIDTH, min(longest, width // 3)))
+        if section.folded and not self.is_unfolded:
+            lines.append(sentence_line(f"{len(section.folded)} more: {_UNFOLD}", "$muted"))
+        return lines
+
+    def _known(self, facts: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
         """Replace pending values that will not come."""
         if not self._is_hopeless:
             return facts
         return [(label, MISSING if value == "…" else value) for label, value in facts]
-
-    def _condition_lines(self) -> list[TextLine]:
-        facts = condition_facts(self.engine, conditions.utc_now())
-        return [heading_line("Capture"), *fact_lines(facts)] if facts else []
 
     def _share_lines(self, width: int) -> list[TextLine]:
         return sections(*self._share_sections(width))
@@ -260,7 +298,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
 
 def _hot_columns(engine: Engine, title: str) -> list[TableColumn[Layer]]:
     columns = {column.key: column for column in latency_columns(engine)}
-    columns["name"] = replace(columns["name"], title=title)
+    columns["name"] = replace(columns["name"], title=title, width=max(_NAME_WIDTH, len(title)))
     return [columns[name] for name in _HOT_COLUMNS]
 
 

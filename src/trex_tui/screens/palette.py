@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 MOST_LAYERS = 40
 _SLOWEST = 5
+_MOST_DIGITS = 10
+_INDEX_SCORE = 2.0
+"""Above the scores of all other hits, which are at most 1."""
 
 
 class CommandWindow(CommandPalette):
@@ -36,6 +39,16 @@ class CommandWindow(CommandPalette):
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         return super().dismiss(result) if bring_to_top(self) else AwaitComplete()
+
+    @on(Input.Submitted)
+    def _go_to_index(self, event: Input.Submitted) -> None:
+        """Go to the layer of a typed index at once: its line may not be in the list yet."""
+        screen, chosen = self._calling_screen, self.query_one(CommandList).highlighted
+        layer = find_layer(screen, event.value) if isinstance(screen, EngineScreen) and not chosen else None
+        if layer is not None and isinstance(screen, EngineScreen) and is_open(self):
+            event.prevent_default()
+            self.dismiss()
+            _jump(screen, layer)()
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
@@ -64,15 +77,16 @@ class Commands(Provider):
                 :_SLOWEST
             ]:
                 title = _layer_title(layer)
-                yield DiscoveryHit(
-                    title, partial(screen.go_to, layer), text=title.plain, help=_layer_help(layer)
-                )
+                yield DiscoveryHit(title, _jump(screen, layer), text=title.plain, help=_layer_help(layer))
 
     async def search(self, query: str) -> Hits:
         """Match actions by Textual's matcher, layers by words."""
         matcher = self.matcher(query)
         for action in self._actions():
-            score = max(matcher.match(_title(action).plain), matcher.match(action.help) * 0.8)
+            score = matcher.match(_title(action).plain)
+            # By whole words: the letters of many a layer's name are all in a long sentence, in their order.
+            if all(word in action.help.casefold() for word in query.casefold().split()):
+                score = max(score, matcher.match(action.help) * 0.8)
             if score > 0:
                 yield Hit(score, _title(action), self._runner(action), text=action.title, help=action.help)
         for command in self._system_commands():
@@ -103,19 +117,41 @@ class Commands(Provider):
         if not isinstance(screen, EngineScreen):
             return []
         try:
-            matching = sorted(filter_layers(screen.engine, query), key=lambda layer: len(layer.name))
+            matching = sorted(
+                filter_layers(screen.engine, query, is_typing=True), key=lambda layer: len(layer.name)
+            )
         except FilterError:
             return []
-        return [
+        indexed = find_layer(screen, query)
+        hits = [_index_hit(screen, indexed)] if indexed is not None else []
+        return hits + [
             Hit(
                 min(1.0, len(query) / max(1, len(layer.name))),
                 _layer_title(layer),
-                partial(screen.go_to, layer),
+                _jump(screen, layer),
                 text=_layer_title(layer).plain,
                 help=_layer_help(layer),
             )
             for layer in matching[:MOST_LAYERS]
         ]
+
+
+def find_layer(screen: EngineScreen, text: str) -> Layer | None:
+    """The layer whose index a text is; None if it is no index."""
+    digits = text.strip()
+    is_index = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
+    return screen.engine.layers[int(digits)] if is_index and int(digits) < len(screen.engine.layers) else None
+
+
+def _index_hit(screen: EngineScreen, layer: Layer) -> Hit:
+    """Go to a layer by its index, before what has the digits in its name."""
+    title = Text(f"Layer {layer.index}: ") + _layer_title(layer)
+    return Hit(_INDEX_SCORE, title, _jump(screen, layer), text=title.plain, help=_layer_help(layer))
+
+
+def _jump(screen: EngineScreen, layer: Layer) -> Callable[[], object]:
+    """Go to a layer in the queue of the screen: the app runs commands, also while the panes are being replaced."""
+    return partial(screen.call_later, screen.go_to, layer)
 
 
 def _title(action: Action) -> Text:

@@ -11,19 +11,19 @@ from textual.containers import Container
 from textual.message import Message
 from textual.widget import Widget
 
-from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.columns import find_column
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.screens.dialogs import choose_sort
+from trex_tui.screens.explanation import LAYERS, ShownNumber, column_numbers
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Row, SortKey
 
 if TYPE_CHECKING:
     from trex_tui.report.document import ListingOffer
     from trex_tui.report.views.compare import Shown
-    from trex_tui.screens.build_job import BuildJob
-    from trex_tui.screens.lint_job import LintJob
+    from trex_tui.screens.jobs import BuildJob, LintJob
 
 
 @dataclass
@@ -71,14 +71,13 @@ class MarksChanged(Message):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What copy, explain and export apply to on a pane.
+    """What copy and export apply to on a pane.
 
     Attributes:
         engine: Whose layers are copied: with `layers` another one than that of the screen where those are another's.
         layers: The marked layers, or those of another engine under the cursor; empty for the current layer.
         rows: The layers of the table on screen; None for all that the filter leaves.
         columns: The columns of that table.
-        column: The column that an explanation is about; None leaves it to be chosen.
         text: What is drawn, for a file of text; None where an export is of layers only.
         comparison: What an export is of instead of layers.
         listings: What an export may be of beside layers, by its words.
@@ -88,7 +87,6 @@ class Selection:
     layers: Sequence[Layer] = ()
     rows: Sequence[Layer] | None = None
     columns: Sequence[LayerColumn] = ()
-    column: LayerColumn | None = None
     text: str | None = None
     comparison: Shown | None = None
     listings: Mapping[str, ListingOffer] = field(default_factory=dict)
@@ -111,7 +109,16 @@ class ShowsBuild:
 
 
 class EnginePane(Container):
-    """A tab of an engine: shows layers, and posts what the user does."""
+    """A tab of an engine: shows layers, and posts what the user does.
+
+    Attributes:
+        begins_at_slowest: Whether the slowest layer is selected where nobody chose one.
+        has_layer_rows: Whether rows are layers. Then a row selected in place of the current layer, which the filter hides,
+            is current on the next tab. A finding or block selected that way changes nothing.
+    """
+
+    begins_at_slowest = True
+    has_layer_rows = False
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -141,8 +148,18 @@ class EnginePane(Container):
         raise NotImplementedError
 
     def selection(self) -> Selection:
-        """What copy, explain and export apply to."""
+        """What copy and export apply to."""
         return Selection(self.engine)
+
+    def numbers(self) -> list[ShownNumber]:
+        """What `i` explains: the numbers on screen, the selected one first."""
+        return []
+
+    @property
+    def explained_thing(self) -> str:
+        """What the values of `numbers` are of; empty for nothing."""
+        layer = self.cursor_layer
+        return "" if layer is None else layer.name
 
     def view_state(self) -> object:
         """The look to keep when the engine is reloaded; None for nothing."""
@@ -159,11 +176,23 @@ class TablePane(EnginePane, Generic[Row]):
         table: The table. A pane that has several gives the one on screen.
         words: What stands beside it.
         natural_order: What the order of its rows is called when no column decides.
+        table_id: Id under which the columns of the table are explained.
     """
 
     table: VirtualTable[Row]
     words: Widget
     natural_order = "execution order"
+    table_id = LAYERS
+
+    @property
+    def first_column(self) -> str | None:
+        """Key of the chosen column, else of the one sorted by."""
+        keys = self.table.sort_keys
+        return self.table.current_column or (keys[0].column if keys else None)
+
+    def numbers(self) -> list[ShownNumber]:
+        """The columns of the table, the chosen one first."""
+        return column_numbers(self.table, self.table_id, self.first_column)
 
     def get_layer(self, row: Row) -> Layer | None:
         """Return the layer of a row."""
@@ -181,9 +210,9 @@ class TablePane(EnginePane, Generic[Row]):
         if layer is not None:
             self.post_message(LayerOpened(layer))
         else:
-            self.focus_words()
+            self.focus_text()
 
-    def focus_words(self) -> None:
+    def focus_text(self) -> None:
         self.remove_class("-only-table")
         self.screen.set_focus(self.words)
 
@@ -244,6 +273,8 @@ class TablePane(EnginePane, Generic[Row]):
 class LayerTablePane(TablePane[Layer]):
     """A pane around a table of layers."""
 
+    has_layer_rows = True
+
     def get_layer(self, row: Layer) -> Layer:
         return row
 
@@ -252,15 +283,13 @@ class LayerTablePane(TablePane[Layer]):
             self.table.move_to(layer)
 
     def selection(self) -> Selection:
-        """The rows and columns of the table; the column of the cursor, else the one sorted by."""
+        """The rows and columns of the table."""
         table = self.table
-        sorted_by = table.sort_keys[0].column if table.sort_keys else ""
-        known = [ALL_COLUMNS_BY_NAME.get(column.key) for column in table.columns]
+        known = [find_column(column.key, self.engine) for column in table.columns]
         return Selection(
             self.engine,
             rows=table.shown_rows,
             columns=[column for column in known if column is not None],
-            column=ALL_COLUMNS_BY_NAME.get(table.current_column or sorted_by),
         )
 
 

@@ -11,6 +11,7 @@ from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import ArtifactError
+from trex_tui.report.views.runs import run_words
 from trex_tui.text import format_ms, plural
 
 
@@ -26,7 +27,7 @@ def same_set(discovery: Discovery, engine: Engine) -> ArtifactSet:
             return source
     shared = [source for source in discovery.sets if old & set(source.files.values())]
     if not shared:
-        raise ArtifactError(engine.source.directory, f"the files of {engine.name} are gone")
+        raise ArtifactError(engine.source.directory, f"the files of {engine.name} no longer exist")
     return max(shared, key=lambda source: len(old & set(source.files.values())))
 
 
@@ -67,6 +68,9 @@ def corresponding(old: Engine, new: Engine, layer: Layer | None) -> Layer | None
 
 def changes(old: Engine, new: Engine) -> str:
     """Describe what changed in a sentence."""
+    head = "Read again"
+    if (old.requested_run, old.requested_profile) != (new.requested_run, new.requested_profile):
+        head = ", ".join(run_words(new)).capitalize()
     parts = []
     before, after = set(old.source.files.values()), set(new.source.files.values())
     parts += [f"{_names(after - before)} came"] if after - before else []
@@ -86,7 +90,7 @@ def changes(old: Engine, new: Engine) -> str:
         new.timing,
     ):
         parts.append("some values changed")
-    return f"Read again: {', '.join(parts) or 'nothing changed'}."
+    return f"{head}: {', '.join(parts) or 'nothing changed'}."
 
 
 def _names(paths: set[Path]) -> str:

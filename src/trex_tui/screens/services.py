@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trex_tui.analysis.load import LoadOptions
     from trex_tui.artifacts import ArtifactSet
     from trex_tui.engine.engine import Engine
+    from trex_tui.report.views.runs import RunChoice
     from trex_tui.screens.settings import Settings
 
 Answer = TypeVar("Answer")
@@ -24,9 +25,14 @@ Answer = TypeVar("Answer")
 
 @dataclass
 class ReloadAsked(Message):
-    """Reload an engine; without one, all that was opened."""
+    """Reload an engine; without one, all that was opened.
+
+    Attributes:
+        choice: The run or optimization profile to show from now on; None for the one shown.
+    """
 
     engine: Engine | None = None
+    choice: RunChoice | None = None
 
 
 @dataclass
@@ -54,6 +60,8 @@ class Services(Protocol):
     """What was measured again from here."""
     paths: list[str]
     """What was opened first."""
+    is_read_only: bool
+    """Whether no other paths are opened and no files written."""
 
     @property
     def settings(self) -> Settings:
@@ -73,6 +81,14 @@ class Services(Protocol):
 def get_services(node: DOMNode) -> Services:
     """Return the application that a screen or pane is part of."""
     return cast("Services", node.app)
+
+
+def is_refused(node: DOMNode, consequence: str) -> bool:
+    """Whether the explorer is read-only, which is then notified with what it means here: "nothing is written"."""
+    is_read_only = get_services(node).is_read_only
+    if is_read_only:
+        node.app.notify(f"Read-only: {consequence}.", markup=False)
+    return is_read_only
 
 
 class EngineHolder:

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.output_files import reason, write_atomically
-
-_MOST_BYTES = 1 << 20
+from trex_tui.config import read_content
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +42,12 @@ class SettingsStore:
 
     Args:
         file: Where they lie; None keeps them for this session only.
+        may_write: Whether the file may be changed.
     """
 
-    def __init__(self, file: Path | None) -> None:
+    def __init__(self, file: Path | None, *, may_write: bool = True) -> None:
         self._file = file
-        self._may_write = True
+        self._may_write = may_write
         self.settings = Settings()
         self.note = ""
         """What was wrong with the file; empty if nothing."""
@@ -67,13 +67,13 @@ class SettingsStore:
             self._write(choices)
         except OSError as error:
             self._may_write = False
-            return f"settings are not kept: {self._file}: {reason(error)}"
+            return f"settings not saved: {self._file}: {reason(error)}"
         return ""
 
     def _write(self, choices: Mapping[str, Any]) -> None:
         """Merge choices into the file, as another session may have written it."""
         if self._file is None:
-            raise OSError(0, "there is no home directory")
+            raise OSError(0, "no home directory")
         document, _ = _document(self._file)
         if self._is_broken:
             with contextlib.suppress(OSError):
@@ -85,30 +85,33 @@ class SettingsStore:
 
 def _document(file: Path | None) -> tuple[dict[str, Any], str]:
     """Return the object in a file, and what is wrong with it."""
-    if file is None:
-        return {}, ""
+    document, problem = _read_json(file)
+    if isinstance(document, dict):
+        return document, problem
+    return {}, f"{file} is not a JSON object; ignored"
+
+
+def _read_json(file: Path | None) -> tuple[Any, str]:
+    """Return the content of a file, an empty object if it is absent or invalid, and what is wrong with it."""
     try:
-        if file.stat().st_size > _MOST_BYTES:
-            return {}, f"{file} is too large for settings; it is ignored"
-        found = json.loads(file.read_text(encoding="utf-8"))
+        return ({} if file is None else json.loads(read_content(file))), ""
     except (FileNotFoundError, NotADirectoryError):
         return {}, ""
     except OSError as error:
         return {}, f"{file} cannot be read: {reason(error)}"
     except (ValueError, RecursionError):
-        return {}, f"{file} is no JSON; it is ignored"
-    return (found, "") if isinstance(found, dict) else ({}, f"{file} is no JSON object; it is ignored")
+        return {}, f"{file} is not JSON; ignored"
 
 
 def settings_from(document: Mapping[str, Any]) -> Settings:
     """Return the settings of a document; values of a wrong type are left out."""
     readers = {"columns": _names, "sort": _sort}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in fields(Settings):
         value = readers.get(field.name, _text)(document.get(field.name))
         if value is not None:
-            found[field.name] = value
-    return Settings(**found)
+            values[field.name] = value
+    return Settings(**values)
 
 
 def _text(value: object) -> str | None:
@@ -134,13 +137,8 @@ MOST = 20
 
 def read_recent(file: Path | None) -> list[str]:
     """Return the recent paths; none if the file is absent or invalid."""
-    try:
-        if file is None or file.stat().st_size > _MOST_BYTES:
-            return []
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return []
-    paths = found if isinstance(found, list) else []
+    document, _ = _read_json(file)
+    paths = document if isinstance(document, list) else []
     return [path for path in paths if isinstance(path, str) and path and "\0" not in path][:MOST]
 
 
@@ -153,7 +151,7 @@ def with_opened(recent: Iterable[str], opened: Sequence[str]) -> list[str]:
 def remember_opened(file: Path | None, opened: Sequence[str]) -> str:
     """Put paths at the top of the list; return an error, or nothing."""
     if file is None:
-        return "there is no home directory"
+        return "no home directory"
     try:
         before = read_recent(file)
         after = with_opened(before, opened)

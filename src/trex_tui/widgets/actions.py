@@ -33,6 +33,7 @@ class Place(str, Enum):
     BUILD = "Build"
     COMPARE = "Compare"
     BLOCKS = "Blocks of a comparison"
+    LANES = "Lanes of a comparison"
     ENGINES = "List of engines"
     LOADING = "While reading"
     DIALOG = "Windows"
@@ -87,23 +88,23 @@ class Tab:
 
 
 TABS: tuple[Tab, ...] = (
-    Tab("overview", "Overview", "What the engine is, and where its time goes.", (Place.OVERVIEW,)),
+    Tab("overview", "Overview", "Engine summary and time breakdown.", (Place.OVERVIEW,)),
     Tab(
         "layers",
         "Layers",
-        "The layers as a tree, and all about each.",
+        "Layer tree and layer details.",
         (Place.LAYERS, Place.TREE, Place.DETAILS, Place.NEIGHBOURHOOD),
     ),
-    Tab("latency", "Latency", "The layers as a table.", (Place.LATENCY,)),
-    Tab("charts", "Charts", "Charts of the run and of the layers.", (Place.CHARTS,)),
-    Tab("memory", "Memory", "Weights, activations, and what is live when.", (Place.MEMORY,)),
-    Tab("lint", "Lint", "What is wrong, what it costs, what to do.", (Place.LINT, Place.DETAILS)),
-    Tab("build", "Build", "What the builder did: passes, tactics, memory, warnings.", (Place.BUILD,)),
+    Tab("latency", "Latency", "Layer table.", (Place.LATENCY,)),
+    Tab("charts", "Charts", "Charts of runs and layers.", (Place.CHARTS,)),
+    Tab("memory", "Memory", "Weights, activations and their lifetimes.", (Place.MEMORY,)),
+    Tab("lint", "Lint", "Problems, possible savings and remedies.", (Place.LINT, Place.DETAILS)),
+    Tab("build", "Build", "Build log: passes, tactics, memory, warnings.", (Place.BUILD,)),
     Tab(
         "compare",
         "Compare",
-        "Other engines beside this one, block by block.",
-        (Place.COMPARE, Place.BLOCKS, Place.DETAILS),
+        "Comparison with other engines, block by block.",
+        (Place.COMPARE, Place.BLOCKS, Place.LANES, Place.DETAILS),
     ),
 )
 """In the order of their digits."""
@@ -112,57 +113,67 @@ TABS: tuple[Tab, ...] = (
 ACTIONS: tuple[Action, ...] = (
     # What is spare here stands before what is spare everywhere: who compares swaps and sums up more often than they copy.
     Action(
-        "compare.other", "c", "choose_other", "with", "Choose the engine to compare with.", Place.COMPARE, True
+        "compare.other", "c", "choose_other", "compare", "Choose an engine to compare with.", Place.COMPARE, True
     ),
-    Action("compare.add", "A", "add_other", "add", "Add a further engine, up to four in all.", Place.COMPARE),
-    Action("compare.sort", "s", "choose_sort", "sort", "Choose what blocks are ordered by.", Place.COMPARE, True),
-    Action("compare.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.COMPARE),
+    Action("compare.add", "A", "add_other", "add", "Add an engine (at most four).", Place.COMPARE),
+    Action("compare.sort", "s", "choose_sort", "sort", "Choose the sort column of blocks.", Place.COMPARE, True),
+    Action("compare.reverse", "S,r", "reverse", "reverse", "Reverse sort.", Place.COMPARE),
     Action(
-        "compare.changed", "d", "only_changed", "changed", "Show only blocks that changed in more than time, or all.",
+        "compare.changed", "d", "only_changed", "changed", "Toggle: only structural changes.",
         Place.COMPARE, True, spare=True,
     ),
     Action(
-        "compare.swap", "x", "swap", "swap", "Make the other engine the baseline, A; of several, choose.",
+        "compare.swap", "x", "swap", "swap", "Swap baseline.",
         Place.COMPARE, True, spare=True,
     ),
     Action(
-        "compare.matrix", "t", "next_matrix", "totals", "Sum up by kind, by precision, by module.", Place.COMPARE, True,
+        "compare.matrix", "t", "next_matrix", "totals", "Cycle totals: kind, precision, module.", Place.COMPARE, True,
         spare=True,
     ),
     Action(
-        "compare.block", "v", "tell_block", "block", "Tell all about the block under the cursor, or about the whole.",
+        "compare.block", "v", "tell_block", "block", "Toggle block and overall details.",
         Place.COMPARE, True, spare=True,
     ),
-    Action("compare.align", "a", "choose_align", "align", "Choose the evidence that may match layers.", Place.COMPARE),
     Action(
-        "compare.pin", "m", "pin", "pin", "Pin a layer; on one of another engine, match the two by hand.", Place.COMPARE
+        "compare.cautions", "w", "cautions", "cautions", "Toggle full cautions.", Place.COMPARE
+    ),
+    Action("compare.align", "a", "choose_align", "align", "Choose the evidence for matching layers.", Place.COMPARE),
+    Action(
+        "compare.pin", "m", "pin", "pin", "Pin a layer; pin a second one to match them manually.", Place.COMPARE
     ),
     Action(
-        "compare.unpin", "M", "unpin", "unpin", "Take back the pins of the block, or else the last one.", Place.COMPARE
+        "compare.unpin", "M", "unpin", "unpin", "Unpin the block, or the last pin.", Place.COMPARE
     ),
-    Action("compare.per_batch", "b", "per_batch", "per sample", "Times per sample, or per inference.", Place.COMPARE),
-    Action("compare.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.COMPARE),
-    Action("blocks.expand", "l,right", "expand", "expand", "Show the layers of the block.", Place.BLOCKS),
-    Action("blocks.collapse", "h,left", "collapse", "collapse", "Hide them, or go to the block.", Place.BLOCKS),
+    Action("compare.per_batch", "b", "per_batch", "per sample", "Toggle times per sample or per inference.", Place.COMPARE),
+    Action("compare.zoom", "z", "zoom", "zoom", "Zoom pane.", Place.COMPARE),
+    Action(
+        "compare.lanes", "L", "lanes", "lanes", "Toggle side-by-side view in execution order.",
+        Place.COMPARE, True, spare=2,
+    ),
+    Action("lanes.left", "h,left", "choose_lane(0)", "left lane", "Select the left lane (A).", Place.LANES),
+    Action("lanes.right", "l,right", "choose_lane(1)", "right lane", "Select the right lane.", Place.LANES),
+    Action("blocks.expand", "l,right", "expand", "expand", "Show the block's layers.", Place.BLOCKS),
+    Action("blocks.collapse", "h,left", "collapse", "collapse", "Hide the block's layers, or go to the block.", Place.BLOCKS),
     Action("blocks.expand_all", "E", "expand_all", "expand all", "Show the layers of all blocks.", Place.BLOCKS),
     Action("blocks.collapse_all", "C", "collapse_all", "collapse all", "Hide the layers of all blocks.", Place.BLOCKS),
-    Action("app.help", "question_mark,f1", "help", "help", "Show the keys that work here.", Place.EVERYWHERE, True),
+    Action("app.help", "question_mark,f1", "help", "help", "Show available keys.", Place.EVERYWHERE, True),
     Action(
-        "app.palette", "ctrl+p,colon", "command_palette", "find", "Find a command, a theme or a layer by name.",
+        "app.palette", "ctrl+p,colon", "command_palette", "find", "Find a command or a layer; :123 goes to layer 123.",
         Place.EVERYWHERE, True,
     ),
     Action(
-        "app.open", "o", "open_path", "open", "Open another engine, by its path or from those opened lately.",
+        "app.open", "o", "open_path", "open", "Open a path or a recent engine.",
         Place.EVERYWHERE,
     ),
     Action(
-        "app.export", "e", "export", "export", "Export what is shown: CSV, JSON, Markdown, or SVG of the screen.",
+        "app.export", "e", "export", "export", "Export the view: CSV, JSON, Markdown or SVG.",
         Place.EVERYWHERE, True, spare=1,
     ),
     Action("app.close", "q", "close", "quit", "Quit.", Place.EVERYWHERE, True),
     Action(
-        "app.quit", "ctrl+c,ctrl+q", "quit", "quit at once", "Quit, from everywhere.", Place.EVERYWHERE, priority=True
+        "app.quit", "ctrl+c,ctrl+q", "quit", "quit at once", "Quit immediately.", Place.EVERYWHERE, priority=True
     ),
+    Action("app.redraw", "ctrl+l", "redraw", "redraw", "Redraw the screen.", Place.EVERYWHERE, priority=True),
     Action(
         "app.suspend", "ctrl+z", "suspend_process", "suspend", "Suspend to the shell.", Place.EVERYWHERE, priority=True
     ),
@@ -171,41 +182,47 @@ ACTIONS: tuple[Action, ...] = (
         for digit, tab in enumerate(TABS, start=1)
     ),
     Action(
-        "engine.filter", "slash", "filter", "filter", "Show only layers that match: words, kind:gemm, pct>2, -word.",
+        "engine.filter", "slash", "filter", "filter", "Filter layers: words, kind:gemm, pct>2, -word.",
         Place.ENGINE, True, priority=True,
     ),
-    Action("engine.clear", "escape", "clear", "clear", "Clear the filter; then the marks.", Place.ENGINE, True),
+    Action("engine.clear", "escape", "clear", "undo", "Clear the filter, then the marks, then go back.", Place.ENGINE, True),
     Action(
-        "engine.copy", "y", "copy_name", "copy", "Copy the name of the layer, or of those marked, over SSH too.",
+        "engine.copy", "y", "copy_name", "copy", "Copy layer names (marked or current; works over SSH).",
         Place.ENGINE, True, spare=1,
     ),
     Action(
-        "engine.copy_json", "Y", "copy_json", "copy as JSON", "Copy the layer, or those marked, as JSON.", Place.ENGINE
+        "engine.copy_json", "Y", "copy_json", "copy as JSON", "Copy layers as JSON (marked or current).", Place.ENGINE
     ),
     Action(
-        "engine.explain", "i", "explain", "explain", "Explain a number: definition, unit, formula, source.",
+        "engine.explain", "i", "explain", "explain", "Explain the numbers on this screen.",
         Place.ENGINE, True, spare=1,
     ),
     Action(
-        "engine.capture", "P", "capture", "measure again", "Measure the engine once more with trtexec here, after asking.",
+        "engine.capture", "P", "capture", "measure again", "Profile again with trtexec (asks first).",
         Place.ENGINE,
     ),
-    Action("engine.reload", "R", "reload", "reload", "Read the files again.", Place.ENGINE),
+    Action(
+        "engine.run", "u", "choose_run", "run", "Choose a run or an optimization profile.",
+        Place.ENGINE, True, spare=1,
+    ),
+    Action("engine.reload", "R", "reload", "reload", "Reload the files.", Place.ENGINE),
     Action(
         "engine.producer", "left_square_bracket", "producer", "producer",
-        "Go to the layer that feeds this one; with several, choose.", Place.ENGINE,
+        "Go to a producer of this layer.", Place.ENGINE,
     ),
     Action(
         "engine.consumer", "right_square_bracket", "consumer", "consumer",
-        "Go to the layer that this one feeds; with several, choose.", Place.ENGINE,
+        "Go to a consumer of this layer.", Place.ENGINE,
     ),
-    Action("engine.trail_back", "minus", "trail_back", "where I was", "Go back to the layer I was on.", Place.ENGINE),
+    Action(
+        "engine.trail_back", "minus", "trail_back", "go back", "Go back to the layer and tab before the jump.", Place.ENGINE
+    ),
     Action(
         "engine.trail_forward", "plus,alt+right", "trail_forward", "forward", "Go forward again.", Place.ENGINE
     ),
-    Action("engine.notes", "exclamation_mark", "notes", "notes", "What was wrong with the files.", Place.ENGINE),
+    Action("engine.notes", "exclamation_mark", "notes", "notes", "Show problems in the input files.", Place.ENGINE),
     Action(
-        "engine.back", "q,ctrl+o", "back", "engines", "Go back to the list of engines, if there is one.",
+        "engine.back", "q,ctrl+o", "back", "engines", "Go back to the list of engines.",
         Place.ENGINE, True, overrides="app.close",
     ),
     Action("engine.next_pane", "tab", "app.focus_next", "next pane", "Go to the next pane.", Place.ENGINE),
@@ -214,144 +231,148 @@ ACTIONS: tuple[Action, ...] = (
         Place.ENGINE,
     ),
     Action(
-        "engines.notes", "exclamation_mark", "notes", "notes", "Which files were of no use, and why.",
+        "engines.notes", "exclamation_mark", "notes", "notes", "Show skipped files.",
         Place.ENGINES, True,
     ),
     Action(
-        "engines.mark", "space", "mark", "mark", "Mark the engine to compare it, or take the mark away.",
+        "engines.mark", "space", "mark", "mark", "Mark or unmark the engine for comparison.",
         Place.ENGINES, True,
     ),
     Action(
-        "engines.compare", "equals_sign", "compare", "compare", "Compare the marked engines with the one marked first.",
+        "engines.compare", "equals_sign", "compare", "compare",
+        "Compare the marked engines.",
         Place.ENGINES, True,
     ),
-    Action("engines.reload", "R", "reload", "reload", "Look for engines again, and read them.", Place.ENGINES),
+    Action("engines.reload", "R", "reload", "reload", "Reload the list of engines.", Place.ENGINES),
     Action(
-        "loading.cancel", "escape,q", "cancel", "cancel", "Stop reading: go back, or quit where nothing is open.",
+        "loading.cancel", "escape,q", "cancel", "cancel", "Cancel loading.",
         Place.LOADING, True, overrides="app.close",
     ),
     Action("dialog.close", "escape,q", "dismiss_dialog", "close", "Close the window.", Place.DIALOG, True),
-    _movement("table.cursor_down", "j,down", "A line down."),
-    _movement("table.cursor_up", "k,up", "A line up."),
-    _movement("table.first", "g,home", "The first line."),
-    _movement("table.last", "G,end", "The last line."),
-    _movement("table.half_page_down", "ctrl+d", "Half a page down."),
-    _movement("table.half_page_up", "ctrl+u", "Half a page up."),
-    _movement("table.page_down", "pagedown", "A page down."),
-    _movement("table.page_up", "pageup", "A page up."),
-    _movement("table.select", "enter", "Go into it: open, expand, or show its details."),
+    _movement("table.cursor_down", "j,down", "Down one line."),
+    _movement("table.cursor_up", "k,up", "Up one line."),
+    _movement("table.first", "g,home", "Go to the first line."),
+    _movement("table.last", "G,end", "Go to the last line."),
+    _movement("table.half_page_down", "ctrl+d", "Down half a page."),
+    _movement("table.half_page_up", "ctrl+u", "Up half a page."),
+    _movement("table.page_down", "pagedown", "Down one page."),
+    _movement("table.page_up", "pageup", "Up one page."),
+    _movement("table.select", "enter", "Open, expand or show details."),
     Action(
-        "overview.zoom", "z", "zoom", "zoom", "Give the whole room to the facts, or show the hottest layers again.",
+        "overview.zoom", "z", "zoom", "zoom", "Zoom facts.",
         Place.OVERVIEW, True,
     ),
     Action(
-        "layers.group", "t", "next_grouping", "group", "Group by module, kind, precision, ONNX node, stream, or not.",
+        "overview.all", "a", "toggle_all", "all options", "Toggle options at their default.",
+        Place.OVERVIEW, True, spare=2,
+    ),
+    Action(
+        "layers.group", "t", "next_grouping", "group",
+        "Cycle grouping: module, kind, precision, bound, kernel family, shape, ONNX node, stream, none.",
         Place.LAYERS, True,
     ),
-    Action("layers.choose_group", "T", "choose_grouping", "group by", "Choose what to group by.", Place.LAYERS),
-    Action("layers.order", "s", "toggle_order", "order", "Order by execution or by time.", Place.LAYERS, True),
-    Action("layers.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.LAYERS),
+    Action("layers.choose_group", "T", "choose_grouping", "group by", "Choose the grouping.", Place.LAYERS),
+    Action("layers.order", "s", "toggle_order", "sort", "Toggle sort: execution order or time.", Place.LAYERS, True),
+    Action("layers.zoom", "z", "zoom", "zoom", "Zoom pane.", Place.LAYERS),
     Action(
         "layers.neighbourhood", "v", "neighbourhood", "neighbours",
-        "Show the layer between its producers and consumers, or its details.", Place.LAYERS, True, spare=1,
+        "Toggle neighbourhood and details.", Place.LAYERS, True, spare=1,
     ),
     Action(
-        "layers.deeper", "greater_than_sign", "deeper(1)", "deeper", "Among its neighbours: follow one link more.",
+        "layers.deeper", "greater_than_sign", "deeper(1)", "deeper", "Increase neighbour depth.",
         Place.LAYERS,
     ),
     Action(
-        "layers.shallower", "less_than_sign", "deeper(-1)", "shallower", "Among its neighbours: follow one link less.",
+        "layers.shallower", "less_than_sign", "deeper(-1)", "shallower", "Decrease neighbour depth.",
         Place.LAYERS,
     ),
-    Action("details.next_link", "l,right", "next_link(1)", "next link", "Choose the next layer named.", Place.DETAILS),
+    Action("details.next_link", "l,right", "next_link(1)", "next link", "Select the next layer link.", Place.DETAILS),
     Action(
-        "details.previous_link", "h,left", "next_link(-1)", "previous link", "Choose the layer named before.", Place.DETAILS
+        "details.previous_link", "h,left", "next_link(-1)", "previous link", "Select the previous layer link.", Place.DETAILS
     ),
-    Action("neighbourhood.right", "l,right", "step(0, 1)", "right", "The box to the right.", Place.NEIGHBOURHOOD),
-    Action("neighbourhood.left", "h,left", "step(0, -1)", "left", "The box to the left.", Place.NEIGHBOURHOOD),
-    Action("tree.expand", "l,right", "expand", "expand", "Expand, or go to the first below.", Place.TREE),
+    Action("neighbourhood.right", "l,right", "step(0, 1)", "right", "Go to the box on the right.", Place.NEIGHBOURHOOD),
+    Action("neighbourhood.left", "h,left", "step(0, -1)", "left", "Go to the box on the left.", Place.NEIGHBOURHOOD),
+    Action("tree.expand", "l,right", "expand", "expand", "Expand, or go to the first child.", Place.TREE),
     Action("tree.collapse", "h,left", "collapse", "collapse", "Collapse, or go to the parent.", Place.TREE),
-    Action("tree.expand_all", "E", "expand_all", "expand all", "Expand everything.", Place.TREE),
-    Action("tree.collapse_all", "C", "collapse_all", "collapse all", "Collapse everything.", Place.TREE),
-    Action("latency.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.LATENCY, True),
-    Action("latency.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.LATENCY, True),
+    Action("tree.expand_all", "E", "expand_all", "expand all", "Expand all.", Place.TREE),
+    Action("tree.collapse_all", "C", "collapse_all", "collapse all", "Collapse all.", Place.TREE),
+    Action("latency.sort", "s", "choose_sort", "sort", "Choose the sort column.", Place.LATENCY, True),
+    Action("latency.reverse", "S,r", "reverse", "reverse", "Reverse sort.", Place.LATENCY, True),
     Action(
-        "latency.then_by", "a", "then_by", "then by", "Choose a further column, which decides where the others tie.",
+        "latency.then_by", "a", "then_by", "then by", "Add a secondary sort column.",
         Place.LATENCY,
     ),
     Action(
-        "latency.columns", "c", "choose_columns", "columns", "Choose the columns, and their order.", Place.LATENCY, True,
+        "latency.columns", "c", "choose_columns", "columns", "Choose columns and their order.", Place.LATENCY, True,
         spare=1,
     ),
     Action(
-        "latency.mark", "space", "mark", "mark", "Mark the layer, for copy, export and sum, or take the mark away.",
+        "latency.mark", "space", "mark", "mark", "Mark or unmark for copy, export and sum.",
         Place.LATENCY,
     ),
-    Action("charts.next", "n,right", "next_chart", "next", "The next chart.", Place.CHARTS, True),
+    Action("charts.next", "n,right", "next_chart", "next", "Next chart.", Place.CHARTS, True),
     Action(
-        "charts.previous", "p,left", "previous_chart", "previous", "The chart before.", Place.CHARTS, True, spare=2
+        "charts.previous", "p,left", "previous_chart", "previous", "Previous chart.", Place.CHARTS, True, spare=2
     ),
     Action(
-        "charts.choose", "c", "choose_chart", "charts", "Choose a chart by what it answers.", Place.CHARTS, True, spare=3
+        "charts.choose", "c", "choose_chart", "charts", "Choose a chart.", Place.CHARTS, True, spare=3
     ),
     Action(
-        "charts.axes", "t", "turn_axes", "axes", "Show the next two of M, N and K against each other.", Place.CHARTS, True
+        "charts.axes", "t", "turn_axes", "axes", "Cycle axes: M×N, N×K, M×K.", Place.CHARTS, True
     ),
-    Action("charts.zoom", "z", "zoom", "zoom", "Give the whole room to the chart, or take it back.", Place.CHARTS),
-    Action("memory.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.MEMORY, True),
-    Action("memory.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.MEMORY, True),
+    Action("charts.value", "v", "choose_value", "value", "Choose the value column.", Place.CHARTS, True),
+    Action("charts.color", "C", "choose_color", "color", "Choose the colour column.", Place.CHARTS, True),
+    Action("charts.zoom", "z", "zoom", "zoom", "Zoom chart.", Place.CHARTS),
+    Action("memory.sort", "s", "choose_sort", "sort", "Choose the sort column.", Place.MEMORY, True),
+    Action("memory.reverse", "S,r", "reverse", "reverse", "Reverse sort.", Place.MEMORY, True),
     Action(
-        "memory.peak", "p", "go_to_peak", "peak", "Go to the layer at which most memory is live.", Place.MEMORY, True
+        "memory.peak", "p", "go_to_peak", "peak", "Go to the memory peak.", Place.MEMORY, True
     ),
-    Action("memory.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.MEMORY),
-    Action("lint.order", "s", "toggle_order", "order", "Order by severity, or by what is at stake.", Place.LINT, True),
+    Action("memory.zoom", "z", "zoom", "zoom", "Zoom pane.", Place.MEMORY),
+    Action("lint.order", "s", "toggle_order", "sort", "Toggle sort: severity or saving.", Place.LINT, True),
     Action(
-        "lint.next_layer", "n", "step_layer(1)", "next layer", "Go to the next layer of the finding; other screens follow.",
+        "lint.next_layer", "n", "step_layer(1)", "next layer", "Next layer of the finding.",
         Place.LINT, True,
     ),
-    Action("lint.previous_layer", "N", "step_layer(-1)", "previous layer", "Go to the layer before.", Place.LINT),
-    Action("lint.rule", "c", "choose_rule", "rule", "Show the findings of one rule only, or of all.", Place.LINT, True),
+    Action("lint.previous_layer", "N", "step_layer(-1)", "previous layer", "Previous layer of the finding.", Place.LINT),
+    Action("lint.rule", "c", "choose_rule", "rule", "Filter by rule.", Place.LINT, True),
     Action(
-        "lint.suppress", "x", "suppress", "leave out", "Leave the finding out, with a reason; nothing is written yet.",
+        "lint.suppress", "x", "suppress", "suppress", "Suppress finding (this session).",
         Place.LINT, True, spare=True,
     ),
     Action(
-        "lint.write", "W", "screen.write_suppressions", "write",
-        "Write what was left out into trex-tui.toml, after asking.", Place.LINT,
+        "lint.write", "W", "screen.write_suppressions", "save",
+        "Save suppressions to trex-tui.toml (asks first).", Place.LINT,
     ),
-    Action("lint.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.LINT),
+    Action("lint.zoom", "z", "zoom", "zoom", "Zoom pane.", Place.LINT),
     Action(
-        "build.view", "t", "next_view", "view", "Show phases, passes, layers, memory, strategies, or warnings.",
+        "build.view", "t", "next_view", "view", "Cycle views: phases, passes, layers, memory, strategies, warnings.",
         Place.BUILD, True,
     ),
-    Action("build.choose_view", "T", "choose_view", "views", "Choose what to show of the build.", Place.BUILD),
-    Action("build.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.BUILD, True),
-    Action("build.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.BUILD),
+    Action("build.choose_view", "T", "choose_view", "views", "Choose a view.", Place.BUILD),
+    Action("build.sort", "s", "choose_sort", "sort", "Choose the sort column.", Place.BUILD, True),
+    Action("build.reverse", "S,r", "reverse", "reverse", "Reverse sort.", Place.BUILD),
     Action(
-        "build.into", "l", "go_into", "into",
-        "Go to the layer of the engine that was tuned; expand a pass or a strategy.", Place.BUILD, True, spare=True,
+        "build.into", "l", "go_into", "go to",
+        "Go to the engine layer, or expand.", Place.BUILD, True, spare=True,
     ),
     Action(
-        "build.out", "h", "go_out", "back", "Go back from tactics to the layers; collapse, or go to the parent.",
+        "build.out", "h", "go_out", "back", "Go back to the layers, or collapse.",
         Place.BUILD, True, spare=True,
     ),
     Action(
-        "build.leave", "escape", "leave_tactics", "back", "Go back from the tactics to the layers.", Place.BUILD,
+        "build.leave", "escape", "leave_tactics", "back", "Go back to the layers.", Place.BUILD,
         overrides="engine.clear",
     ),
-    Action("build.expand_all", "E", "expand_all", "expand all", "Expand everything.", Place.BUILD),
-    Action("build.collapse_all", "C", "collapse_all", "collapse all", "Collapse everything.", Place.BUILD),
+    Action("build.expand_all", "E", "expand_all", "expand all", "Expand all.", Place.BUILD),
+    Action("build.collapse_all", "C", "collapse_all", "collapse all", "Collapse all.", Place.BUILD),
+    Action("build.zoom", "z", "zoom", "zoom", "Zoom pane.", Place.BUILD),
     Action(
-        "build.explain", "i", "explain_build", "explain", "Explain a column, and where its numbers come from.",
-        Place.BUILD, overrides="engine.explain",
-    ),
-    Action("build.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.BUILD),
-    Action(
-        "table.column_left", "left", "column_left", "column left", "Choose the column to the left.", Place.LATENCY,
+        "table.column_left", "left", "column_left", "column left", "Select the column to the left.", Place.LATENCY,
         bound_by_widget=True,
     ),
     Action(
-        "table.column_right", "right", "column_right", "column right", "Choose the column to the right.",
+        "table.column_right", "right", "column_right", "column right", "Select the column to the right.",
         Place.LATENCY, bound_by_widget=True,
     ),
 )  # fmt: skip

@@ -1,29 +1,38 @@
-"""Tables of a document with bars, as lines of an exact width; and where time goes, in that form."""
+"""Bars in text: tables of a document with bars, as lines of an exact width, and a quantity along the execution."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
+from textual import events
+from textual.app import RenderResult
 from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
 
+from trex_tui.analysis.dla import total_by_device
 from trex_tui.analysis.roofline import Bound
 from trex_tui.analysis.structure import total_by_kind, total_by_precision
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.model import Layer
+from trex_tui.engine.model import Device, Layer
+from trex_tui.report.charts.cells import draw_columns
+from trex_tui.report.charts.grid import Grid
+from trex_tui.report.charts.sampling import column_span, index_at, largest_of_columns
 from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.report.document import Table, number
-from trex_tui.report.views.engine import by_bound, by_tensor_cores, totals_table
-from trex_tui.text import format_bar
+from trex_tui.report.views.totals import by_bound, by_tensor_cores, totals_table
+from trex_tui.text import format_bar, printable
 from trex_tui.widgets.table_model import fit
 
 GAP = 2
 """Cells between a figure and what stands before it."""
 LEAST_BAR, MOST_BAR = 4, 40
-"""A bar of fewer cells tells nothing, one of more tells no more."""
+"""Cells of a bar: fewer are unreadable, more add nothing."""
 LONGEST_LABEL = 16
 
 
@@ -82,9 +91,11 @@ def _room(widths: Sequence[int]) -> int:
 _BOUNDS = {
     Bound.COMPUTE.value: "$success",
     Bound.BANDWIDTH.value: "$secondary",
+    Bound.LATENCY.value: "$accent",
     Bound.LAUNCH.value: "$warning",
 }
 _PRECISION_STYLES = {data_type.value: precision_style(data_type) for data_type in DataType}
+_DEVICES = {Device.GPU.value: "$success", Device.DLA.value: "$accent"}
 _TENSOR_CORES = {"yes": "$success", "no": "$warning"}
 
 
@@ -98,10 +109,13 @@ def find_precision_style(name: str) -> str:
 
 
 def share_tables(engine: Engine, layers: Sequence[Layer]) -> list[Table]:
-    """Time by kind and by precision, of some of an engine's layers."""
+    """Time by kind and by precision, of some of an engine's layers; by device where a DLA is in use."""
     kinds = totals_table("by_kind", "Kind", total_by_kind(engine, layers))
     precisions = totals_table("by_precision", "Precision", total_by_precision(engine, layers))
-    return [_drawn(engine, kinds, find_kind_style), _drawn(engine, precisions, find_precision_style)]
+    tables = [_drawn(engine, kinds, find_kind_style), _drawn(engine, precisions, find_precision_style)]
+    if devices := total_by_device(engine, layers):
+        tables.append(_drawn(engine, totals_table("by_device", "Device", devices), _style_in(_DEVICES)))
+    return tables
 
 
 def computed_share_tables(engine: Engine, layers: Sequence[Layer]) -> list[Table]:
@@ -126,3 +140,102 @@ def _drawn(engine: Engine, table: Table, style_of: Callable[[str], str]) -> Tabl
     shown += times if engine.has_profile else []
     rows = [row[: len(shown)] for row in table.rows]
     return replace(table, columns=shown, rows=rows, styles=[style_of(row[0]) for row in table.rows])
+
+
+PEAK, HERE, BOTH = "▲", "●", "◆"
+
+
+def draw_bars(values: Sequence[int], width: int, height: int) -> Grid:
+    """Draw bars, and in the last row the first and the last index.
+
+    Where values outnumber columns, each column shows its largest value.
+    """
+    count, top, below = len(values), max(values) or 1, height - 1
+    is_crowded = count > width
+    shown = (
+        largest_of_columns(values, width) if is_crowded else [index_at(x, count, width) for x in range(width)]
+    )
+    grid = Grid(width, height)
+    heights = [values[index] / top for index in shown]
+    draw_columns(grid.part(0, 0, width, below), heights, ["$primary"] * width)
+    last = str(count - 1)
+    if width > len(last):
+        grid.put(0, below, "0", "$muted")
+        grid.put(width - len(last), below, last, "$muted")
+    return grid
+
+
+def draw_marks(bars: Grid, count: int, *, peak: int | None = None, here: int | None = None) -> Grid:
+    """The bars of `count` values with two of them marked, in their colour and in the last row; `bars` stays as it is."""
+    grid, below = deepcopy(bars), bars.height - 1
+    marked: set[int] = set()
+    for index, sign, style in ((peak, PEAK, "$warning"), (here, HERE, "$current")):
+        if index is not None:
+            start, end = column_span(index, count, bars.width)
+            for row in range(below):
+                grid.restyle(start, row, style, end - start)
+            column = (start + end - 1) // 2
+            grid.put(column, below, BOTH if column in marked else sign, style)
+            marked.add(column)
+    return grid
+
+
+@dataclass
+class StripClicked(Message):
+    """A person pointed at a place of the chart: `index` is the first value there."""
+
+    index: int
+
+
+class StripChart(Widget):
+    """The chart, a line of words above it and the marks below."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    StripChart { height: 5; padding: 0 1; background: $surface; }
+    """
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._values: Sequence[int] = ()
+        self._title, self._words = "", ""
+        self._peak: int | None = None
+        self._here: int | None = None
+        self._bars: Grid | None = None
+
+    def show(self, values: Sequence[int], title: str, peak: int | None) -> None:
+        """Replace the values; without any, the title stands alone."""
+        self._values, self._title, self._peak, self._bars = values, title, peak, None
+        self.refresh()
+
+    def mark(self, here: int | None, words: str) -> None:
+        if (here, words) != (self._here, self._words):
+            self._here, self._words = here, words
+            self.refresh()
+
+    def render(self) -> RenderResult:
+        width, height = self.content_size
+        lines = [self._heading(width)]
+        if self._values and height > 2 and width > 0:
+            if self._bars is None or (self._bars.width, self._bars.height) != (width, height - 1):
+                self._bars = draw_bars(self._values, width, height - 1)
+            grid = draw_marks(self._bars, len(self._values), peak=self._peak, here=self._here)
+            lines += [Content.assemble(*line) for line in grid.lines()]
+        return Content("\n").join(lines)
+
+    def _heading(self, width: int) -> Content:
+        peak = f"{PEAK} " if self._peak is not None else ""
+        left = Content.assemble((peak, "$warning"), printable(self._title))
+        right = (
+            Content.assemble((f"{HERE} ", "$current"), printable(self._words)) if self._words else Content("")
+        )
+        gap = width - left.cell_length - right.cell_length
+        if gap < 2:
+            return left.truncate(width, ellipsis=True)
+        return Content.assemble(left, " " * gap, right)
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is not None and self._values and offset.y > 0:
+            event.stop()
+            self.post_message(StripClicked(index_at(offset.x, len(self._values), self.content_size.width)))

@@ -11,10 +11,10 @@ from typing import ClassVar, NamedTuple
 
 from textual.binding import BindingType
 
-from trex_tui.analysis.compare.model import Block, Comparison, Match
+from trex_tui.analysis.compare.model import Block, Comparison, Match, letter
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import precision_style
-from trex_tui.report.views.compare import block_name, describe_changes, letter
+from trex_tui.report.views.compare import block_name, describe_changes
 from trex_tui.report.views.compare_story import (
     describe_formats,
     format_delta_ms,
@@ -28,9 +28,11 @@ from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.table_model import SortKey, TableColumn
 
 SIZE, ORDER, TIME, DELTA = "size", "order", "ms:", "delta:"
-"""What blocks are ordered by: magnitude of the largest delta, execution; with a place behind it, a time or a delta."""
+"""Sort keys of blocks: magnitude of the largest delta, execution; with a place behind it, a time or a delta."""
 RATIO = "ratio:"
 LEAST_NUMBER = 6
+PINNED = "pinned"
+"""Said of a block matched by hand; the column of matches has no room in a narrow terminal."""
 
 
 class Order(NamedTuple):
@@ -44,19 +46,19 @@ class BlockRow(NamedTuple):
     """A line: a block, or a layer in it.
 
     Attributes:
-        place: Place of the layer's engine; None for the block itself.
+        engine_index: Index of the layer's engine; None for the block itself.
     """
 
     block: Block
-    place: int | None = None
+    engine_index: int | None = None
     layer: Layer | None = None
 
     @property
     def key(self) -> Hashable:
         """Identifies the row as long as the comparison stays."""
-        if self.place is None or self.layer is None:
+        if self.engine_index is None or self.layer is None:
             return self.block.index
-        return self.block.index, self.place, self.layer.index
+        return self.block.index, self.engine_index, self.layer.index
 
 
 def ordered(blocks: Iterable[Block], order: Order) -> list[Block]:
@@ -73,9 +75,11 @@ def ordered(blocks: Iterable[Block], order: Order) -> list[Block]:
 def _block_value(by: str) -> Callable[[Block], float | None]:
     if by == SIZE:
         return lambda block: None if block.delta_ms is None else abs(block.delta_ms)
-    name, _, place = by.partition(":")
-    at = int(place)
-    return (lambda block: block.latency_ms[at]) if name + ":" == TIME else (lambda block: block.deltas_ms[at])
+    name, _, digits = by.partition(":")
+    engine_index = int(digits)
+    if name + ":" == TIME:
+        return lambda block: block.latency_ms[engine_index]
+    return lambda block: block.deltas_ms[engine_index]
 
 
 def orders(comparison: Comparison) -> dict[str, str]:
@@ -83,12 +87,15 @@ def orders(comparison: Comparison) -> dict[str, str]:
     others = comparison.others
     single = len(others) == 1
     return {
-        SIZE: "|Δ| ms: where the difference is",
+        SIZE: "|Δ| ms: largest difference first",
         **{
-            f"{DELTA}{place}": f"Δ ms{'' if single else f' of {letter(place)}'}: slower first, faster last"
-            for place in others
+            f"{DELTA}{engine_index}": f"Δ ms{'' if single else f' of {letter(engine_index)}'}: slower first, faster last"
+            for engine_index in others
         },
-        **{f"{TIME}{place}": f"{letter(place)} ms" for place in range(len(comparison.engines))},
+        **{
+            f"{TIME}{engine_index}": f"{letter(engine_index)} ms"
+            for engine_index in range(len(comparison.engines))
+        },
         ORDER: "execution order",
     }
 
@@ -133,12 +140,12 @@ class BlockTable(ExpandableTable[BlockRow]):
             return [BlockRow(block) for block in self._blocks]
         assert self.comparison is not None
         return [
-            BlockRow(row.block, place, self.comparison.engines[place].layers[index])
-            for place, indices in enumerate(row.block.layers)
+            BlockRow(row.block, engine_index, self.comparison.engines[engine_index].layers[index])
+            for engine_index, indices in enumerate(row.block.layers)
             for index in indices
         ]
 
-    def key_of(self, row: BlockRow) -> Hashable:
+    def row_key(self, row: BlockRow) -> Hashable:
         return row.key
 
     def is_expandable(self, row: BlockRow) -> bool:
@@ -148,10 +155,12 @@ class BlockTable(ExpandableTable[BlockRow]):
         """Layers stand under the name of their block, without guides: their letter leads."""
         return f"   {name}" if row.layer is not None else super().draw_name(row, name)
 
-    def go_to(self, block: Block, place: int | None = None, layer: int | None = None) -> bool:
+    def go_to(self, block: Block, engine_index: int | None = None, layer: int | None = None) -> bool:
         """Put the cursor on a block, or on a layer in it if that is shown; False if the block is not."""
         is_layer_shown = (
-            place is not None and layer is not None and self.go_to_key((block.index, place, layer))
+            engine_index is not None
+            and layer is not None
+            and self.go_to_key((block.index, engine_index, layer))
         )
         return is_layer_shown or self.go_to_key(block.index)
 
@@ -203,7 +212,7 @@ class BlockTable(ExpandableTable[BlockRow]):
         title = "Block: max |Δ|" if self.order.by == SIZE and len(others) > 1 else "Block"
         return [
             TableColumn(
-                "name", title, self._name_words, flex=True, width=16, style=_name_style, descending=False
+                "name", title, self._format_name, flex=True, width=24, style=_name_style, descending=False
             ),
             TableColumn(
                 "layers",
@@ -221,11 +230,14 @@ class BlockTable(ExpandableTable[BlockRow]):
                 width=9,
                 priority=4,
                 style=_match_style,
-                description="The weakest evidence that holds the block together; of a layer, what it computes in.",
+                description="The weakest evidence of the block; for a layer, its precision.",
             ),
-            *(self._time_column(place, width) for place in places),
-            *(self._delta_column(place, delta_width, rank) for rank, place in enumerate(others)),
-            *(self._ratio_column(place, rank) for rank, place in enumerate(others)),
+            *(self._time_column(engine_index, width) for engine_index in places),
+            *(
+                self._delta_column(engine_index, delta_width, rank)
+                for rank, engine_index in enumerate(others)
+            ),
+            *(self._ratio_column(engine_index, rank) for rank, engine_index in enumerate(others)),
             TableColumn(
                 "changed",
                 "Changed",
@@ -235,66 +247,71 @@ class BlockTable(ExpandableTable[BlockRow]):
                 width=12,
                 priority=1 if len(others) == 1 else 2,
                 style=lambda row: "$muted" if row.layer else "",
-                description="What differs from the baseline; of a layer, its kernel, and types and layouts of its tensors.",
+                description="Difference from the baseline; for a layer, its kernel, types and layouts.",
             ),
         ]
 
-    def _time_column(self, place: int, width: int) -> TableColumn[BlockRow]:
+    def _time_column(self, engine_index: int, width: int) -> TableColumn[BlockRow]:
         def value(row: BlockRow) -> float | None:
             if row.layer is None:
-                return row.block.latency_ms[place] if row.block.layers[place] else None
+                return row.block.latency_ms[engine_index] if row.block.layers[engine_index] else None
             assert self.comparison is not None
-            return layer_ms(self.comparison, place, row.layer) if row.place == place else None
+            return (
+                layer_ms(self.comparison, engine_index, row.layer)
+                if row.engine_index == engine_index
+                else None
+            )
 
         return TableColumn(
-            f"{TIME}{place}",
-            f"{letter(place)} ms",
+            f"{TIME}{engine_index}",
+            f"{letter(engine_index)} ms",
             value,
-            text=lambda row: "" if row.layer and row.place != place else format_ms(value(row)),
+            text=lambda row: "" if row.layer and row.engine_index != engine_index else format_ms(value(row)),
             align="right",
             width=width,
-            description=f"Latency of the block in engine {letter(place)}; – where it has no layer in it.",
+            description=f"Latency of the block in engine {letter(engine_index)}; – where it has no layer in it.",
         )
 
-    def _delta_column(self, place: int, width: int, rank: int) -> TableColumn[BlockRow]:
+    def _delta_column(self, engine_index: int, width: int, rank: int) -> TableColumn[BlockRow]:
         assert self.comparison is not None
-        name = "Δ" if len(self.comparison.others) == 1 else f"Δ{letter(place)}"
+        name = "Δ" if len(self.comparison.others) == 1 else f"Δ{letter(engine_index)}"
         sign = f"|{name}|" if self.order.by == SIZE and name == "Δ" else name
         return TableColumn(
-            f"{DELTA}{place}",
+            f"{DELTA}{engine_index}",
             f"{sign} ms",
-            lambda row: row.block.deltas_ms[place],
-            text=lambda row: "" if row.layer else format_delta_ms(row.block.deltas_ms[place]),
+            lambda row: row.block.deltas_ms[engine_index],
+            text=lambda row: "" if row.layer else format_delta_ms(row.block.deltas_ms[engine_index]),
             align="right",
             width=width,
             priority=2 * rank,
-            style=lambda row: _delta_style(row, place),
+            style=lambda row: _delta_style(row, engine_index),
             description="Latency minus the baseline's: ▲ slower, ▼ faster.",
         )
 
-    def _ratio_column(self, place: int, rank: int) -> TableColumn[BlockRow]:
+    def _ratio_column(self, engine_index: int, rank: int) -> TableColumn[BlockRow]:
         assert self.comparison is not None
         return TableColumn(
-            f"{RATIO}{place}",
-            "Δ %" if len(self.comparison.others) == 1 else f"Δ{letter(place)} %",
-            lambda row: row.block.ratios[place],
-            text=lambda row: "" if row.layer else format_ratio(row.block.ratios[place]),
+            f"{RATIO}{engine_index}",
+            "Δ %" if len(self.comparison.others) == 1 else f"Δ{letter(engine_index)} %",
+            lambda row: row.block.ratios[engine_index],
+            text=lambda row: "" if row.layer else format_ratio(row.block.ratios[engine_index]),
             align="right",
             width=8,
             priority=(2 if len(self.comparison.others) == 1 else 6) + rank,
-            style=lambda row: _delta_style(row, place),
+            style=lambda row: _delta_style(row, engine_index),
             description="The same in percent of the baseline's.",
         )
 
-    def _name_words(self, row: BlockRow) -> str:
-        if row.layer is not None and row.place is not None:
-            return f"{letter(row.place)} {row.layer.name}"
+    def _format_name(self, row: BlockRow) -> str:
+        if row.layer is not None and row.engine_index is not None:
+            return f"{letter(row.engine_index)} {row.layer.name}"
         assert self.comparison is not None
         return block_name(self.comparison, row.block)
 
     def _changed(self, row: BlockRow) -> str:
         if row.layer is None:
-            return describe_changes(row.block, brief=True)
+            pinned = PINNED if row.block.match is Match.MANUAL else ""
+            return "; ".join(part for part in (pinned, describe_changes(row.block, brief=True)) if part)
         return " · ".join(part for part in (describe_formats(row.layer), row.layer.tactic or "") if part)
 
 
@@ -324,8 +341,8 @@ def _name_style(row: BlockRow) -> str:
     return "$muted" if row.layer is not None or not is_changed(row.block) else ""
 
 
-def _delta_style(row: BlockRow, place: int) -> str:
-    delta = row.block.deltas_ms[place]
+def _delta_style(row: BlockRow, engine_index: int) -> str:
+    delta = row.block.deltas_ms[engine_index]
     if row.layer is not None or not delta:
         return "$muted"
     return "$error" if delta > 0 else "$success"

@@ -31,11 +31,10 @@ from trex_tui.report.views.build_details import (
 from trex_tui.report.views.layer_details import Line
 from trex_tui.text import plural
 from trex_tui.widgets.expandable_table import ExpandableTable
-from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import BAR_WIDTH, bar_against_largest, muted, textual_column
 from trex_tui.widgets.table_model import SortKey, TableColumn, TableModel
-from trex_tui.widgets.text_view import TextLine
+from trex_tui.widgets.text_view import TextLine, text_lines
 
 
 class _OutlineModel(TableModel[OutlineNode]):
@@ -65,7 +64,7 @@ class Outline(ExpandableTable[OutlineNode]):
     def rows_below(self, row: OutlineNode | None) -> Sequence[OutlineNode]:
         return self._in_order(self._outline if row is None else row.children)
 
-    def key_of(self, row: OutlineNode) -> Hashable:
+    def row_key(self, row: OutlineNode) -> Hashable:
         return row.key
 
     def is_expandable(self, row: OutlineNode) -> bool:
@@ -111,34 +110,35 @@ _ASCENDING = frozenset(
 _MUTED = frozenset({"line", "index", "strategy", "rule", "formats", "tactic", "operator", "at_s", "of"})
 
 
-def _columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]) -> list[TableColumn[Any]]:
-    """Columns of a view, as a table on screen has them; `changes` by their keys."""
-    return [_column(column, changes.get(column.key, {})) for column in columns]
+def _columns(
+    columns: Iterable[DocumentColumn], table: str, **changes: dict[str, Any]
+) -> list[TableColumn[Any]]:
+    """Columns of a table of a view, as a table on screen has them; `changes` by their keys."""
+    return [_column(column, table, changes.get(column.key, {})) for column in columns]
 
 
-def _column(column: DocumentColumn, changes: dict[str, Any]) -> TableColumn[Any]:
+def _column(column: DocumentColumn, table: str, changes: dict[str, Any]) -> TableColumn[Any]:
     key = column.key
     values: dict[str, Any] = {
         "format": column.text if column.is_number else str,
         "style": muted if key in _MUTED else None,
         "descending": False if key in _ASCENDING else None,
-        "description": f"{key}: {column.help}" if column.help else "",
     }
-    return textual_column(column, **{**values, **changes})
+    return textual_column(column, table=table, **{**values, **changes})
 
 
 def _outline(
-    columns: Sequence[DocumentColumn], **changes: dict[str, Any]
+    columns: Sequence[DocumentColumn], table: str, **changes: dict[str, Any]
 ) -> list[TableColumn[build.OutlineNode]]:
     """Columns of an outline: a cell is empty where its figure would have no meaning."""
 
-    def text_of(column: TableColumn[build.OutlineNode]) -> Callable[[build.OutlineNode], str]:
+    def make_text(column: TableColumn[build.OutlineNode]) -> Callable[[build.OutlineNode], str]:
         return lambda node: "" if (value := column.value(node)) is None else column.format(value)
 
     bar: dict[str, Any] = {"bar": lambda node: node.values["bar"], "bar_width": 2 * BAR_WIDTH}
     return [
-        replace(column, text=text_of(column), description=source.help, **(bar if source.has_bar else {}))
-        for column, source in zip(_columns(columns, **changes), columns, strict=True)
+        replace(column, text=make_text(column), **(bar if source.has_bar else {}))
+        for column, source in zip(_columns(columns, table, **changes), columns, strict=True)
     ]
 
 
@@ -162,13 +162,14 @@ def layer_columns(facts: BuildFacts) -> list[TableColumn[TunedLayer]]:
     tie_style = {"style": lambda tuned: "$warning" if tuned.is_near_tie else ""}
     return _columns(
         build.pick(build.LAYERS, "name", "index", *strategy, *_LAYER_KEYS),
+        "tunings",
         name={"style": lambda tuned: "" if tuned.layers else "$muted"},
         skipped={"text": lambda tuned: str(tuned.skipped or "")},
         margin_pct=tie_style,
         near_tie={
             "title": "",
             "text": lambda tuned: TIE if tuned.is_near_tie else "",
-            "description": f"{TIE}: a near tie, the choice was chance",
+            "description": f"{TIE}: near tie",
             **tie_style,
         },
         seconds=bar_against_largest(facts.tuned, attrgetter("seconds")),
@@ -196,6 +197,7 @@ def tactic_columns(rows: list[TacticRow]) -> list[TableColumn[TacticRow]]:
     style = {"style": _tactic_style}
     columns = _columns(
         build.pick(build.TACTICS, "formats", "runner", "name", *operator, "tactic", "time_ms", "line"),
+        "tactics",
         formats={
             "title": "Fmt",
             "value": attrgetter("formats"),
@@ -221,6 +223,7 @@ def _message_columns() -> list[TableColumn[Message]]:
     """Warnings and errors, those that say the same together."""
     return _columns(
         build.pick(build.MESSAGES, "severity", "count", "message", "line"),
+        "messages",
         severity={
             "title": "",
             "value": lambda message: _RANKS.get(message.severity, 3),
@@ -256,15 +259,15 @@ class View(Enum):
 
 
 _TEXTS = {
-    View.PHASES: ("where the time of the build went, and with which options it was made", "phases"),
-    View.PASSES: ("how many layers each pass left, and what it fused or removed", "passes with their steps"),
-    View.LAYERS: ("the layers by the time that tuning them took; Enter shows every tactic", ""),
-    View.MEMORY: ("memory in use over the build, and what the engine needs", "memory over the build"),
+    View.PHASES: ("build time and options", "phases"),
+    View.PASSES: ("layers after each pass, fused and removed", "passes with their steps"),
+    View.LAYERS: ("layers by tuning time; Enter shows all tactics", ""),
+    View.MEMORY: ("memory over the build and of the engine", "memory over the build"),
     View.STRATEGIES: (
-        "candidate engines, and what Myelin tuned inside",
+        "candidate engines and operators tuned by Myelin",
         "strategies, operators of Myelin",
     ),
-    View.MESSAGES: ("warnings and errors, those that say the same together", "warnings and errors"),
+    View.MESSAGES: ("warnings and errors, grouped", "warnings and errors"),
 }
 """What a view answers, and what an export of it is called."""
 OUTLINES = frozenset({View.PHASES, View.PASSES, View.STRATEGIES})
@@ -285,19 +288,19 @@ class Tables(NamedTuple):
     tactics: VirtualTable[TacticRow]
 
     def of(self, view: View) -> VirtualTable[Any]:
-        found: VirtualTable[Any] = getattr(self, view.value)
-        return found
+        table: VirtualTable[Any] = getattr(self, view.value)
+        return table
 
 
 def make_tables() -> Tables:
     return Tables(
-        Outline(_outline(build.PHASE_OUTLINE, count={"style": muted}), id="build-phases"),
-        Outline(_outline(build.PASS_OUTLINE, name={"style": _step_style}), id="build-passes"),
-        VirtualTable(id="build-layers", empty_text="No tuned layer is one that matches the filter."),
-        VirtualTable(_columns(build.MEMORY), id="build-memory"),
-        Outline(_outline(_STRATEGY_COLUMNS), id="build-strategies"),
+        Outline(_outline(build.PHASE_OUTLINE, "phases", count={"style": muted}), id="build-phases"),
+        Outline(_outline(build.PASS_OUTLINE, "passes", name={"style": _step_style}), id="build-passes"),
+        VirtualTable(id="build-layers", empty_text="No tuned layer matches the filter."),
+        VirtualTable(_columns(build.MEMORY, "memory"), id="build-memory"),
+        Outline(_outline(_STRATEGY_COLUMNS, "strategies"), id="build-strategies"),
         VirtualTable(_message_columns(), id="build-messages"),
-        VirtualTable(id="build-tactics", empty_text="Nothing was timed, and nothing skipped."),
+        VirtualTable(id="build-tactics", empty_text="No tactics timed or skipped."),
     )
 
 
@@ -342,7 +345,7 @@ def collect_listings(
     """What can be exported of what is on screen, in words: rows as they are filtered and, where one table is, sorted."""
 
     def offer(key: str, rows: Callable[[], Iterable[Any] | None] = lambda: None) -> ListingOffer:
-        return ListingOffer(key, lambda: build.build_listing(facts, key, rows()))
+        return ListingOffer(f"build-{key}", lambda: build.build_listing(facts, key, rows()))
 
     if view is View.LAYERS:
         shown = tables.layers.shown_rows
@@ -375,7 +378,7 @@ def _summary(facts: BuildFacts, view: View) -> str:
         seconds = build_seconds(trace.phases)
         counts = trace.count_messages()
         words = [
-            f"build {build.format_seconds(seconds)} s" if seconds is not None else "build time not told",
+            f"build {build.format_seconds(seconds)} s" if seconds is not None else "build time unknown",
             "" if trace.is_verbose else "the log is not verbose",
             plural(counts["W"], "warning"),
             plural(counts["E"] + counts["F"], "error"),
@@ -390,7 +393,7 @@ def _summary(facts: BuildFacts, view: View) -> str:
         return plural(len(trace.memory), "point") + known
     if view is View.STRATEGIES:
         named = plural(len(trace.strategies), "strategy", "strategies")
-        return named + (f" · {trace.winner} is in the engine" if trace.winner is not None else "")
+        return named + (f" · {trace.winner} used" if trace.winner is not None else "")
     counts = trace.count_messages()
     errors = plural(counts["E"] + counts["F"], "error")
     return f"{plural(counts['W'], 'warning')} · {errors} · {len(trace.messages)} different"
@@ -400,7 +403,7 @@ def _pass_summary(trace: BuildTrace) -> str:
     of_winner = [graph_pass for graph_pass in trace.passes if graph_pass.strategy in (trace.winner, None)]
     counted = [graph_pass.layers for graph_pass in of_winner if graph_pass.layers is not None]
     if not counted:
-        return "the log counts no layers"
+        return "no layer counts in the log"
     steps = sum(len(graph_pass.fusions) for graph_pass in of_winner)
     return f"{plural(len(of_winner), 'pass', 'passes')} · {counted[0]} → {counted[-1]} layers · {plural(steps, 'step')}"
 

@@ -1,6 +1,4 @@
-"""The line that always says which engine this is, what ran it, how fast, and what is missing.
-
-The line of keys that work now, in as many cells as there are.
+"""What surrounds the panes: the screen that covers a too small terminal, the line about the engine, the line of keys.
 
 Textual's footer has a widget for each key, and makes all of them anew when one key comes or goes: two layouts of the screen
 for each letter typed into a filter, and for each other tab. This one is a line of text.
@@ -25,6 +23,7 @@ from trex_tui.analysis.conditions import ConditionKind, doubts
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Severity
+from trex_tui.report.views.runs import run_words
 from trex_tui.text import format_bytes, format_ms, plural, printable, shorten_middle
 from trex_tui.widgets.actions import ACTIONS
 
@@ -51,6 +50,7 @@ class Fact:
 def header_facts(engine: Engine) -> list[Fact]:
     """What the header says of an engine, in order."""
     facts = [Fact(shorten_middle(printable(engine.name), 40), 0, "bold $accent")]
+    facts += [Fact(words, 1, "bold") for words in run_words(engine)]
     if engine.device_name:
         facts.append(Fact(printable(engine.device_name).removeprefix("NVIDIA "), 3))
     if engine.tensorrt_version:
@@ -293,13 +293,13 @@ class KeyFooter(Widget):
             self.refresh()
 
     def _active_keys(self, screen: Screen[Any]) -> list[FooterKey]:
-        found: dict[str, FooterKey] = {}
+        keys: dict[str, FooterKey] = {}
         for _, binding, is_enabled, tooltip in screen.active_bindings.values():
-            if binding.show and binding.action not in found:
+            if binding.show and binding.action not in keys:
                 label = self.app.get_key_display(binding)
                 key = FooterKey(binding.key, label, binding.description, binding.action, is_enabled, tooltip)
-                found[binding.action] = key
-        return list(found.values())
+                keys[binding.action] = key
+        return list(keys.values())
 
     def render(self) -> RenderResult:
         parts = [
@@ -357,3 +357,72 @@ class SummaryLine(Widget):
 
     def render(self) -> RenderResult:
         return Content(printable(self.text)).truncate(self.content_size.width, ellipsis=True)
+
+
+LEAST_WIDTH, LEAST_HEIGHT = 60, 16
+
+
+class TooSmall(Widget):
+    """Covers a screen in a terminal that is too small."""
+
+    DEFAULT_CSS = """
+    TooSmall {
+        layer: too-small;
+        display: none;
+        width: 100%;
+        height: 100%;
+        padding: 0 1;
+        background: $surface;
+        content-align: center middle;
+        text-align: center;
+    }
+    """
+
+    def render(self) -> RenderResult:
+        size = self.app.size
+        return Content(
+            f"This terminal has {size.width}×{size.height} cells; "
+            f"trex-tui needs {LEAST_WIDTH}×{LEAST_HEIGHT}. Make it larger, or press q."
+        )
+
+
+class MainScreen(Screen[None]):
+    """A screen with breakpoints, covered by a message where the terminal is too small.
+
+    The sentence covers the widgets instead of hiding them, so that the keyboard is where it was when there is room again.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (LEAST_WIDTH, "-narrow"), (80, "-medium"), (120, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high"), (36, "-tall")]  # noqa: RUF012
+
+    DEFAULT_CSS = """
+    MainScreen {
+        layers: default too-small;
+        overflow: hidden;
+        &.-tiny TooSmall, &.-low TooSmall { display: block; }
+    }
+    """
+
+    _is_fresh = True
+    """Whether this screen has not been shown yet, so that its styles are those of its mounting."""
+
+    def on_compose(self) -> None:
+        """Set the breakpoint classes before the widgets are styled: the first resize would style all of them again."""
+        self.update_classes(dict.fromkeys(self._room_classes(), True), update=False)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Skip the second styling of every widget when first shown."""
+        event.refresh_styles = event.refresh_styles and not self._is_fresh
+        self._is_fresh = False
+
+    def _room_classes(self) -> Iterator[str]:
+        size = self.app.size
+        for extent, breakpoints in (
+            (size.width, self.HORIZONTAL_BREAKPOINTS),
+            (size.height, self.VERTICAL_BREAKPOINTS),
+        ):
+            yield from [name for least, name in breakpoints if extent >= least][-1:]
+
+    @staticmethod
+    def footer() -> KeyFooter:
+        return KeyFooter()

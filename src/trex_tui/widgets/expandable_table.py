@@ -9,6 +9,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
+from rich.cells import cell_len
+
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_model import Row, TableColumn
 
@@ -51,13 +53,22 @@ class ExpandableTable(VirtualTable[Row]):
         super().set_columns(self._drawn(column) if column.key == "name" else column for column in columns)
 
     def _drawn(self, column: TableColumn[Row]) -> TableColumn[Row]:
-        return replace(column, text=lambda row: self.draw_name(row, column.cell_text(row)))
+        drawn = replace(column, text=lambda row: self.draw_name(row, column.cell_text(row)))
+        shorten = column.shorten
+        if shorten is None:
+            return drawn
+
+        def shorten_name(row: Row, width: int) -> str:
+            guides = cell_len(self.draw_name(row, ""))
+            return self.draw_name(row, shorten(row, max(0, width - guides)))
+
+        return replace(drawn, shorten=shorten_name)
 
     def rows_below(self, row: Row | None) -> Sequence[Row]:
         """What stands below a row, in the order of display; below None what stands at the top."""
         raise NotImplementedError
 
-    def key_of(self, row: Row) -> Hashable:
+    def row_key(self, row: Row) -> Hashable:
         raise NotImplementedError
 
     def is_expandable(self, row: Row) -> bool:
@@ -72,7 +83,7 @@ class ExpandableTable(VirtualTable[Row]):
         pending = self._pending(None, None, "")
         while pending:
             row, parent, indent, is_last = pending.pop()
-            key = self.key_of(row)
+            key = self.row_key(row)
             is_expanded = key in self.expanded if self.is_expandable(row) else None
             guides = "" if parent is None else indent + ("└╴" if is_last else "├╴")
             rows.append(row)
@@ -81,7 +92,7 @@ class ExpandableTable(VirtualTable[Row]):
                 below = indent + ("  " if is_last else "│ ") if parent is not None else self.indent_below_top
                 pending += self._pending(row, key, below)
         self._positions = positions
-        self.set_rows(rows, keep=self.key_of)
+        self.set_rows(rows, keep=self.row_key)
 
     def _pending(self, row: Row | None, key: Hashable, indent: str) -> list[tuple[Row, Hashable, str, bool]]:
         """What stands below a row, the last one first: rows are taken from the end."""
@@ -90,7 +101,7 @@ class ExpandableTable(VirtualTable[Row]):
         return [(row, key, indent, number == last) for number, row in enumerate(below)][::-1]
 
     def position(self, row: Row) -> Position:
-        return self._positions[self.key_of(row)]
+        return self._positions[self.row_key(row)]
 
     def draw_name(self, row: Row, name: str) -> str:
         """A name with guides, and with a sign where it expands."""
@@ -109,12 +120,12 @@ class ExpandableTable(VirtualTable[Row]):
         while pending:
             row = pending.pop()
             if self.is_expandable(row):
-                keys.add(self.key_of(row))
+                keys.add(self.row_key(row))
                 pending += self.rows_below(row)
         return keys
 
     def _toggle(self, row: Row) -> None:
-        self.expanded ^= {self.key_of(row)}
+        self.expanded ^= {self.row_key(row)}
         self.rebuild()
 
     # Actions
@@ -156,7 +167,7 @@ class ExpandableTable(VirtualTable[Row]):
     def action_collapse_all(self) -> None:
         """Collapse every row; the cursor goes to the outermost one it was in."""
         row = self.cursor_item
-        key = None if row is None else self.key_of(row)
+        key = None if row is None else self.row_key(row)
         while key is not None and (parent := self._positions[key].parent) is not None:
             key = parent
         self.expanded = set()

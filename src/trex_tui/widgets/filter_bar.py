@@ -96,27 +96,35 @@ class FilterBar(Vertical):
     """
 
     error: reactive[FilterError | None] = reactive(None)
-    """What is wrong with the text."""
+    """The error in the text."""
+    note: reactive[str] = reactive("")
+    """Why no layer matches; empty if any does."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()
         self.display = False
         self._engine = engine
+        self._line = Input(
+            compact=True,
+            select_on_focus=False,
+            restrict=NO_CONTROLS,
+            suggester=_Ghost(engine),
+            highlighter=Harmless(),
+        )
+        self._hint = FilterHint()
         self._focused_before: Widget | None = None
         self._is_cancelled = False
         """Keys that were typed before Esc may still reach the text after it; they change nothing any more."""
 
+    def on_unmount(self) -> None:
+        """Let go of the line: Textual has it subscribe to the screen in a way that keeps it, and the engine, with that."""
+        self.screen.text_selection_started_signal.unsubscribe(self._line)
+
     def compose(self) -> ComposeResult:
         with Horizontal():
             yield Label("/", markup=False)
-            yield Input(
-                compact=True,
-                select_on_focus=False,
-                restrict=NO_CONTROLS,
-                suggester=_Ghost(self._engine),
-                highlighter=Harmless(),
-            )
-        yield FilterHint()
+            yield self._line
+        yield self._hint
 
     @property
     def is_open(self) -> bool:
@@ -127,11 +135,11 @@ class FilterBar(Vertical):
             self._focused_before = self.screen.focused
         self._is_cancelled = False
         self.display = True
-        line = self.query_one(Input)
+        line = self._line
         with line.prevent(Input.Changed):
             line.value = text
         line.cursor_position = len(text)
-        self.query_one(FilterHint).completion = self._completion
+        self._hint.completion = self._completion
         self.screen.set_focus(line)
 
     def close(self) -> None:
@@ -139,17 +147,20 @@ class FilterBar(Vertical):
 
     @property
     def _completion(self) -> Completion | None:
-        line = self.query_one(Input)
+        line = self._line
         return complete(self._engine, line.value) if line.value and line.cursor_at_end else None
 
     def watch_error(self, error: FilterError | None) -> None:
-        self.query_one(FilterHint).error = error
+        self._hint.error = error
+
+    def watch_note(self, note: str) -> None:
+        self._hint.note = note
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
         if not self._is_cancelled:
-            self.query_one(FilterHint).completion = self._completion
+            self._hint.completion = self._completion
             self.refresh_bindings()
             self.post_message(FilterChanged(event.value))
 
@@ -162,7 +173,7 @@ class FilterBar(Vertical):
     def action_complete(self) -> None:
         completion = self._completion
         if completion is not None:
-            line = self.query_one(Input)
+            line = self._line
             line.value = completion.completed
             line.cursor_position = len(line.value)
 
@@ -183,12 +194,15 @@ class FilterHint(Widget):
     """One line: what is wrong, what could follow, or what the language is like."""
 
     error: reactive[FilterError | None] = reactive(None)
+    note: reactive[str] = reactive("")
     completion: reactive[Completion | None] = reactive(None)
 
     def render(self) -> Content:
         parts: list[Content] = []
         if self.error is not None:
             parts.append(Content.styled(f"error: {printable(str(self.error))}", "bold $error"))
+        elif self.note and self.completion is None:
+            parts.append(Content.styled(printable(self.note), "bold $warning"))
         if self.completion is not None and (self.error is None or self.error.is_incomplete):
             options = _GAP.join(map(printable, self.completion.options))
             parts.append(Content.assemble(("Tab", "bold"), " ", options))

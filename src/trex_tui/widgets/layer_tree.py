@@ -13,14 +13,15 @@ from textual.binding import BindingType
 
 from trex_tui.analysis.dataflow import Lanes, layer_lanes, whole_lanes
 from trex_tui.analysis.modules import Group, Grouping, Path, arrange, layer_label, ordered_entries
+from trex_tui.analysis.short_names import short_names, shorten_label
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import FindingSeverity
 from trex_tui.report.colours import kind_style, precision_style
-from trex_tui.text import format_ms, format_pct, plural
+from trex_tui.text import format_ms, format_pct, plural, printable, shorten_name_list
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.expandable_table import ExpandableTable
-from trex_tui.widgets.table_columns import BAR_WIDTH, mark_column
+from trex_tui.widgets.table_columns import SHARE_BAR_WIDTH, mark_column, muted
 from trex_tui.widgets.table_model import TableColumn
 
 EXPANDED_AT_FIRST = 60
@@ -44,7 +45,7 @@ class LayerTree(ExpandableTable[Entry]):
         self.grouping = Grouping.MODULE
         self.by_latency = False
         self._layers: Sequence[Layer] = engine.layers
-        self._root = arrange(self._layers, self.grouping)
+        self._root = arrange(self._layers, self.grouping, self.engine)
         self._expanded_before: set[Hashable] | None = None
         """What was expanded before a filter expanded its hits; None without a filter."""
         self._lanes: Lanes | None = None
@@ -62,7 +63,7 @@ class LayerTree(ExpandableTable[Entry]):
         group = row if isinstance(row, Group) else self._root
         return ordered_entries(group, self.grouping, by_latency=self.by_latency)
 
-    def key_of(self, row: Entry) -> Path | int:
+    def row_key(self, row: Entry) -> Path | int:
         return row.path if isinstance(row, Group) else row.index
 
     def is_expandable(self, row: Entry) -> bool:
@@ -76,7 +77,7 @@ class LayerTree(ExpandableTable[Entry]):
         """Show these layers only. What a filter found is expanded, unless it is half the engine, and as before without."""
         self._layers = layers
         self._draw_lanes()
-        self._root = arrange(layers, self.grouping)
+        self._root = arrange(layers, self.grouping, self.engine)
         if is_filtered:
             if self._expanded_before is None:
                 self._expanded_before = self.expanded
@@ -129,8 +130,17 @@ class LayerTree(ExpandableTable[Entry]):
         title += ", slowest first" if self.by_latency else ""
         return [
             *self._lane_columns(),
-            *([mark_column(self._mark_of)] if self._marks else []),
-            TableColumn("name", title, self._entry_name, flex=True, width=24),
+            *([mark_column(self._find_mark)] if self._marks else []),
+            TableColumn(
+                "index",
+                "#",
+                _index,
+                align="right",
+                width=len(str(len(self.engine.layers))),
+                style=muted,
+                description="Index of the layer in execution order.",
+            ),
+            TableColumn("name", title, self._entry_name, shorten=self._fit_name, flex=True, width=24),
             *(
                 [TableColumn("layers", "Layers", _count, align="right", width=6, priority=3)]
                 if not self._lanes
@@ -149,7 +159,7 @@ class LayerTree(ExpandableTable[Entry]):
                 align="right",
                 width=6,
                 bar=self._share,
-                bar_width=BAR_WIDTH,
+                bar_width=SHARE_BAR_WIDTH,
             ),
         ]
 
@@ -168,14 +178,14 @@ class LayerTree(ExpandableTable[Entry]):
             "What feeds what: each value has a lane from the layer that writes it to the last that reads it."
         )
         if shared:
-            words += f" {plural(lanes.shared, 'value')} without room for a lane share the double one."
+            words += f" {plural(lanes.shared, 'value')} without a separate lane share the double one."
         return [
             TableColumn(
                 "lanes", shared, drawn, width=lanes.width, style=lambda _: "$secondary", description=words
             )
         ]
 
-    def _mark_of(self, row: Entry) -> FindingSeverity | None:
+    def _find_mark(self, row: Entry) -> FindingSeverity | None:
         return self._marks.get(row.index) if isinstance(row, Layer) else None
 
     def _entry_name(self, row: Entry) -> str:
@@ -183,6 +193,11 @@ class LayerTree(ExpandableTable[Entry]):
             return row.name
         module = cast("Path | None", self.position(row).parent)
         return layer_label(row, self.grouping, len(module or ()))
+
+    def _fit_name(self, row: Entry, width: int) -> str:
+        if isinstance(row, Group) or self.grouping in (Grouping.MODULE, Grouping.ONNX):
+            return shorten_label(printable(shorten_name_list(self._entry_name(row))), width)
+        return short_names(self.engine).fit(row, width)
 
     def _pct(self, row: Entry) -> float | None:
         share = self._share(row)
@@ -209,7 +224,7 @@ class LayerTree(ExpandableTable[Entry]):
     def group_by(self, grouping: Grouping) -> None:
         layer = self.current_layer
         self.grouping = grouping
-        self._root = arrange(self._layers, self.grouping)
+        self._root = arrange(self._layers, self.grouping, self.engine)
         self.expanded = self.expandable_keys() if len(self._layers) <= EXPANDED_AT_FIRST else set()
         self._expanded_before = None if self._expanded_before is None else set()
         if layer is not None:
@@ -235,6 +250,10 @@ class LayerTree(ExpandableTable[Entry]):
 
     def toggle_order(self) -> None:
         self._set_order(by_latency=not self.by_latency)
+
+
+def _index(row: Entry) -> int | str:
+    return "" if isinstance(row, Group) else row.index
 
 
 def _count(row: Entry) -> int | str:

@@ -38,12 +38,12 @@ BOX_HEIGHT = 4
 GAP = 2
 REPEATED, LOOP = "=", "◉"
 LEGEND = {
-    REPEATED: f"{REPEATED} stands elsewhere too, and is followed there",
-    LOOP: f"{LOOP} a value of the iteration before",
+    REPEATED: f"{REPEATED} is also drawn elsewhere",
+    LOOP: f"{LOOP} value of the previous iteration",
 }
-NOTHING_BEFORE = "no layer produces its inputs"
-NOTHING_BEHIND = "no layer consumes its outputs"
-NOTHING_KNOWN = "the files do not tell what feeds what"
+NOTHING_BEFORE = "no producers"
+NOTHING_BEHIND = "no consumers"
+NOTHING_KNOWN = "connections unknown"
 
 _CORNERS = {"layer": "┌─┐│└┘", "rest": "╭─╮│╰╯", "centre": "╔═╗║╚╝"}
 _LEAVING = {"layer": "┬", "rest": "┬", "centre": "╤"}
@@ -243,7 +243,7 @@ class _Canvas:
     def box(self, box: Box, leads: tuple[bool, bool], *, is_selected: bool) -> None:
         look = "rest" if isinstance(box.shown, Rest) else "layer" if box.level else "centre"
         corners, region = _CORNERS[look], box.region
-        style = "bold $accent" if is_selected else "$primary" if look == "centre" else "$muted"
+        style = "bold $accent" if is_selected else "$current" if look == "centre" else "$muted"
         port = box.centre - region.x - 1
         top = list(corners[1] * (region.width - 2))
         bottom = list(top)
@@ -335,7 +335,7 @@ class NeighbourhoodView(TextView):
     def make_lines(self, width: int) -> list[TextLine]:
         drawing = self.drawing(width)
         if drawing is None:
-            return [TextLine(Content.styled("A layer has neighbours; this is a group of them.", "$muted"))]
+            return [TextLine(Content.styled("Select a layer to see its neighbours.", "$muted"))]
         return [TextLine(line) for line in drawing.lines]
 
     def drawing(self, width: int) -> Drawing | None:

@@ -16,7 +16,6 @@ sort or to filter.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar, Generic
@@ -33,6 +32,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.style import Style as ThemeStyle
 
+from trex_tui.report.charts.grid import wrap_text
 from trex_tui.text import MISSING, format_bar
 from trex_tui.widgets.table_model import (
     GAP,
@@ -118,7 +118,7 @@ def header_strip(
 
 def empty_strip(text: str, line: int, width: int, looks: Looks) -> Strip:
     """Draw line number `line` of the sentence that stands where rows would."""
-    lines = textwrap.wrap(clean(text), max(1, width - 2 * MARGIN))
+    lines = wrap_text(clean(text), max(1, width - 2 * MARGIN))
     content = " " * MARGIN + lines[line] if line < len(lines) else ""
     return _strip([(fit(content, width), looks.empty)], width, looks.empty)
 
@@ -141,7 +141,7 @@ def _cell(
 ) -> Iterable[Run]:
     """The runs of one cell; without `looks` all of it is in the base style."""
     column = cell.column
-    text = column.cell_text(row)
+    text = column.shorten(row, cell.text_width) if column.shorten is not None else column.cell_text(row)
     style = base
     if looks is not None:
         wanted = column.style(row) if column.style is not None else None
@@ -212,7 +212,7 @@ class TableView(LineScroll, Generic[Row]):
         scrollbar-size-vertical: 1;
 
         & > .virtual-table--header { background: $panel; color: $foreground; text-style: bold; }
-        & > .virtual-table--header-sorted { background: $panel; color: $text-accent; text-style: bold; }
+        & > .virtual-table--header-sorted { background: $panel; color: $accent; text-style: bold; }
         & > .virtual-table--header-current {
             background: $panel; color: $foreground; text-style: bold reverse;
         }
@@ -226,7 +226,7 @@ class TableView(LineScroll, Generic[Row]):
             color: $block-cursor-foreground;
             text-style: $block-cursor-text-style;
         }
-        & > .virtual-table--bar { color: $accent; }
+        & > .virtual-table--bar { color: $text-muted; }
         & > .virtual-table--missing { color: $text-muted; }
         & > .virtual-table--mark { color: $warning; text-style: bold; }
         & > .virtual-table--empty { color: $text-muted; }
@@ -249,7 +249,7 @@ class TableView(LineScroll, Generic[Row]):
     current_column: reactive[str | None] = reactive(None, init=False)
     """Key of the column that the arrow keys chose; it is shown even where its priority would drop it."""
     empty_text: reactive[str] = reactive("Nothing to show", init=False)
-    """The sentence that stands where rows would."""
+    """The sentence shown without rows."""
     marked: reactive[frozenset[Hashable]] = reactive(frozenset(), init=False)
     """Keys (`row_key`) of the rows that carry a mark. The table draws it; the parent knows what it means."""
 
@@ -511,7 +511,7 @@ class VirtualTable(TableView[Row], can_focus=True):
 
     def move_to(self, item: Row) -> bool:
         """Put the cursor on `item`, in the middle if it was out of view; False if it is not shown."""
-        index = self._model.index_of(item)
+        index = self._model.find_index(item)
         if index is None or index not in self._model.shown:
             return False
         self._chosen = index
@@ -523,6 +523,11 @@ class VirtualTable(TableView[Row], can_focus=True):
         if self.size and not is_in_view:
             self.centre_cursor()
         return True
+
+    def mark_cursor(self) -> None:
+        """Mark the row under the cursor, and no other."""
+        item = self.cursor_item
+        self.marked = frozenset() if item is None else frozenset({self.row_key(item)})
 
     def centre_cursor(self) -> None:
         """Scroll so that the cursor is in the middle; to the beginning, where that shows the cursor as well."""

@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME, engine_columns, find_column
+from trex_tui.analysis.short_names import short_names
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import FindingSeverity
 from trex_tui.report.colours import kind_style, precision_style, severity_style
 from trex_tui.report.document import Column as DocumentColumn
+from trex_tui.report.glossary.registry import find_column as find_explanation
 from trex_tui.report.views.layers import layer_column
 from trex_tui.report.views.lint import MARKS
 from trex_tui.report.views.memory import LAYER_COLUMNS, main_column
 from trex_tui.widgets.table_model import Row, TableColumn
 
 BAR_WIDTH = 8
+SHARE_BAR_WIDTH = 6
+"""With it, bounds and shares of the roof fit in 100 columns, and the number of layers of a group in 80."""
 MARK_COLUMN = "lint"
 
 
-def textual_column(column: DocumentColumn, **changes: Any) -> TableColumn[Any]:  # noqa: ANN401 - fields of the result
-    """A column of a document as a table on screen has it."""
+def textual_column(column: DocumentColumn, *, table: str = "", **changes: Any) -> TableColumn[Any]:  # noqa: ANN401 - fields of the result
+    """A column of a document as a table on screen has it.
+
+    Args:
+        table: Id of the table, by which a column without a help is explained.
+    """
+    help_ = find_explanation(table, column.key, column.help)
     values: dict[str, Any] = {
         "title": column.title,
         "value": column.value,
@@ -30,14 +40,22 @@ def textual_column(column: DocumentColumn, **changes: Any) -> TableColumn[Any]: 
         "flex": column.flex,
         "align": "right" if column.is_number else "left",
         "priority": column.priority,
-        "description": column.help,
+        "description": f"{column.key}: {help_}" if help_ else "",
     }
     return TableColumn(column.key, **{**values, **changes})
 
 
-def textual_columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]) -> list[TableColumn[Any]]:
-    """Columns of a document as a table on screen has them; `changes` by their keys."""
-    return [textual_column(column, **changes.get(column.key, {})) for column in columns]
+def textual_columns(
+    columns: Iterable[DocumentColumn], table: str, **changes: dict[str, Any]
+) -> list[TableColumn[Any]]:
+    """Columns of a table of a document as a table on screen has them; `changes` by their keys."""
+    return [textual_column(column, table=table, **changes.get(column.key, {})) for column in columns]
+
+
+def short_name_cells(engine: Engine) -> dict[str, Any]:
+    """What a column of names of layers shows of each: as much as tells it from the others."""
+    names = short_names(engine)
+    return {"shorten": names.fit, "longest": lambda: names.longest}
 
 
 def muted(_: object) -> str:
@@ -63,23 +81,27 @@ def bar_against_largest(
 
 # Name, width, and which go first when the terminal is narrow: the largest number.
 _LATENCY_LAYOUT = (
-    ("index", 5, 3),
-    ("name", 24, 0),
+    ("index", 4, 0),
+    ("name", 28, 0),
     ("kind", 11, 2),
-    ("precision", 6, 1),
+    ("precision", 5, 1),
     ("latency_ms", 9, 0),
     ("latency_pct", 6, 0),
-    ("median_ms", 11, 6),
-    ("io_bytes", 9, 7),
-    ("weights_bytes", 9, 8),
+    ("cumulative_pct", 6, 4),
+    ("bound", 9, 3),
+    ("roof_pct", 6, 3),
+    ("median_ms", 11, 7),
+    ("io_bytes", 9, 8),
+    ("weights_bytes", 9, 9),
     ("output_precision", 5, 5),
     ("stream", 8, 11),
     ("layer_type", 16, 12),
-    ("tactic", 32, 9),
+    ("tactic", 32, 6),
     ("input_formats", 18, 13),
     ("output_shapes", 14, 10),
 )
 LATENCY_COLUMNS = tuple(name for name, _, _ in _LATENCY_LAYOUT)
+_ROOF_COLUMNS = ("bound", "roof_pct")
 _STYLES: dict[str, Callable[[Layer], str]] = {
     "kind": lambda layer: kind_style(layer.kind),
     "precision": lambda layer: precision_style(layer.precision),
@@ -88,44 +110,68 @@ _STYLES: dict[str, Callable[[Layer], str]] = {
 }
 
 
-def latency_columns(engine: Engine) -> list[TableColumn[Layer]]:
-    return [_latency_column(engine, name, width, priority) for name, width, priority in _LATENCY_LAYOUT]
+def latency_columns(engine: Engine, *, has_bounds: bool = False) -> list[TableColumn[Layer]]:
+    """The columns that the table has at first.
+
+    Args:
+        has_bounds: Whether it is known what bounds some layer.
+    """
+    return [
+        _latency_column(engine, ALL_COLUMNS_BY_NAME[name], width, priority)
+        for name, width, priority in _LATENCY_LAYOUT
+        if has_bounds or name not in _ROOF_COLUMNS
+    ]
 
 
 def chosen_columns(engine: Engine, names: Sequence[str]) -> list[TableColumn[Layer]]:
     """Columns that a person chose: the name stays where the terminal is narrow, of the others the last goes first."""
     widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
+    columns = {name: column for name in names if (column := find_column(name, engine))}
     return [
         _latency_column(
-            engine, name, widths.get(name) or _measure_width(name), 0 if name == "name" else index
+            engine, column, widths.get(name) or _measure_width(column), 0 if name == "name" else index
         )
-        for index, name in enumerate(names, start=1)
+        for index, (name, column) in enumerate(columns.items(), start=1)
     ]
 
 
-def _measure_width(name: str) -> int:
+def column_titles(engine: Engine) -> dict[str, str]:
+    """Name -> title, name and short names of all columns of an engine, to choose from."""
+    return {column.name: _describe(column) for column in engine_columns(engine)}
+
+
+def _describe(column: LayerColumn) -> str:
+    short = [alias for alias in column.aliases if alias != column.title.casefold()]
+    names = ", ".join([column.name, *short])
+    return names if column.title == column.name else f"{column.title}  ({names})"
+
+
+def _measure_width(column: LayerColumn) -> int:
     """Room for the title and an arrow, and for what stands below it."""
-    column = ALL_COLUMNS_BY_NAME[name]
     return max(len(column.title) + 2, 9 if column.is_number else 14)
 
 
-def _latency_column(engine: Engine, name: str, width: int, priority: int) -> TableColumn[Layer]:
-    source = ALL_COLUMNS_BY_NAME[name]
+def _latency_column(engine: Engine, source: LayerColumn, width: int, priority: int) -> TableColumn[Layer]:
+    name = source.name
     is_share = name == "latency_pct"
     return textual_column(
         layer_column(engine, source, source.title),
         width=width,
         priority=priority,
         flex=name in ("name", "tactic"),
+        **(short_name_cells(engine) if name == "name" else {}),
         style=_STYLES.get(name),
         descending=source.is_number and name not in ("index", "stream"),
-        description=f"{name}: {source.description}",
-        **(bar_against_largest(engine.layers, lambda layer: layer.latency_ms) if is_share else {}),
+        **(
+            bar_against_largest(engine.layers, lambda layer: layer.latency_ms, SHARE_BAR_WIDTH)
+            if is_share
+            else {}
+        ),
     )
 
 
 def mark_column(mark_of: Callable[[Row], FindingSeverity | None]) -> TableColumn[Row]:
-    """A cell for the worst that lint found about a layer: `E`, `W`, `i`."""
+    """A cell for the worst that lint found about a layer: `E`, `W`, or nothing."""
 
     def mark(row: Row) -> str | None:
         severity = mark_of(row)
@@ -140,7 +186,7 @@ def mark_column(mark_of: Callable[[Row], FindingSeverity | None]) -> TableColumn
         priority=1,
         style=lambda row: severity_style(mark_of(row)),
         descending=False,
-        description="The worst that lint found about the layer: E error, W warning, i info.",
+        description="Findings about the layer: E error, W warning.",
     )
 
 
@@ -148,9 +194,22 @@ def memory_columns(engine: Engine) -> list[TableColumn[Layer]]:
     """The columns of the memory table; the one it sorts by at first has a bar, and always room."""
     main = next(column for column in LAYER_COLUMNS if column.key == main_column(engine))
     assert main.value is not None
+    value, sizes = main.value, dict[int, float | None]()
+
+    def main_value(layer: Layer) -> float | None:
+        """The size of a layer, computed once for the order, the largest and the cells."""
+        if layer.index not in sizes:
+            sizes[layer.index] = value(layer)
+        return sizes[layer.index]
+
     changes: dict[str, dict[str, Any]] = {
         "index": {"style": muted, "descending": False},
+        "name": short_name_cells(engine),
         "kind": {"style": _STYLES["kind"]},
-        main.key: {"priority": 0, **bar_against_largest(engine.layers, main.value)},
+        main.key: {
+            "priority": 0,
+            "value": main_value,
+            **bar_against_largest(engine.layers, main_value),
+        },
     }
-    return textual_columns(LAYER_COLUMNS, **changes)
+    return textual_columns(LAYER_COLUMNS, "layers", **changes)

@@ -12,7 +12,7 @@ one cell off shifts everything to its right.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from rich.cells import cell_len, set_cell_size
@@ -33,6 +33,8 @@ class TableColumn(Generic[Row]):
         value: The raw value to sort by. None and NaN mean missing, which sorts last in both directions.
         text: The cell's plain text; without it, `format` of the value.
         format: Turns a value that is not missing into text.
+        shorten: The text in a number of cells; without it, texts that are too long lose their middle or their end.
+        longest: Cells that a flexible column has use for; None for any number, or if unknown.
         width: Cells for the text; for a flexible column what it needs before others are dropped.
         flex: Takes the cells that are left over, and shrinks when there are too few.
         align: Numbers go right, so that their digits line up. Names go left, and keep head and tail when cut.
@@ -52,6 +54,8 @@ class TableColumn(Generic[Row]):
     _: KW_ONLY
     text: Callable[[Row], str] | None = None
     format: Callable[[Any], str] = str
+    shorten: Callable[[Row, int], str] | None = None
+    longest: Callable[[], int | None] | None = None
     width: int = 8
     flex: bool = False
     align: Literal["left", "right"] = "left"
@@ -107,7 +111,7 @@ class TableModel(Generic[Row]):
         self._predicate: Callable[[Row], bool] | None = None
         self._columns: dict[str, TableColumn[Row]] = {}
         self._values: dict[str, list[Any]] = {}
-        self._key_of: Callable[[Row], Hashable] = id
+        self._row_key: Callable[[Row], Hashable] = id
         self._index_of_key: dict[Hashable, int] = {}
 
     @property
@@ -127,29 +131,29 @@ class TableModel(Generic[Row]):
         self._values.clear()
         self.sort(key for key in self.sort_keys if key.column in self._columns)
 
-    def set_rows(self, rows: Sequence[Row], key_of: Callable[[Row], Hashable] | None) -> None:
+    def set_rows(self, rows: Sequence[Row], row_key: Callable[[Row], Hashable] | None) -> None:
         """Replace the rows; order and predicate apply to the new ones, a list of visible indices does not."""
         self.rows = rows
-        self._key_of = key_of or id
+        self._row_key = row_key or id
         self._index_of_key = {}
         self._values.clear()
         self._mask = self._masked(self._predicate)
         self.sort(self.sort_keys)
 
     def row_key(self, row: Row) -> Hashable:
-        return self._key_of(row)
+        return self._row_key(row)
 
     def index_of_key(self, key: Hashable) -> int | None:
         """Index of the first row with `key`, shown or not."""
         if not self._index_of_key:
             for index, row in enumerate(self.rows):
-                self._index_of_key.setdefault(self._key_of(row), index)
+                self._index_of_key.setdefault(self._row_key(row), index)
         return self._index_of_key.get(key)
 
-    def index_of(self, row: Row) -> int | None:
+    def find_index(self, row: Row) -> int | None:
         """Index of `row`, shown or not; an equal one will do where rows have no key."""
-        index = self.index_of_key(self._key_of(row))
-        if index is None and self._key_of is id:
+        index = self.index_of_key(self._row_key(row))
+        if index is None and self._row_key is id:
             return next((i for i, other in enumerate(self.rows) if other == row), None)
         return index
 
@@ -219,6 +223,8 @@ MARGIN = 1
 """Cells before the first column, where a mark is drawn."""
 GAP = 1
 """Cells between columns."""
+WIDE_SHARE = 0.3
+"""Part of a wide line that a column with long texts gets before columns that matter less."""
 MIN_FLEX_WIDTH = 8
 """A flexible column shrinks to this before the line is cut."""
 
@@ -250,9 +256,10 @@ def place_columns(
     """Choose the columns that fit into `available` cells, and give each its place.
 
     Columns go by priority, but the one called `pinned` stays. If the rest is still too wide, bars go first,
-    then flexible columns shrink, then the line is cut at its end. Flexible columns get the cells left over.
+    then flexible columns shrink, then the line is cut at its end. Flexible columns get the cells left over, those that
+    state how many they have use for no more than these, and before others `WIDE_SHARE` of the line.
     """
-    shown = list(columns)
+    shown = [_widened(column, available) for column in columns]
     while _needed(shown) > available:
         droppable = [column for column in reversed(shown) if column.priority > 0 and column.key != pinned]
         if not droppable:
@@ -295,11 +302,29 @@ def _joined(text_width: int, bar_width: int) -> int:
     return text_width + bar_width + (1 if text_width and bar_width else 0)
 
 
+def _widened(column: TableColumn[Row], available: int) -> TableColumn[Row]:
+    if not column.flex or column.longest is None:
+        return column
+    wide = int(available * WIDE_SHARE)
+    longest = _longest(column)
+    return replace(column, width=max(column.width, wide if longest is None else min(wide, longest)))
+
+
+def _longest(column: TableColumn[Row]) -> int | None:
+    """Cells that a flexible column has use for, for its title with an arrow too; None for any number."""
+    longest = column.longest() if column.longest is not None else None
+    return None if longest is None else max(longest, cell_len(column.title) + 2)
+
+
 def _stretch(columns: Sequence[TableColumn[Row]], widths: list[int], spare: int) -> None:
-    """Share `spare` cells, or the lack of them, among the flexible columns."""
+    """Share `spare` cells, or the lack of them, among the flexible columns; those with a limit come first."""
     flexible = [index for index, column in enumerate(columns) if column.flex]
+    flexible.sort(key=lambda index: columns[index].longest is None)
     for position, index in enumerate(flexible):
         share = spare // (len(flexible) - position)
+        longest = _longest(columns[index])
+        if longest is not None and spare > 0:
+            share = min(spare, max(0, longest - widths[index]))
         wanted = max(widths[index] + share, min(widths[index], MIN_FLEX_WIDTH))
         spare -= wanted - widths[index]
         widths[index] = wanted

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
+from importlib import import_module
+
+from trex_tui.errors import TrexError
+from trex_tui.text import printable
 
 PLAIN_THEME = "ansi-dark"
 """Textual's theme of the terminal's own 16 colours. With NO_COLOR it is the only one that emits no colour at all: Textual
@@ -19,6 +23,24 @@ def prepare_environment(environ: MutableMapping[str, str]) -> None:
     few_colours = term in _SIXTEEN_COLOURS or term.endswith("-16color")
     if environ.get("NO_COLOR") or (few_colours and not environ.get("COLORTERM")):
         environ.setdefault("TEXTUAL_THEME", PLAIN_THEME)
+
+
+def check_driver(environ: Mapping[str, str]) -> None:
+    """Refuse a driver of the terminal that Textual could not load.
+
+    Raises:
+        TrexError: The variable names none.
+    """
+    name = environ.get(_DRIVER_VARIABLE, "")
+    module, _, driver = name.partition(":")
+    try:
+        is_driver = not name or hasattr(import_module(module), driver)
+    except (ImportError, ValueError):
+        is_driver = False
+    if not is_driver:
+        raise TrexError(
+            f"{_DRIVER_VARIABLE}={printable(name)}: there is no such driver; write MODULE:CLASS, or unset it"
+        )
 
 
 def can_draw(environ: MutableMapping[str, str], *, is_terminal: bool) -> bool:

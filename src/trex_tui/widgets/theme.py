@@ -1,11 +1,21 @@
-"""Colours of the terminal: our themes. Which kind, precision and severity has which of their tokens is `colours`' to say."""
+"""Appearance in the terminal: the themes of trex-tui, and ASCII characters for terminals without Unicode.
+
+`report.colours` maps kinds, precisions and severities to tokens of a theme. Every ASCII replacement is as wide as the
+character: a line keeps its layout, so whatever is drawn, by trex-tui or by a library, is translated on its way to the
+terminal, in one place: `AsciiFilter`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+import unicodedata
+from collections.abc import Container, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+from rich.segment import Segment
 from textual.color import Color
+from textual.filter import LineFilter
 from textual.theme import Theme
 
 from trex_tui.report.colours import DARK, LIGHT, kind_style, precision_style, severity_style
@@ -18,15 +28,17 @@ __all__ = [
     "CONTRAST_DARK",
     "CONTRAST_LIGHT",
     "DEFAULT_THEME",
+    "LEAST_CONTRAST",
     "THEMES",
     "TREX_DARK",
     "TREX_LIGHT",
+    "contrast",
     "first_theme",
     "kind_style",
-    "muted_colour",
     "precision_style",
     "severity_style",
     "theme_setting",
+    "theme_variables",
 ]
 
 TREX_DARK = Theme(
@@ -42,7 +54,7 @@ TREX_DARK = Theme(
     surface=DARK["surface"],
     panel=DARK["panel"],
     dark=True,
-    variables={"footer-key-foreground": "#f0a868", "block-cursor-text-style": "none"},
+    variables={"block-cursor-text-style": "none"},
 )
 TREX_LIGHT = Theme(
     name="trex-light",
@@ -57,7 +69,7 @@ TREX_LIGHT = Theme(
     surface=LIGHT["surface"],
     panel=LIGHT["panel"],
     dark=False,
-    variables={"footer-key-foreground": "#b35a00", "block-cursor-text-style": "none"},
+    variables={"block-cursor-text-style": "none"},
 )
 CONTRAST_DARK = Theme(
     name="trex-contrast-dark",
@@ -119,12 +131,158 @@ def theme_setting(environ: Mapping[str, str], name: str) -> str:
     return "plain_theme" if environ["TEXTUAL_THEME"] == PLAIN_THEME and name.startswith("ansi") else ""
 
 
-def muted_colour(theme: Theme) -> str:
-    """Colour of secondary text, for `$muted`: Textual's own `$text-muted` is not known outside of style sheets."""
-    if theme.name.startswith("ansi"):
-        return "ansi_default"
-    background = Color.parse(theme.background or ("#121212" if theme.dark else "#e0e0e0"))
-    if theme in (CONTRAST_DARK, CONTRAST_LIGHT):
-        return theme.foreground or "ansi_default"
-    foreground = Color.parse(theme.foreground) if theme.foreground else background.inverse
-    return background.blend(foreground, 0.62).hex
+LEAST_CONTRAST = 4.5
+"""WCAG's least contrast of text, level AA."""
+_GROUNDS = ("background", "surface", "panel")
+_OF_TEXT = (
+    *("primary", "secondary", "accent", "success", "warning", "error", "foreground", "muted", "current"),
+    *("bits-32", "bits-16", "bits-8", "bits-4", "footer-key-foreground", "footer-description-foreground"),
+)
+# Blue (34) cannot be read on black, and yellow and bright colours cannot on white.
+_ANSI_DARK = {
+    "primary": "ansi_cyan",
+    "secondary": "ansi_bright_blue",
+    "accent": "ansi_bright_magenta",
+    "error": "ansi_bright_red",
+    "bits-32": "ansi_bright_red",
+    "bits-16": "ansi_yellow",
+    "bits-8": "ansi_bright_cyan",
+    "bits-4": "ansi_bright_blue",
+    "current": "ansi_bright_magenta",
+    "footer-key-foreground": "ansi_bright_magenta",
+    "scrollbar": "ansi_cyan",
+    "scrollbar-hover": "ansi_cyan",
+    "scrollbar-active": "ansi_bright_cyan",
+    "link-color": "ansi_bright_cyan",
+}
+_ANSI_LIGHT = {
+    "warning": "ansi_red",
+    "bits-32": "ansi_red",
+    "bits-16": "ansi_magenta",
+    "bits-8": "ansi_cyan",
+    "bits-4": "ansi_blue",
+    "current": "ansi_magenta",
+}
+_ANSI_MUTED = {"muted": "ansi_default", "text-muted": "ansi_default"}
+
+
+def theme_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a theme with those of trex-tui, every colour of text with the least contrast or more.
+
+    Args:
+        variables: As Textual makes them of the theme.
+    """
+    if theme.ansi:
+        return {**variables, **_ANSI_MUTED, **(_ANSI_DARK if theme.dark else _ANSI_LIGHT)}
+    grounds = [Color.parse(variables[name]) for name in _GROUNDS]
+    own = DARK if theme.dark else LIGHT
+    made = {name: own[name] for name in ("bits-32", "bits-16", "bits-8", "bits-4", "current")} | dict(
+        variables
+    )
+    is_high = theme in (CONTRAST_DARK, CONTRAST_LIGHT)
+    foreground = Color.parse(variables["foreground"])
+    made["muted"] = (foreground if is_high else grounds[0].blend(foreground, 0.62)).hex
+    made |= {name: _readable(Color.parse(made[name]), grounds).hex for name in _OF_TEXT}
+    made["text-muted"] = made["muted"]
+    cursor = Color.parse(variables["block-cursor-background"])
+    made["block-cursor-foreground"] = max((_BLACK, _WHITE), key=lambda colour: contrast(colour, cursor)).hex
+    return made
+
+
+_BLACK, _WHITE = Color.parse("#000000"), Color.parse("#ffffff")
+
+
+def _readable(colour: Color, grounds: Sequence[Color]) -> Color:
+    """The colour, mixed with as little black or white as gives it the least contrast on all of the grounds."""
+    end = max((_BLACK, _WHITE), key=lambda end: min(contrast(end, ground) for ground in grounds))
+    mixed = (colour.blend(end, step / 20, alpha=1.0) for step in range(20))
+    return next(
+        (mix for mix in mixed if min(contrast(mix, ground) for ground in grounds) >= LEAST_CONTRAST), end
+    )
+
+
+def contrast(first: Color, second: Color) -> float:
+    """Contrast ratio of two colours as WCAG 2 defines it, from 1 to 21."""
+    low, high = sorted((_luminance(first), _luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+ASCII_VARIABLE = "TREX_TUI_ASCII"
+"""Set to anything but `0`: ASCII only; `0`: Unicode, whatever the locale says."""
+
+UNKNOWN = "?"
+
+_SINGLES = {
+    "…": "~", "·": "|", "–": "-", "—": "-", "−": "-", "×": "x", "•": "*", "●": "o", "○": "o", "◉": "@", "◆": "*", "◇": "*",
+    "■": "#", "□": "o", "▪": "*", "▫": "o", "▲": "^", "▼": "v", "△": "^", "▽": "v", "▶": ">", "◀": "<", "▸": "+", "▾": "-",
+    "▹": "+", "▿": "-", "↑": "^", "↓": "v", "←": "<", "→": ">", "↵": "<", "⏎": "<", "⇥": ">", "✓": "v", "✔": "v", "✗": "x",
+    "✘": "x", "⚠": "!", "Σ": "S", "Δ": "d", "σ": "s", "µ": "u", "μ": "u", "≈": "~", "≥": ">", "≤": "<", "≠": "!", "±": "~",
+    "∞": "8", "⇒": "=", "°": "o", "‘": "'", "’": "'", "“": '"', "”": '"', "„": '"', "«": "<", "»": ">", "‹": "<",
+    "›": ">", "∙": ".", "\u00a0": " ", "¹": "1",
+    "²": "2", "³": "3", "⁴": "4", "⁵": "5", "⁶": "6", "⁷": "7", "⁸": "8", "⁹": "9", "⎯": "-", "⎸": "|", "⎹": "|", "🔎": "/ ",
+}  # fmt: skip
+_HORIZONTAL = "─━┄┅┈┉╌╍═╴╶╸╺╼╾"
+_VERTICAL = "│┃┆┇┊┋╎╏║╵╷╹╻╽╿"
+# Lower parts of a cell (strips, sparklines), left parts (bars), and the rest of the block elements.
+_BLOCKS = dict(zip("▁▂▃▄▅▆▇█▉▊▋▌▍▎▏", "_.-=+*####=|---", strict=True))
+_BLOCKS |= {"▀": '"', "▐": "#", "░": ".", "▒": ":", "▓": "%", "▔": "-", "▕": "|"}
+KEY_WORDS = {"⏎": "enter", "↑": "up", "↓": "down", "←": "left", "→": "right", "⇥": "tab"}
+"""Names of keys whose signs say nothing in ASCII."""
+
+
+def wants_ascii(environ: Mapping[str, str]) -> bool:
+    """Whether the environment asks for ASCII: by our variable, or by a locale with another character set than UTF-8."""
+    stated = environ.get(ASCII_VARIABLE, "")
+    if stated:
+        return stated != "0"
+    locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
+    charset = locale.partition(".")[2].partition("@")[0].lower().replace("-", "")
+    return charset not in ("", "utf8")
+
+
+def to_ascii(text: str) -> str:
+    """The text in ASCII, in as many cells."""
+    if text.isascii():
+        return text
+    width = cell_len(text)
+    return "".join(map(_char, text)).ljust(width)[:width]
+
+
+@lru_cache(maxsize=4096)
+def _char(char: str) -> str:
+    if char.isascii():
+        return char
+    cells = cell_len(char)
+    ascii_text = _SINGLES.get(char) or _drawing(ord(char), char)
+    if not ascii_text:
+        plain = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode("ascii")
+        ascii_text = plain if len(plain) == cells and plain.isprintable() else UNKNOWN
+    return ascii_text.ljust(cells, UNKNOWN)[:cells]
+
+
+def _drawing(code: int, char: str) -> str:
+    if 0x2500 <= code <= 0x257F:
+        if char in _HORIZONTAL:
+            return "-"
+        return "|" if char in _VERTICAL else {"╱": "/", "╲": "\\", "╳": "X"}.get(char, "+")
+    if 0x2580 <= code <= 0x259F:
+        return _BLOCKS.get(char, "#")
+    if 0x2800 <= code <= 0x28FF:
+        return " ..:::###"[(code - 0x2800).bit_count()]
+    return ""
+
+
+class AsciiFilter(LineFilter):
+    """Replaces each character by one that every terminal has. Textual keeps the result with each drawn line."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
+        if all(segment.text.isascii() for segment in segments):
+            return segments
+        return [Segment(to_ascii(text), style, control) for text, style, control in segments]

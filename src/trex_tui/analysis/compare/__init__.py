@@ -9,6 +9,7 @@ from trex_tui.analysis.compare.comparison import compare
 from trex_tui.analysis.compare.model import (
     Align,
     Block,
+    Cause,
     Caution,
     CautionKind,
     Change,
@@ -27,6 +28,7 @@ from trex_tui.analysis.compare.model import (
 __all__ = [
     "Align",
     "Block",
+    "Cause",
     "Caution",
     "CautionKind",
     "Change",

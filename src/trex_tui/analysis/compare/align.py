@@ -1,138 +1,35 @@
 """Alignment of the layers of two engines: by names and metadata, by structure, and at last by execution order.
 
 Matches grow into blocks, which never merge. Evidence is taken in order of strength; what contradicts itself is left out.
-Surroundings are compared by colour refinement (Weisfeiler and Leman, 1968): a layer's colour is its signature; each round
-adds the colours of those before and after it. A matched layer has the colour of its block for good. Equal colours that occur
-once in each engine are a match. From matched layers, matches spread along the graph wherever a neighbour has no double.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
+from trex_tui.analysis.compare.gaps import absorb_fused, align_sequences
 from trex_tui.analysis.compare.model import Align, Match
-from trex_tui.analysis.compare.traits import HEAVY, LIGHT, Trait, Traits, fits, same_core
-
-OPEN = -1
-"""The label of a layer that nothing was matched with."""
-
-
-@dataclass(slots=True)
-class JoinedLayers:
-    """Layers of the left and of the right engine that do the same work."""
-
-    left: list[int]
-    right: list[int]
-    match: Match
-    confidence: float
-    why: str
-
-    @property
-    def is_pair(self) -> bool:
-        """Whether it is one layer and one layer."""
-        return len(self.left) == 1 and len(self.right) == 1
-
-
-class Pairing:
-    """Two engines and what of them was matched so far.
-
-    Attributes:
-        left, right: The engines, as matching sees them.
-        blocks: What was matched, by label.
-        labels: Per side, per layer: the label of its block, or `OPEN`.
-    """
-
-    def __init__(
-        self,
-        left: Traits,
-        right: Traits,
-        among: tuple[Collection[int] | None, Collection[int] | None] = (None, None),
-    ) -> None:
-        """Args: among: Layers of each side that may be matched; None for all."""
-        self.left, self.right = left, right
-        self.blocks: list[JoinedLayers] = []
-        self.labels = ([OPEN] * len(left), [OPEN] * len(right))
-        self._among = among
-
-    def traits(self, side: int) -> Traits:
-        return self.right if side else self.left
-
-    def trait(self, side: int, layer: int) -> Trait:
-        return self.traits(side).of[layer]
-
-    def open(self, side: int) -> Iterator[int]:
-        """Layers of a side that nothing was matched with, ascending."""
-        among, labels = self._among[side], self.labels[side]
-        layers: Iterable[int] = range(len(labels)) if among is None else sorted(among)
-        return (layer for layer in layers if labels[layer] == OPEN)
-
-    def join(
-        self, left: Iterable[int], right: Iterable[int], match: Match, confidence: float, why: str
-    ) -> int:
-        """Make a block of open layers, and return its label."""
-        block = JoinedLayers(sorted(left), sorted(right), match, confidence, why)
-        label = len(self.blocks)
-        self.blocks.append(block)
-        for side, layers in enumerate((block.left, block.right)):
-            for layer in layers:
-                self.labels[side][layer] = label
-        return label
-
-    def add(self, label: int, side: int, layer: int, confidence: float, why: str) -> None:
-        """Put one more layer into a block, which is then no surer than that."""
-        block = self.blocks[label]
-        (block.right if side else block.left).append(layer)
-        self.labels[side][layer] = label
-        block.confidence = min(block.confidence, confidence)
-        block.why = why
-
-    def is_open(self, side: int, layer: int) -> bool:
-        """Whether a layer may be matched still."""
-        among = self._among[side]
-        return self.labels[side][layer] == OPEN and (among is None or layer in among)
-
-    def backbone(self) -> tuple[list[int], list[int]]:
-        """The longest chain of pairs that both engines run in the same order: their places in each order, ascending."""
-        pairs = sorted(
-            (self.left.order[block.left[0]], self.right.order[block.right[0]])
-            for block in self.blocks
-            if block.is_pair
-        )
-        chain = _longest_rising([right for _, right in pairs])
-        return [pairs[place][0] for place in chain], [pairs[place][1] for place in chain]
-
-
-def _longest_rising(values: Sequence[int]) -> list[int]:
-    """Places of a longest rising subsequence, by patience sorting: n log n."""
-    tops: list[int] = []
-    at: list[int] = []
-    before: list[int] = []
-    for place, value in enumerate(values):
-        pile = bisect_left(tops, value)
-        if pile == len(tops):
-            tops.append(value)
-            at.append(place)
-        else:
-            tops[pile], at[pile] = value, place
-        before.append(at[pile - 1] if pile else -1)
-    chain: list[int] = []
-    place = at[-1] if at else -1
-    while place >= 0:
-        chain.append(place)
-        place = before[place]
-    return chain[::-1]
-
+from trex_tui.analysis.compare.names import HEAVY, LIGHT, find_prefixes, is_numbered
+from trex_tui.analysis.compare.pairing import OPEN, Pairing
+from trex_tui.analysis.compare.refinement import have_open_work, match_by_structure
+from trex_tui.analysis.compare.traits import Trait, Traits, fits, same_core
 
 MOST_LAYERS_OF_A_NODE = 256
-"""A node that more layers name than this tells nothing about which of them belong together."""
+"""A node named by more layers than this is not evidence for a match."""
 
 _LEAST_COMMON_NUMBERS = 0.95
+_COUNTED_OTHERWISE = 0.4
+"""Confidence of equal generated names where one build has kernels that the other has not: later numbers may be shifted."""
+_LEAST_COMMON_NODES = 0.5
+_MOST_CONTRADICTED = 0.1
 _LEAST_LINKS = 8
 _LEAST_LINK_AGREEMENT = 0.25
 _LEAST_PAIRS = 4
+_MOST_READERS = 32
 _LEAST_FITTING = 0.5
 
 Groups = dict[Hashable, tuple[list[int], list[int]]]
@@ -148,25 +45,27 @@ def equal_names(pairing: Pairing, *, stated_only: bool = False) -> list[tuple[in
         stated_only: Only layers whose ONNX nodes the metadata states.
     """
     deferred: list[tuple[int, int]] = []
-    if _count_alike(pairing):
+    alike = _share_of_equal_numbers(pairing)
+    if alike >= _LEAST_COMMON_NUMBERS:
         groups = _groups(
-            pairing, lambda place, trait: (_raw(pairing, place), trait.signature) if trait.generic else None
+            pairing, lambda layer, trait: (_raw(pairing, layer), trait.signature) if trait.generic else None
         )
-        _pair(pairing, groups, deferred, 0.95, stated_only, in_order=True)
-    unique = _groups(pairing, lambda _, trait: None if trait.generic else trait.parts.canonical)
+        confidence = 0.95 if alike == 1.0 else _COUNTED_OTHERWISE
+        _pair(pairing, groups, deferred, confidence, stated_only, in_order=True)
+    unique = _groups(pairing, lambda _, trait: None if trait.generic else trait.parts.canonical or None)
     _pair(pairing, unique, deferred, 1.0, stated_only)
     several = _groups(pairing, lambda _, trait: _fine_key(trait))
     _pair(pairing, several, deferred, 0.9, stated_only, in_order=True)
     return deferred
 
 
-def _raw(pairing: Pairing, place: tuple[int, int]) -> str:
-    side, layer = place
+def _raw(pairing: Pairing, side_and_layer: tuple[int, int]) -> str:
+    side, layer = side_and_layer
     return pairing.traits(side).engine.layers[layer].name
 
 
 def _fine_key(trait: Trait) -> Hashable:
-    if trait.generic and not trait.nodes:
+    if not trait.parts.canonical or (trait.generic and not trait.nodes):
         return None
     return (trait.parts.canonical, frozenset(trait.nodes), trait.signature)
 
@@ -175,14 +74,14 @@ def _groups(pairing: Pairing, key: Callable[[tuple[int, int], Trait], Hashable])
     groups: Groups = {}
     for side in (0, 1):
         for layer in pairing.open(side):
-            found = key((side, layer), pairing.trait(side, layer))
-            if found is not None:
-                groups.setdefault(found, ([], []))[side].append(layer)
+            group_key = key((side, layer), pairing.trait(side, layer))
+            if group_key is not None:
+                groups.setdefault(group_key, ([], []))[side].append(layer)
     return groups
 
 
-def _count_alike(pairing: Pairing) -> bool:
-    """Whether the numbers in generated names mean the same in both builds: all but a few of the names occur in both."""
+def _share_of_equal_numbers(pairing: Pairing) -> float:
+    """Share of the generated names that both builds have: near 1, their numbers mean the same in both."""
     names = [
         Counter(
             _raw(pairing, (side, layer)) for layer in pairing.open(side) if pairing.trait(side, layer).generic
@@ -190,8 +89,10 @@ def _count_alike(pairing: Pairing) -> bool:
         for side in (0, 1)
     ]
     common = (names[0] & names[1]).total()
-    least = min(name.total() for name in names)
-    return least > 0 and common >= _LEAST_COMMON_NUMBERS * least
+    totals = [name.total() for name in names]
+    if not all(totals):
+        return 0.0
+    return 1.0 if common == max(totals) else min(common / min(totals), 0.999)
 
 
 def _pair(
@@ -207,14 +108,17 @@ def _pair(
         if len(lefts) != len(rights) or (len(lefts) > 1 and not in_order):
             continue
         for left, right in zip(lefts, rights, strict=True):
-            one, other = pairing.left.of[left], pairing.right.of[right]
-            both_stated = one.stated and other.stated
+            ours, other = pairing.left.of[left], pairing.right.of[right]
+            both_stated = ours.stated and other.stated
             if stated_only and not both_stated:
                 continue
-            if not same_core(one, other):
+            if ours.generic and both_stated and ours.nodes.keys().isdisjoint(other.nodes.keys()):
+                continue
+            if not same_core(ours, other):
                 deferred.append((left, right))
-            elif both_stated and one.nodes.keys() == other.nodes.keys():
-                pairing.join([left], [right], Match.ONNX, confidence, "the same name and the same ONNX nodes")
+            elif both_stated and ours.nodes.keys() == other.nodes.keys():
+                sure = max(confidence, 0.9)
+                pairing.join([left], [right], Match.ONNX, sure, "the same name and the same ONNX nodes")
             else:
                 pairing.join([left], [right], Match.NAME, confidence, "the same name")
 
@@ -238,9 +142,9 @@ def shared_nodes(pairing: Pairing, *, opaque: bool = False) -> None:
             for node in missing[1 - side].get(layer, pairing.trait(1 - side, layer).nodes):
                 index[node].append(layer)
         for layer in members[side]:
-            found = _best(pairing, side, layer, index)
-            if found is not None:
-                best[side][layer] = found
+            other = _best(pairing, side, layer, index)
+            if other is not None:
+                best[side][layer] = other
     _grow(pairing, best)
     _join_components(pairing, best)
 
@@ -256,7 +160,7 @@ def _with_nodes(pairing: Pairing, side: int, *, opaque: bool) -> list[int]:
 
 def _missing_nodes(pairing: Pairing) -> tuple[dict[int, set[str]], dict[int, set[str]]]:
     """Per side, matched layers with the nodes that their partner does not name."""
-    found: tuple[dict[int, set[str]], dict[int, set[str]]] = ({}, {})
+    missing_nodes: tuple[dict[int, set[str]], dict[int, set[str]]] = ({}, {})
     for block in pairing.blocks:
         if block.is_pair and block.match is not Match.MANUAL:
             left, right = block.left[0], block.right[0]
@@ -266,8 +170,8 @@ def _missing_nodes(pairing: Pairing) -> tuple[dict[int, set[str]], dict[int, set
                     node for node in nodes if node not in others and nodes[node] >= LIGHT and node[0] != "@"
                 }
                 if missing:
-                    found[side][layer] = missing
-    return found
+                    missing_nodes[side][layer] = missing
+    return missing_nodes
 
 
 def _best(pairing: Pairing, side: int, layer: int, index: dict[str, list[int]]) -> tuple[int, float] | None:
@@ -280,14 +184,16 @@ def _best(pairing: Pairing, side: int, layer: int, index: dict[str, list[int]]) 
             for other in owners:
                 shared[other] += weight
     own = sum(trait.nodes.values())
-    place = pairing.traits(side).order[layer] / max(1, len(pairing.traits(side)))
+    position = pairing.traits(side).order[layer] / max(1, len(pairing.traits(side)))
     chosen, highest = None, None
     for other, weight in shared.items():
         candidate = pairing.trait(1 - side, other)
         if (weight < LIGHT and weight < own) or not _may_share(trait, candidate):
             continue
         whole = own + sum(candidate.nodes.values()) - weight
-        distance = abs(pairing.traits(1 - side).order[other] / max(1, len(pairing.traits(1 - side))) - place)
+        distance = abs(
+            pairing.traits(1 - side).order[other] / max(1, len(pairing.traits(1 - side))) - position
+        )
         alike = trait.signature is not None and trait.signature == candidate.signature
         score = (weight, weight / whole, alike, -distance)
         if highest is None or score > highest:
@@ -295,32 +201,45 @@ def _best(pairing: Pairing, side: int, layer: int, index: dict[str, list[int]]) 
     return None if chosen is None or highest is None else (chosen, highest[1])
 
 
-def _may_share(one: Trait, other: Trait) -> bool:
+def _may_share(first: Trait, other: Trait) -> bool:
     """Whether shared nodes may mean shared work: the kernels are alike, or one layer is a part of the other.
 
     A number is no place in the network (`Conv_22`): two kernels that differ need a node with a path, or several main nodes.
     """
-    if same_core(one, other):
+    if _share_numbers_of_other_modules(first, other):
+        return False
+    if same_core(first, other):
         return True
     nodes = [
         {node for node, weight in trait.nodes.items() if weight >= LIGHT and node[0] != "@"}
-        for trait in (one, other)
+        for trait in (first, other)
     ]
     if not (nodes[0] <= nodes[1] or nodes[1] <= nodes[0]):
         return False
-    if not fits(one, other):
+    if not fits(first, other):
         return True
     shared = nodes[0] & nodes[1]
     heavy = max(
         sum(trait.nodes[node] >= HEAVY for node in own)
-        for trait, own in zip((one, other), nodes, strict=True)
+        for trait, own in zip((first, other), nodes, strict=True)
     )
     return heavy > 1 or any("/" in node for node in shared)
 
 
+def _share_numbers_of_other_modules(first: Trait, other: Trait) -> bool:
+    """Whether all that two layers share are numbers, although they name other modules, or only one of both is work."""
+    shared = first.nodes.keys() & other.nodes.keys()
+    if not all(map(is_numbered, shared)):
+        return False
+    if first.passive is not other.passive:
+        return all(first.nodes[node] < LIGHT for node in shared)
+    modules = [{node for node in trait.nodes if node[0] == "@"} for trait in (first, other)]
+    return all(modules) and modules[0].isdisjoint(modules[1])
+
+
 def _grow(pairing: Pairing, best: list[dict[int, tuple[int, float]]]) -> None:
     """Layers whose best partner is matched already join its block."""
-    why = "the work of one layer there is done by several here, by the nodes they name"
+    why = "several layers here do the work of one layer there (by ONNX nodes)"
     for side in (0, 1):
         for layer, (other, part) in list(best[side].items()):
             label = pairing.labels[1 - side][other]
@@ -382,12 +301,15 @@ def foreign_ranges(pairing: Pairing) -> None:
                 places[node].append(index)
         for layer in opaque:
             first, last = (
-                [place for node in end if node[0] != "@" for place in places.get(node, ())]
+                [position for node in end if node[0] != "@" for position in places.get(node, ())]
                 for end in pairing.trait(side, layer).parts.ends
             )
             inside = _between(pairing, 1 - side, candidates, first, last)
             if inside:
-                why = f"{len(inside)} layers there lie between the first and the last node of the opaque subgraph"
+                why = (
+                    f"{len(inside)} layers there are between the first and the last node of the opaque "
+                    "subgraph"
+                )
                 sides = ([layer], inside) if side == 0 else (inside, [layer])
                 pairing.join(*sides, Match.ONNX, 0.7, why)
 
@@ -421,19 +343,32 @@ def names_hold(pairing: Pairing, deferred: list[tuple[int, int]]) -> bool:
         return False
     links = agreeing = 0
     for left, right in partner.items():
-        after = [one for one in pairing.left.after[left] if one in partner]
-        theirs = set(pairing.right.after[right]) if after else set()
+        after = [neighbour for neighbour in pairing.left.after[left] if neighbour in partner]
+        theirs = _readers_through_open(pairing, right) if after else set()
         links += len(after)
-        agreeing += sum(partner[one] in theirs for one in after)
+        agreeing += sum(partner[neighbour] in theirs for neighbour in after)
     return links < _LEAST_LINKS or agreeing >= _LEAST_LINK_AGREEMENT * links
 
 
+def _readers_through_open(pairing: Pairing, layer: int) -> set[int]:
+    """Layers of the right engine that read from a layer, directly or through few that nothing was matched with."""
+    readers: set[int] = set()
+    waiting = list(pairing.right.after[layer])
+    while waiting and len(readers) < _MOST_READERS:
+        reader = waiting.pop()
+        if reader not in readers:
+            readers.add(reader)
+            if pairing.labels[1][reader] == OPEN:
+                waiting.extend(pairing.right.after[reader])
+    return readers
+
+
 def _same_kind(pairing: Pairing, left: int, right: int) -> bool:
-    one, other = pairing.left.of[left], pairing.right.of[right]
-    if one.passive or other.passive:
-        return one.passive and other.passive
+    ours, other = pairing.left.of[left], pairing.right.of[right]
+    if ours.passive or other.passive:
+        return ours.passive and other.passive
     kinds = [traits.engine.layers[at].kind for traits, at in ((pairing.left, left), (pairing.right, right))]
-    return same_core(one, other) and (kinds[0] is kinds[1] or not one.family or not other.family)
+    return same_core(ours, other) and (kinds[0] is kinds[1] or not ours.family or not other.family)
 
 
 def late_names(pairing: Pairing, deferred: list[tuple[int, int]]) -> None:
@@ -444,122 +379,7 @@ def late_names(pairing: Pairing, deferred: list[tuple[int, int]]) -> None:
             and pairing.is_open(1, right)
             and fits(pairing.left.of[left], pairing.right.of[right])
         ):
-            pairing.join([left], [right], Match.NAME, 0.5, "the same name, though kernel or channels differ")
-
-
-_ROUNDS = 8
-_PASSES = 4
-
-
-def match_by_structure(pairing: Pairing) -> None:
-    """Match what is open by signature and surroundings. Linear in the links of open layers."""
-    levels: tuple[Callable[[Trait], Hashable], ...] = (lambda one: one.signature, lambda one: one.loose)
-    for level in levels:
-        _spread(pairing, level, range(len(pairing.blocks)))
-        for _ in range(_PASSES):
-            before = len(pairing.blocks)
-            _refine(pairing, level)
-            _spread(pairing, level, range(before, len(pairing.blocks)))
-            if len(pairing.blocks) == before:
-                break
-
-
-def _main_layers(pairing: Pairing, side: int) -> list[int]:
-    traits = pairing.traits(side).of
-    return [
-        layer
-        for layer in pairing.open(side)
-        if not traits[layer].passive and traits[layer].signature is not None
-    ]
-
-
-def _refine(pairing: Pairing, level: Callable[[Trait], Hashable]) -> None:
-    known: dict[Hashable, int] = {}
-
-    def colour(key: Hashable) -> int:
-        return known.setdefault(key, len(known))
-
-    members = [_main_layers(pairing, side) for side in (0, 1)]
-    if not all(members):
-        return
-    colours: list[dict[int, int]] = [
-        {layer: colour(("is", level(pairing.trait(side, layer)))) for layer in members[side]}
-        for side in (0, 1)
-    ]
-    rounds = []
-    for _ in range(_ROUNDS):
-        colours = [_next(pairing, side, colours[side], colour) for side in (0, 1)]
-        rounds.append(colours)
-    for depth in range(_ROUNDS, 0, -1):
-        _match_unique(pairing, rounds[depth - 1], depth)
-
-
-def _next(
-    pairing: Pairing, side: int, colours: dict[int, int], colour: Callable[[Hashable], int]
-) -> dict[int, int]:
-    traits, labels = pairing.traits(side), pairing.labels[side]
-
-    def seen(layer: int) -> int:
-        label = labels[layer]
-        return colours.get(layer, -1) if label == OPEN else -2 - label
-
-    return {
-        layer: colour(
-            (
-                own,
-                tuple(sorted(map(seen, traits.before[layer]))),
-                tuple(sorted(map(seen, traits.after[layer]))),
-            )
-        )
-        for layer, own in colours.items()
-    }
-
-
-def _match_unique(pairing: Pairing, colours: list[dict[int, int]], depth: int) -> None:
-    groups: dict[int, tuple[list[int], list[int]]] = {}
-    for side in (0, 1):
-        for layer, value in colours[side].items():
-            if pairing.labels[side][layer] == OPEN:
-                groups.setdefault(value, ([], []))[side].append(layer)
-    for left, right in groups.values():
-        if len(left) == len(right) == 1:
-            alone = not pairing.left.before[left[0]] and not pairing.left.after[left[0]]
-            if alone:
-                continue
-            reach = "" if depth == 1 else f" to {depth} layers away"
-            why = f"the same kind, shapes and surroundings{reach}, which occur once in each engine"
-            pairing.join(left, right, Match.STRUCTURE, 0.8 if depth == 1 else 0.9, why)
-
-
-def _spread(pairing: Pairing, level: Callable[[Trait], Hashable], labels: range) -> None:
-    waiting = deque(labels)
-    while waiting:
-        block = pairing.blocks[waiting.popleft()]
-        if not block.is_pair:
-            continue
-        left, right = block.left[0], block.right[0]
-        for ours, theirs, word in (
-            (pairing.left.after[left], pairing.right.after[right], "reads from"),
-            (pairing.left.before[left], pairing.right.before[right], "feeds"),
-        ):
-            for one, other in _without_double(pairing, level, ours, theirs):
-                why = f"it {word} a matched layer, and its kind and shapes have no double there"
-                waiting.append(pairing.join([one], [other], Match.STRUCTURE, 0.85, why))
-
-
-def _without_double(
-    pairing: Pairing,
-    level: Callable[[Trait], Hashable],
-    ours: tuple[int, ...],
-    theirs: tuple[int, ...],
-) -> list[tuple[int, int]]:
-    groups: dict[Hashable, tuple[list[int], list[int]]] = {}
-    for side, near in enumerate((ours, theirs)):
-        for layer in near:
-            trait = pairing.trait(side, layer)
-            if pairing.is_open(side, layer) and trait.signature is not None and not trait.passive:
-                groups.setdefault(level(trait), ([], []))[side].append(layer)
-    return [(left[0], right[0]) for left, right in groups.values() if len(left) == len(right) == 1]
+            pairing.join([left], [right], Match.NAME, 0.5, "the same name, but kernel or channels differ")
 
 
 def match_passive(pairing: Pairing, *, by_role: bool) -> None:
@@ -569,23 +389,15 @@ def match_passive(pairing: Pairing, *, by_role: bool) -> None:
         by_role: Whether names may tell the role and the layer served.
     """
     if by_role:
-        served = [_by_name(pairing, side) for side in (0, 1)]
-        _match_keys(
-            pairing, lambda side, layer: _served_key(pairing, side, layer, served[side]), Match.NAME, 0.9
-        )
+        _match_keys(pairing, lambda side, layer: _served_key(pairing, side, layer), Match.NAME, 0.9)
     _match_keys(pairing, lambda side, layer: _between_key(pairing, side, layer), Match.STRUCTURE, 0.8)
 
 
-def _by_name(pairing: Pairing, side: int) -> dict[str, int]:
-    return {trait.parts.canonical: layer for layer, trait in enumerate(pairing.traits(side).of)}
-
-
-def _served_key(pairing: Pairing, side: int, layer: int, by_name: dict[str, int]) -> Hashable:
-    parts = pairing.trait(side, layer).parts
-    target = by_name.get(parts.served) if parts.role else None
+def _served_key(pairing: Pairing, side: int, layer: int) -> Hashable:
+    target = pairing.traits(side).served[layer]
     if target is None or pairing.labels[side][target] == OPEN:
         return None
-    return (pairing.labels[side][target], parts.role)
+    return (pairing.labels[side][target], pairing.trait(side, layer).parts.role)
 
 
 def _between_key(pairing: Pairing, side: int, layer: int) -> Hashable:
@@ -594,7 +406,7 @@ def _between_key(pairing: Pairing, side: int, layer: int) -> Hashable:
         return None
     kind = traits.engine.layers[layer].kind.value
     before = frozenset(labels[neighbour] for neighbour in traits.before[layer])
-    after = frozenset(labels[one] for one in traits.after[layer])
+    after = frozenset(labels[follower] for follower in traits.after[layer])
     if (not before and not after) or OPEN in before or OPEN in after:
         return None
     return (kind, traits.of[layer].loose, before, after)
@@ -606,14 +418,10 @@ def _match_keys(
     groups: dict[Hashable, tuple[list[int], list[int]]] = {}
     for side in (0, 1):
         for layer in pairing.open(side):
-            found = key(side, layer)
-            if found is not None:
-                groups.setdefault(found, ([], []))[side].append(layer)
-    why = (
-        "it serves the same matched layer in the same role"
-        if match is Match.NAME
-        else "it stands between the same matched layers"
-    )
+            group_key = key(side, layer)
+            if group_key is not None:
+                groups.setdefault(group_key, ([], []))[side].append(layer)
+    why = "same role for the same matched layer" if match is Match.NAME else "between the same matched layers"
     for left, right in groups.values():
         if len(left) == len(right) == 1:
             pairing.join(left, right, match, confidence, why)
@@ -638,16 +446,19 @@ def match_by_order(pairing: Pairing) -> None:
         if len(left) != len(right):
             continue
         if len(left) == 1:
-            why = "kind, shapes and attributes, which occur once between matched neighbours"
+            why = "unique kind, shapes and attributes between matched neighbours"
             pairing.join(left, right, Match.SIGNATURE, 0.6, why)
             continue
-        why = f"execution order, among {len(left)} layers of like kind and shapes"
-        for one, other in zip(left, right, strict=True):
-            pairing.join([one], [other], Match.ORDER, 0.4, why)
+        why = f"execution order, among {len(left)} layers of the same kind and shapes"
+        for our_layer, other in zip(left, right, strict=True):
+            pairing.join([our_layer], [other], Match.ORDER, 0.4, why)
 
 
 LEAST_RELATED = 0.3
-"""Share of the working layers that good evidence matches, below which two engines are taken for different models."""
+"""Share of the working layers that good evidence matches, below which two engines may be of different models."""
+_LEAST_ALIKE = 0.6
+"""Share of layers of the same kind and shapes, or kinds in a row without shapes, from which engines are of one model."""
+_LEAST_TO_COMPARE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -656,12 +467,15 @@ class Aligned:
 
     Attributes:
         names_refused: Names are equal, but for different work, so that they were not used.
-        related: Whether good evidence matches enough for the engines to be of one model.
+        related: Whether the engines seem to be of one model: good evidence matches enough of their layers, or their layers
+            are of like kinds and shapes.
+        few_matched: Whether good evidence matches less than `LEAST_RELATED` of the working layers of one of them.
     """
 
     pairing: Pairing
     names_refused: bool
     related: bool
+    few_matched: bool
 
 
 def align_pair(
@@ -680,9 +494,15 @@ def align_pair(
         among: Layers that may be matched; None for all.
         given: Blocks that are known already, as anchors; they are the first of the result, in this order.
     """
+    refused = False
+    if mode is not Align.SIGNATURE:
+        left, right = spell_alike(left, right)
+        numbers = judge_numbers(left, right) if mode is Align.AUTO else Numbers.HOLD
+        if numbers is not Numbers.HOLD:
+            refused = numbers is Numbers.CONTRADICTED and not (_have_paths(left) and _have_paths(right))
+            left, right = left.without_numbers(), right.without_numbers()
     pairing = _begin(left, right, among, given, pins)
     deferred: list[tuple[int, int]] = []
-    refused = False
     if mode is not Align.SIGNATURE:
         deferred = _names(pairing, mode)
         if mode is Align.AUTO and not names_hold(pairing, deferred):
@@ -691,12 +511,73 @@ def align_pair(
         match_by_structure(pairing)
     if mode is not Align.NAME:
         match_passive(pairing, by_role=mode is not Align.SIGNATURE and not refused)
-    related = _are_related(pairing)
+    related = _is_matched(pairing) or _look_alike(pairing)
     if mode in (Align.AUTO, Align.SIGNATURE) and related:
         match_by_order(pairing)
+        absorb_fused(pairing)
+        if have_open_work(pairing):
+            align_sequences(pairing)
+            match_by_structure(pairing, fused_otherwise=True)
+            align_sequences(pairing)
+            absorb_fused(pairing)
+            match_passive(pairing, by_role=mode is not Align.SIGNATURE and not refused)
     if mode is not Align.ONNX:
         late_names(pairing, deferred)
-    return Aligned(pairing, refused, related)
+    return Aligned(pairing, refused, related, not _is_matched(pairing))
+
+
+def spell_alike(left: Traits, right: Traits) -> tuple[Traits, Traits]:
+    """The engines with names freed of the prefixes that only one of both exports puts before its modules."""
+    prefixes = find_prefixes(*(_path_nodes(traits) for traits in (left, right)))
+    return tuple(
+        traits.with_prefixes(own) if own else traits
+        for traits, own in zip((left, right), prefixes, strict=True)
+    )  # type: ignore[return-value]
+
+
+def _path_nodes(traits: Traits) -> set[str]:
+    return {
+        node
+        for trait in traits.of
+        if not trait.parts.role
+        for node, weight in trait.nodes.items()
+        if weight >= LIGHT and "/" in node
+    } | {node[1:] + "/" for trait in traits.of for node in trait.nodes if node[0] == "@"}
+
+
+def _have_paths(traits: Traits) -> bool:
+    return any("/" in node for trait in traits.of for node in trait.nodes)
+
+
+class Numbers(Enum):
+    """What numbered nodes (`Conv_22`) are worth: exports number their nodes anew."""
+
+    HOLD = "hold"
+    FEW_COMMON = "few common"
+    """Most numbers of one engine are not in the other: what is in both is so by chance."""
+    CONTRADICTED = "contradicted"
+    """Most are in both, on layers that cannot be the same."""
+
+
+def judge_numbers(left: Traits, right: Traits) -> Numbers:
+    """Whether numbered nodes are the same work in both engines."""
+    owners = [_numbered_nodes(traits) for traits in (left, right)]
+    common = owners[0].keys() & owners[1].keys()
+    if len(common) < _LEAST_COMMON_NODES * min(map(len, owners)):
+        return Numbers.FEW_COMMON
+    contradicted = sum(not _may_share(left.of[owners[0][node]], right.of[owners[1][node]]) for node in common)
+    return Numbers.CONTRADICTED if contradicted > _MOST_CONTRADICTED * len(common) else Numbers.HOLD
+
+
+def _numbered_nodes(traits: Traits) -> dict[str, int]:
+    """The layer of each numbered node that does the work of the layer or a part of it."""
+    return {
+        node: index
+        for index, trait in enumerate(traits.of)
+        if not trait.parts.role
+        for node, weight in trait.nodes.items()
+        if weight >= LIGHT and is_numbered(node)
+    }
 
 
 def _begin(
@@ -723,7 +604,7 @@ def _pin(pairing: Pairing, pins: Sequence[tuple[int, int]]) -> None:
         )
         groups = [group for group in groups if group not in touching] + [merged]
     for lefts, rights in groups:
-        pairing.join(lefts, rights, Match.MANUAL, 1.0, "pinned by hand")
+        pairing.join(lefts, rights, Match.MANUAL, 1.0, "pinned manually")
 
 
 def _names(pairing: Pairing, mode: Align) -> list[tuple[int, int]]:
@@ -735,16 +616,40 @@ def _names(pairing: Pairing, mode: Align) -> list[tuple[int, int]]:
     return deferred
 
 
-def _are_related(pairing: Pairing) -> bool:
-    """Whether at least `LEAST_RELATED` of the working layers of the smaller engine are matched, passive ones aside."""
-    matched = total = 0
+def _is_matched(pairing: Pairing) -> bool:
+    """Whether at least `LEAST_RELATED` of the working layers of each engine are matched, passive ones aside."""
     counts = []
     for side in (0, 1):
         traits = pairing.traits(side)
         main = [layer for layer, trait in enumerate(traits.of) if not trait.passive]
-        matched = sum(pairing.labels[side][layer] >= 0 for layer in main)
-        total = len(main)
-        counts.append((matched, total))
+        counts.append((sum(pairing.labels[side][layer] >= 0 for layer in main), len(main)))
     if not all(total for _, total in counts):
         return bool(pairing.blocks)
     return all(matched >= LEAST_RELATED * total for matched, total in counts)
+
+
+def _look_alike(pairing: Pairing) -> bool:
+    """Whether the working layers are of like kinds and shapes; where shapes are unknown, of like kinds in a row."""
+    main = [
+        [layer for layer, trait in enumerate(pairing.traits(side).of) if not trait.passive] for side in (0, 1)
+    ]
+    if min(map(len, main)) < _LEAST_TO_COMPARE:
+        return False
+    known: list[Counter[Hashable]] = [
+        Counter(
+            trait.loose
+            for trait in (pairing.trait(side, layer) for layer in main[side])
+            if trait.loose is not None
+        )
+        for side in (0, 1)
+    ]
+    if all(known[side].total() * 2 >= len(main[side]) for side in (0, 1)):
+        return _overlap(*known) >= _LEAST_ALIKE
+    kinds = [[pairing.traits(side).engine.layers[layer].kind for layer in main[side]] for side in (0, 1)]
+    rows: list[Counter[Hashable]] = [Counter(zip(own, own[1:], own[2:], strict=False)) for own in kinds]
+    return _overlap(*rows) >= _LEAST_ALIKE
+
+
+def _overlap(ours: Counter[Hashable], theirs: Counter[Hashable]) -> float:
+    """Common elements of two multisets, over the larger one."""
+    return (ours & theirs).total() / max(1, ours.total(), theirs.total())

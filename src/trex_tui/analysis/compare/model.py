@@ -16,14 +16,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from trex_tui.analysis.tactic_parts import PartChange
 from trex_tui.engine.engine import Engine
+
+BECOMES = "⇒"
+"""From the baseline to the other engine; `→` is from inputs to outputs."""
+
+
+def letter(position: int) -> str:
+    """Name an engine by its place: A, B, … Z, then AA."""
+    head, tail = divmod(position, 26)
+    return (letter(head - 1) if head else "") + chr(ord("A") + tail)
 
 
 class Align(str, Enum):
     """Which evidence may match layers; the values are the words of `--align`."""
 
     AUTO = "auto"
-    """All of it, the strongest first."""
+    """All evidence, strongest first."""
     ONNX = "onnx"
     """ONNX nodes alone: out of `Metadata`, else out of the names of layers."""
     NAME = "name"
@@ -36,26 +46,26 @@ class Match(str, Enum):
     """The evidence that made a block, the strongest first; the values are those of the JSON."""
 
     MANUAL = "manual"
-    """A person pinned it."""
+    """Pinned by the user."""
     ONNX = "onnx"
     """The layers do the work of the same ONNX nodes."""
     NAME = "name"
     """The layers have the same name, or serve a layer that was matched, in the same role."""
     STRUCTURE = "structure"
-    """Signature and neighbourhood in the graph agree, and single the layers out."""
+    """Signature and neighbourhood in the graph agree, and identify the layers."""
     SIGNATURE = "signature"
-    """Kind, shapes and attributes single the layers out, within their surroundings."""
+    """Kind, shapes and attributes identify the layers, within their surroundings."""
     ORDER = "order"
-    """Like signatures, told apart only by execution order."""
+    """Equal signatures, distinguished only by execution order."""
     NONE = "none"
-    """Nothing in another engine belongs to it."""
+    """No match in another engine."""
 
 
 class ChangeKind(str, Enum):
     """What may differ inside a block; the values are those of the JSON."""
 
     PRECISION = "precision"
-    """What the layers compute in."""
+    """Precision of the layers."""
     TACTIC = "tactic"
     """The kernel."""
     FORMATS = "formats"
@@ -67,7 +77,7 @@ class ChangeKind(str, Enum):
     FUSION = "fusion"
     """How the work is cut into layers: joined, split, or with other operators in it."""
     REFORMATS = "reformats"
-    """How many copies that change type or layout stand directly before and after; each is a block of its own."""
+    """Number of copies directly before and after that change type or layout; each is a separate block."""
     QDQ = "qdq"
     """How many quantize and dequantize layers do."""
     KIND = "kind"
@@ -81,17 +91,19 @@ class Change:
     Attributes:
         engine: Place of the engine that differs from the baseline.
         before, after: In the baseline and in the engine, in words of a few letters; `none` for nothing.
+        parts: Of a tactic, what the names state differently; empty where the names are not understood, or are several.
     """
 
     kind: ChangeKind
     engine: int
     before: str
     after: str
+    parts: tuple[PartChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Layers of all engines that do the same work. Every layer of every engine lies in exactly one block.
+    """Layers of all engines that do the same work. Every layer is in exactly one block.
 
     Attributes:
         index: Place in `Comparison.blocks`: execution order of the baseline, with what only others have put where it runs.
@@ -99,8 +111,8 @@ class Block:
         match: The weakest evidence that holds the block together; `NONE` if only one engine has layers in it.
         matches: Per engine, the weakest evidence that ties its layers to those of the baseline, or of an earlier engine
             where the baseline has none; None where there is none to tell: for the baseline, and the first of others.
-        confidence: How sure the match is, from 0 to 1: 1 for pinned and for equal ONNX nodes; 0 for a block of one engine.
-            A judgement about the evidence, not a probability.
+        confidence: Confidence of the match, from 0 to 1: 1 for pinned and for equal ONNX nodes; 0 for a block of one engine.
+            Of the matches of a confidence, at least this share is right on real pairs and engines changed in known ways.
         why: The evidence in a sentence.
         latency_ms: Per engine, the sum over its layers; 0.0 without layers, None if unknown.
         deltas_ms: Per engine, latency minus the baseline's (0.0 for the baseline itself); None if one of both is unknown.
@@ -109,7 +121,7 @@ class Block:
         label: What to call it: the name of its main layer, the slowest that works in the baseline (else in the first engine
             that has one); its ONNX nodes if Myelin made the name up. As in the files: make it printable before it is shown.
         kind: What its main layer does: a `LayerKind` value.
-        module: Modules of the network it lies in, outermost first.
+        module: Modules of the network it lies in, outermost first, as the baseline calls them; else as another engine does.
     """
 
     index: int
@@ -189,12 +201,14 @@ class Verdict:
         why: In a sentence: with the numbers, or why there is no verdict.
         difference_ms: Median latency minus the baseline's; None without timing rows.
         difference_pct: The same in percent of the baseline's median.
-        interval_ms: Confidence interval of `difference_ms`, at `level`; None without rows enough.
+        interval_ms: Confidence interval of `difference_ms`, at `level`; None where there is none.
         level: Confidence level of the interval, 0.95.
-        medians_ms: Median of the baseline, then of the engine.
+        medians_ms: Median of the baseline, then of the engine; of several runs the mean of their medians.
+        runs: Timing runs of the baseline, then of the engine.
         rows: Timing rows used of the baseline, then of the engine.
-        block_rows: Length of the bootstrap's blocks, in rows.
-        method: How the interval was made, for people.
+        scope: What it holds for: `within one run`, or `3 runs against 3`; empty without a verdict.
+        tick_ms: Least difference that the timer shows; the interval reaches as far to each side at least.
+        method: How it was judged, for people.
     """
 
     outcome: Outcome
@@ -204,14 +218,18 @@ class Verdict:
     interval_ms: tuple[float, float] | None = None
     level: float = 0.95
     medians_ms: tuple[float, float] | None = None
+    runs: tuple[int, int] | None = None
     rows: tuple[int, int] | None = None
-    block_rows: tuple[int, int] | None = None
+    scope: str = ""
+    tick_ms: float | None = None
     method: str = ""
 
 
 class CautionKind(str, Enum):
     """What makes a comparison less than it seems."""
 
+    FILE = "file"
+    """A file is damaged or cannot be read: numbers from it are missing or incomplete."""
     MODEL = "model"
     DEVICE = "device"
     THROTTLED = "throttled"
@@ -223,10 +241,10 @@ class CautionKind(str, Enum):
     PROFILE = "profile"
     """No profile, few iterations, or layers without a time."""
     GRAPH = "graph"
-    """Layers are known by name only, so that less evidence is at hand."""
+    """Layer names only, so less evidence."""
     TIMING = "timing"
     CAPTURE = "capture"
-    """What else the manifest of a capture tells: a file that changed since, a container, its remarks."""
+    """Other facts of the capture manifest: a file that changed since, a container, its remarks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +296,7 @@ class Row:
     Attributes:
         key: Of the group: a `LayerKind` value, a `DataType` value or `unknown`, a module (outermost two levels, joined by
             `/`, empty for layers outside any).
-        layers: Per engine, how many; with modules of fused layers a layer counts for each of its modules.
+        layers: Per engine, how many.
         latency_ms: Per engine; 0.0 without layers, None if unknown. Each column adds up to the engine's `latency_sum_ms`.
         deltas_ms: Per engine, against the baseline.
     """
@@ -289,19 +307,96 @@ class Row:
     deltas_ms: tuple[float | None, ...]
 
 
+class Cause(str, Enum):
+    """What makes layers of two engines take different times; the values are those of the JSON.
+
+    The causes of matched layers stand in the order in which they are looked for: the first that applies is the cause.
+    """
+
+    DEVICE = "device"
+    """The engines ran on different devices."""
+    SHAPES = "shapes"
+    """The tensors differ in shape, or the engines in batch."""
+    PRECISION = "precision"
+    """The layers compute in another type."""
+    FUSION = "fusion"
+    """The work is cut into layers differently, or other operators are fused in."""
+    KERNEL = "kernel"
+    """Another tactic, with the same precision."""
+    FORMATS = "formats"
+    """Type or layout of the tensors, with the same tactic."""
+    WEIGHTS = "weights"
+    """Bytes of the constants, with the same tactic."""
+    TIME = "time"
+    """Only the time."""
+    UNCHANGED = "unchanged"
+    """The difference is within the noise of layer times, whatever changed."""
+    REFORMATS = "reformats"
+    """Copies that change type or layout, of one engine or of both."""
+    QDQ = "qdq"
+    """Quantize and dequantize layers, of one engine or of both."""
+    ONE_ENGINE = "one engine"
+    """Other layers that only one engine has."""
+    NO_TIME = "no time"
+    """Layers without a time in one engine."""
+
+
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """A part of a difference, in a sentence.
+class ReasonPart:
+    """Blocks of a reason that are of one kind and changed alike.
 
     Attributes:
-        text: As `−0.3400 ms in 18 convolutions that went from FP16 to INT8`.
-        delta_ms: Sum over its blocks.
+        kind: Of their main layers: a `LayerKind` value.
+        detail: How they changed: `TF32⇒FP16`, `only in B`, or, of unchanged time, `other kernel`; empty for nothing more.
+        count: Of matched layers the number of blocks, else of layers.
+        delta_ms: Sum over the blocks; None if their times are unknown in an engine.
+    """
+
+    kind: str
+    detail: str
+    count: int
+    delta_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A cause, and all that it adds to the difference.
+
+    Attributes:
+        cause: Of all its blocks.
+        text: In words, without the sum: `18 convolutions FP16⇒INT8, 1 pooling FP32⇒INT8`.
+        delta_ms: Sum over its blocks: `decrease_ms + increase_ms`.
+        decrease_ms, increase_ms: Sum of the negative and of the positive differences.
+        layers: Number of layers in the baseline and in the engine.
+        parts: Its blocks by kind and change, the largest magnitude first.
         blocks: Places of the blocks it speaks of, the largest magnitude first. No block is in two reasons of one engine.
     """
 
+    cause: Cause
     text: str
     delta_ms: float
+    decrease_ms: float
+    increase_ms: float
+    layers: tuple[int, int]
+    parts: tuple[ReasonPart, ...]
     blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerNoise:
+    """Differences of layer times that are taken for noise.
+
+    Attributes:
+        tick_ms: Differences up to this are noise: the step of the profile's timer.
+        pct: So are differences up to this share of the larger time.
+        source: What the share was found from.
+        sum_ms: Noise of the sum of layer times: that of all matched layers, added up as independent.
+    """
+
+    tick_ms: float
+    pct: float
+    source: str
+    sum_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,8 +408,9 @@ class Difference:
         delta_ms: Difference of the sums of layer times; None if one is unknown.
         ratio: Sum over the baseline's sum; None as above.
         unattributed_ms: The part of `delta_ms` in no block's delta, since a time in the block is unknown. 0.0 as a rule.
-        headline: The whole in one sentence, with the two largest reasons.
-        reasons: All of it, the largest magnitude first; their deltas add up to `delta_ms - unattributed_ms`.
+        headline: The whole in one sentence, which follows the verdict; engines are called A, B, … by their places.
+        reasons: By cause, the largest magnitude first; their deltas add up to `delta_ms`.
+        noise: What is noise in layer times; None without a difference of layer times.
         matches: How many blocks each evidence made, of those that have layers of this engine or of the baseline.
         changes: How many blocks changed in each way.
         related: Whether the engines seem to be of one model. If not, blocks pair layers of different meaning at best.
@@ -326,6 +422,7 @@ class Difference:
     unattributed_ms: float
     headline: str
     reasons: tuple[Reason, ...]
+    noise: LayerNoise | None
     matches: dict[Match, int]
     changes: dict[ChangeKind, int]
     related: bool
@@ -353,7 +450,10 @@ class Comparison:
     Attributes:
         engines: As given.
         baseline: Place of the baseline among them.
-        align, per_batch, pins: As asked for.
+        align, pins: As asked for.
+        per_batch: Times are per sample.
+        is_unit_stated: Somebody chose between times per sample and per inference; otherwise times are per sample where the
+            batches are known and differ.
         sides: Per engine, its facts.
         cautions: What to say loudly at the top, the gravest first.
         blocks: The partition of all layers.
@@ -361,15 +461,18 @@ class Comparison:
         differences: Per engine, against the baseline; None for the baseline itself.
         by_kind, by_precision, by_module: Matrices, the row with the largest difference first.
         ranking: Places of the engines, the fastest first; those of unknown latency last.
-        ranked_by: What the ranking goes by: `median latency of the timing rows`, `median latency as trtexec printed it` or
+        ranked_by: What the ranking goes by: `median latency of the timing rows`, `median latency printed by trtexec` or
             `sum of layer times`. All engines are ranked by the same; the first of these that every engine has.
         ranking_ms: Per engine, that number; None if unknown.
+        repeats: Per engine, all its runs, itself first. Verdicts and end-to-end latencies are of all of them, layers of the
+            first.
     """
 
     engines: tuple[Engine, ...]
     baseline: int
     align: Align
     per_batch: bool
+    is_unit_stated: bool
     pins: tuple[Pin, ...]
     sides: tuple[Side, ...]
     cautions: tuple[Caution, ...]
@@ -382,9 +485,10 @@ class Comparison:
     ranking: tuple[int, ...]
     ranked_by: str
     ranking_ms: tuple[float | None, ...]
+    repeats: tuple[tuple[Engine, ...], ...]
     _places: tuple[tuple[int, ...], ...] = field(repr=False, default=())
 
-    def block_of(self, engine: int, layer: int) -> Block:
+    def find_block(self, engine: int, layer: int) -> Block:
         """The block that a layer lies in.
 
         Raises:
@@ -399,9 +503,9 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """Of the first engine that is not the baseline: the verdict of a pair."""
-        found = self.verdicts[self.others[0]]
-        assert found is not None  # the baseline alone has none
-        return found
+        only_verdict = self.verdicts[self.others[0]]
+        assert only_verdict is not None  # the baseline alone has none
+        return only_verdict
 
     def by_delta(self) -> Sequence[Block]:
         """The blocks, the largest magnitude of a delta first; those of unknown delta last."""

@@ -1,240 +1,463 @@
-"""Whether a difference of two medians stands out of the noise of the timing runs.
+"""Whether a statistic of two engines' timing runs differs by more than noise: percentiles, mean, extremes, throughput.
 
-Rows of a run depend on each other (clocks, temperature, neighbours), so that formulas for independent rows, and a bootstrap
-that draws row by row, see differences where there are none. Hence a **circular block bootstrap** (Politis and Romano, 1992):
-runs are put together anew from blocks of consecutive rows; the spread of the medians of many such runs is the noise.
+**One run of each engine.** Consecutive rows are alike (clocks, temperature, neighbours), so that formulas for independent
+rows see differences where there are none. The variance of a mean of such rows is estimated from its slow movements: the rows
+are projected on the first cosines of the run's length, and the mean square of the projections is the long-run variance, with
+as many degrees of freedom (Lazarus, Lewis, Stock and Watson, 2018: HAR inference, equal-weighted cosines). Of `COSINES`, the
+number that gives the wider interval counts: few cosines are fair to rows that depend on each other over much of the run.
 
-- The block length follows Politis and White (2004, corrected by Patton, Politis and White, 2009), from the autocorrelation of
-  "is this row above the median": that is the influence of a row on the median.
-- The interval is the percentile interval of the difference of the medians at 95 %, out of `RESAMPLES` draws with a fixed
-  seed: the same rows give the same interval. With few blocks it is too narrow, so its distance from the difference is
-  stretched as Student's t is wider than the normal distribution, with one degree of freedom less than there are blocks.
-- A resampled median is not sorted out of rows. For some thresholds around the median, the rows up to each threshold are
-  counted by prefix sums, all thresholds in one long integer; a draw adds up the counts of its blocks.
+- A mean is judged by Student's t with that variance.
+- A percentile is judged by the shares of rows above a common threshold, the percentile of both runs together: a run without
+  outliers so takes over the doubt from the one that has some. The interval holds every shift of the baseline that this test
+  does not refuse.
+- A maximum or minimum is judged by Rosenbaum's test (1954) on stretches of the runs: how many stretches of one reach beyond
+  all of the other. It has no interval.
+
+Such a verdict holds within the runs. The next run of the same engine may differ by more.
+
+**Several runs of an engine.** The statistic of each run is one measurement, and Student's t judges their means by the spread
+between the runs, the same for both engines.
+
+No interval is narrower than a tick of the timer to each side, and a difference of a tick or less is none.
 """
 
 from __future__ import annotations
 
 import math
-import random
-from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
 
-from trex_tui.analysis.compare.model import Outcome, Verdict
-from trex_tui.analysis.stability import resolution_ms
-from trex_tui.analysis.statistics import median, median_of_sorted
+from trex_tui.analysis.compare.model import Outcome
+from trex_tui.analysis.stability import timer_tick_ms
+from trex_tui.analysis.statistics import block_bounds, median_of_sorted, percentile
 from trex_tui.text import plural
 
-RESAMPLES = 1000
 LEVEL = 0.95
 LEAST_ROWS = 40
-"""Fewer rows make no interval worth its name."""
-MOST_BLOCKS = 100
-"""Longer blocks than the rule asks for are safe where there are many rows, and keep the time in bounds."""
+"""Fewer rows of a single run have no interval."""
+LEAST_DISJOINT_ROWS = 10
+"""Runs of fewer rows are not distinguished by their ranges alone."""
+COSINES = (8, 4)
+"""Numbers of cosines. With 8 alone, equal engines with 400 rows of an autocorrelation of 0.97 differ in 11 % of the cases.
+With both numbers they differ in 5 %, and with independent rows in 2 %."""
+_BINS = 256
+"""Number of bins into which rows are summed before projection."""
+_STRETCHES = 15
+_TAIL_CHANCE = 0.005
+"""Stricter than for a maximum: it is asked where the test of the percentile itself could not answer."""
+_STEPS = 24
+_WITHIN_TICK = 1.0 + 1e-9
+"""Differences of ticks are exact but for their last digit."""
+_T_BY_FREEDOM = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+"""Student's t at 97.5 % for 1 to 10 degrees of freedom."""
 
-LEAST_BLOCKS = 15
-"""Rows that depend on each other so far that they make fewer blocks are as good as fewer measurements: no interval."""
 
-_THRESHOLDS = 128
-_SPREAD = 5.0
-_SEED = 0x7E57
-_BITS = 32
+class Statistic(str, Enum):
+    """A statistic of a run's rows; the values stand in the names of metrics."""
+
+    MIN = "min"
+    MEAN = "mean"
+    MEDIAN = "median"
+    P90 = "p90"
+    P95 = "p95"
+    P99 = "p99"
+    MAX = "max"
+
+    @property
+    def percent(self) -> float | None:
+        """Percent of the rows below it; None if it is no percentile."""
+        return {"median": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0}.get(self.value)
+
+    def compute(self, ordered: Sequence[float]) -> float:
+        """Its value for sorted rows, by trtexec's definitions."""
+        if self is Statistic.MEAN:
+            return math.fsum(ordered) / len(ordered)
+        if self is Statistic.MEDIAN:
+            return median_of_sorted(ordered)
+        if self.percent is None:
+            return ordered[0 if self is Statistic.MIN else -1]
+        return percentile(ordered, self.percent)
 
 
 @dataclass(frozen=True, slots=True)
-class Resampled:
-    """Medians of runs put together from blocks.
+class Judgement:
+    """A statistic of an engine against that of the baseline.
 
     Attributes:
-        medians: One per draw.
-        block_rows: Rows of a block.
-        blocks: Blocks of a draw.
+        outcome: Slower if it is higher; unknown if the noise is.
+        reason: Why the outcome is unknown, or what it goes by beside the interval; a part of a sentence, or empty.
+        values: Of the baseline, then of the engine; with several runs the mean over the runs. None if unknown.
+        interval: Confidence interval at `LEVEL` of the difference; None where there is none.
+        tick: Least difference that the timer shows.
+        runs: Of the baseline, then of the engine.
+        rows: Timing rows of the same.
+        method: How it was judged, for people.
     """
 
-    medians: list[float]
-    block_rows: int
-    blocks: int
+    outcome: Outcome
+    reason: str = ""
+    values: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    tick: float | None = None
+    runs: tuple[int, int] = (0, 0)
+    rows: tuple[int, int] = (0, 0)
+    method: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.values is None else self.values[1] - self.values[0]
+
+    @property
+    def difference_pct(self) -> float | None:
+        """In percent of the baseline's value."""
+        if self.values is None or not self.values[0] > 0:
+            return None
+        return 100.0 * (self.values[1] - self.values[0]) / self.values[0]
 
 
-def judge(baseline: Sequence[float], other: Sequence[float], names: tuple[str, str]) -> Verdict:
-    """Judge an engine's latencies against the baseline's.
+Runs = Sequence[Sequence[float]]
+Pair = tuple[Sequence[float], Sequence[float]]
+
+
+def judge(baseline: Runs, other: Runs, statistic: Statistic, names: tuple[str, str]) -> Judgement:
+    """Judge a statistic of an engine's timing runs against the baseline's.
 
     Args:
-        baseline, other: Latencies in milliseconds of consecutive queries, warm-up and unknown rows left out.
-        names: What the engines are called, for the sentence.
+        baseline, other: The rows of each run in order, in milliseconds, warm-up and unknown rows left out.
+        names: Of the engines, for the reason.
     """
-    for name, run in zip(names, (baseline, other), strict=True):
-        if len(run) < LEAST_ROWS:
-            why = (
-                f"{name} has {plural(len(run), 'timing row')}, too few to tell noise ({LEAST_ROWS} are needed)"
-                if run
-                else f"{name} has no timing rows (`trtexec --exportTimes`): the noise of its latency is unknown"
-            )
-            return Verdict(Outcome.UNKNOWN, why)
-    medians = median(baseline), median(other)
-    draws = resample(baseline, _SEED), resample(other, _SEED + 1)
-    difference = medians[1] - medians[0]
-    known = Verdict(
-        Outcome.UNKNOWN,
+    counts = len(baseline), len(other)
+    rows = sum(map(len, baseline)), sum(map(len, other))
+    for name, runs in zip(names, (baseline, other), strict=True):
+        if not runs or not all(runs):
+            why = f"{name} has no timing rows (`trtexec --exportTimes`): the noise of its latency is unknown"
+            return Judgement(Outcome.UNKNOWN, why, runs=counts, rows=rows)
+    ordered = [[sorted(run) for run in runs] for runs in (baseline, other)]
+    tick = max(timer_tick_ms(run) for runs in ordered for run in runs)
+    values = [[statistic.compute(run) for run in runs] for runs in ordered]
+    if max(counts) > 1:
+        return judge_values(values[0], values[1], tick, rows)
+    pair = baseline[0], other[0]
+    outcome, reason, interval, method = _judge_pair(pair, (ordered[0][0], ordered[1][0]), statistic, names)
+    difference = values[1][0] - values[0][0]
+    if interval is not None:
+        interval = _widen(interval, difference, tick)
+        outcome = _read_outcome(*interval)
+        if not all(map(math.isfinite, interval)):
+            interval = None
+    elif abs(difference) <= tick * _WITHIN_TICK and outcome is not Outcome.UNKNOWN:
+        outcome = Outcome.SAME
+    return Judgement(
+        outcome,
+        reason,
+        (values[0][0], values[1][0]),
+        interval,
+        tick,
+        counts,
+        rows,
+        method,
+    )
+
+
+def judge_values(
+    baseline: Sequence[float], other: Sequence[float], tick: float, rows: tuple[int, int] = (0, 0)
+) -> Judgement:
+    """Judge measurements of several runs by the spread between them, with a pooled variance.
+
+    Args:
+        baseline, other: One number per run, at least three together.
+        tick: Least difference that these can show.
+    """
+    means = [math.fsum(values) / len(values) for values in (baseline, other)]
+    freedom = len(baseline) + len(other) - 2
+    squares = math.fsum(
+        (value - mean) ** 2 for values, mean in zip((baseline, other), means, strict=True) for value in values
+    )
+    error = math.sqrt(squares / freedom * (1.0 / len(baseline) + 1.0 / len(other)))
+    difference = means[1] - means[0]
+    half = student_t(freedom) * error
+    low, high = _widen((difference - half, difference + half), difference, tick)
+    return Judgement(
+        _read_outcome(low, high),
         "",
-        difference_ms=difference,
-        difference_pct=100.0 * difference / medians[0] if medians[0] > 0 else None,
-        medians_ms=medians,
-        rows=(len(baseline), len(other)),
-        block_rows=(draws[0].block_rows, draws[1].block_rows),
-    )
-    for name, drawn in zip(names, draws, strict=True):
-        if drawn.blocks < LEAST_BLOCKS:
-            why = (
-                f"the timing rows of {name} depend on each other over {drawn.block_rows} rows and more, as in a drift or a "
-                "step of the clocks: a longer run is needed to tell noise"
-            )
-            return replace(known, why=why)
-    return _judge_interval(known, _interval(difference, draws), names)
-
-
-def _interval(difference: float, draws: tuple[Resampled, Resampled]) -> tuple[float, float]:
-    """The percentile interval of the difference of the medians, stretched for few blocks."""
-    differences = sorted(
-        theirs - ours for ours, theirs in zip(draws[0].medians, draws[1].medians, strict=True)
-    )
-    edge = (1.0 - LEVEL) / 2.0
-    stretch = _stretch(min(drawn.blocks for drawn in draws))
-    return (
-        difference + stretch * min(0.0, _quantile(differences, edge) - difference),
-        difference + stretch * max(0.0, _quantile(differences, 1.0 - edge) - difference),
+        (means[0], means[1]),
+        (low, high),
+        tick,
+        (len(baseline), len(other)),
+        rows,
+        f"Student's t of the runs' values, spread between runs, {plural(freedom, 'degree')} of freedom",
     )
 
 
-def _stretch(blocks: int) -> float:
-    """The 97.5 % quantile of Student's t over that of the normal distribution (Abramowitz and Stegun, 26.7.5)."""
-    normal = 1.959964
-    freedom = blocks - 1
-    terms = (
-        (normal**3 + normal) / (4.0 * freedom),
-        (5.0 * normal**5 + 16.0 * normal**3 + 3.0 * normal) / (96.0 * freedom**2),
-    )
-    return (normal + sum(terms)) / normal * math.sqrt(blocks / freedom)
+def judge_rate(baseline: Runs, other: Runs, names: tuple[str, str]) -> Judgement:
+    """Judge the throughput in queries per second by the times from one query to the next.
 
+    Args:
+        baseline, other: These times of each run in order, in milliseconds.
 
-def _judge_interval(known: Verdict, interval: tuple[float, float], names: tuple[str, str]) -> Verdict:
-    assert known.difference_ms is not None
-    assert known.medians_ms is not None
-    assert known.block_rows is not None
-    difference, pct = known.difference_ms, known.difference_pct
-    finest = resolution_ms(max(known.medians_ms))
-    low, high = interval
-    shown = f"{difference:+.4g} ms{'' if pct is None else f' ({pct:+.2f} %)'}, 95 % interval {low:+.4g} to {high:+.4g} ms"
-    shown = shown.replace("-", "−")
-    outcome = Outcome.SAME
-    if low > 0.0 and difference > finest:
-        outcome, why = Outcome.SLOWER, f"the median latency of {names[1]} is higher: {shown}"
-    elif high < 0.0 and difference < -finest:
-        outcome, why = Outcome.FASTER, f"the median latency of {names[1]} is lower: {shown}"
-    elif low > 0.0 or high < 0.0:
-        why = f"the medians differ by no more than the timer resolves ({finest:g} ms): {shown}"
-    else:
-        why = f"the difference of the medians may be noise: {shown}"
-    return replace(
-        known,
-        outcome=outcome,
-        why=why,
-        interval_ms=interval,
-        level=LEVEL,
-        method=(
-            f"circular block bootstrap of the difference of medians, {RESAMPLES} draws, blocks of {known.block_rows[0]} and "
-            f"{known.block_rows[1]} rows (Politis–White)"
-        ),
+    Returns:
+        Slower means a lower throughput.
+    """
+    periods = judge(baseline, other, Statistic.MEAN, names)
+    if periods.values is None:
+        return periods
+    rates = tuple(_rate(value) for value in periods.values)
+    outcome, interval = periods.outcome, periods.interval
+    if interval is not None:
+        # The edges belong to the engine's own mean period, with the baseline's held fixed.
+        edges = [_rate(periods.values[0] + edge) - rates[0] for edge in interval]
+        interval = (edges[1], edges[0])
+    return Judgement(
+        outcome,
+        periods.reason,
+        (rates[0], rates[1]),
+        interval,
+        None,
+        periods.runs,
+        periods.rows,
+        periods.method.replace("means", "mean time between queries"),
     )
 
 
-def resample(run: Sequence[float], seed: int) -> Resampled:
-    """Medians of `RESAMPLES` runs put together from blocks of this one, its end joined to its beginning."""
-    ordered = sorted(run)
-    rows = len(ordered)
-    middle = median_of_sorted(ordered)
-    length = min(max(block_length([value > middle for value in run]), -(-rows // MOST_BLOCKS)), rows)
-    thresholds = _thresholds(run, ordered, middle, length)
-    prefix = _prefix_counts(run, thresholds, length)
-    blocks = max(1, round(rows / length))
-    drawn = random.Random(seed)
-    half = blocks * length / 2.0
-    medians = []
-    for _ in range(RESAMPLES):
-        picked = drawn.choices(range(rows), k=blocks)
-        total = sum([prefix[start + length] for start in picked]) - sum([prefix[start] for start in picked])
-        medians.append(thresholds[_first_reaching(total, half, len(thresholds))])
-    return Resampled(medians, length, blocks)
+def _rate(period_ms: float) -> float:
+    return 1000.0 / period_ms if period_ms > 0 else math.inf
 
 
-def _thresholds(run: Sequence[float], ordered: list[float], middle: float, length: int) -> list[float]:
-    """Values around the median, as far as its noise may reach, from the block-wise counts of rows above it."""
-    rows = len(ordered)
-    deviations = [
-        sum(value > middle for value in run[start : start + length]) - length / 2.0
-        for start in range(0, rows - length + 1, length)
+Found = tuple[Outcome, str, tuple[float, float] | None, str]
+"""Outcome without an interval, its reason, interval, method."""
+
+
+def _judge_pair(pair: Pair, ordered: Pair, statistic: Statistic, names: tuple[str, str]) -> Found:
+    """Judge one run of each."""
+    short = min((0, 1), key=lambda side: len(pair[side]))
+    if len(pair[short]) < LEAST_ROWS:
+        few = (
+            f"{names[short]} has {plural(len(pair[short]), 'timing row')}, too few to judge noise (needs "
+            f"{LEAST_ROWS})"
+        )
+        return _compare_ranges(ordered) or (Outcome.UNKNOWN, few, None, "")
+    if statistic is Statistic.MEAN:
+        return Outcome.SAME, "", _mean_interval(pair), f"Student's t of the means, {_LONG_RUN}"
+    if statistic.percent is None:
+        return (*_compare_extremes(pair, statistic, names), None, _ROSENBAUM)
+    low, high = _percentile_interval(pair, ordered, statistic.percent / 100.0)
+    if low == -math.inf and high == math.inf:
+        why = (
+            f"rows drift or are too few: no interval for the {statistic.value} of {names[0]} and "
+            f"{names[1]}; measure longer"
+        )
+        return (
+            _compare_ranges(ordered)
+            or _compare_tails(pair, ordered, statistic.percent, names)
+            or (Outcome.UNKNOWN, why, None, "")
+        )
+    return Outcome.SAME, "", (low, high), f"shares of rows beyond a common threshold, {_LONG_RUN}"
+
+
+_ROSENBAUM = "Rosenbaum's test on stretches of the runs"
+_LONG_RUN = f"long-run variance from {COSINES[0]} or {COSINES[1]} cosines"
+
+
+def _read_outcome(low: float, high: float) -> Outcome:
+    return Outcome.SLOWER if low > 0.0 else Outcome.FASTER if high < 0.0 else Outcome.SAME
+
+
+def _widen(interval: tuple[float, float], difference: float, tick: float) -> tuple[float, float]:
+    reach = tick * _WITHIN_TICK
+    return min(interval[0], difference - reach), max(interval[1], difference + reach)
+
+
+def _compare_ranges(ordered: Pair) -> Found | None:
+    """A verdict where the rows of one are all above those of the other, farther than either run spreads."""
+    if min(map(len, ordered)) < LEAST_DISJOINT_ROWS:
+        return None
+    spread = max(run[-1] - run[0] for run in ordered)
+    first, second = ordered
+    for outcome, lower, upper in ((Outcome.SLOWER, first, second), (Outcome.FASTER, second, first)):
+        if upper[0] - lower[-1] > spread:
+            gap = f"row ranges are {upper[0] - lower[-1]:.4g} ms apart, more than either spread"
+            return outcome, gap, None, "disjoint ranges"
+    return None
+
+
+def _mean_interval(pair: Pair) -> tuple[float, float]:
+    means = [math.fsum(run) / len(run) for run in pair]
+    variances = [
+        _variances_of_mean(
+            [
+                math.fsum(run[first:end]) - mean * (end - first)
+                for first, end in block_bounds(len(run), min(len(run), _BINS))
+            ],
+            len(run),
+        )
+        for run, mean in zip(pair, means, strict=True)
     ]
-    spread = math.sqrt(
-        math.fsum(deviation * deviation for deviation in deviations)
-        / max(1, len(deviations))
-        * len(deviations)
+    half = _half_width(*variances)
+    difference = means[1] - means[0]
+    return difference - half, difference + half
+
+
+Variances = tuple[float, ...]
+"""Of a mean, for each of `COSINES`."""
+
+
+def _half_width(first: Variances, second: Variances) -> float:
+    """Half the widest interval of the difference of two means."""
+    return max(
+        student_t(count) * math.sqrt(one + other)
+        for count, one, other in zip(COSINES, first, second, strict=True)
     )
-    reach = max(_SPREAD * spread, math.sqrt(rows))
-    first, last = max(0.0, rows / 2.0 - reach), min(rows - 1.0, rows / 2.0 + reach)
-    places = {round(first + (last - first) * step / (_THRESHOLDS - 1)) for step in range(_THRESHOLDS)}
-    return sorted({ordered[place] for place in places} | {ordered[0], ordered[-1], ordered[rows // 2]})
 
 
-def _prefix_counts(run: Sequence[float], thresholds: list[float], length: int) -> list[int]:
-    """Before each row, how many rows lie at or below each threshold, in one integer; `length` rows beyond the end."""
-    count = len(thresholds)
-    ones = [sum(1 << (_BITS * index) for index in range(first, count)) for first in range(count)]
-    bins = [bisect_left(thresholds, value) for value in run]
-    return list(accumulate((ones[index] for index in bins + bins[:length]), initial=0))
+def _variances_of_mean(sums: Sequence[float], rows: int) -> Variances:
+    """Variances of the mean of a run from the sums of its rows in equal parts of the run."""
+    squares = [
+        math.fsum([total * wave for total, wave in zip(sums, cosine, strict=True)]) ** 2
+        for cosine in _cosines(len(sums))
+    ]
+    return tuple(2.0 / rows**2 * math.fsum(squares[:count]) / count for count in COSINES)
 
 
-def _first_reaching(total: int, half: float, count: int) -> int:
-    low, high = 0, count - 1
-    mask = (1 << _BITS) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if (total >> (_BITS * middle)) & mask >= half:
+@lru_cache(maxsize=8)
+def _cosines(bins: int) -> list[list[float]]:
+    return [
+        [math.cos(math.pi * wave * (index + 0.5) / bins) for index in range(bins)]
+        for wave in range(1, max(COSINES) + 1)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """A run by size, and in which of `bins` equal parts of the run each row stood."""
+
+    values: Sequence[float]
+    parts: Sequence[int]
+    bins: int
+
+    @classmethod
+    def of(cls, run: Sequence[float]) -> _Sorted:
+        rows, bins = len(run), min(len(run), _BINS)
+        positions = sorted(range(rows), key=run.__getitem__)
+        parts = [position * bins // rows for position in positions]
+        return cls([run[position] for position in positions], parts, bins)
+
+    def above(self, threshold: float) -> tuple[float, Variances]:
+        """Share of rows above a threshold, rows on it by half, and the variances of that share."""
+        rows = len(self.values)
+        first, end = bisect_left(self.values, threshold), bisect_right(self.values, threshold)
+        above, level = Counter(self.parts[end:]), Counter(self.parts[first:end])
+        sums = [above[part] + level[part] / 2.0 for part in range(self.bins)]
+        return (rows - end + (end - first) / 2.0) / rows, _variances_of_mean(sums, rows)
+
+
+def _percentile_interval(pair: Pair, ordered: Pair, share: float) -> tuple[float, float]:
+    """The shifts of the baseline that the shares of rows above a common threshold do not refuse; edges may be infinite."""
+    first, second = (_Sorted.of(run) for run in pair)
+
+    def is_refused(shift: float) -> bool:
+        threshold = _common_percentile((ordered[0], ordered[1]), shift, share)
+        shares = first.above(threshold - shift), second.above(threshold)
+        return abs(shares[1][0] - shares[0][0]) > _half_width(shares[0][1], shares[1][1]) + 1e-12
+
+    centre = _quantile(ordered[1], share) - _quantile(ordered[0], share)
+    widest = max(run[-1] - run[0] for run in ordered) + abs(ordered[1][-1] - ordered[0][-1]) + 1e-6
+    low = _find_edge(is_refused, centre, centre - widest)
+    high = _find_edge(is_refused, centre, centre + widest)
+    # Where rows repeat in steps of the timer, the shifts that are taken may lie in several pieces.
+    if low > 0.0 or high < 0.0:
+        low, high = (low, high) if is_refused(0.0) else (min(low, 0.0), max(high, 0.0))
+    return low, high
+
+
+def _find_edge(is_refused: Callable[[float], bool], inside: float, outside: float) -> float:
+    """The last shift from `inside` towards `outside` that is not refused, by bisection; infinite if all are taken."""
+    if not is_refused(outside):
+        return math.copysign(math.inf, outside - inside)
+    for _ in range(_STEPS):
+        middle = (inside + outside) / 2.0
+        if is_refused(middle):
+            outside = middle
+        else:
+            inside = middle
+    return outside
+
+
+def _common_percentile(ordered: Pair, shift: float, share: float) -> float:
+    """The value below which a share of both runs lies, the baseline shifted, each run with the same weight; by bisection."""
+    low = min(ordered[0][0] + shift, ordered[1][0])
+    high = max(ordered[0][-1] + shift, ordered[1][-1])
+    rows = [len(run) for run in ordered]
+
+    def is_enough(value: float) -> bool:
+        below = bisect_right(ordered[0], value - shift) / rows[0] + bisect_right(ordered[1], value) / rows[1]
+        return below >= 2.0 * share
+
+    for _ in range(2 * _STEPS):
+        middle = (low + high) / 2.0
+        if middle in (low, high):
+            break
+        if is_enough(middle):
             high = middle
         else:
-            low = middle + 1
-    return low
-
-
-def block_length(above: Sequence[bool]) -> int:
-    """Rows of a block, after Politis and White, for the circular bootstrap, from one bit per row; at least 1.
-
-    Autocovariances are counted by shifting the whole series, one bit per row, against itself.
-    """
-    rows = len(above)
-    if rows < 8:
-        return 1
-    bits = int("".join("1" if bit else "0" for bit in above), 2)
-    share = bits.bit_count() / rows
-    variance = share * (1.0 - share)
-    if variance <= 0.0:
-        return 1
-    quiet = max(5, math.ceil(math.sqrt(math.log10(rows))))
-    most = math.ceil(math.sqrt(rows)) + quiet
-    both = [(bits & (bits >> lag)).bit_count() / rows - share * share for lag in range(most + 1)]
-    limit = 2.0 * math.sqrt(math.log10(rows) / rows)
-    small = [abs(covariance / variance) < limit for covariance in both]
-    last = next((lag for lag in range(1, most - quiet + 1) if all(small[lag : lag + quiet])), most)
-    bandwidth = min(2 * max(1, last - 1), most)
-    weights = [min(1.0, 2.0 * (1.0 - lag / bandwidth)) for lag in range(bandwidth + 1)]
-    bias = 2.0 * sum(weight * lag * both[lag] for lag, weight in enumerate(weights))
-    spectrum = both[0] + 2.0 * sum(weight * both[lag] for lag, weight in enumerate(weights) if lag)
-    if spectrum <= 0.0:
-        return 1
-    found: float = (2.0 * bias * bias / (4.0 / 3.0 * spectrum * spectrum) * rows) ** (1.0 / 3.0)
-    return max(1, min(math.ceil(found), math.ceil(min(3.0 * math.sqrt(rows), rows / 3.0))))
+            low = middle
+    return high
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, max(0, round(share * (len(ordered) - 1))))]
+    return ordered[min(len(ordered) - 1, max(0, math.ceil(share * len(ordered)) - 1))]
+
+
+def _compare_extremes(
+    pair: Pair, statistic: Statistic, names: tuple[str, str], least_chance: float = (1.0 - LEVEL) / 2.0
+) -> tuple[Outcome, str]:
+    """Count the stretches of the run with the larger maximum that reach beyond the other's; minima are turned round.
+
+    Args:
+        least_chance: Above this chance of as many such stretches in equal engines, they are not told apart.
+    """
+    sign = 1.0 if statistic is Statistic.MAX else -1.0
+    length = max(1, -(-max(map(len, pair)) // _STRETCHES))
+    extremes = [
+        [max(sign * value for value in run[start : start + length]) for start in range(0, len(run), length)]
+        for run in pair
+    ]
+    leader = 1 if max(extremes[1]) > max(extremes[0]) else 0
+    limit = max(extremes[1 - leader])
+    beyond = sum(value > limit for value in extremes[leader])
+    ours, all_ = len(extremes[leader]), len(extremes[0]) + len(extremes[1])
+    chance = math.prod((ours - index) / (all_ - index) for index in range(beyond))
+    what = "maximum" if statistic is Statistic.MAX else "minimum"
+    reason = (
+        f"{beyond} of {plural(ours, 'stretch', 'stretches')} of {names[leader]} "
+        f"{'reaches' if beyond == 1 else 'reach'} beyond the {what} of {names[1 - leader]}"
+    )
+    if chance > least_chance:
+        return Outcome.SAME, reason
+    is_slower = (leader == 1) == (statistic is Statistic.MAX)
+    return Outcome.SLOWER if is_slower else Outcome.FASTER, reason
+
+
+def _compare_tails(pair: Pair, ordered: Pair, percent: float, names: tuple[str, str]) -> Found | None:
+    """A verdict on a high percentile where so much of one run lies beyond all of the other that its percentile does, too."""
+    outcome, reason = _compare_extremes(pair, Statistic.MAX, names, _TAIL_CHANCE)
+    if outcome not in (Outcome.SLOWER, Outcome.FASTER):
+        return None
+    higher, lower = reversed(ordered) if outcome is Outcome.SLOWER else ordered
+    is_beyond = percentile(higher, percent) > lower[-1]
+    return (outcome, reason, None, _ROSENBAUM) if is_beyond else None
+
+
+def student_t(freedom: int) -> float:
+    """The 97.5 % quantile of Student's t (above 10 degrees of freedom Abramowitz and Stegun, 26.7.5)."""
+    if freedom <= len(_T_BY_FREEDOM):
+        return _T_BY_FREEDOM[freedom - 1]
+    normal = 1.959964
+    return (
+        normal
+        + (normal**3 + normal) / (4.0 * freedom)
+        + (5.0 * normal**5 + 16.0 * normal**3 + 3.0 * normal) / (96.0 * freedom**2)
+    )

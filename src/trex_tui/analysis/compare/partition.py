@@ -12,18 +12,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trex_tui.analysis.compare.align import Aligned, JoinedLayers, align_pair
+from trex_tui.analysis.compare.align import Aligned, align_pair
+from trex_tui.analysis.compare.block_modules import find_modules
 from trex_tui.analysis.compare.changes import Surroundings, changes_between
 from trex_tui.analysis.compare.model import Align, Block, Match, Pin
+from trex_tui.analysis.compare.pairing import JoinedLayers
 from trex_tui.analysis.compare.traits import Traits
-from trex_tui.analysis.modules import module_path
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 
 Evidence = tuple[tuple[int, int], int, JoinedLayers]
 """A layer of a block, the engine that was matched with it, and how."""
 
-_STRENGTH = {match: place for place, match in enumerate(Match)}
+_STRENGTH = {match: rank for rank, match in enumerate(Match)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +49,15 @@ class _Union:
 
     def root(self, engine: int, layer: int) -> int:
         parents = self.parents
-        place = self.offsets[engine] + layer
-        while parents[place] != place:
-            parents[place] = parents[parents[place]]
-            place = parents[place]
-        return place
+        node = self.offsets[engine] + layer
+        while parents[node] != node:
+            parents[node] = parents[parents[node]]
+            node = parents[node]
+        return node
 
     def join(self, first: tuple[int, int], second: tuple[int, int]) -> None:
-        one, other = self.root(*first), self.root(*second)
-        self.parents[max(one, other)] = min(one, other)
+        first_root, other = self.root(*first), self.root(*second)
+        self.parents[max(first_root, other)] = min(first_root, other)
 
 
 def partition(
@@ -70,7 +71,7 @@ def partition(
     union = _Union(traits)
     evidence: list[Evidence] = []
     aligned: dict[int, Aligned] = {}
-    others = [place for place in range(len(traits)) if place != baseline]
+    others = [index for index in range(len(traits)) if index != baseline]
     for other in others:
         own = [(pin.baseline_layer, pin.layer) for pin in pins if pin.engine == other]
         aligned[other] = align_pair(traits[baseline], traits[other], mode, own)
@@ -80,10 +81,10 @@ def partition(
         for first in others[:index]:
             if left[first] and left[second]:
                 given = _common(aligned[first], aligned[second])
-                found = align_pair(
+                alignment = align_pair(
                     traits[first], traits[second], mode, among=(left[first], left[second]), given=given
                 )
-                fresh = found.pairing.blocks[len(given) :]
+                fresh = alignment.pairing.blocks[len(given) :]
                 _take(union, evidence, first, second, fresh)
                 left[second] -= {layer for block in fresh for layer in block.right}
     return _collect(traits, baseline, union, evidence), aligned
@@ -136,17 +137,17 @@ def _collect(
         least[root] = min(least.get(root, 1.0), block.confidence)
         own[root, engine] = max(own.get((root, engine), block.match), block.match, key=_STRENGTH.__getitem__)
     places = _places(traits, baseline, union)
-    found = []
+    groups = []
     for root in sorted(members, key=places.__getitem__):
         layers = tuple(map(tuple, members[root]))
         by = weakest.get(root)
         if by is None:
             nobody = (None,) * len(traits)
-            found.append(Found(layers, Match.NONE, nobody, 0.0, "nothing in another engine belongs to it"))
+            groups.append(Found(layers, Match.NONE, nobody, 0.0, "no match in another engine"))
         else:
             matches = tuple(own.get((root, engine)) for engine in range(len(traits)))
-            found.append(Found(layers, by.match, matches, least[root], by.why))
-    return found
+            groups.append(Found(layers, by.match, matches, least[root], by.why))
+    return groups
 
 
 def _places(traits: Sequence[Traits], baseline: int, union: _Union) -> dict[int, tuple[int, int, int]]:
@@ -171,61 +172,66 @@ _MOST_NODES = 3
 
 
 def build_blocks(
-    traits: Sequence[Traits], baseline: int, per: Sequence[int], found: Sequence[Found]
+    traits: Sequence[Traits], baseline: int, per: Sequence[int], groups: Sequence[Found]
 ) -> tuple[Block, ...]:
     """Make the blocks of a comparison.
 
     Args:
         per: Per engine, what its times are divided by.
-        found: The partition.
+        groups: The partition.
     """
     around = [Surroundings(trait.engine) for trait in traits]
-    return tuple(_block(index, group, traits, baseline, per, around) for index, group in enumerate(found))
+    modules = find_modules(traits, baseline, [group.layers for group in groups])
+    return tuple(
+        _block(index, group, modules[index], traits, baseline, per, around)
+        for index, group in enumerate(groups)
+    )
 
 
 def _block(
     index: int,
-    found: Found,
+    group: Found,
+    module: tuple[str, ...],
     traits: Sequence[Traits],
     baseline: int,
     per: Sequence[int],
     around: Sequence[Surroundings],
 ) -> Block:
     members = [
-        [one.engine.layers[layer] for layer in layers]
-        for one, layers in zip(traits, found.layers, strict=True)
+        [engine_traits.engine.layers[layer] for layer in layers]
+        for engine_traits, layers in zip(traits, group.layers, strict=True)
     ]
     times = tuple(
-        _latency_ms(one.engine, layers, divisor)
-        for one, layers, divisor in zip(traits, members, per, strict=True)
+        _latency_ms(engine_traits.engine, layers, divisor)
+        for engine_traits, layers, divisor in zip(traits, members, per, strict=True)
     )
     main = _main_layer(members, baseline)
-    named = found.match not in (Match.STRUCTURE, Match.SIGNATURE, Match.ORDER)
+    named = group.match not in (Match.STRUCTURE, Match.SIGNATURE, Match.ORDER)
     return Block(
         index=index,
-        layers=found.layers,
-        match=found.match,
-        matches=found.matches,
-        confidence=found.confidence,
-        why=found.why,
+        layers=group.layers,
+        match=group.match,
+        matches=group.matches,
+        confidence=group.confidence,
+        why=group.why,
         latency_ms=times,
         deltas_ms=deltas(times, baseline),
         ratios=tuple(_ratio(time, times[baseline]) for time in times),
         changes=tuple(
             change
-            for place, layers in enumerate(members)
-            if place != baseline and layers and members[baseline]
+            for engine_index, layers in enumerate(members)
+            if engine_index != baseline and layers and members[baseline]
             for change in changes_between(
-                place,
+                engine_index,
                 (members[baseline], layers),
-                (traits[baseline], traits[place]),
-                (around[baseline], around[place]),
+                (traits[baseline], traits[engine_index]),
+                (around[baseline], around[engine_index]),
                 named=named,
             )
         ),
         label=_label(main),
         kind=main.kind.value,
-        module=module_path(main),
+        module=module,
     )
 
 

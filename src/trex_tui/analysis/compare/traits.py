@@ -1,16 +1,4 @@
-"""Traits of layers that matching looks at: names taken apart, signatures, and the graph without inserted layers.
-
-Names tell nodes of the network, and the layer served, in all spellings of TensorRT:
-
-- Fused layers list their nodes: `a + b`, `a || b`, `PWN(PWN(a), b)`, `a+/b` in Myelin names; `{ForeignNode[a...b]}` tells the
-  first and the last.
-- Myelin writes `/classifier/classifier_1/Gemm_myl9_2` for the node `/classifier/classifier.1/Gemm`: dots become `_`, and the
-  suffix counts kernels of the build. Kernels it generates are called after operators (`__myl_CastMulAdd_myl8_464`): such a
-  name tells what is computed, not where.
-- Layers that TensorRT put in are called after the layer that they serve: `Reformatting CopyNode for Input Tensor 0 to X`,
-  `reshape_before_X`, `copied_squeeze_after_X`, `X_copy_input`.
-- A weight names its module, `layer1.0.conv1.weight`, and so does the node of the module, `/layer1/layer1.0/conv1/Conv`. With
-  Q/DQ nodes a fused name leads with the weight and numbers nodes anew, so the module may be all that two names share.
+"""Traits of layers that matching looks at: nodes, signatures, and the graph without inserted layers.
 
 Reformats, Q/DQ, NoOps and the like come and go with formats and precisions. They are *passive*: the graph that structure
 is judged on goes through them, so that an INT8 engine and an FP16 engine of one network have the same one.
@@ -19,172 +7,25 @@ is judged on goes through them, so that an INT8 engine and an FP16 engine of one
 from __future__ import annotations
 
 import heapq
-import re
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from trex_tui.analysis.compare.names import (
+    NameParts,
+    Rename,
+    is_numbered,
+    parse_nodes,
+    rename_all,
+    replace_prefix,
+    take_apart,
+)
+from trex_tui.analysis.structure import find_batch
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
-
-_PROFILE = re.compile(r" \[profile \d+\]$")
-_MYELIN_SUFFIX = re.compile(r"_myl\d*_\d+$")
-_MYELIN_NUMBER = re.compile(r"_?_mye\d+(?:_\d+)*")
-_GENERIC = re.compile(r"^(?:__my|dummy_shape_call|entry\^|\(Unnamed Layer\* \d+\) \[\w+\]$|signal|wait)")
-_ROLE = re.compile(
-    r"^(?:Reformatting CopyNode for (?P<side>Input|Output) Tensor (?P<port>\d+) to |"
-    r"Reformatting CopyNode for Network (?P<network>Input|Output) |"
-    r"(?P<inserted>(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:node_)?(?:before|after)_))"
-)
-_COPY = re.compile(r"(?P<role>_copy_(?:input|output)|_clone_\d+| copy| (?:from|to) nvm)$")
-_TORCH = re.compile(r"\[[A-Z_]\w*\]-\[[^\[\]]*\]-\[([^\[\]]*)\]")
-_UNNAMED = re.compile(r"\(Unnamed Layer\* (\d+)\) \[(\w+)\](?:_output)?")
-_SEPARATORS = re.compile(r" \+ |\|\||, |\.\.\.|\+(?=/)|\x1e|\x1f")
-_WRAPPERS = re.compile(r"PWN\(|\{ForeignNode\[|\]\}")
-_OPERATOR = re.compile(r"([A-Za-z][A-Za-z]*)(?:2D|3D|1D|V\d)?(?:_+\d+)*$")
-_LAST_PART = re.compile(r"[/.]")
-_LONGEST_OPERATOR = 100
-_WEIGHT = re.compile(r"^(?P<owner>.+?)[./](?:weight|bias|kernel|gamma|beta|running_mean|running_var)$")
-_HEAVY = re.compile(
-    r"(?:conv|gemm|matmul|einsum|attention|linear$|pool|softmax|normalization|norm$|resize|reduce|topk|gather|scatter|concat|"
-    r"addmm|mm$|lstm|gru|plugin)",
-    re.IGNORECASE,
-)
-
-HEAVY, LIGHT, OWNER, CONSTANT = 8.0, 2.0, 3.0, 0.5
-"""How much it says that two layers share a node: the one that does the work, another, a module, a constant or Q/DQ node."""
-
-
-@dataclass(frozen=True, slots=True)
-class NameParts:
-    """A name, taken apart.
-
-    Attributes:
-        canonical: The name without what depends on the build: profile, Myelin's numbers, dots.
-        generic: Whether it says only what is computed, so that equal names need not be of the same place.
-        role: How an inserted layer serves another: `input 0`, `output 1`, `reshape_before`; empty for other layers.
-        served: Canonical name of the layer it serves; empty for other layers.
-        nodes: Nodes of the network with their weight, out of the name.
-        ends: First and last nodes of a `{ForeignNode[a...b]}`; empty otherwise.
-    """
-
-    canonical: str
-    generic: bool
-    role: str
-    served: str
-    nodes: dict[str, float]
-    ends: tuple[frozenset[str], ...] = ()
-
-
-def canonical(name: str) -> str:
-    """A name without what depends on the build.
-
-    >>> canonical("/classifier/classifier.1/Gemm_myl9_2")
-    '/classifier/classifier_1/Gemm'
-    """
-    name = _MYELIN_SUFFIX.sub("", _PROFILE.sub("", name.strip()))
-    return _MYELIN_NUMBER.sub("__mye", name).replace(".", "_")
-
-
-@lru_cache(maxsize=1 << 18)
-def take_apart(name: str) -> NameParts:
-    """Take the name of a layer apart. Linear in its length."""
-    whole = canonical(name)
-    role, rest = _find_role(name)
-    served = canonical(rest) if role else ""
-    generic = _GENERIC.match(rest) is not None and not _UNNAMED.sub("", rest).strip(" +")
-    generic = generic or rest.startswith(("__my", "dummy_shape_call", "entry^"))
-    plain = "" if rest.startswith(("__my", "dummy_shape_call", "entry^")) else rest
-    ends: tuple[frozenset[str], ...] = ()
-    if "{ForeignNode[" in plain and "..." in plain:
-        first, _, last = plain.partition("...")
-        ends = (frozenset(nodes_in(first)), frozenset(nodes_in(last)))
-    return NameParts(whole, generic, role, served, nodes_in(plain), ends)
-
-
-def _find_role(name: str) -> tuple[str, str]:
-    name = _PROFILE.sub("", name.strip())
-    match = _ROLE.match(name)
-    if match:
-        rest = name[match.end() :]
-        if match["side"]:
-            return f"{match['side'].lower()} {match['port']}", rest
-        if match["network"]:
-            return f"network {match['network'].lower()}", rest
-        return match["inserted"].replace("copied_", "").rstrip("_"), rest
-    match = _COPY.search(name)
-    return (match["role"].strip(" _"), name[: match.start()]) if match else ("", name)
-
-
-def nodes_in(name: str) -> dict[str, float]:
-    """The nodes that a name lists, in the spelling of `canonical`, and the weight of each.
-
-    >>> sorted(nodes_in("layer1.0.conv1.weight + QuantizeLinear_20 + Conv_22"))
-    ['@layer1_0_conv1', 'Conv_22', 'QuantizeLinear_20', 'layer1_0_conv1_weight']
-    """
-    found: dict[str, float] = {}
-    text = _MYELIN_SUFFIX.sub("", name)
-    for match in _UNNAMED.finditer(text):
-        found[f"(Unnamed {match[1]} {match[2]})"] = CONSTANT
-    text = _TORCH.sub(lambda match: match[1], _UNNAMED.sub("", text))
-    for part in _SEPARATORS.split(_WRAPPERS.sub("", text)):
-        node = part.strip(" ()]}")
-        node = _ROLE.sub("", node)
-        if node:
-            _add_node(found, node)
-    return found
-
-
-def _add_node(found: dict[str, float], node: str) -> None:
-    weight = _WEIGHT.match(node)
-    if weight:
-        found[node.replace(".", "_")] = CONSTANT
-        found.setdefault("@" + weight["owner"].strip("/").replace("/", "_").replace(".", "_"), OWNER)
-        return
-    importance = node_importance(node)
-    found[node.replace(".", "_")] = importance
-    if importance == HEAVY and "/" in node.lstrip("/"):
-        found.setdefault("@" + _owner(node), OWNER)
-
-
-@lru_cache(maxsize=1 << 18)
-def node_importance(node: str) -> float:
-    """How much it says that two layers share a node, by its operator."""
-    lowered = node.lower()
-    if "quantizelinear" in lowered or "_quantizer" in lowered or lowered.startswith(("onnx::", "(unnamed")):
-        return CONSTANT
-    last = _LAST_PART.split(node[-_LONGEST_OPERATOR:])[-1]
-    operator = _OPERATOR.search(last)
-    word = operator[1] if operator else last
-    if word.lower().startswith(("constant", "shape", "identity")):
-        return CONSTANT
-    return HEAVY if _HEAVY.search(last) else LIGHT
-
-
-def _owner(node: str) -> str:
-    """The module of a node, as its weights are called: `/layer1/layer1.0/conv1/Conv` is of `layer1_0_conv1`."""
-    kept: list[str] = []
-    for part in [part for part in node.split("/") if part][:-1]:
-        if kept and (part == kept[-1] or part.startswith(kept[-1] + ".")):
-            kept[-1] = part
-        else:
-            kept.append(part)
-    return "_".join(kept).replace(".", "_")
-
-
-def parse_nodes(metadata: tuple[str, ...]) -> dict[str, float]:
-    """The nodes that `Metadata` lists, in the spelling of `canonical`, their modules, and the weight of each."""
-    found: dict[str, float] = {}
-    for name in metadata:
-        node = canonical(name)
-        if node:
-            found[node] = node_importance(name)
-            if found[node] == HEAVY and "/" in name.lstrip("/"):
-                found.setdefault("@" + _owner(name), OWNER)
-    return found
-
 
 _PASSIVE = frozenset(
     {
@@ -203,6 +44,7 @@ _FAMILIES = {
     LayerKind.ATTENTION: "attention",
     LayerKind.POOLING: "reduce",
     LayerKind.REDUCTION: "reduce",
+    LayerKind.NORMALIZATION: "reduce",
     LayerKind.SOFTMAX: "reduce",
 }
 _ATTRIBUTES = (
@@ -216,9 +58,9 @@ _ATTRIBUTES = (
     "Axes",
     "Mode",
 )
-_CORE_ATTRIBUTES = ("Kernel", "Groups", "OutMaps", "WindowSize")
+_CORE_ATTRIBUTES = ("Kernel", "Stride", "Groups", "OutMaps", "WindowSize")
 MOST_NEIGHBOURS = 64
-"""Through passive layers a layer sees at most so many others: a wide fan through a copy does not tell layers apart."""
+"""Largest number of neighbours through passive layers: a wide fan through a copy does not distinguish layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +76,8 @@ class Trait:
         family: What kind of work it is; empty if that cannot be told, which fits all.
         signature: Kind of work, shapes without the batch, and attributes.
         loose: The same without the shapes of the inputs, of which a fused sum adds one.
-        core: What two builds of one layer have in common even at other resolutions.
+        core: Of a convolution, what builds of one layer have in common whatever precision and resolution: kernel, stride,
+            groups, channels, count of weights; None for each that is not stated, and None for layers of other kinds.
     """
 
     parts: NameParts
@@ -245,7 +88,7 @@ class Trait:
     family: str
     signature: Hashable
     loose: Hashable
-    core: Hashable
+    core: tuple[Hashable, ...] | None
 
 
 class Traits:
@@ -253,38 +96,62 @@ class Traits:
 
     Attributes:
         of: Per layer.
+        served: Per layer, the layer that an inserted one serves; None for others.
         before, after: Per layer, the layers it reads from and is read by, through passive ones.
         order: Per layer, its place in an order in which writers come before readers.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, renames: Sequence[Rename] = ()) -> None:
         self.engine = engine
+        self._renames = renames
         self.batch = find_batch(engine)
         self.of = [self._trait(layer) for layer in engine.layers]
+        by_name = {trait.parts.canonical: index for index, trait in enumerate(self.of)}
+        self.served = [by_name.get(trait.parts.served) if trait.parts.role else None for trait in self.of]
         self.order = _order(engine)
         self.before, self.after = self._contract()
 
     def __len__(self) -> int:
         return len(self.of)
 
+    def without_numbers(self) -> Traits:
+        """The same, without the nodes that have a number in place of a path."""
+        return self._with_nodes(lambda node: "" if is_numbered(node) else node)
+
+    def with_prefixes(self, prefixes: dict[str, str]) -> Traits:
+        """The same, with prefixes of modules replaced in all nodes."""
+        return self._with_nodes(lambda node: replace_prefix(node, prefixes))
+
+    def _with_nodes(self, spell: Callable[[str], str]) -> Traits:
+        """Args: spell: What to call a node; empty to leave it out."""
+        other = copy(self)
+        other.of = [_respell(trait, spell) for trait in self.of]
+        return other
+
     def _trait(self, layer: Layer) -> Trait:
-        parts = take_apart(layer.name)
-        stated = parse_nodes(layer.onnx_nodes)
+        name, onnx_nodes = layer.name, layer.onnx_nodes
+        if self._renames:
+            name = rename_all(name, self._renames)
+            onnx_nodes = tuple(rename_all(node, self._renames) for node in onnx_nodes)
+        parts = take_apart(name)
+        stated = parse_nodes(onnx_nodes)
         passive = layer.kind in _PASSIVE
         family = "" if layer.kind in _WILD else _FAMILIES.get(layer.kind, "other")
         signature, loose = self._signatures(layer, family)
         generic = parts.generic or layer.kind in (LayerKind.SYNC, LayerKind.SHAPE)
         nodes = stated or parts.nodes
-        return Trait(
-            parts, nodes, bool(stated), generic, passive, family, signature, loose, _core(layer, family)
-        )
+        return Trait(parts, nodes, bool(stated), generic, passive, family, signature, loose, _core(layer))
 
     def _signatures(self, layer: Layer, family: str) -> tuple[Hashable, Hashable]:
         if layer.layer_type is None:
             return None, None
         kind = family if family not in ("", "other") else layer.kind.value
-        loose = (kind, self._shapes(layer.outputs), _attributes(layer, _ATTRIBUTES))
+        loose = (kind, self._shapes(layer.outputs), _attributes(layer, _ATTRIBUTES), _weights_count(layer))
         return (loose, self._shapes(layer.data_inputs)), loose
+
+    def result_shapes(self, layer: int) -> tuple[tuple[int, ...], ...]:
+        """Shapes of what a layer writes, sorted, without the batch and without ends of 1."""
+        return self._shapes(self.engine.layers[layer].outputs)
 
     def _shapes(self, tensors: Sequence[Tensor]) -> tuple[tuple[int, ...], ...]:
         return tuple(sorted(_inner(tensor.shape, self.batch) for tensor in tensors))
@@ -301,34 +168,53 @@ class Traits:
 
     def _through(self, near: list[list[int]], sequence: Iterable[int]) -> list[tuple[int, ...]]:
         seen: list[tuple[int, ...]] = [()] * len(self.of)
-        for place in sequence:
-            found: dict[int, None] = {}
-            for other in near[place]:
-                if other != place:
-                    found.update(dict.fromkeys(seen[other] if self.of[other].passive else (other,)))
-            seen[place] = tuple(found)[:MOST_NEIGHBOURS] if self.of[place].passive else tuple(found)
+        for layer in sequence:
+            reached: dict[int, None] = {}
+            for other in near[layer]:
+                if other != layer:
+                    reached.update(dict.fromkeys(seen[other] if self.of[other].passive else (other,)))
+            seen[layer] = tuple(reached)[:MOST_NEIGHBOURS] if self.of[layer].passive else tuple(reached)
         return seen
 
 
-def fits(one: Trait, other: Trait) -> bool:
+def _respell(trait: Trait, spell: Callable[[str], str]) -> Trait:
+    nodes = _respell_nodes(trait.nodes, spell)
+    own = nodes if trait.nodes is trait.parts.nodes else _respell_nodes(trait.parts.nodes, spell)
+    if nodes == trait.nodes and own == trait.parts.nodes:
+        return trait
+    listed = " + ".join(node for node in own if node[0] != "@")
+    if trait.parts.ends and listed:
+        listed = f"{{{listed}}}"
+    parts = replace(
+        trait.parts,
+        canonical=f"{trait.parts.role} of {listed}" if trait.parts.role and listed else listed,
+        nodes=own,
+        ends=tuple(frozenset(_respell_nodes(dict.fromkeys(end, 0.0), spell)) for end in trait.parts.ends),
+    )
+    return replace(trait, parts=parts, nodes=nodes)
+
+
+def _respell_nodes(nodes: dict[str, float], spell: Callable[[str], str]) -> dict[str, float]:
+    spelled = {spell(node): weight for node, weight in nodes.items()}
+    spelled.pop("", None)
+    return spelled
+
+
+def fits(trait: Trait, other: Trait) -> bool:
     """Whether two layers can do the same work at all."""
-    return not one.family or not other.family or one.family == other.family
+    return not trait.family or not other.family or trait.family == other.family
 
 
-def same_core(one: Trait, other: Trait) -> bool:
+def same_core(trait: Trait, other: Trait) -> bool:
     """Whether two layers look like two builds of one; True where there is too little to tell."""
-    return fits(one, other) and (one.core is None or other.core is None or one.core == other.core)
-
-
-def find_batch(engine: Engine) -> int | None:
-    """Samples of one inference: the first extent that all inputs of several dimensions share; None if they do not tell."""
-    extents = {
-        binding.shape[0]
-        for binding in engine.bindings
-        if binding.is_input and binding.shape and len(binding.shape) > 1
-    }
-    found = extents.pop() if len(extents) == 1 else None
-    return found if found is not None and found > 0 else None
+    if not fits(trait, other):
+        return False
+    if trait.core is None or other.core is None or trait.core == other.core:
+        return True
+    return all(
+        ours is None or theirs is None or ours == theirs
+        for ours, theirs in zip(trait.core, other.core, strict=True)
+    )
 
 
 @lru_cache(maxsize=1 << 18)
@@ -342,8 +228,8 @@ def _inner(shape: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
 
 
 def _attributes(layer: Layer, keys: Sequence[str]) -> tuple[tuple[str, Hashable], ...]:
-    found = layer.attributes
-    return tuple((key, _hashable(found[key])) for key in keys if key in found)
+    attributes = layer.attributes
+    return tuple((key, _hashable(attributes[key])) for key in keys if key in attributes)
 
 
 def _hashable(value: Any) -> Hashable:  # noqa: ANN401
@@ -352,10 +238,22 @@ def _hashable(value: Any) -> Hashable:  # noqa: ANN401
     return value if isinstance(value, (str, int, float, bool)) else repr(value)
 
 
-def _core(layer: Layer, family: str) -> Hashable:
-    if family != "multiply" or layer.kind is not LayerKind.CONVOLUTION:
+def _core(layer: Layer) -> tuple[Hashable, ...] | None:
+    if layer.kind is not LayerKind.CONVOLUTION:
         return None
-    return _attributes(layer, _CORE_ATTRIBUTES) or None
+    attributes = layer.attributes
+    core = (*(_hashable_or_none(attributes.get(key)) for key in _CORE_ATTRIBUTES), _weights_count(layer))
+    return core if any(value is not None for value in core) else None
+
+
+def _weights_count(layer: Layer) -> int | None:
+    weights = layer.attributes.get("Weights")
+    count = weights.get("Count") if isinstance(weights, dict) else None
+    return count if isinstance(count, int) and count > 0 else None
+
+
+def _hashable_or_none(value: Any) -> Hashable:  # noqa: ANN401
+    return None if value is None else _hashable(value)
 
 
 def _order(engine: Engine) -> list[int]:
@@ -373,15 +271,15 @@ def _order(engine: Engine) -> list[int]:
     order = [-1] * count
     done = 0
     while ready:
-        place = heapq.heappop(ready)
-        order[place] = done
+        layer = heapq.heappop(ready)
+        order[layer] = done
         done += 1
-        for other in out[place]:
+        for other in out[layer]:
             waiting[other] -= 1
             if not waiting[other]:
                 heapq.heappush(ready, other)
-    for place in range(count):  # cycles
-        if order[place] < 0:
-            order[place] = done
+    for layer in range(count):  # cycles
+        if order[layer] < 0:
+            order[layer] = done
             done += 1
     return order

@@ -2,6 +2,7 @@
 
     conv -reformat                     names have the word `conv`, and not `reformat`
     kind:gemm,convolution ms>50us      columns: any of several values; numbers with units
+    tactic:xmma name=/fc/Gemm          a part of free text; the whole text
     (bound:bandwidth or roof<20) name~"layer1\\..*conv"
 
 `parser` makes expressions of text, `selection` finds the layers, `completion` tells what could be typed next. The parser is
@@ -9,9 +10,16 @@ written by hand: with lark, `layers --filter` would start 48 ms later (36 ms for
 takes 2 ms.
 """
 
-from trex_tui.analysis.filter.completion import EXAMPLES, Completion, complete
 from trex_tui.analysis.filter.parser import Expression, FilterError, parse, unparse
-from trex_tui.analysis.filter.selection import filter_layers, select
+from trex_tui.analysis.filter.selection import (
+    EXAMPLES,
+    Completion,
+    complete,
+    describe_no_match,
+    filter_engines,
+    filter_layers,
+    select,
+)
 
 __all__ = [
     "EXAMPLES",
@@ -19,6 +27,8 @@ __all__ = [
     "Expression",
     "FilterError",
     "complete",
+    "describe_no_match",
+    "filter_engines",
     "filter_layers",
     "parse",
     "select",

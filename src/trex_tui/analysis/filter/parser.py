@@ -21,12 +21,15 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
-from trex_tui.engine.columns import LayerColumn
+from trex_tui.analysis.columns import find_abbreviated_column, suggest_column
+from trex_tui.engine.columns import RAW_PREFIX, UNKNOWN_TYPE, LayerColumn
 from trex_tui.errors import TrexError
-from trex_tui.text import close_matches, parse_quantity
+from trex_tui.text import did_you_mean, parse_quantity
+
+if TYPE_CHECKING:
+    from trex_tui.engine.engine import Engine
 
 KEYWORDS = ("and", "or", "not")
 _EXCERPT = 32
@@ -39,11 +42,14 @@ class FilterError(TrexError):
         text: The expression.
         position: Where in it, from 0; the length of `text` where something is missing at the end.
         message: What was expected, or what is wrong.
+        hint: What to write instead; may be empty.
     """
 
-    def __init__(self, text: str, position: int, message: str) -> None:
+    def __init__(self, text: str, position: int, message: str, hint: str = "") -> None:
         self.text, self.position, self.message = text, position, message
-        super().__init__(f"{message} at column {position + 1}")
+        self._sentence = f"{message} at column {position + 1}"
+        self._hint = f"; {hint}" if hint else ""
+        super().__init__(self._sentence + self._hint)
 
     @property
     def is_incomplete(self) -> bool:
@@ -56,13 +62,14 @@ class FilterError(TrexError):
         before, after = self.text[: self.position], self.text[self.position :]
         head = before if len(before) <= _EXCERPT else "…" + before[-_EXCERPT:]
         tail = after if len(after) <= _EXCERPT else after[:_EXCERPT] + "…"
-        return f"{self}: {head}^{tail}"
+        return f"{self._sentence}: {head}^{tail}{self._hint}"
 
 
 class Operator(str, Enum):
-    """How a column is compared; `:` is another way to write `=`."""
+    """How a column is compared. `:` finds a part of free text (names, tactics, attributes); elsewhere it is `=`."""
 
-    EQUAL = ":"
+    HAS = ":"
+    EQUAL = "="
     UNEQUAL = "!="
     LESS = "<"
     AT_MOST = "<="
@@ -73,7 +80,7 @@ class Operator(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """Text to be equal to, in any case."""
+    """Text to be equal to, or to be found, in any case."""
 
     text: str
 
@@ -83,6 +90,21 @@ class Glob:
     """Text in which `*` stands for any characters; a lone `*` for any value that is there."""
 
     pattern: str
+
+    def fits(self, text: str) -> bool:
+        """Whether the whole text is like the pattern, in any case; in linear time, unlike `fnmatch`."""
+        folded = text.casefold()
+        first, *middle, last = self.pattern.casefold().split("*")
+        end = len(folded) - len(last)
+        if not folded.startswith(first) or not folded.endswith(last) or len(first) > end:
+            return False
+        position = len(first)
+        for part in middle:
+            start = folded.find(part, position, end)
+            if start < 0:
+                return False
+            position = start + len(part)
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +147,7 @@ class ColumnTest:
 
     Attributes:
         column: Full name, not an alias.
-        operands: Several for `:` (any of them) and `!=` (none of them), else one.
+        operands: Several for `:` and `=` (any of them) and `!=` (none of them), else one.
     """
 
     column: str
@@ -157,7 +179,7 @@ class Or:
 Expression: TypeAlias = "Word | ColumnTest | Not | And | Or"
 
 EVERYTHING = And(())
-"""What an empty text says."""
+"""The filter of an empty text."""
 
 
 def negation(term: Expression) -> Expression:
@@ -183,7 +205,7 @@ def unparse(expression: Expression) -> str:
         return quoted(expression.text) if needs_quotes(expression.text) else expression.text
     if isinstance(expression, ColumnTest):
         values = ",".join(map(_operand_text, expression.operands))
-        return f"{expression.column}{expression.operator.value}{values}"
+        return f"{column_text(expression.column)}{expression.operator.value}{values}"
     if isinstance(expression, Not):
         return f"not {_within(expression.term, Not, And, Or)}"
     if isinstance(expression, And):
@@ -203,8 +225,14 @@ def _operand_text(operand: Operand) -> str:
     if isinstance(operand, Glob):
         return operand.pattern
     if isinstance(operand, Pattern):
-        return '"' + re.sub(r'(?s)\\.|"', lambda found: found[0].replace('"', '\\"', 1), operand.regex) + '"'
+        return '"' + re.sub(r'(?s)\\.|"', lambda match: match[0].replace('"', '\\"', 1), operand.regex) + '"'
     return quoted(operand.text) if needs_quotes(operand.text) else operand.text
+
+
+def column_text(name: str) -> str:
+    """The name of a column as a filter has it: `attr."My Key"`."""
+    key = name.removeprefix(RAW_PREFIX)
+    return name if re.fullmatch(_KEY, key) else f"{RAW_PREFIX}{quoted(key)}"
 
 
 def needs_quotes(text: str) -> bool:
@@ -299,59 +327,10 @@ def _nodes(tree: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
             yield from _nodes(part)
 
 
-ALIASES: dict[str, str] = {
-    "ms": "latency_ms",
-    "pct": "latency_pct",
-    "median": "median_ms",
-    "prec": "precision",
-    "type": "layer_type",
-    "param": "parameter_type",
-    "onnx": "onnx_nodes",
-    "in": "input_formats",
-    "out": "output_formats",
-    "in_shape": "input_shapes",
-    "out_shape": "output_shapes",
-    "io": "io_bytes",
-    "weights": "weights_bytes",
-    "footprint": "footprint_bytes",
-    "m": "gemm_m",
-    "n": "gemm_n",
-    "k": "gemm_k",
-    "batch": "gemm_batch",
-    "intensity": "arithmetic_intensity",
-    "flops": "achieved_flops_per_s",
-    "bandwidth": "achieved_bytes_per_s",
-    "roof": "roof_pct",
-    "tc": "tensor_cores",
-    "lib": "tactic_library",
-    "sm": "tactic_sm",
-    "tile": "tactic_tile",
-    "stages": "tactic_stages",
-    "acc": "accumulate_type",
-    "nth": "occurrence",
-}
-"""Short name -> name of the column."""
-
-LISTS = frozenset({"onnx_nodes", "input_shapes", "output_shapes", "input_formats", "output_formats"})
-"""Columns that hold several values: one that fits is enough."""
-
 _WRITTEN = {
     "milliseconds": "us ms s",
     "percent": "%",
 }
-
-
-def find_column(name: str) -> LayerColumn | None:
-    """The column of a name or short name, in any case; None if there is none."""
-    folded = name.casefold()
-    return ALL_COLUMNS_BY_NAME.get(ALIASES.get(folded, folded))
-
-
-def nearest_names(name: str) -> list[str]:
-    """Names and short names that look like `name`, the likeliest first."""
-    known = [*ALL_COLUMNS_BY_NAME, *ALIASES]
-    begin = [text for text in known if len(name) > 1 and text.startswith(name.casefold())]
-    return list(dict.fromkeys([*begin, *close_matches(name.casefold(), known, 3, 0.7)]))[:3]
 
 
 def parse_number(text: str, column: LayerColumn) -> float | None:
@@ -369,39 +348,55 @@ DEEPEST = 40
 """Parentheses within parentheses."""
 
 _BARE_WORD = re.compile(r"[^\s()]+")
-_COLUMN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:([:~])|\s*(>=|<=|!=|[=<>]))")
+_KEY = r"""[^\s()":~<>=!]+"""
+_NAME = rf"""(?i:attr)\.(?:{_KEY}|"(?:[^"\\]|\\.)*")|[A-Za-z_][A-Za-z0-9_]*"""
+_COLUMN = re.compile(rf"({_NAME})(?:([:~])|\s*(>=|<=|!=|[=<>]))", re.DOTALL)
 _OPERATOR = re.compile(r">=|<=|!=|[:~=<>]")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _BARE_VALUE = re.compile(r'[^\s(),"]+')
 
 
-def parse(text: str) -> Expression:
+def parse(
+    text: str,
+    engines: Sequence[Engine] = (),
+    *,
+    is_typing: bool = False,
+    allows_absent: bool = False,
+) -> Expression:
     """Parse a filter.
+
+    Args:
+        engines: One of them must have an attribute `attr.X`; without any, every attribute is accepted.
+        is_typing: The text may end with the beginning of a value of a closed vocabulary, which stands for all that fit.
+        allows_absent: Accept an attribute that no engine has.
 
     Raises:
         FilterError: With the place and a sentence.
     """
     if len(text) > MOST_CHARACTERS:
         raise FilterError(text, MOST_CHARACTERS, f"longer than {MOST_CHARACTERS} characters")
-    return _ExpressionParser(text).expression()
+    return _ExpressionParser(text, engines, is_typing, allows_absent).expression()
 
 
 class _ExpressionParser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, engines: Sequence[Engine], is_typing: bool, allows_absent: bool) -> None:
         self._text = text
+        self._engines: Sequence[Engine | None] = engines or [None]
+        self._is_typing = is_typing
+        self._allows_absent = allows_absent
         self._position = 0
         self._depth = 0
         self._before = ""
-        """What stands before a term that must follow."""
+        """Text before a required term."""
 
     def expression(self) -> Expression:
         """expression = [disjunction]"""
         if self._at_end():
             return EVERYTHING
-        found = self._disjunction()
+        parsed = self._disjunction()
         if not self._at_end():
             raise self._error("`)` without a `(` before it")
-        return found
+        return parsed
 
     def _disjunction(self) -> Expression:
         """disjunction = conjunction {"or" conjunction}"""
@@ -466,59 +461,95 @@ class _ExpressionParser:
         self._depth -= 1
         return inside
 
-    def _comparison(self, found: re.Match[str]) -> Expression:
+    def _comparison(self, match: re.Match[str]) -> Expression:
         """comparison = column ("~" regex | ("<" | "<=" | ">" | ">=") number | (":" | "=" | "!=") value {"," value})"""
-        column = find_column(found[1])
-        if column is None:
-            raise self._error(_no_column(found[1]))
-        symbol = found[2] or found[3]
-        operator = Operator.EQUAL if symbol == "=" else Operator(symbol)
-        place = found.start(2) if found[2] else found.start(3)
+        column = self._column(match[1])
+        symbol = match[2] or match[3]
+        operator = Operator(symbol)
+        start = match.start(2) if match[2] else match.start(3)
         if operator is Operator.MATCHES and column.is_number:
-            raise self._error(f"{column.name} is a number, which `~` does not match", place)
-        is_order = operator not in (Operator.EQUAL, Operator.UNEQUAL, Operator.MATCHES)
-        if is_order and not column.is_number:
-            raise self._error(f"{column.name} is text, which `{symbol}` does not compare", place)
-        self._position = found.end()
+            raise self._error(f"{column.name} is a number, which `~` does not match", start)
+        is_order = operator not in (Operator.HAS, Operator.EQUAL, Operator.UNEQUAL, Operator.MATCHES)
+        if is_order and not column.is_number and column.dtype != UNKNOWN_TYPE:
+            raise self._error(f"{column.name} is text, which `{symbol}` does not compare", start)
+        self._position = match.end()
         if operator is Operator.MATCHES:
             return ColumnTest(column.name, operator, (self._regex(),))
         if is_order:
             return ColumnTest(column.name, operator, (self._number(column, symbol),))
-        operands = [self._value(column, symbol)]
+        operands = self._values(column, symbol)
         while self._text.startswith(",", self._position):
             self._position += 1
-            operands.append(self._value(column, ","))
-        return ColumnTest(column.name, operator, tuple(operands))
+            operands += self._values(column, ",")
+        return ColumnTest(column.name, operator, tuple(dict.fromkeys(operands)))
 
-    def _value(self, column: LayerColumn, after: str) -> Operand:
+    def _column(self, text: str) -> LayerColumn:
+        """column = name | short name | the beginning of one column | "attr." key | "attr." quoted"""
+        head, quote, key = text.partition('"')
+        name = head + _without_escapes(key[:-1]) if quote else text
+        for engine in self._engines:
+            column = find_abbreviated_column(name, engine)
+            if column is not None:
+                return column
+        column = find_abbreviated_column(name) if self._allows_absent else None
+        if column is None:
+            hint = suggest_column(name, self._engines[0]) or "put text of a name in quotes"
+            raise self._error(f"no column '{name}'", hint=hint)
+        return column
+
+    def _values(self, column: LayerColumn, after: str) -> list[Operand]:
         """value = "?" | "none" | "*" | number | quoted | text, which may hold `*`"""
         self._skip_space()
+        start = self._position
         if self._is_next('"') and not column.is_number:
-            return Literal(_without_escapes(self._quoted()))
-        found = _BARE_VALUE.match(self._text, self._position)
-        if found is not None and found[0].casefold() in ("?", "none"):
-            self._position = found.end()
-            return Missing()
-        if found is not None and (found[0] == "*" or not column.is_number):
-            self._position = found.end()
-            return Glob(found[0]) if "*" in found[0] else Literal(found[0])
+            return self._parse_words(column, _without_escapes(self._quoted()), start)
+        match = _BARE_VALUE.match(self._text, start)
+        if match is not None and match[0].casefold() in ("?", "none"):
+            self._position = match.end()
+            return [Missing()]
+        if match is not None and (match[0] == "*" or not column.is_number):
+            self._position = match.end()
+            if "*" not in match[0]:
+                return self._parse_words(column, match[0], start)
+            glob = Glob(match[0])
+            if column.vocabulary and not any(glob.fits(value) for value in column.vocabulary.values()):
+                raise self._unknown_value(column, match[0], start)
+            return [glob]
         if column.is_number:
-            return self._number(column, after)
+            return [self._number(column, after)]
         raise self._error(f"expected a value after `{after}`")
+
+    def _parse_words(self, column: LayerColumn, text: str, start: int) -> list[Operand]:
+        """The text, or those values of a closed vocabulary that it is or, at the end of what is typed, begins."""
+        if not column.vocabulary:
+            return [Literal(text)]
+        folded = text.casefold()
+        if folded in column.vocabulary:
+            return [Literal(column.vocabulary[folded])]
+        if self._is_typing and self._position == len(self._text):
+            begun = [value for word, value in column.vocabulary.items() if word.startswith(folded)]
+            if begun:
+                return [Literal(value) for value in begun]
+        raise self._unknown_value(column, text, start)
+
+    def _unknown_value(self, column: LayerColumn, text: str, start: int) -> FilterError:
+        values = list(dict.fromkeys(column.vocabulary.values()))
+        hint = did_you_mean(text, values) or f"the values are {', '.join(values)}"
+        return self._error(f"no {column.name} '{text}'", start, hint)
 
     def _number(self, column: LayerColumn, after: str) -> Number:
         self._skip_space()
-        found = _BARE_VALUE.match(self._text, self._position)
-        if found is None:
+        match = _BARE_VALUE.match(self._text, self._position)
+        if match is None:
             raise self._error(f"expected a number after `{after}`")
-        value = parse_number(found[0], column)
+        value = parse_number(match[0], column)
         if value is None:
-            if found[0][0] in "0123456789.":
+            if match[0][0] in "0123456789.":
                 raise self._error(
                     f"expected a number, which for {column.name} may end in {list_units(column)},"
                 )
             raise self._error(f"expected a number after `{after}`")
-        self._position = found.end()
+        self._position = match.end()
         return Number(value)
 
     def _regex(self) -> Pattern:
@@ -541,12 +572,12 @@ class _ExpressionParser:
 
     def _quoted(self) -> str:
         """quoted = '"' … '"'; a backslash before `"` or itself is not part of the text"""
-        found = _QUOTED.match(self._text, self._position)
-        if found is None:
+        match = _QUOTED.match(self._text, self._position)
+        if match is None:
             opened = self._position + 1
             raise self._error(f"expected a quote that closes the one of column {opened}", len(self._text))
-        self._position = found.end()
-        return found[1]
+        self._position = match.end()
+        return match[1]
 
     # Looking ahead
 
@@ -565,31 +596,24 @@ class _ExpressionParser:
     def _keyword(self) -> str:
         """The keyword that comes next, as it is written; empty if none does."""
         self._skip_space()
-        found = _BARE_WORD.match(self._text, self._position)
-        return found[0] if found is not None and found[0].casefold() in KEYWORDS else ""
+        match = _BARE_WORD.match(self._text, self._position)
+        return match[0] if match is not None and match[0].casefold() in KEYWORDS else ""
 
     def _took_keyword(self, keyword: str) -> bool:
-        found = self._keyword()
-        if found.casefold() != keyword:
+        word = self._keyword()
+        if word.casefold() != keyword:
             return False
-        self._before, self._position = found, self._position + len(found)
+        self._before, self._position = word, self._position + len(word)
         return True
 
     def _take(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self._text, self._position)
-        assert found is not None
-        self._position = found.end()
-        return found[0]
+        match = pattern.match(self._text, self._position)
+        assert match is not None
+        self._position = match.end()
+        return match[0]
 
-    def _error(self, message: str, position: int | None = None) -> FilterError:
-        return FilterError(self._text, self._position if position is None else position, message)
-
-
-def _no_column(name: str) -> str:
-    near = nearest_names(name)
-    if near:
-        return f"no column `{name}` (nearest: {', '.join(near)})"
-    return f"no column `{name}` (put text of a name in quotes)"
+    def _error(self, message: str, position: int | None = None, hint: str = "") -> FilterError:
+        return FilterError(self._text, self._position if position is None else position, message, hint)
 
 
 def _without_escapes(raw: str) -> str:

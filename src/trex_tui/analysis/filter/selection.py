@@ -1,4 +1,4 @@
-"""Selection of layers by a filter.
+"""Selection of layers by a filter, and completion of a filter that is being typed.
 
 Values of a column are computed when a filter first asks for it and kept with the engine, so that each further key costs
 a pass over a list. Every term looks only at what the terms before it left.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.columns import ALIASES, engine_columns, find_abbreviated_column, find_column
 from trex_tui.analysis.filter.parser import (
-    LISTS,
     And,
     ColumnTest,
     Expression,
@@ -28,14 +28,21 @@ from trex_tui.analysis.filter.parser import (
     Number,
     Operand,
     Operator,
+    Or,
     Pattern,
     Word,
+    column_text,
     compile_regex,
     longest_text,
+    needs_quotes,
     parse,
+    quoted,
 )
+from trex_tui.engine.cache import per_engine
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.text import did_you_mean, plural
 
 MOST_SECONDS = 2.0
 """What a regular expression may take for all values together."""
@@ -54,24 +61,63 @@ class _TooSlowError(Exception):
         self.position = position
 
 
-def filter_layers(engine: Engine, text: str) -> list[Layer]:
+def filter_layers(
+    engine: Engine, text: str, *, is_typing: bool = False, allows_absent: bool = False
+) -> list[Layer]:
     """The layers that a filter lets through, in execution order; all of them for an empty text.
+
+    Args:
+        is_typing, allows_absent: As in `parse`.
 
     Raises:
         FilterError: The text is no expression, or a regular expression in it takes too long.
     """
-    expression = parse(text)
+    expression = parse(text, [engine], is_typing=is_typing, allows_absent=allows_absent)
+    return _select_in_time(engine, expression, text)
+
+
+def filter_engines(engines: Sequence[Engine], text: str, *, is_typing: bool = False) -> list[list[Layer]]:
+    """As `filter_layers`, of several engines: an attribute that some of them have is missing in the others."""
+    expression = parse(text, engines, is_typing=is_typing)
+    return [_select_in_time(engine, expression, text) for engine in engines]
+
+
+def _select_in_time(engine: Engine, expression: Expression, text: str) -> list[Layer]:
     try:
         return select(engine, expression)
     except _TooSlowError as error:
-        message = "this regular expression takes too long; see whether it can begin with letters"
+        message = "this regular expression takes too long; start it with letters"
         raise FilterError(text, error.position, message) from None
+
+
+def describe_no_match(engine: Engine, text: str, *, is_typing: bool = False) -> str:
+    """`0 of 14 layers match`, with a value of the filter that no layer has and the nearest one that there is."""
+    sentence = f"0 of {plural(len(engine.layers), 'layer')} match"
+    expression = parse(text, [engine], is_typing=is_typing, allows_absent=True)
+    absent = next(_absent_values(engine_values(engine), expression), "")
+    return f"{sentence}: {absent}" if absent else sentence
+
+
+def _absent_values(values: EngineValues, expression: Expression) -> Iterator[str]:
+    if isinstance(expression, (And, Or)):
+        for term in expression.terms:
+            yield from _absent_values(values, term)
+    elif isinstance(expression, Word):
+        if not any(expression.text.casefold() in name for name in values.folded_names):
+            yield f"no name contains '{expression.text}'"
+    elif isinstance(expression, ColumnTest) and expression.operator in (Operator.HAS, Operator.EQUAL):
+        counts, finds_part = values.counts(expression.column), _finds_part(expression)
+        for operand in expression.operands:
+            if isinstance(operand, Literal) and not any(map(_operand_test(operand, finds_part), counts)):
+                known = {str(part) for value in counts for part in _parts(value)}
+                hint = did_you_mean(operand.text, known) if len(known) <= MOST_SUGGESTED else ""
+                yield f"no {expression.column} '{operand.text}'" + (f"; {hint}" if hint else "")
 
 
 def select(engine: Engine, expression: Expression) -> list[Layer]:
     """The layers that an expression lets through, in execution order."""
-    found = _select(engine_values(engine), expression, range(len(engine.layers)))
-    return [engine.layers[index] for index in found]
+    indices = _select(engine_values(engine), expression, range(len(engine.layers)))
+    return [engine.layers[index] for index in indices]
 
 
 class EngineValues:
@@ -92,9 +138,12 @@ class EngineValues:
     def of(self, column: str) -> list[Any]:
         """A value per layer: a number, text, or a tuple of texts; None where it is missing or there is no text."""
         if column not in self._columns:
-            value = ALL_COLUMNS_BY_NAME[column].value
-            normal = _split if column in LISTS else _plain
-            self._columns[column] = [normal(value(self._engine, layer)) for layer in self._engine.layers]
+            source = find_column(column, self._engine)
+            if source is None:  # an attribute that only other engines have
+                self._columns[column] = [None] * len(self._engine.layers)
+            else:
+                normal = _split if source.is_list else _plain
+                self._columns[column] = [normal(value) for value in source.values(self._engine)]
         return self._columns[column]
 
     def counts(self, column: str) -> Counter[Any]:
@@ -104,18 +153,20 @@ class EngineValues:
         return self._counts[column]
 
 
-@lru_cache(maxsize=8)
+@per_engine
 def engine_values(engine: Engine) -> EngineValues:
-    """The values of an engine. Kept for the last few engines."""
+    """The values of an engine. Kept with it."""
     return EngineValues(engine)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any cell
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
 
 
 def _split(value: Any) -> tuple[str, ...] | None:  # noqa: ANN401 - any cell
-    parts = value.split(", ") if isinstance(value, str) else value
+    parts = value.split(", ") if isinstance(value, str) else value or ()
     return tuple([part for part in parts if part]) or None
 
 
@@ -135,10 +186,10 @@ def _select(values: EngineValues, expression: Expression, among: Sequence[int]) 
         for term in expression.terms:
             among = _select(values, term, among)
         return among
-    found: set[int] = set()
+    matching: set[int] = set()
     for term in expression.terms:
-        found.update(_select(values, term, [index for index in among if index not in found]))
-    return [index for index in among if index in found]
+        matching.update(_select(values, term, [index for index in among if index not in matching]))
+    return [index for index in among if index in matching]
 
 
 def _make_test(comparison: ColumnTest) -> Test:
@@ -146,34 +197,45 @@ def _make_test(comparison: ColumnTest) -> Test:
         (operand,) = comparison.operands
         assert isinstance(operand, Number)
         order, bound = _ORDERS[comparison.operator], operand.value
-        return lambda value: value is not None and order(value, bound)
-    tests = [_operand_test(operand, comparison.column in LISTS) for operand in comparison.operands]
+        return lambda value: isinstance(value, (int, float)) and order(value, bound)
+    finds_part = _finds_part(comparison)
+    tests = [_operand_test(operand, finds_part) for operand in comparison.operands]
     if comparison.operator is Operator.UNEQUAL:
         return lambda value: value is not None and not any(test(value) for test in tests)
     return lambda value: any(test(value) for test in tests)
 
 
-def _operand_test(operand: Operand, is_list: bool) -> Test:
+def _finds_part(comparison: ColumnTest) -> bool:
+    column = find_column(comparison.column)
+    return column is not None and column.is_free_text and comparison.operator is Operator.HAS
+
+
+def _operand_test(operand: Operand, finds_part: bool) -> Test:
     if isinstance(operand, Missing):
         return lambda value: value is None
     if operand == Glob("*"):
         return lambda value: value is not None
     if isinstance(operand, Number):
         number = operand.value
-        return lambda value: value is not None and math.isclose(value, number, rel_tol=1e-9)
-    test = _text_test(operand)
-    if is_list:
-        return lambda value: value is not None and any(test(part) for part in value)
-    return lambda value: value is not None and test(value)
+        return lambda value: isinstance(value, (int, float)) and math.isclose(value, number, rel_tol=1e-9)
+    test = _text_test(operand, finds_part)
+
+    def holds(value: Any) -> bool:  # noqa: ANN401 - any cell
+        if isinstance(value, tuple):
+            return any(test(part) for part in value)
+        return isinstance(value, str) and test(value)
+
+    return holds
 
 
-def _text_test(operand: Literal | Glob | Pattern) -> Callable[[str], bool]:
+def _text_test(operand: Literal | Glob | Pattern, finds_part: bool) -> Callable[[str], bool]:
     if isinstance(operand, Literal):
         text = operand.text.casefold()
-        return lambda value: value.casefold() == text
+        return (
+            (lambda value: text in value.casefold()) if finds_part else lambda value: value.casefold() == text
+        )
     if isinstance(operand, Glob):
-        parts = operand.pattern.casefold().split("*")
-        return lambda value: _fits_glob(value.casefold(), parts)
+        return operand.fits
     search, position = compile_regex(operand.regex).search, operand.position
     longest, deadline = longest_text(operand.regex), perf_counter() + MOST_SECONDS
 
@@ -185,16 +247,132 @@ def _text_test(operand: Literal | Glob | Pattern) -> Callable[[str], bool]:
     return matches
 
 
-def _fits_glob(text: str, parts: Sequence[str]) -> bool:
-    """Whether the parts follow each other in the text, with anything between; in linear time, unlike `fnmatch`."""
-    first, *middle, last = parts
-    end = len(text) - len(last)
-    if not text.startswith(first) or not text.endswith(last) or len(first) > end:
-        return False
-    place = len(first)
-    for part in middle:
-        found = text.find(part, place, end)
-        if found < 0:
-            return False
-        place = found + len(part)
-    return True
+EXAMPLES: tuple[tuple[str, str], ...] = (
+    ("conv -relu", "names with conv and without relu, case-insensitive"),
+    ("kind:gemm,convolution pct>2", "one of these kinds with more than 2 % of the time"),
+    ("(bound:launch or ms<10us) not stream:0", "terms are combined with and; or, not and parentheses"),
+    (
+        "kernel:3x3 groups>1 tactic:xmma",
+        "attributes are columns; : matches part of names, tactics and other free text",
+    ),
+    (
+        'attr.Kernel:"[3, 3]" name=/stem/Conv',
+        "attr.KEY is a raw attribute; = matches the whole text",
+    ),
+    ('name~"layer1\\..*conv" io>=4Mi', "a regular expression; sizes in k M G Ki Mi Gi, times in us ms s"),
+    ("tactic:*xmma* weights:none", "* matches any text; none is a missing value, * alone any value"),
+    ('"a (b)" precision!=int8', "quotes mark literal text; comparisons are : = != < <= > >= ~"),
+)
+"""Expression and meaning; the first four are the most useful."""
+
+
+MOST_OPTIONS = 40
+MOST_SUGGESTED = 1000
+"""Most values searched for a suggestion."""
+MOST_NUMBERS = 40
+"""Columns with more different numbers are measures, without suggestions."""
+
+_TOKEN = re.compile(r'\s+|[()]|((?:"(?:\\.|[^"\\])*"?|[^\s()"])+)', re.DOTALL)
+_STARTED = re.compile(r"-*([A-Za-z_][A-Za-z0-9_.]*)(:|!=|=)?(.*)", re.DOTALL)
+_VALUES = re.compile(r'((?:"(?:\\.|[^"\\])*"|[^",])*,)*', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Ways to go on.
+
+    Attributes:
+        text: What has been typed.
+        start: Where the part begins that an option replaces.
+        options: The likeliest first.
+    """
+
+    text: str
+    start: int
+    options: tuple[str, ...]
+
+    @property
+    def completed(self) -> str:
+        return self.text[: self.start] + self.options[0]
+
+    @property
+    def ghost(self) -> str | None:
+        """The text as typed and the rest of the first option; None if that does not begin with what was typed, or cannot be
+        drawn as it is."""
+        typed = self.text[self.start :]
+        rest = self.options[0][len(typed) :]
+        if not self.options[0].casefold().startswith(typed.casefold()) or not rest.isprintable():
+            return None
+        return self.text + rest
+
+
+def complete(engine: Engine, text: str) -> Completion | None:
+    """What could follow the text, or end the word that it ends with; None for nothing."""
+    latest = _latest_completion(engine)  # a key is answered in three places
+    if latest.get("text") != text:
+        latest.update(text=text, completion=_complete(engine, text))
+    completion: Completion | None = latest["completion"]
+    return completion
+
+
+@per_engine
+def _latest_completion(_: Engine) -> dict[str, Any]:
+    return {}
+
+
+def _complete(engine: Engine, text: str) -> Completion | None:
+    tokens = list(_TOKEN.finditer(text))
+    started = _STARTED.fullmatch(tokens[-1][1] or "") if tokens else None
+    if started is None:
+        return None
+    name, operator, rest = started.groups()
+    if operator:
+        column, before = find_abbreviated_column(name, engine), _VALUES.match(rest)
+        typed = rest[before.end() :] if before else rest
+        options = _values(engine, column, typed) if column is not None else []
+    else:
+        typed = name
+        options = [] if rest else _names(engine, name)
+    options = [option for option in options if option != typed][:MOST_OPTIONS]
+    return Completion(text, len(text) - len(typed), tuple(options)) if options else None
+
+
+def _names(engine: Engine, typed: str) -> list[str]:
+    folded = typed.casefold()
+    columns = [column for column in engine_columns(engine) if column.name.casefold().startswith(folded)]
+    short = [name for name in ALIASES if name.startswith(folded)]
+    names = [_with_operator(column_text(column.name), column) for column in columns]
+    names += [_with_operator(name, find_column(name)) for name in short]
+    return sorted(names, key=lambda name: name[:-1] != folded)
+
+
+def _with_operator(name: str, column: LayerColumn | None) -> str:
+    """`kind:`, `latency_ms>`: the comparison that makes most sense."""
+    is_measure = column is not None and column.is_number and (column.unit or column.dtype == "float64")
+    return f"{name}>" if is_measure else f"{name}:"
+
+
+def _values(engine: Engine, column: LayerColumn, typed: str) -> list[str]:
+    """Values of a column that begin as typed, the most frequent first."""
+    if column.is_number and (column.unit or column.dtype == "float64"):
+        return []
+    counts = engine_values(engine).counts(column.name)
+    if column.is_number and len(counts) > MOST_NUMBERS:
+        return []
+    wanted = typed.removeprefix('"').casefold()
+    totals: dict[str, int] = {}
+    for value, count in counts.items():
+        for part in _parts(value):
+            totals[part] = totals.get(part, 0) + count
+    ordered = sorted(totals, key=lambda part: (-totals[part], part))
+    fitting = [part for part in ordered if part.casefold().startswith(wanted)]
+    return [
+        quoted(part) if typed.startswith('"') or needs_quotes(part) else part
+        for part in fitting[: MOST_OPTIONS + 1]
+    ]
+
+
+def _parts(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - any cell
+    if value is None:
+        return ()
+    return tuple(dict.fromkeys(value)) if isinstance(value, tuple) else (str(value),)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.lint.context import Context, details
+from trex_tui.lint.context import NO_DETAILS, Context, details, issue, quote_layer, takes_time
 from trex_tui.lint.dataflow import IDLE, MOST_VISITED, beyond
-from trex_tui.lint.lint_text import issue, quote_layer, takes_time
-from trex_tui.lint.model import Finding, Findings, NotChecked, Severity, finding, not_checked, rule, strength
+from trex_tui.lint.model import (
+    Confidence,
+    Finding,
+    Findings,
+    NotChecked,
+    Severity,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.text import plural
 
 _BETWEEN = IDLE | {
@@ -21,6 +31,8 @@ _BETWEEN = IDLE | {
     LayerKind.SHUFFLE,
     LayerKind.QUANTIZE,
 }
+NEAR = 12
+"""With names only: the largest number of layers between a softmax and the GEMMs of its attention."""
 _MOVED = IDLE | {LayerKind.REFORMAT, LayerKind.SHUFFLE, LayerKind.SLICE, LayerKind.QUANTIZE}
 
 
@@ -92,28 +104,67 @@ def _skip_opaque_blocks(context: Context) -> Iterator[NotChecked]:
     if count := len(context.opaque_blocks):
         are = "is" if count == 1 else "are"
         yield not_checked(
-            f"{plural(count, 'Myelin block')} {are} opaque: TensorRT 10 and later list the kernels inside",
+            f"{plural(count, 'Myelin block')} {are} opaque: TensorRT 10 and later list their kernels",
             count,
         )
 
 
+def profile_or_details(context: Context) -> str:
+    """Types, shapes and tactics of layers; or their names and times."""
+    return "" if context.has_profile else details(context)
+
+
+def _find_softmax_by_name(context: Context) -> Findings:
+    """Softmax kernels between GEMMs, as far as names and the order of the file show that."""
+    products = [layer.index for layer in context.layers if layer.kind is LayerKind.GEMM]
+    layers = [
+        layer
+        for layer in context.select(LayerKind.SOFTMAX)
+        if takes_time(layer) and _lies_between(layer.index, products)
+    ]
+    if not layers:
+        yield not_checked(NO_DETAILS)
+        return
+    yield finding(
+        f"{plural(len(layers), 'softmax')} between GEMMs, by layer names, "
+        f"{'runs as a separate kernel' if len(layers) == 1 else 'run as separate kernels'}: "
+        f"{context.format_time(*layers)}. The attention is not fused.",
+        layers,
+        confidence=Confidence.LOW,
+        savings=layers,
+        formula="latency_ms of the softmax kernels: a fused kernel keeps the scores on chip",
+        evidence={"softmax_layers": len(layers), "softmax_ms": sum_latency_ms(layers)},
+    )
+
+
+def _lies_between(index: int, products: Sequence[int]) -> bool:
+    """Whether a product is near in front of a layer, and one near behind it."""
+    place = bisect_left(products, index)
+    return (
+        0 < place < len(products) and index - products[place - 1] <= NEAR and products[place] - index <= NEAR
+    )
+
+
 @rule(
     "ATTN001",
-    "Attention is not one kernel",
+    "Unfused attention",
     Severity.WARNING,
-    looks_for="A softmax between two GEMMs each of which multiplies two computed matrices, with nothing but pointwise "
-    "operations and movement between.",
-    why="The scores, quadratic in the sequence length, are written to memory and read back; a fused kernel never "
-    "stores them.",
-    remedy="Write plain MatMul → scale → mask → Softmax → MatMul, in 16 bit, with a head size of 16 to 256 that is a "
-    "multiple of 8, and no casts between.",
+    looks_for="A softmax between two GEMMs of activations, with only pointwise operations and data movement between "
+    "them.",
+    why="The scores (quadratic in the sequence length) are written to memory and read back; a fused kernel does "
+    "not store them.",
+    remedy="Write plain MatMul → scale → mask → Softmax → MatMul, in 16 bit, with a head size of 16 to 256 "
+    "(multiple of 8) and no casts in between.",
     references=(issue(2981), issue(3575)),
     columns=("kind", "input_shapes", "output_shapes", "latency_ms"),
-    not_when="A softmax over scores that come from one activation and weights (gating, deformable attention); blocks "
-    "that Myelin keeps closed, which are counted as not checked.",
-    needs=(details,),
+    not_when="A softmax over scores of one activation and weights (gating, deformable attention). Opaque Myelin "
+    "blocks count as not checked. With names only, the rule uses the file order, which is less certain.",
+    needs=(profile_or_details,),
 )
 def unfused_attention(context: Context) -> Findings:
+    if not context.has_details:
+        yield from _find_softmax_by_name(context)
+        return
     yield from _skip_opaque_blocks(context)
     for score, between, value in _find_unfused(context):
         kernels = (score, *between, value)
@@ -122,7 +173,9 @@ def unfused_attention(context: Context) -> Findings:
             f"({context.format_time(*kernels)}); the scores go to memory and back.",
             kernels,
             savings=between,
-            formula="latency_ms of the kernels between the two products: a fused kernel keeps the scores on the chip",
+            formula=(
+                "latency_ms of the kernels between the two GEMMs: a fused kernel keeps the scores on chip"
+            ),
             evidence={
                 "kernels": len(kernels),
                 "scores_shape": str(score.outputs[0].shape if score.outputs else ()),
@@ -134,15 +187,17 @@ def unfused_attention(context: Context) -> Findings:
 
 @rule(
     "ATTN002",
-    "Projections of an attention are separate GEMMs",
+    "Separate Q, K and V projections",
     Severity.INFO,
-    looks_for="Two or more GEMMs with weights that read the same value of the same tensor and feed one attention, with "
-    "at most movement between.",
-    why="One GEMM with the weights of Q, K and V side by side reads the input once and fills the GPU better.",
+    looks_for="Two or more GEMMs with weights that read the same tensor and feed one attention, with only data "
+    "movement in between.",
+    why="One GEMM with concatenated Q, K and V weights reads the input once and fills the GPU better.",
     remedy="Concatenate the weights of the projections in the model and split the result.",
     references=(issue(2981),),
     columns=("kind", "input_shapes", "latency_ms"),
-    not_when="Projections of different tensors: cross-attention, or a position embedding that is added to Q and K only.",
+    not_when=(
+        "Projections of different tensors: cross-attention, or a position embedding added to Q and K only."
+    ),
     needs=(details,),
 )
 def separate_projections(context: Context) -> Findings:
@@ -157,11 +212,11 @@ def separate_projections(context: Context) -> Findings:
             seen.add(key)
             longest = max(gemms, key=lambda gemm: gemm.latency_ms or 0.0)
             yield finding(
-                f"{plural(len(gemms), 'GEMM')} read one tensor to feed {quote_layer(attention)}: one GEMM with their "
-                f"weights side by side does the same ({context.format_time(*gemms)} now).",
+                f"{plural(len(gemms), 'GEMM')} read one tensor and feed {quote_layer(attention)}: "
+                f"{context.format_time(*gemms)}. One GEMM with concatenated weights can replace them.",
                 gemms,
                 savings=[gemm for gemm in gemms if gemm is not longest],
-                formula="sum of latency_ms without the longest: an upper bound, the merged GEMM is larger",
+                formula="sum of latency_ms without the longest (upper bound: the merged GEMM is larger)",
                 evidence={
                     "gemms": len(gemms),
                     "tensor": gemms[0].data_inputs[0].name,
@@ -184,8 +239,8 @@ def _group_projections(context: Context, attention: Layer) -> list[list[Layer]]:
 
 @strength(
     "ATTN",
-    "Attention is fused",
-    "Attention kernels, none taken apart, none with separate projections of one tensor.",
+    "Fused attention",
+    "All attention runs in fused kernels with merged projections.",
     ("kind",),
     without=(unfused_attention, separate_projections),
 )
@@ -193,5 +248,5 @@ def fused_attention(context: Context) -> Finding | None:
     blocks = context.select(LayerKind.ATTENTION)
     if not blocks:
         return None
-    text = f"{plural(len(blocks), 'attention block')} in one kernel each, with merged projections."
+    text = f"{plural(len(blocks), 'attention block')} fused into one kernel each, with merged projections."
     return finding(text, blocks, evidence={"layers": len(blocks)})

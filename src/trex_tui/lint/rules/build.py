@@ -9,19 +9,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.analysis.trtexec_runs import TrtexecRun, build_run, engine_version, parse_version
 from trex_tui.engine.model import Layer
-from trex_tui.lint.context import Context, verbose_log
-from trex_tui.lint.lint_text import (
+from trex_tui.lint.context import (
     BUILDER_PERFORMANCE,
     COMMAND_LINE_PROGRAMS,
     TIMED_ALONE,
     WORKSPACE_FAQ,
+    Context,
     issue,
     quote,
     quote_layer,
+    verbose_log,
 )
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule
-from trex_tui.lint.trtexec_runs import TrtexecRun, build_run, engine_version, parse_version
 from trex_tui.text import format_bytes, plural, printable, shorten_middle
 
 if TYPE_CHECKING:  # imported where a log is there
@@ -36,7 +37,7 @@ _TRTEXEC = "trtexec, samples/common/sampleOptions.cpp: https://github.com/NVIDIA
 _SUFFIXED = re.compile(r"workspace:(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMGkmg]i?[Bb]|[Bb])\b")
 _MEMORY = re.compile(r"(?P<mib>\d{1,9}) MiB")
 _MIB = 1 << 20
-NO_OPTIONS = "no build options: keep the build's metadata or its log beside the other files"
+NO_OPTIONS = "no build options: keep the metadata or the log of the build in the set"
 LAST_LETTER_DECIDES = (10, 1)
 """Since that TensorRT trtexec takes the last letter of a pool size as its unit, and `B` is bytes."""
 FIRST_MEMORY_POOLS = (8, 4)
@@ -48,7 +49,7 @@ SMALL_MIB = 16.0
 MOST_MIB = 2.0**20
 HEURISTIC_LEVELS = 2
 MOST_OF_DEVICE = 0.75
-"""A request above this share of the device's memory is one that no workspace grants beside weights and activations."""
+"""No workspace can grant a request above this share of the device memory."""
 NAMED_LAYERS = 5
 
 _Skips: TypeAlias = "list[tuple[str, SkippedTactic]]"
@@ -56,13 +57,12 @@ _Skips: TypeAlias = "list[tuple[str, SkippedTactic]]"
 
 @rule(
     "BUILD001",
-    "Tactics were skipped for lack of memory",
+    "Tactics skipped: not enough memory",
     Severity.WARNING,
-    looks_for="Lines of the verbose build log about tactics whose scratch memory exceeds the workspace, or the memory "
-    "that the device has left; as info where every one wants more than three quarters of the device's memory.",
-    why="The skipped ones are often the fastest. What they would have won is not known: nobody timed them.",
-    remedy="Give the builder more: --memPoolSize=workspace:N (MiB; before TensorRT 8.4 --workspace=N), on a GPU that "
-    "runs nothing else.",
+    looks_for="Tactics in the verbose build log whose scratch memory exceeds the workspace or the free device memory; "
+    "info if all need more than three quarters of the device memory.",
+    why="Skipped tactics are often the fastest. Their saving is unknown because they were not timed.",
+    remedy="Increase --memPoolSize=workspace:N (MiB; before TensorRT 8.4 --workspace=N) on an idle GPU.",
     references=(WORKSPACE_FAQ, issue(4136)),
     needs=(verbose_log,),
 )
@@ -105,10 +105,13 @@ def _describe_beyond_workspace(context: Context, skips: _Skips, limit: int | Non
         and len(requests) == len(skips)
         and min(requests, default=0) > MOST_OF_DEVICE * device
     )
-    there = f"; the workspace has {format_bytes(limit)}" if limit is not None else ""
-    hopeless = f", which is most of the device's {format_bytes(device)}" if is_hopeless else ""
+    there = f"; workspace: {format_bytes(limit)}" if limit is not None else ""
+    hopeless = f", most of the device's {format_bytes(device)}" if is_hopeless else ""
     return finding(
-        f"{_count(skips)} not tried for want of workspace: {_format_requests(skips)} of scratch memory{hopeless}{there}.",
+        (
+            f"{_count(skips)} skipped, workspace too small: {_format_requests(skips)} of scratch "
+            f"memory{hopeless}{there}."
+        ),
         _skipped_layers(context, skips),
         severity=Severity.INFO if is_hopeless else None,
         evidence={
@@ -118,16 +121,16 @@ def _describe_beyond_workspace(context: Context, skips: _Skips, limit: int | Non
             "device_memory_bytes": device,
             "requests_by_layer": _format_by_layer(skips),
         },
-        remedy="Nothing, unless this layer is slow: no workspace of this device grants it."
+        remedy="None, unless this layer is slow: the request does not fit on this device."
         if is_hopeless
         else _advise_workspace(context, largest),
     )
 
 
 def _workspace_bytes(context: Context, skips: _Skips) -> int | None:
-    """The limit of the build: as its options state it, or the least that a tactic was told to have.
+    """The limit of the build: as its options state it, or the least that a tactic was given.
 
-    What Myelin was told to have contains the weights of its layer; nobody has less than the workspace.
+    What Myelin was given contains the weights of its layer; nobody has less than the workspace.
     """
     limits = [tactic.available_bytes for _, tactic in skips if tactic.available_bytes is not None]
     stated = build_run(context.engine).workspace_mib
@@ -143,9 +146,9 @@ def _advise_workspace(context: Context, largest: int | None) -> str:
     if version is not None and version < FIRST_MEMORY_POOLS:
         option, without = "--workspace=", ""
     if largest is None:
-        return "Build without a limit on the workspace, and see whether these layers get faster."
+        return "Build without a workspace limit and compare these layers."
     size = math.ceil(largest / _MIB)
-    return f"Build with {option}{size} (MiB) or more{without}, and see whether these layers get faster."
+    return f"Build with {option}{size} (MiB) or more{without} and compare these layers."
 
 
 def _describe_beyond_device(context: Context, skips: _Skips) -> Finding:
@@ -154,7 +157,7 @@ def _describe_beyond_device(context: Context, skips: _Skips) -> Finding:
     )
     free = f" with {format_bytes(there)} free" if there is not None else ""
     return finding(
-        f"{_count(skips)} not tried because the device ran out of memory{free}: {_format_requests(skips)}.",
+        f"{_count(skips)} skipped, device out of memory{free}: {_format_requests(skips)}.",
         _skipped_layers(context, skips),
         evidence={
             "skipped_tactics": len(skips),
@@ -162,8 +165,7 @@ def _describe_beyond_device(context: Context, skips: _Skips) -> Finding:
             "device_memory_free_bytes": there,
             "requests_by_layer": _format_by_layer(skips),
         },
-        remedy="Build while nothing else uses the GPU, or on one of the kind with more memory; a larger workspace does not "
-        "help.",
+        remedy="Build on an idle GPU, or on one with more memory; a larger workspace does not help.",
     )
 
 
@@ -179,9 +181,9 @@ def _count(skips: _Skips) -> str:
 def _format_requests(skips: _Skips) -> str:
     requests = _requests(skips)
     if not requests:
-        return f"the log does not tell how much {'it needs' if len(skips) == 1 else 'they need'}"
+        return f"the log does not state how much {'it needs' if len(skips) == 1 else 'they need'}"
     needs = "it needs" if len(skips) == 1 else "they need up to"
-    unknown = f" ({len(skips) - len(requests)} do not tell)" if len(requests) < len(skips) else ""
+    unknown = f" ({len(skips) - len(requests)} without a size)" if len(requests) < len(skips) else ""
     return f"{needs} {format_bytes(max(requests))}{unknown}"
 
 
@@ -192,7 +194,7 @@ def _format_by_layer(skips: _Skips) -> str:
         largest[name] = max(largest.get(name, 0), tactic.requested_bytes or 0)
     ordered = sorted(largest.items(), key=lambda item: (-item[1], item[0]))
     listed = [
-        f"{shorten_middle(printable(name), 60)}: {size or 'not told'}"
+        f"{shorten_middle(printable(name), 60)}: {size or 'not stated'}"
         for name, size in ordered[:NAMED_LAYERS]
     ]
     more = [f"and {len(ordered) - NAMED_LAYERS} more"] if len(ordered) > NAMED_LAYERS else []
@@ -212,15 +214,15 @@ def _device_bytes(trace: BuildTrace) -> int | None:
 
 @rule(
     "BUILD002",
-    "Workspace is not what was meant",
+    "Workspace size misparsed by trtexec",
     Severity.ERROR,
-    looks_for="A workspace below 1 MiB (error), below 16 MiB (warning) or above 1 TiB (error), as trtexec understood it; "
-    "or, where that is not told, `workspace:1024MiB` with TensorRT 10.1 or later.",
-    why="Since 10.1 trtexec takes the last letter as the unit, and the B of MiB means bytes: the build then has no "
-    "scratch memory, and its times say nothing about the model.",
+    looks_for="A parsed workspace below 1 MiB (error), below 16 MiB (warning) or above 1 TiB (error); or, if the "
+    "parsed value is unknown, `workspace:1024MiB` with TensorRT 10.1 or later.",
+    why="Since 10.1 trtexec takes the last letter as the unit, and the B of MiB means bytes. The build then has "
+    "almost no scratch memory, and its times are not representative.",
     remedy="Write --memPoolSize=workspace:1024 or workspace:1024M.",
     references=(_TRTEXEC,),
-    not_when="The same argument before 10.0, where it is read as MiB: the understood value decides.",
+    not_when="The same argument before 10.0, which reads it as MiB.",
 )
 def odd_workspace(context: Context) -> Findings:
     run = build_run(context.engine)
@@ -231,9 +233,9 @@ def odd_workspace(context: Context) -> Findings:
     if size is not None:
         if SMALL_MIB <= size <= MOST_MIB:
             return
-        effect = "that is no limit at all, and not what was meant"
+        effect = "this is not a limit"
         if size < SMALL_MIB:
-            effect = "tactics that need scratch memory were not tried"
+            effect = "tactics that need scratch memory were skipped"
         given = f" (given as {asked[0]})" if asked else ""
         yield finding(
             f"The workspace of the build was {size:.6g} MiB{given}: {effect}.",
@@ -243,26 +245,30 @@ def odd_workspace(context: Context) -> Findings:
         )
     elif asked and version and version >= LAST_LETTER_DECIDES:
         yield finding(
-            f"The build was given --memPoolSize={asked[0]}; since TensorRT 10.1 trtexec reads that as {asked['number']} "
-            "bytes.",
+            f"--memPoolSize={asked[0]} was read as {asked['number']} bytes (TensorRT 10.1 and later).",
             evidence={"memPoolSize": asked[0], "tensorrt": context.engine.tensorrt_version},
         )
     elif not pools.startswith("workspace:"):
-        cut = "the metadata cuts the value of Memory Pools: keep the log of the build"
-        yield not_checked(cut if pools else NO_OPTIONS)
+        cut = "Memory Pools is truncated in the metadata: keep the log of the build"
+        silent = (
+            "the build options do not state the memory pools"
+            if build_run(context.engine).options
+            else NO_OPTIONS
+        )
+        yield not_checked(cut if pools else silent)
 
 
 @rule(
     "BUILD003",
-    "Built without a lasting timing cache",
+    "No persistent timing cache",
     Severity.INFO,
-    looks_for="timingCacheMode local or disable in the build options or the log; or a global cache whose file could not "
-    "be read, or that served nothing, as the log of the build tells.",
-    why="Tactics that are within noise of each other are chosen anew in each build: times and results differ between "
-    "builds of one model, and each takes its full time.",
+    looks_for="timingCacheMode local or disable in the build options or the log; or a global cache that could not be "
+    "read or had no matching entry.",
+    why="Each build times all tactics again. Near ties are decided by noise, so times and results differ "
+    "between builds of one model.",
     remedy="--timingCacheFile=FILE, kept between builds; in CI also --errorOnTimingCacheMiss, and locked clocks.",
     references=(BUILDER_PERFORMANCE, issue(4730)),
-    not_when="A cache that was given but cold where there is no log of the build: only the log tells.",
+    not_when="A given but empty cache without a build log: only the log shows it.",
 )
 def cold_timing_cache(context: Context) -> Findings:
     run, trace = build_run(context.engine), context.build_trace
@@ -272,8 +278,8 @@ def cold_timing_cache(context: Context) -> Findings:
         yield not_checked("the build options do not state timingCacheMode" if run.options else NO_OPTIONS)
     elif mode in ("local", "disable"):
         yield finding(
-            f"The timing cache was {'for this build only' if mode == 'local' else 'off'}: the next build measures every "
-            "tactic anew and may choose others where two are close.",
+            f"Timing cache: {'this build only' if mode == 'local' else 'off'}. The next build times all "
+            "tactics again and may choose others.",
             confidence=Confidence.HIGH,
             evidence={
                 "timingCacheMode": mode,
@@ -284,10 +290,10 @@ def cold_timing_cache(context: Context) -> Findings:
     elif cache is not None and (cache.unreadable is not None or _served_nothing(cache)):
         name = cache.unreadable or cache.file
         named = f" {printable(name)}" if name else ""
-        state = " could not be read" if cache.unreadable is not None else " had nothing for this network"
+        state = " could not be read" if cache.unreadable is not None else " had no entry for this network"
         yield finding(
-            f"The timing cache{named}{state}: this build measured every tactic anew; if it was not the first one, its "
-            "choices may differ from those before.",
+            f"The timing cache{named}{state}: this build timed all tactics; its choices may differ from "
+            "earlier builds.",
             confidence=Confidence.HIGH,
             evidence={
                 "timingCacheFile": name,
@@ -295,7 +301,9 @@ def cold_timing_cache(context: Context) -> Findings:
                 "hits": cache.hits,
                 "saved_bytes": cache.saved_bytes,
             },
-            remedy="Keep the file that this build wrote, and give it to the next one; in CI also --errorOnTimingCacheMiss.",
+            remedy=(
+                "Keep the cache file of this build for the next one; in CI also use --errorOnTimingCacheMiss."
+            ),
         )
 
 
@@ -306,12 +314,12 @@ def _served_nothing(cache: TimingCache) -> bool:
 
 @rule(
     "BUILD004",
-    "The search for kernels was limited",
+    "Restricted tactic search",
     Severity.INFO,
-    looks_for="Optimization level 0 to 2, MaxTactics, heuristics, tactic sources, avgTiming 1; restricted mode, refit, "
-    "stripped weights; sparsity without a sparse kernel; as a warning version or hardware compatibility.",
-    why="Kernels that were not tried, or not allowed, may be the faster ones.",
-    remedy="If it is not on purpose, build once with the defaults and compare.",
+    looks_for="Optimization level 0 to 2, MaxTactics, heuristics, tactic sources, avgTiming 1, restricted mode, "
+    "refit, stripped weights, sparsity without a sparse kernel; version or hardware compatibility (warning).",
+    why="Excluded kernels may be faster.",
+    remedy="Unless intended, build once with the defaults and compare.",
     references=(BUILDER_PERFORMANCE, _COMPATIBILITY),
     columns=("tactic",),
 )
@@ -325,11 +333,11 @@ def limited_search(context: Context) -> Findings:
     tactics = [tactic for layer in context.layers if (tactic := context.tactic(layer))]
     is_dense = bool(tactics) and not any(tactic.is_sparse for tactic in tactics)
     if sparsity.lower().startswith(("enable", "force")) and is_dense:
-        limits["Sparsity"] = f"{sparsity}, and not one kernel is sparse"
+        limits["Sparsity"] = f"{sparsity}, but no sparse kernel"
     if limits:
         listed = "; ".join(f"{name} {printable(value)}" for name, value in limits.items())
         yield finding(
-            f"The choice of kernels was limited by {plural(len(limits), 'option')}: {listed}.",
+            f"{plural(len(limits), 'option')} restricted the tactic search: {listed}.",
             severity=Severity.INFO if _SERIOUS.isdisjoint(limits) else Severity.WARNING,
             evidence=limits,
         )
@@ -358,14 +366,14 @@ def _find_limits(run: TrtexecRun) -> Iterator[tuple[str, str]]:
 
 @rule(
     "BUILD005",
-    "Layer information is incomplete",
+    "Incomplete layer information",
     Severity.WARNING,
-    looks_for="Layers that are names only; layers with types but no layouts; dimensions or types that are not told.",
-    why="It limits what every other rule can see.",
+    looks_for="Layers with names only; layers with types but no layouts; missing dimensions or types.",
+    why="It limits all other rules.",
     remedy="Build with --profilingVerbosity=detailed and export with --exportLayerInfo.",
     references=(COMMAND_LINE_PROGRAMS,),
     columns=("layer_type", "input_formats", "output_formats", "input_shapes"),
-    not_when="Myelin layers without layouts, which TensorRT never tells.",
+    not_when="Myelin layers without layouts, which TensorRT never exports.",
 )
 def incomplete_layers(context: Context) -> Findings:
     count = len(context.layers)
@@ -374,7 +382,7 @@ def incomplete_layers(context: Context) -> Findings:
         return
     if context.engine.names_only:
         yield finding(
-            "The layer information holds names only: no rule that needs tensors or tactics can look.",
+            "The layer information has names only: rules that need tensors or tactics are not checked.",
             confidence=Confidence.HIGH,
             evidence={"layers": count, "names_only": True},
         )
@@ -386,8 +394,8 @@ def incomplete_layers(context: Context) -> Findings:
         for tensor in (*layer.inputs, *layer.outputs)
     ):
         yield finding(
-            f"All {plural(len(native), 'layer')} that have layouts show types only, so copies that change the layout cannot "
-            "be told from others.",
+            f"All {plural(len(native), 'layer')} with layouts show types only, so layout changes cannot be "
+            "distinguished from other copies.",
             native,
             confidence=Confidence.HIGH,
             evidence={
@@ -403,8 +411,8 @@ def incomplete_layers(context: Context) -> Findings:
     ]
     if dynamic:
         yield finding(
-            f"Dimensions or types are not told in {plural(len(dynamic), 'layer')} of {count}: bytes and products there are "
-            "unknown.",
+            f"{plural(len(dynamic), 'layer')} of {count} without dimensions or types: their bytes and MACs "
+            "are unknown.",
             dynamic,
             confidence=Confidence.HIGH,
             evidence={"layers": len(dynamic)},
@@ -414,16 +422,19 @@ def incomplete_layers(context: Context) -> Findings:
 
 @rule(
     "BUILD006",
-    "Tactics were chosen by chance",
+    "Near-tied tactics: build not reproducible",
     Severity.INFO,
-    looks_for="Layers whose second tactic, in the same formats, took within 2 % of the chosen one when the builder timed "
-    "them.",
-    why=f"{TIMED_ALONE} Within its noise the next build may choose the other, so that latency, numerical results and sizes "
+    looks_for=(
+        "Layers whose second fastest tactic in the same formats took at most 2 % longer than the choice."
+    ),
+    why=f"{TIMED_ALONE} The next build may choose the other tactic, so latency, numerical results and sizes "
     "differ between builds of one model.",
-    remedy="Keep the choice with --timingCacheFile=FILE; lock the clocks while building, and raise --avgTiming.",
+    remedy=(
+        "Keep the choice with --timingCacheFile=FILE; lock the clocks during the build and raise --avgTiming."
+    ),
     references=(BUILDER_PERFORMANCE, issue(4730)),
     columns=("name", "kind"),
-    not_when="Layers for which one tactic alone was timed, or whose result came from a cache that tells one time.",
+    not_when="Layers with a single timed tactic, or with a result from a cache that stores one time.",
     needs=(verbose_log,),
     thresholds={"margin_pct": 2.0},  # what the build log's report calls a near tie
 )
@@ -434,7 +445,7 @@ def near_ties(context: Context, margin_pct: float) -> Findings:
         if layer.kind.is_work and (margin := choice.margin_pct) is not None
     ]
     if not compared:
-        yield not_checked("the build log times no two tactics for any layer of this engine")
+        yield not_checked("the build log has no layer of this engine with two timed tactics")
         return
     ties = [timed for timed in compared if timed[0] < margin_pct]
     if not ties:
@@ -442,8 +453,9 @@ def near_ties(context: Context, margin_pct: float) -> Findings:
     margin, closest, choice = min(ties, key=lambda timed: (timed[0], timed[1].index))
     layers = [layer for _, layer, _ in ties]
     yield finding(
-        f"{len(ties)} of {plural(len(compared), 'layer')} with a second tactic {'was' if len(ties) == 1 else 'were'} decided "
-        f"by less than {margin_pct:g} %, which is chance: closest is {quote_layer(closest)}, {margin:.2g} %.",
+        f"{len(ties)} of {plural(len(compared), 'layer')} with a second tactic "
+        f"{'was' if len(ties) == 1 else 'were'} decided by less than {margin_pct:g} % (noise); closest: "
+        f"{quote_layer(closest)}, {margin:.2g} %.",
         layers,
         confidence=Confidence.HIGH,
         evidence={
@@ -459,15 +471,15 @@ def near_ties(context: Context, margin_pct: float) -> Findings:
 
 @rule(
     "BUILD007",
-    "One layer takes much of the build",
+    "Slow tuning of one layer",
     Severity.INFO,
-    looks_for="A layer whose tuning took 10 s or more and at least a fifth of the whole build.",
-    why="The build waits for it each time, unless a timing cache remembers.",
-    remedy="--timingCacheFile=FILE keeps its result; --builderOptimizationLevel and --maxTactics limit what is tried. "
-    "For a dynamic input, fewer optimization profiles do.",
+    looks_for="A layer whose tuning took at least 10 s and at least a fifth of the build.",
+    why="Every build without a timing cache repeats it.",
+    remedy="--timingCacheFile=FILE keeps its result; --builderOptimizationLevel and --maxTactics limit the search. "
+    "For dynamic inputs, use fewer optimization profiles.",
     references=(BUILDER_PERFORMANCE,),
     columns=("name",),
-    not_when="Results out of the cache. Before TensorRT 8.6 only whole seconds are known.",
+    not_when="Results from the cache. Before TensorRT 8.6 only whole seconds are known.",
     needs=(verbose_log,),
     thresholds={"share_pct": 20.0, "seconds": 10.0},
 )
@@ -478,13 +490,15 @@ def slow_tuning(context: Context, share_pct: float, seconds: float) -> Findings:
     spent: dict[str, float] = {}
     tactics: Counter[str] = Counter()
     for tuning in trace.tunings:
+        if not tuning.name:
+            continue  # not timed, or its beginning is not in the log
         tactics[tuning.name] += tuning.tactic_count
         time = _tuning_seconds(tuning)
         if time is not None:
             spent[tuning.name] = spent.get(tuning.name, 0.0) + time
     whole = build_seconds(trace.phases) or trace.stated_seconds or math.fsum(spent.values())
     if not spent or not whole:
-        yield not_checked("the build log does not tell how long the tuning of any layer took")
+        yield not_checked("the build log has no tuning times")
         return
     for name, time in sorted(spent.items(), key=lambda item: (-item[1], item[0])):
         if time < seconds or 100.0 * time < share_pct * whole:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from trex_tui.analysis.compute import is_depthwise
 from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.analysis.roofline import Bound
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
-from trex_tui.lint.context import Context, details
-from trex_tui.lint.lint_text import (
+from trex_tui.engine.tactics import Tactic
+from trex_tui.lint.context import (
     CONVOLUTION_GUIDE,
     CUTLASS,
     NO_PROFILE,
+    QUANTIZED,
     QUANTIZED_TYPES,
     TENSOR_CORES,
+    Context,
+    details,
     format_time,
     issue,
     latencies,
     quote_layer,
 )
+from trex_tui.lint.islands import map_islands
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.savings import (
     TENSOR_CORE_FORMULA,
@@ -35,23 +40,21 @@ from trex_tui.lint.savings import (
 from trex_tui.text import plural
 
 FIRST_CHANNELS = 4
-"""Up to this many input channels a convolution is a first one: no kernel fills its products with so few."""
+"""A convolution with at most this many input channels is a first convolution: no kernel uses its full width."""
 WINOGRAD_SAVING = 2.25
 """A 3×3 Winograd kernel on 2×2 outputs multiplies 16 times where the direct one does 36 times."""
 STEM_SLACK = 4.0
-"""First convolutions in FP16 on tensor cores take 3.5 times what their bytes need on both engines with batch 32 that were
+"""First convolutions in FP16 on tensor cores take 3.5 times the time of their bytes on both engines with batch 32 that were
 measured (ResNet stems on A100 and RTX 3090), rounded up; with batch 1 it was 5 and 12 times, so there 4 promises too much."""
 SMALLEST_BATCH = 8
-"""With smaller batches than this the estimate for a first convolution has low confidence."""
-NO_TACTIC = "the name of the tactic is missing, or does not tell whether the kernel runs on tensor cores"
-NO_DEVICE = (
-    "the device is unknown: keep trtexec's log, or state the device, and tensor cores and peaks are known"
-)
+"""Below this batch the estimate for a first convolution has low confidence."""
+NO_TACTIC = "the tactic name is missing, or does not show whether the kernel uses tensor cores"
+NO_DEVICE = "the device is unknown: keep trtexec's log, or set [device] in trex-tui.toml"
 
 
 def is_product_for_tensor_cores(context: Context, layer: Layer) -> bool:
     """A convolution with more than a few channels, not depthwise, and with more than one row and column to compute."""
-    if layer.kind is not LayerKind.CONVOLUTION or context.is_depthwise(layer):
+    if layer.kind is not LayerKind.CONVOLUTION or is_depthwise(layer):
         return False
     channels = context.channels(layer)
     if channels is not None and channels // context.groups(layer) <= FIRST_CHANNELS:
@@ -88,16 +91,17 @@ def _compare_with_tensor_cores(context: Context, layer: Layer, precision: DataTy
     savings = saving(layer, time - better) if better is not None and time else None
     share = bandwidth_share(context, layer)
     yield finding(
-        f"{quote_layer(layer)} multiplies {precision.value} on CUDA cores: {context.format_time(layer)}.",
+        f"{quote_layer(layer)} runs {precision.value} on CUDA cores: {context.format_time(layer)}.",
         [layer],
         confidence=Confidence.LOW if savings is None and context.has_profile else Confidence.MEDIUM,
         savings=fraction(context, layer, 1.0) if savings is None else savings,
-        formula="latency_ms: an upper bound, the peaks or the work are not known"
+        formula="latency_ms (upper bound: peaks or MACs are unknown)"
         if savings is None
         else TENSOR_CORE_FORMULA,
         evidence=layer_evidence(
             layer, tensor_cores="no", bandwidth_pct=None if share is None else round(100 * share, 1)
         ),
+        group=f"layers run {precision.value} on CUDA cores",
     )
 
 
@@ -105,11 +109,11 @@ def _compare_with_tensor_cores(context: Context, layer: Layer, precision: DataTy
     "CONV001",
     "Reduced-precision convolution on CUDA cores",
     Severity.WARNING,
-    looks_for="A convolution or deconvolution whose data is FP16, BF16, INT8, FP8, INT4 or FP4 and whose kernel, by its "
-    "name, does not use tensor cores.",
-    why="The device's tensor cores multiply these types several times faster than its CUDA cores.",
-    remedy="Make the channels fit (CONV003). Give INT8 convolutions an INT8 output (QDQ002), so that they stay in layouts "
-    "of 32 channels: layouts of 4 lead to DP4A kernels. Give the builder more workspace.",
+    looks_for="A convolution or deconvolution in FP16, BF16, INT8, FP8, INT4 or FP4 whose kernel name shows no tensor "
+    "cores.",
+    why="Tensor cores process these types several times faster than CUDA cores.",
+    remedy="Align the channels (CONV003). Give INT8 convolutions an INT8 output (QDQ002), so that they keep "
+    "layouts of 32 channels: layouts of 4 lead to DP4A kernels. Increase the workspace.",
     references=(TENSOR_CORES, CUTLASS, issue(1310)),
     columns=("kind", "tactic", "tensor_cores", "precision", "latency_ms", "macs", "input_formats"),
     not_when="Depthwise convolutions, which have no tensor-core kernels; at most 4 input channels per group; one output "
@@ -123,16 +127,17 @@ def reduced_convolution_on_cuda_cores(context: Context) -> Findings:
 
 @rule(
     "CONV002",
-    "FP32 on CUDA cores where TF32 pays",
+    "FP32 on CUDA cores despite faster TF32",
     Severity.WARNING,
     looks_for="A convolution or GEMM with FP32 data on CUDA cores, on a device whose TF32 peak is at least 1.5 times its "
     "FP32 peak.",
-    why="From compute capability 8.0 on, tensor cores take FP32 data rounded to TF32.",
-    remedy="Allow TF32 (leave --noTF32 away), or better FP16 or BF16.",
+    why="From compute capability 8.0 on, tensor cores process FP32 data rounded to TF32.",
+    remedy="Allow TF32 (remove --noTF32), or better FP16 or BF16.",
     references=(TENSOR_CORES,),
     columns=("kind", "tactic", "tensor_cores", "input_formats", "latency_ms", "macs"),
-    not_when="GeForce RTX 30, whose TF32 peak is that of FP32; Winograd kernels, unless TF32 makes up for the 2.25 times "
-    "fewer multiplications; depthwise, first and matrix-vector layers; layers at 60 % of the bandwidth or more.",
+    not_when="GeForce RTX 30, whose TF32 peak is that of FP32; Winograd kernels, unless TF32 outweighs their 2.25 "
+    "times fewer multiplications; depthwise, first and matrix-vector layers; layers at 60 % of the "
+    "bandwidth or more.",
     needs=(details,),
     thresholds={"peak_ratio": 1.5},
 )
@@ -152,13 +157,14 @@ def single_precision_on_cuda_cores(context: Context, peak_ratio: float) -> Findi
         moving = moving_ms(context, context.bytes(layer)) or 0.0
         better = None if time is None else max(time / ratio, moving, context.floor_ms or 0.0)
         yield finding(
-            f"{quote_layer(layer)} multiplies FP32 on CUDA cores where TF32 has {ratio:.1f} times the peak: "
+            f"{quote_layer(layer)} runs FP32 on CUDA cores; TF32 has {ratio:.1f} times the peak: "
             f"{context.format_time(layer)}.",
             [layer],
             savings=saving(layer, None if time is None or better is None else time - better),
             formula="latency_ms − max(latency_ms · FP32 peak / TF32 peak, bytes / bandwidth, shortest layer); the FP32 "
             "peak of a Winograd kernel counts 2.25 times",
             evidence=layer_evidence(layer, peak_ratio=round(ratio, 2)),
+            group=f"layers run FP32 on CUDA cores; TF32 has {ratio:.1f} times the peak",
         )
 
 
@@ -173,12 +179,12 @@ def _is_single_on_cuda_cores(context: Context, layer: Layer) -> bool:
 
 @rule(
     "CONV003",
-    "Channels are padded up to what tensor cores take",
+    "Channels padded for tensor cores",
     Severity.INFO,
-    looks_for="A convolution that may run on tensor cores, of whose products at least 10 % are padding: channels rounded "
-    "up to 4 (TF32), 8 (FP16, BF16), 16 (INT8, FP8; FP16 with sparse weights), 32 (INT8 in layouts of 32 channels).",
-    why="Tensor cores take channels in groups. What is missing to a full group is computed as zeros.",
-    remedy="Round the widths of the network up: the extra channels cost almost nothing. Ask whether they buy accuracy.",
+    looks_for="A tensor-core convolution with at least 10 % padded multiply-adds: channels rounded up to 4 (TF32), 8 "
+    "(FP16, BF16), 16 (INT8, FP8; FP16 with sparse weights), 32 (INT8 in layouts of 32 channels).",
+    why="Tensor cores process channels in groups. Incomplete groups are padded with zeros.",
+    remedy="Round channel counts up: the extra channels are almost free and may improve accuracy.",
     references=(TENSOR_CORES, CONVOLUTION_GUIDE, issue(1310)),
     columns=("kind", "tensor_cores", "input_formats", "input_shapes", "output_shapes", "latency_ms"),
     not_when="Depthwise and first convolutions, kernels on CUDA cores, INT8 layouts of 4 channels (DP4A: CONV001). Grouped "
@@ -207,14 +213,15 @@ def padded_channels(context: Context, waste_pct: float) -> Findings:
         sides = zip(("input", "output"), given, padded, strict=True)
         free = [f"{full - size} more {side} channels" for side, size, full in sides if full > size]
         yield finding(
-            f"{quote_layer(layer)} has {given[0]} input and {given[1]} output channels"
-            f"{' per group' if groups > 1 else ''}, computed as {padded[0]} and {padded[1]}: "
-            f"{100 * waste:.0f} % of the products are padding; {' and '.join(free)} would be almost free.",
+            f"{quote_layer(layer)} has {given[0]} input and {given[1]} output "
+            f"channels{' per group' if groups > 1 else ''}, computed as {padded[0]} and {padded[1]}: "
+            f"{100 * waste:.0f} % of the multiply-adds are padding; {' and '.join(free)} would be almost "
+            "free.",
             [layer],
             severity=Severity.WARNING if share is not None and share >= 2 else None,
             savings=savings,
             formula="latency_ms · (1 − C · K / (C and K rounded up to the granule)); bound by bandwidth, latency_ms · (1 "
-            "− footprint_bytes / footprint_allocated_bytes); bound by its launch, nothing",
+            "− footprint_bytes / footprint_allocated_bytes); bound by its launch, or with fewer tiles than SMs, nothing",
             evidence=layer_evidence(
                 layer,
                 in_channels=given[0],
@@ -222,6 +229,7 @@ def padded_channels(context: Context, waste_pct: float) -> Findings:
                 granule=granule,
                 waste_pct=round(100 * waste, 1),
             ),
+            group="convolutions with padded channels",
         )
     if dynamic:
         yield not_checked("a dimension is dynamic: export the layers in the profile run", dynamic)
@@ -252,78 +260,90 @@ def _granule(context: Context, layer: Layer) -> int | None:
 
 def _time_on_padding(context: Context, layer: Layer, waste: float) -> float:
     """The part of the layer's time that its padding takes: of the products, or of the bytes where those are the bound."""
-    point = context.point(layer)
-    bound = point.bound if point else None
-    if bound is Bound.LAUNCH:
+    point, sms = context.point(layer), context.device.sms
+    if point and (point.bound is Bound.LAUNCH or (point.tiles and sms and point.tiles < sms)):
         return 0.0
     padded, given = layer.footprint_allocated_bytes, layer.footprint_bytes
-    if bound is Bound.BANDWIDTH and padded and given is not None:
+    if point and point.roof_side is Bound.BANDWIDTH and padded and given is not None:
         return 1 - given / padded
     return waste
 
 
 @rule(
     "CONV004",
-    "First convolution is expensive",
+    "Expensive first convolution",
     Severity.WARNING,
-    looks_for="A convolution with at most 4 input channels that takes 3 % of the layers' time or more: a warning if it is "
-    "quantized or runs on CUDA cores.",
-    why="With so few channels most of what a kernel could multiply at once is padding. Quantized, it needs a Q before it, "
-    "often DP4A kernels, and a conversion behind it, and is slower than in FP16.",
-    remedy="Leave it in FP16 in quantized networks; feed it in the layout that it reads; or pack pixels into channels.",
+    looks_for="A convolution with at most 4 input channels that is quantized or runs on CUDA cores and takes at least "
+    "3 % of the layers' time (warning), or 10 % otherwise (info).",
+    why="With so few channels most multiply-adds are padding. Quantized, it needs a Q before it and often DP4A "
+    "kernels; with a floating-point output it is slower than in FP16.",
+    remedy="In quantized networks let it write 8 bits, or keep it in FP16; feed it in the layout it reads; or pack "
+    "pixels into channels.",
     references=(CONVOLUTION_GUIDE, QUANTIZED_TYPES, issue(993)),
     columns=("kind", "input_shapes", "input_formats", "tactic", "tensor_cores", "latency_ms"),
-    not_when="Depthwise convolutions, and stems fused with their activation and pool.",
+    not_when="Depthwise convolutions; stems fused with activation and pool; quantized ones that write quantized data "
+    "(faster than FP16 in all measurements); quantized ones whose result is quantized later (PREC002); "
+    "all-FP32 engines (PREC003).",
     needs=(details,),
-    thresholds={"share_pct": 3.0},
+    thresholds={"share_pct": 3.0, "hot_pct": 10.0},
 )
-def first_convolution(context: Context, share_pct: float) -> Findings:
+def first_convolution(context: Context, share_pct: float, hot_pct: float) -> Findings:
     firsts = [layer for layer in context.select(LayerKind.CONVOLUTION) if _is_first(context, layer)]
     if firsts and not context.has_profile:
         yield not_checked(NO_PROFILE, len(firsts))
         return
+    islands = map_islands(context.engine)
+    is_reduced = any(context.is_reduced(layer) for layer in context.multiplying)
     for layer in firsts:
-        if context.share_pct(layer) >= share_pct:
-            yield _describe_first(context, layer)
+        share, tactic = context.share_pct(layer), context.tactic(layer)
+        if share < share_pct or _stays_quantized(context, layer):
+            continue
+        if context.is_quantized(layer):
+            if layer.index not in islands:
+                yield _describe_first(context, layer)
+        elif tactic is not None and tactic.tensor_cores is False:
+            if is_reduced:
+                yield _describe_first(context, layer)
+        elif share >= hot_pct:
+            yield _describe_hot_stem(context, layer)
 
 
 def _is_first(context: Context, layer: Layer) -> bool:
-    if context.is_depthwise(layer) or "pool" in f"{layer.layer_type} {layer.parameter_type}".lower():
+    if is_depthwise(layer) or "pool" in f"{layer.layer_type} {layer.parameter_type}".lower():
         return False  # fused with activation and pool: as good as it gets
     channels = context.channels(layer)
     return channels is not None and channels <= FIRST_CHANNELS
 
 
+def _stays_quantized(context: Context, layer: Layer) -> bool:
+    """Whether it reads and writes 8 bits: ResNet stems took 0.17 ms so, where FP16 took 0.25 ms (A100), and 0.48 against 0.58
+    ms (RTX 3090)."""
+    return context.is_quantized(layer) and layer.output_precision in QUANTIZED
+
+
 def _describe_first(context: Context, layer: Layer) -> Finding:
-    tactic = context.tactic(layer)
-    quantized = context.is_quantized(layer)
+    """A first convolution that is quantized or runs on CUDA cores."""
+    tactic, precision = context.tactic(layer), layer.output_precision
     on_cuda_cores = tactic is not None and tactic.tensor_cores is False
-    unit = "tensor cores" if tactic and tactic.tensor_cores else "unknown units"
-    copies = _find_conversions(context, layer, both_sides=quantized)
+    unit = "CUDA cores" if on_cuda_cores else _name_unit(tactic)
+    copies = _find_conversions(context, layer)
     savings = latencies(copies)
-    formula = "latency_ms of the reformats that only serve it"
-    remedy = (
-        "Give the network its input in the layout that it reads (FMT004), or pack 2×2 pixels into channels (space to "
-        "depth). Often this is as good as it gets."
-    )
+    formula = "latency_ms of its Q and reformats"
     if on_cuda_cores:
-        unit = "CUDA cores"
         savings |= _save_with_halves(context, layer)
-        formula = "latency_ms − 4 · bytes with 16-bit elements / bandwidth, plus what only serves it: Q, DQ and reformats"
-        remedy = "Let it run in FP16; or pack 2×2 pixels into channels (space to depth), so that it reads four times as many."
-    if quantized:
+        formula = "latency_ms − 4 · bytes with 16-bit elements / bandwidth, plus its Q, DQ and reformats"
+    remedy = "Run it in FP16, or pack 2×2 pixels into channels (space to depth)."
+    if context.is_quantized(layer):
         remedy = (
-            "Leave the first convolution, and the pool behind it, in FP16: put the first Q behind them. INT8 wins nothing "
-            "with so few channels."
+            f"It writes {precision.value if precision else 'floating point'}: put Q and DQ after its "
+            "activation, so that it and its pool write 8 bits; or keep both in FP16 and put the first Q "
+            "after them."
         )
     around = f", with {format_time(sum_latency_ms(copies))} of conversions around it" if copies else ""
-    precision = context.input_type(layer)
     is_large = bool(layer.inputs[0].shape) and layer.inputs[0].shape[0] >= SMALLEST_BATCH
     return finding(
-        f"{quote_layer(layer)} reads {context.channels(layer)} channels of "
-        f"{precision.value if precision else 'unknown type'} and runs on {unit}: {context.format_time(layer)}{around}.",
+        f"{_describe_channels(context, layer)} and runs on {unit}: {context.format_time(layer)}{around}.",
         [layer, *copies],
-        severity=Severity.WARNING if quantized or on_cuda_cores else Severity.INFO,
         confidence=Confidence.LOW if on_cuda_cores and not is_large else Confidence.MEDIUM,
         savings=savings,
         formula=formula if savings else "",
@@ -332,18 +352,39 @@ def _describe_first(context: Context, layer: Layer) -> Finding:
     )
 
 
-def _find_conversions(context: Context, layer: Layer, *, both_sides: bool) -> list[Layer]:
-    """Reformats and Q that feed it alone; of a quantized one also the widening behind it, or behind its pool."""
-    conversions = [
+def _describe_hot_stem(context: Context, layer: Layer) -> Finding:
+    """A first convolution whose kernel is as good as kernels for so few channels are."""
+    return finding(
+        f"{_describe_channels(context, layer)} and runs on {_name_unit(context.tactic(layer))}: "
+        f"{context.format_time(layer)}. Most multiply-adds are padding.",
+        [layer],
+        severity=Severity.INFO,
+        evidence=layer_evidence(layer, in_channels=context.channels(layer)),
+        remedy="Pack 2×2 pixels into channels (space to depth) if the model can be changed; the kernel itself is "
+        "as fast as expected for so few channels.",
+    )
+
+
+def _describe_channels(context: Context, layer: Layer) -> str:
+    precision = context.input_type(layer)
+    return (
+        f"{quote_layer(layer)} reads {plural(context.channels(layer) or 0, 'channel')} of "
+        f"{precision.value if precision else 'unknown type'}"
+    )
+
+
+def _name_unit(tactic: Tactic | None) -> str:
+    return "tensor cores" if tactic and tactic.tensor_cores else "unknown units"
+
+
+def _find_conversions(context: Context, layer: Layer) -> list[Layer]:
+    """Reformats and Q that feed it alone."""
+    return [
         producer
         for producer in context.producers(layer)
         if producer.kind in (LayerKind.REFORMAT, LayerKind.QUANTIZE)
         and [reader.index for reader in context.consumers(producer)] == [layer.index]
     ]
-    for reader in context.consumers(layer) if both_sides else ():
-        behind = context.consumers(reader) if reader.kind is LayerKind.POOLING else [reader]
-        conversions += [layer for layer in behind if layer.kind is LayerKind.REFORMAT]
-    return conversions
 
 
 def _save_with_halves(context: Context, layer: Layer) -> dict[int, float]:
@@ -359,9 +400,9 @@ def _save_with_halves(context: Context, layer: Layer) -> dict[int, float]:
 
 @strength(
     "TC",
-    "Tensor cores are used wherever possible",
-    "Every convolution, GEMM and attention has a tactic on tensor cores; depthwise convolutions, matrix-vector products "
-    "and first convolutions of up to 4 channels do not count.",
+    "Tensor cores used everywhere possible",
+    "Every convolution, GEMM and attention runs on tensor cores, except depthwise convolutions, "
+    "matrix-vector products and first convolutions of up to 4 channels.",
     ("kind", "tensor_cores"),
 )
 def tensor_cores_used(context: Context) -> Finding | None:
@@ -378,7 +419,7 @@ def tensor_cores_used(context: Context) -> Finding | None:
 def _can_use_tensor_cores(context: Context, layer: Layer) -> bool:
     if layer.layer_type is None or layer.device is Device.DLA:
         return False
-    if context.is_depthwise(layer) or context.is_matrix_vector(layer):
+    if is_depthwise(layer) or context.is_matrix_vector(layer):
         return False
     channels = context.channels(layer)
     return layer.kind is not LayerKind.CONVOLUTION or channels is None or channels > FIRST_CHANNELS

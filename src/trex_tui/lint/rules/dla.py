@@ -1,20 +1,19 @@
 """DLA: layers that left the accelerator, and the way there and back.
 
-No public artifact holds a detailed DLA engine; names and types here are those that documentation and threads show.
+No public artifact holds a detailed DLA engine; names and types are those that documentation, threads and profiles show.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from trex_tui.analysis.dla import DlaUse, FallbackGroup, computes, find_dla_use
 from trex_tui.analysis.structure import sum_latency_ms
-from trex_tui.engine.kinds import LayerKind
+from trex_tui.analysis.trtexec_runs import build_run
+from trex_tui.engine.dla import DlaRole
 from trex_tui.engine.model import Device, Layer
-from trex_tui.lint.context import Context, build_log
-from trex_tui.lint.lint_text import format_time, issue, latencies, quote
+from trex_tui.lint.context import Context, build_log, format_time, issue, latencies, quote
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule
-from trex_tui.lint.trtexec_runs import build_run
 from trex_tui.text import plural, printable, shorten_middle
 
 if TYPE_CHECKING:
@@ -24,11 +23,8 @@ _RUNTIME = (
     "DLA Runtime Configuration: "
     "https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/dla-runtime-configuration.html"
 )
-_TO_DLA = re.compile(r" to nvm$")
-_FROM_DLA = re.compile(r" from nvm$")
-_FINISH = re.compile(r"copy finish$")
 LOADABLES = 16
-"""Subgraphs that one DLA core holds."""
+"""Subgraphs (loadables) per DLA core."""
 _NAMED_LAYERS = 3
 _LONGEST_REASON = 200
 
@@ -38,19 +34,21 @@ def layers(context: Context) -> str:
     return "" if context.layers else "no layers: run trtexec with --exportLayerInfo or --exportProfile"
 
 
-def _find_blocks(context: Context) -> list[Layer]:
-    """Layers that run on the DLA, each a subgraph of the network."""
-    return [layer for layer in context.layers if layer.device is Device.DLA]
+def _find_fallbacks(use: DlaUse | None) -> tuple[FallbackGroup, ...]:
+    return use.fallbacks if use else ()
 
 
 @rule(
     "DLA001",
-    "Layers fell back from the DLA to the GPU",
+    "Layers fell back from DLA to GPU",
     Severity.WARNING,
-    looks_for="Messages of the build log about layers that the DLA cannot run, with their reasons; without any, an "
-    "engine built with --useDLACore in which layers that compute run on the GPU.",
+    looks_for="Build log messages about layers that the DLA cannot run; without messages, compute layers on the GPU "
+    "in an engine built with --useDLACore.",
     why="Each layer that the DLA cannot run splits its subgraph and costs a copy in both directions.",
-    remedy="Replace the operator, shape or type that the build log names, or move the whole head to the GPU on purpose.",
+    remedy=(
+        "Replace the operator, shape or type that the build log names, or deliberately move the whole head "
+        "to the GPU."
+    ),
     references=(
         "DLA Supported Layers and Restrictions: "
         "https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/dla-layer-restrictions.html",
@@ -72,16 +70,22 @@ def fallback(context: Context) -> Findings:
         for reason, messages in by_reason.items():
             yield _describe_reason(context, reason, messages)
         return
-    blocks = _find_blocks(context)
+    use = find_dla_use(context.engine)
+    blocks = use.blocks if use else ()
     if not blocks and not is_asked:
         return  # no DLA anywhere: nothing can have left it
     if missing_log:
-        yield not_checked(f"the reasons for a fallback stand only in the build log: {missing_log}")
-    left = [layer for layer in context.layers if layer.device is Device.GPU and _computes(layer)]
+        yield not_checked(f"the reasons for a fallback are only in the build log: {missing_log}")
+    between = {layer.index for group in _find_fallbacks(use) for layer in group.layers}
+    left = [
+        layer
+        for layer in context.layers
+        if layer.device is not Device.DLA and computes(layer) and layer.index not in between
+    ]
     if is_asked and left:
         yield finding(
-            f"The engine was built for the DLA; left to the GPU, copies aside: {plural(len(left), 'layer')}, "
-            f"{context.format_time(*left)}, beside {plural(len(blocks), 'DLA block')}.",
+            f"{plural(len(left), 'layer')} on the GPU ({context.format_time(*left)}, copies excluded) in an "
+            f"engine built for the DLA with {plural(len(blocks), 'DLA block')}.",
             left,
             evidence={
                 "gpu_layers": len(left),
@@ -104,7 +108,7 @@ def _describe_reason(context: Context, reason: str, messages: list[DlaFallback])
     time = f", {context.format_time(*gpu_layers)}" if gpu_layers else ""
     return finding(
         f"{plural(len(names), 'layer')} fell back from the DLA to the GPU ({named}{more}{time}): "
-        f"{printable(reason) or 'the log says no more'}.",
+        f"{printable(reason) or 'no reason in the log'}.",
         gpu_layers,
         confidence=Confidence.HIGH,
         evidence={
@@ -125,51 +129,97 @@ def _reason(message: DlaFallback) -> str:
     return shorten_middle(" ".join(text.split()).strip(" :.,"), _LONGEST_REASON)
 
 
-def _computes(layer: Layer) -> bool:
-    return layer.kind.is_work and layer.kind not in (LayerKind.REFORMAT, LayerKind.SHUFFLE)
-
-
 @rule(
     "DLA002",
-    "Work goes back and forth between GPU and DLA",
+    "Frequent crossings between GPU and DLA",
     Severity.WARNING,
     looks_for="Two or more DLA blocks, or copies to and from the DLA's memory (`to nvm`, `from nvm`).",
-    why="Every crossing copies and reformats a tensor and waits.",
-    remedy="Keep one block; give inputs and outputs in DLA formats (--inputIOFormats=int8:dla_hwc4, fp16:chw16).",
+    why="Every crossing copies, reformats and waits.",
+    remedy=(
+        "Keep one block; pass inputs and outputs in DLA formats (--inputIOFormats=int8:dla_hwc4, fp16:chw16)."
+    ),
     references=(_RUNTIME, issue(3143), issue(3438)),
-    columns=("name", "layer_type", "latency_ms"),
-    not_when="The first row that copies from the DLA: it holds the wait for the DLA, which is the DLA's own time.",
+    columns=("name", "layer_type", "dla_role", "latency_ms"),
+    not_when="The row that waits for a block: its time is that of the DLA. Crossings around GPU layers between two blocks "
+    "are in DLA003.",
     needs=(layers,),
 )
 def transitions(context: Context) -> Findings:
-    blocks = _find_blocks(context)
-    to_dla, from_dla, finish = (
-        [layer for layer in context.layers if pattern.search(layer.name)]
-        for pattern in (_TO_DLA, _FROM_DLA, _FINISH)
-    )
-    if len(blocks) < 2 and not to_dla and not from_dla:
+    use = find_dla_use(context.engine)
+    if use is None or (len(use.blocks) < 2 and not _copies(use, DlaRole.COPY_TO_DLA, DlaRole.COPY_FROM_DLA)):
         return
-    around = [
-        neighbour
-        for block in blocks
-        for neighbour in (*context.producers(block), *context.consumers(block))
-        if neighbour.kind is LayerKind.REFORMAT
-    ]
-    # The wait for the accelerator stands on the first row that copies out of its memory: that time is the DLA's work.
-    savings = latencies((*to_dla, *finish, *from_dla[1:], *around))
-    total = sum(savings[index] for index in sorted(savings)) if savings else None
-    crossings = 2 * len(blocks) or len(to_dla) + len(from_dla)
-    limit = f"; a DLA core holds {LOADABLES} of them" if len(blocks) > LOADABLES else ""
+    inner = {row.index for group in use.fallbacks for row in group.crossing_rows}
+    rows = [row for row in use.crossing_rows if row.index not in inner]
+    savings = latencies(rows)
+    total = sum_latency_ms(rows)
+    limit = f"; a DLA core holds {LOADABLES} of them" if len(use.blocks) > LOADABLES else ""
+    beside = " (without those around GPU layers between blocks)" if inner else ""
+    blocks = [times.layer for times in use.blocks]
     yield finding(
-        f"{plural(len(blocks), 'DLA block')}{limit}, {plural(crossings, 'crossing')} between GPU and DLA: copies and "
-        f"reformats for them take {format_time(total, context.pct(total))}.",
-        [*blocks, *to_dla, *from_dla, *finish, *around],
+        f"{plural(len(blocks), 'DLA block')}{limit}, {plural(use.crossings, 'crossing')} between GPU and "
+        f"DLA: their copies and reformats{beside} take {format_time(total, context.pct(total))}.",
+        [*blocks, *rows],
         savings=savings,
-        formula="latency_ms of copies to nvm, copy finish, all but the first copy from nvm, and reformats beside DLA blocks",
+        formula=(
+            "latency_ms of copies to and from nvm, their ends, and reformats around DLA blocks, without waits"
+        ),
         evidence={
             "dla_blocks": len(blocks),
-            "copies_to_dla": len(to_dla),
-            "copies_from_dla": len(from_dla),
-            "reformats": len(around),
+            "dla_ms": use.dla_ms,
+            "copies_to_dla": len(_copies(use, DlaRole.COPY_TO_DLA)),
+            "copies_from_dla": len(_copies(use, DlaRole.COPY_FROM_DLA)),
+            "reformats": len(_copies(use, DlaRole.CONVERSION)),
         },
     )
+
+
+def _copies(use: DlaUse, *roles: DlaRole) -> list[Layer]:
+    return [row for row in use.crossing_rows if use.roles[row.index][0] in roles]
+
+
+def _name_work(group: FallbackGroup) -> str:
+    """What the layers of a group do, by kind: `pointwise and softmax layers`."""
+    kinds = sorted({layer.kind.value for layer in group.layers})
+    return f"{' and '.join(kinds)} layers" if kinds else "no known layers"
+
+
+@rule(
+    "DLA003",
+    "GPU layers between DLA blocks",
+    Severity.WARNING,
+    looks_for=(
+        "Compute layers on the GPU between two DLA blocks, with the copies and conversions around them."
+    ),
+    why="The DLA waits while data is copied to the GPU, processed and copied back.",
+    remedy="Replace these layers with ones that the DLA supports, so that both blocks merge; or end the DLA part "
+    "before them (--layerDeviceTypes) and run the rest on the GPU.",
+    references=(_RUNTIME, issue(3438)),
+    columns=("name", "kind", "device", "dla_role", "latency_ms"),
+    not_when="Layers before the first block and after the last.",
+    needs=(layers,),
+)
+def fallback_between_blocks(context: Context) -> Findings:
+    for group in _find_fallbacks(find_dla_use(context.engine)):
+        named = ", ".join(quote(layer.name) for layer in group.layers[:_NAMED_LAYERS])
+        rest = len(group.layers) - _NAMED_LAYERS
+        more = f" and {rest} more" if rest > 0 else ""
+        crossing_ms = sum_latency_ms(group.crossing_rows)
+        if group.crossing_rows:
+            cost = f"take {format_time(crossing_ms, context.pct(crossing_ms))}"
+        else:
+            cost = "have no row in the files"
+        yield finding(
+            f"{plural(len(group.layers), 'layer')} on the GPU between the DLA blocks {group.before.index} and "
+            f"{group.after.index} ({named}{more}; {context.format_time(*group.layers)}): the copies and conversions between "
+            f"the blocks {cost}.",
+            [*group.layers, *group.crossing_rows],
+            savings=group.crossing_rows,
+            formula="latency_ms of copies and conversions between the two blocks, without the wait",
+            evidence={
+                "gpu_layers": len(group.layers),
+                "gpu_ms": sum_latency_ms(group.layers),
+                "crossing_rows": len(group.crossing_rows),
+                "crossing_ms": crossing_ms,
+            },
+            group=f"times {_name_work(group)} on the GPU between two DLA blocks",
+        )

@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 from trex_tui.analysis.roofline import LAUNCH_FACTOR
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
-from trex_tui.lint.context import FLOATING, QUANTIZED, Context, details, profile
+from trex_tui.lint.context import (
+    FLOATING,
+    FUSIONS,
+    QUANTIZED,
+    TRTEXEC,
+    Context,
+    details,
+    issue,
+    profile,
+    quote_layer,
+    takes_time,
+)
 from trex_tui.lint.dataflow import MOVING_OPERATORS, beyond, compute_flow, conversion, is_movement, operators
-from trex_tui.lint.lint_text import FUSIONS, TRTEXEC, issue, quote_layer, takes_time
+from trex_tui.lint.islands import map_islands
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
+from trex_tui.lint.plugin_regions import map_plugin_regions
 from trex_tui.lint.savings import format_types, layer_evidence
 from trex_tui.text import plural
 
 LONGEST_FILLING = 8
 MANY_ELEMENTS = 1024
-"""Without a profile, what is smaller is taken to cost nothing worth telling."""
+"""Without a profile, smaller tensors are taken as free."""
 MOST_MOVEMENT_PCT = 3.0
+NO_CAUSE = (
+    "Build with --profilingVerbosity=detailed and export with --exportLayerInfo: types and layouts then show what forces "
+    "each copy."
+)
 _CHANGES_TYPE = frozenset({LayerKind.REFORMAT, LayerKind.SLICE, LayerKind.SHUFFLE, LayerKind.CONCAT})
 _MAY_TURN_QUANTIZED = _CHANGES_TYPE - {LayerKind.REFORMAT}
-"""A reformat to or from a quantized type is a Q or DQ, and QDQ001 tells it."""
+"""A reformat to or from a quantized type is a Q or DQ (QDQ001)."""
 _COPIES = frozenset({"Cast", "Resh", "Res", "Move", "Copy"})
 _LIGHT = frozenset(
     {
@@ -37,6 +53,7 @@ _LIGHT = frozenset(
         LayerKind.SLICE,
         LayerKind.SOFTMAX,
         LayerKind.REDUCTION,
+        LayerKind.NORMALIZATION,
         LayerKind.NOOP,
     }
 )
@@ -82,31 +99,31 @@ def _find_plugin(layers: list[Layer]) -> Layer | None:
     Severity.WARNING,
     looks_for="A reformat between two floating-point types, or a slice, shuffle or concatenation whose output has another "
     "floating-point or quantized type than its input, away from the network's inputs and outputs.",
-    why="Somewhere two neighbours do not agree on a type: a plugin, a constant, a pinned layer, a stem in FP32.",
-    remedy="Make the neighbours agree: the plugin's type, the constant's, the pinned layer's.",
+    why="Two neighbours use different types: a plugin, a constant, a pinned layer, an FP32 stem.",
+    remedy="Change the type of the plugin, the constant or the pinned layer to that of its neighbours.",
     references=(FUSIONS, issue(4039), issue(2136)),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="The same type by two names (Half, FP16); Q and DQ, which QDQ001 tells; integer types; the network's edge "
-    "(FMT004).",
+    not_when="The same type by two names (Half, FP16); Q and DQ (QDQ001); floating-point islands (PREC002); copies "
+    "for a plugin (PLUG001, FUSE004); integer types; the network's edge (FMT004).",
     needs=(details,),
 )
 def type_conversion(context: Context) -> Findings:
-    edge = compute_flow(context.engine).at_edge
+    engine = context.engine
+    left_alone = compute_flow(engine).at_edge | map_islands(engine).keys() | map_plugin_regions(engine).keys()
     for layer in context.layers:
-        if layer.index in edge or not takes_time(layer) or not _converts_type(layer):
+        if layer.index in left_alone or not takes_time(layer) or not _converts_type(layer):
             continue
-        plugin = _find_plugin([*context.producers(layer), *context.consumers(layer)])
         is_reformat = layer.kind is LayerKind.REFORMAT
+        source, target = (tensor.dtype for tensor in (layer.inputs[0], layer.outputs[0]))
         yield finding(
             f"{quote_layer(layer)} converts {format_types(layer)}: {context.format_time(layer)}.",
             [layer],
             confidence=Confidence.HIGH,
             savings=[layer] if is_reformat else (),
-            formula="latency_ms: it goes once its neighbours agree" if is_reformat else "",
+            formula="latency_ms: not needed if its neighbours use one type" if is_reformat else "",
             evidence=layer_evidence(layer, kind=layer.kind.value),
-            remedy=f"The plugin {quote_layer(plugin)} next to it asks for that type: let it take the other one."
-            if plugin
-            else "",
+            group=f"layers convert {source.value if source else 'unknown'} to {target.value if target else 'unknown'} "
+            "inside the network",
         )
 
 
@@ -136,7 +153,7 @@ def _layout_family(tensor: Tensor) -> str | None:
     return _DIGITS.sub("", layout) if layout else None
 
 
-@lru_cache(maxsize=8)
+@per_engine
 def _find_detours(engine: Engine) -> tuple[Detour, ...]:
     """All places where a layout or type is left for light work and taken up again, in execution order."""
     context, flow = Context(engine), compute_flow(engine)
@@ -186,25 +203,30 @@ def _follow_detour(context: Context, there: Layer) -> Detour | None:
 
 @rule(
     "FMT002",
-    "Layout is left and taken up again",
+    "Layout changed and restored",
     Severity.WARNING,
-    looks_for="A reformat to another layout or type, at most 8 light layers of one reader each (plugin, pointwise, scale, "
-    "pool, shuffle, slice, softmax), or none, and a reformat back. Widths of vectors are not told apart.",
-    why="Two copies of the tensor, for work that could be done in either layout.",
-    remedy="Let what stands between take the first layout: plugins by supportsFormatCombination (kHWC8, kHWC16).",
+    looks_for="A reformat to another layout or type, up to 8 light layers with one reader each (pointwise, scale, "
+    "pool, shuffle, slice, softmax), and a reformat back. Vector widths are not distinguished.",
+    why="Two copies of the tensor for layers that support either layout.",
+    remedy="Run the layers in between in the first layout.",
     references=(issue(1489), issue(3192), issue(4039)),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="A convolution, GEMM or opaque block between: then the layout was worth it.",
+    not_when=(
+        "A convolution, GEMM or opaque block in between, which may need the layout; a plugin (PLUG001, "
+        "FUSE004)."
+    ),
     needs=(details,),
 )
 def layout_detour(context: Context) -> Findings:
+    regions = map_plugin_regions(context.engine)
     for there, filling, back in _find_detours(context.engine):
+        if any(layer.index in regions for layer in (there, *filling, back)):
+            continue
         source, target = there.inputs[0].description, there.outputs[0].description
         count = plural(len(filling), "layer") if filling else "nothing"
-        plugin = _find_plugin([*filling])
         yield finding(
-            f"{quote_layer(there)} leaves {source} for {target}, and {quote_layer(back)} goes back, with {count} between: "
-            f"{context.format_time(there, back)}.",
+            f"{quote_layer(there)} converts {source} to {target}, and {quote_layer(back)} converts back, "
+            f"with {count} in between: {context.format_time(there, back)}.",
             (there, *filling, back),
             confidence=Confidence.HIGH,
             savings=(there, back),
@@ -212,9 +234,7 @@ def layout_detour(context: Context) -> Findings:
             evidence=layer_evidence(
                 there, filling=", ".join(layer.kind.value for layer in filling) or "nothing"
             ),
-            remedy=f"Let the plugin {quote_layer(plugin)} take {source} (supportsFormatCombination)."
-            if plugin
-            else "",
+            group=f"times {source} converted to {target} and back",
         )
     bare = [
         layer
@@ -222,23 +242,21 @@ def layout_detour(context: Context) -> Findings:
         if layer.inputs and layer.inputs[0].format.layout is None
     ]
     if bare:
-        yield not_checked(
-            "the layouts are not stated, only types: export the layers in the profile run", len(bare)
-        )
+        yield not_checked("layouts are missing: export the layers in the profile run", len(bare))
 
 
 @rule(
     "FMT003",
-    "Reformat costs half of the layer it serves",
+    "Reformat costs half of its layer",
     Severity.WARNING,
-    looks_for="A reformat of 0.2 % of the time or more that takes at least half the time of the layer it was inserted for.",
-    why="The layout was changed for a kernel that is faster in it, but the change eats what the kernel wins.",
-    remedy="Keep one layout along the chain: see what forces the other one (a plugin, the network's input, an old "
+    looks_for="A reformat of at least 0.2 % of the time that takes at least half the time of its layer.",
+    why="The conversion costs what the faster kernel saves.",
+    remedy="Keep one layout along the chain: find what forces the other one (a plugin, the network input, an old "
     "operator).",
     references=(issue(2136),),
     columns=("kind", "name", "input_formats", "output_formats", "latency_ms"),
-    not_when="Reformats told by FMT001 or FMT002; twice the time of the shortest layer or less, where every kernel costs "
-    "the same.",
+    not_when="Reformats reported by FMT001, FMT002 or, at the network's edge, FMT004; up to twice the time of the "
+    "shortest layer (launch floor).",
     needs=(details, profile),
     thresholds={"share_pct": 0.2, "ratio": 0.5},
 )
@@ -246,27 +264,28 @@ def expensive_reformat(context: Context, share_pct: float, ratio: float) -> Find
     in_detours = {
         layer.index for detour in _find_detours(context.engine) for layer in (detour.there, detour.back)
     }
-    edge = compute_flow(context.engine).at_edge
+    edge, islands = compute_flow(context.engine).at_edge, map_islands(context.engine)
     for layer in filter(_changes_layout, context.layers):
-        if layer.index in in_detours or context.share_pct(layer) < share_pct:
+        if layer.index in in_detours | islands.keys() or context.share_pct(layer) < share_pct:
             continue
-        if layer.index not in edge and _converts_type(layer):
+        if layer.index in edge or _converts_type(layer):
             continue
         own = layer.latency_ms
         served = _find_served(context, layer)
         time = sum_latency_ms(served)
         if not own or own <= LAUNCH_FACTOR * (context.floor_ms or 0.0) or not time or own < ratio * time:
             continue
-        what = f"{quote_layer(served[0])} that it serves takes"
+        what = f"{quote_layer(served[0])} (its layer) takes"
         if len(served) > 1:
-            what = f"the {len(served)} layers that it serves take"
+            what = f"its {len(served)} layers take"
         yield finding(
             f"{quote_layer(layer)}, {format_types(layer)}, takes {context.format_time(layer)}: "
-            f"{100 * own / time:.0f} % of what {what}.",
+            f"{100 * own / time:.0f} % of the time that {what}.",
             [layer],
             savings=[layer],
-            formula="latency_ms: with one layout along the chain it is not needed",
+            formula="latency_ms: not needed with one layout along the chain",
             evidence=layer_evidence(layer, served_ms=time, served_layers=len(served)),
+            group="reformats take at least half of the time of their layers",
         )
 
 
@@ -285,11 +304,11 @@ def _find_served(context: Context, layer: Layer) -> list[Layer]:
     Severity.INFO,
     looks_for="A reformat, transpose or cast of 0.05 % of the time or more that reads a network input or writes a network "
     "output, also past NoOps; a warning from 2 % on. Without a profile, of 1 024 elements or more.",
-    why="The caller and the network do not agree on type or layout, so that every inference converts.",
-    remedy="Exchange the data in the network's own type and layout: --inputIOFormats and --outputIOFormats.",
+    why="Caller and network use different types or layouts, so every inference converts.",
+    remedy="Pass data in the network's type and layout: --inputIOFormats and --outputIOFormats.",
     references=(issue(2136), issue(1542), TRTEXEC),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="Q and DQ at the edge (QDQ001); copies that change nothing (FMT006).",
+    not_when="Q and DQ at the edge (QDQ001); copies without a change (FMT006).",
     needs=(details,),
     thresholds={"share_pct": 0.05},
 )
@@ -311,9 +330,10 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
             severity=Severity.WARNING if share is not None and share >= 2 else None,
             confidence=Confidence.HIGH,
             savings=[layer],
-            formula="latency_ms: it goes if the caller exchanges the data as the network has it",
+            formula="latency_ms: not needed if the caller uses the network's type and layout",
             evidence=layer_evidence(layer, side=side, neighbours_ms=sum_latency_ms(neighbours)),
             remedy=_advise_binding(layer, layer.outputs[0] if at_input else layer.inputs[0], side),
+            group=f"layers convert network {side}s, {format_types(layer)}",
         )
 
 
@@ -330,16 +350,15 @@ def _is_conversion(layer: Layer) -> bool:
 def _advise_binding(layer: Layer, inner: Tensor, side: str) -> str:
     if layer.kind is LayerKind.SHUFFLE or "Tran" in operators(layer):
         return (
-            f"The model's own transpose: export it with the {side} in the order it computes in "
-            f"(tf2onnx: --{side}s-as-nchw)."
+            f"The transpose is part of the model: export it with the {side} in the computed order (tf2onnx: "
+            f"--{side}s-as-nchw)."
         )
     binding = format_binding(inner)
     if binding is None:
-        return f"Exchange {inner.description} with the caller if a binding can have it; otherwise leave it."
-    return (
-        f"Exchange {inner.description} with the caller: --{side}IOFormats={binding} for this {side}, and the data "
-        f"prepared so."
-    )
+        return (
+            f"Use {inner.description} in the caller if a binding supports it; otherwise ignore this finding."
+        )
+    return f"Use {inner.description} in the caller: --{side}IOFormats={binding} for this {side}."
 
 
 def format_binding(tensor: Tensor) -> str | None:
@@ -357,17 +376,20 @@ def format_binding(tensor: Tensor) -> str | None:
 
 @rule(
     "FMT005",
-    "Much of the time only moves data",
+    "High share of data movement",
     Severity.WARNING,
     looks_for="Reformats, transposes, copies, concatenations, Q and DQ that add up to 5 % of the time; a warning from 10 % "
     "on.",
-    why="This time computes nothing. It tells whether layouts and quantization are worth a look at all.",
-    remedy="See the findings on single layers; this one names the five largest.",
+    why="Data movement computes nothing. Its share shows whether layouts and quantization need work.",
+    remedy="Keep one type and layout from layer to layer: remove transposes and casts from the model, use the "
+    "network's input and output formats (--inputIOFormats, --outputIOFormats), let plugins accept their "
+    "neighbours' layout.",
     references=(issue(2136), issue(4039)),
     columns=("kind", "latency_ms"),
-    not_when="It has no stake of its own: what can be won is told by the findings on single layers.",
-    needs=(details, profile),
+    not_when="Engines where other rules cover at least half of this time.",
+    needs=(profile,),
     thresholds={"info_pct": 5.0, "warning_pct": 10.0},
+    is_symptom=True,
 )
 def movement_share(context: Context, info_pct: float, warning_pct: float) -> Findings:
     moving = [layer for layer in context.layers if is_movement(layer) and layer.latency_ms]
@@ -376,33 +398,40 @@ def movement_share(context: Context, info_pct: float, warning_pct: float) -> Fin
         return
     largest = sorted(moving, key=lambda layer: (-(layer.latency_ms or 0.0), layer.index))[:5]
     shares = ", ".join(f"{quote_layer(layer)} {context.share_pct(layer):.1f} %" for layer in largest)
+    only = "only moves or converts" if len(moving) == 1 else "only move or convert"
+    remedy = "" if context.has_details else NO_CAUSE
     yield finding(
-        f"{plural(len(moving), 'layer')} only move or convert data: {context.format_time(*moving)}. The largest: {shares}.",
-        largest,
+        f"{plural(len(moving), 'layer')} {only} data: {context.format_time(*moving)}. The largest: {shares}.",
+        moving,
         severity=Severity.WARNING if share >= warning_pct else Severity.INFO,
         confidence=Confidence.HIGH,
         evidence={"movement_ms": sum_latency_ms(moving), "movement_pct": round(share, 2)},
+        remedy=remedy,
     )
 
 
 @rule(
     "FMT006",
-    "Copy that changes neither type nor size",
+    "Redundant copy",
     Severity.WARNING,
-    looks_for="A generated Myelin kernel made of casts, reshapes, moves and copies alone, with one output of its input's "
-    "type and number of elements.",
-    why="It reads and writes a whole tensor for the sake of a layout, or for nothing.",
-    remedy="Find what forces it: a plugin's format (PLUG001), a network input that is used as it is, a reshape across a "
-    "layout border, a cast in the model that does nothing.",
+    looks_for="A generated Myelin kernel of casts, reshapes, moves and copies only, with one output of its input's "
+    "type and element count.",
+    why="It reads and writes a whole tensor only for a layout, or without effect.",
+    remedy="Find the cause: a plugin's format (PLUG001), a network input used directly, a reshape across layouts, "
+    "a redundant cast in the model.",
     references=(issue(1489), FUSIONS),
     columns=("tactic", "input_formats", "output_formats", "latency_ms"),
-    not_when="Transposes; what writes a network output; data that a native layer wrote in a vectorised or channels-last "
-    "layout. Myelin does not state layouts, so a change of layout may hide behind it.",
+    not_when="Copies next to a plugin (PLUG001, FUSE004); transposes; writers of network outputs; data that a native "
+    "layer wrote in a vectorised or channels-last layout. Myelin does not export layouts, so a copy may be "
+    "a layout change.",
     needs=(details,),
 )
 def needless_copy(context: Context) -> Findings:
+    regions = map_plugin_regions(context.engine)
     for layer in filter(takes_time, context.layers):
-        if context.writes_network_output(layer) or not _copies_nothing_new(context, layer):
+        if layer.index in regions or context.writes_network_output(layer):
+            continue
+        if not _copies_nothing_new(context, layer):
             continue
         plugin = _find_plugin([*context.consumers(layer), *context.producers(layer)])
         yield finding(
@@ -412,10 +441,11 @@ def needless_copy(context: Context) -> Findings:
             savings=[layer],
             formula="latency_ms",
             evidence=layer_evidence(layer, operators=" ".join(operators(layer))),
-            remedy=f"The plugin {quote_layer(plugin)} next to it asks for a copy of its own: let it take the format and "
-            "the tensor as they are."
+            remedy=f"The plugin {quote_layer(plugin)} next to it requires the copy: let it accept the existing "
+            "format and tensor."
             if plugin
             else "",
+            group="kernels copy without a change of type or size",
         )
 
 
@@ -444,7 +474,7 @@ def _leaves_vectors(context: Context, layer: Layer, source: Tensor) -> bool:
 @strength(
     "FMT",
     "Little data movement",
-    "Reformats, transposes and Q/DQ on their own below 3 % of the engine.",
+    "Reformats, transposes and separate Q/DQ below 3 % of the engine.",
     ("kind", "latency_ms"),
 )
 def little_movement(context: Context) -> Finding | None:
@@ -454,5 +484,5 @@ def little_movement(context: Context) -> Finding | None:
     share = context.total_share_pct(layers) or 0.0
     if share >= MOST_MOVEMENT_PCT:
         return None
-    text = f"Reformats, transposes and quantization on their own take {share:.1f} % of the engine."
+    text = f"Reformats, transposes and separate Q/DQ take {share:.1f} % of the engine."
     return finding(text, evidence={"movement_pct": share})

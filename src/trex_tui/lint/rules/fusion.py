@@ -3,74 +3,109 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.attributes import count_operations
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.lint.context import Context, details
+from trex_tui.lint.context import (
+    FLOATING,
+    FUSION_CATALOG,
+    Context,
+    details,
+    format_time,
+    issue,
+    latencies,
+    quote_layer,
+    takes_time,
+)
 from trex_tui.lint.dataflow import IDLE, beyond, only_reader_beyond
-from trex_tui.lint.lint_text import FUSION_CATALOG, format_time, issue, latencies, quote_layer, takes_time
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, rule, strength
+from trex_tui.lint.plugin_regions import ELEMENTWISE, PluginRegion, find_plugin_regions, map_plugin_regions
+from trex_tui.lint.rules.quantization import floating_residual
 from trex_tui.lint.savings import format_types
-from trex_tui.text import plural
+from trex_tui.text import plural, printable
 
 _PRODUCTS = (LayerKind.CONVOLUTION, LayerKind.GEMM)
-_ELEMENTWISE = frozenset({LayerKind.POINTWISE, LayerKind.SCALE})
 _PADDED = frozenset({LayerKind.CONVOLUTION, LayerKind.POOLING})
-_COPIES = frozenset({LayerKind.REFORMAT, LayerKind.SHUFFLE})
+WORTH_A_WARNING_PCT = 2.0
+_BEFORE_CONVOLUTION = IDLE | {LayerKind.REFORMAT, LayerKind.QUANTIZE, LayerKind.SHUFFLE}
+"""Zero padding can move through these into a convolution: a Q maps zero to zero."""
 
 _EPILOGUE_OPERATORS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Relu", "Sigm", "Tanh", "Max", "Min", "Clip", "Exp", "Erf", "Gelu", "Silu"}
 )
-"""What generated kernels may consist of to be an epilogue. `Cast` and `Roun` are left to the rules about Q/DQ."""
-
-_NORMALIZATION_PLUGINS = (
-    "InstanceNormalization",
-    "GroupNorm",
-    "LayerNorm",
-    "skipLayerNorm",
-    "CustomSkipLayerNorm",
-    "CustomEmbLayerNorm",
+"""Operators of generated kernels that can be an epilogue. Rules about Q/DQ handle `Roun` and casts between
+types."""
+_CASTS = frozenset({"Cast", "Cas"})
+_ADVICE_ON_SUMS = (
+    "Give both branches the type and layout of the convolution or GEMM output, without a cast before the "
+    "addition, so that its kernel can add the residual; try a newer TensorRT."
 )
 
 
 @rule(
     "FUSE001",
-    "Pointwise operation is not fused into its product",
+    "Pointwise operation not fused into its convolution or GEMM",
     Severity.WARNING,
-    looks_for="A convolution or GEMM with one output and one reader, a pointwise layer that reads nothing else but "
-    "tensors of the same size that are there before; with a profile, of at least 0.05 % of the engine.",
-    why="The product's result goes to memory and back for an operation that its kernel could apply on the way out.",
+    looks_for="A convolution or GEMM whose only reader is a pointwise layer that reads nothing else, except earlier "
+    "tensors of the same size; with a profile, at least 0.05 % of the engine.",
+    why="The output is written and read back for an operation that its kernel could apply as an epilogue.",
     remedy="Export Conv → BatchNorm → activation in this order; replace activations that TensorRT cannot fuse; try a "
     "newer TensorRT.",
     references=(FUSION_CATALOG, issue(993)),
     columns=("kind", "latency_ms", "input_shapes", "output_shapes", "tactic"),
-    not_when="Several layers read the product; another input of the pointwise layer is computed after it; generated "
-    "kernels that also convert, move or reduce.",
+    not_when="Outputs with several readers; pointwise layers with an input computed later; generated kernels that "
+    "also convert, move or reduce.",
     needs=(details,),
     # On the engines it was chosen with, what lies below are kernels of 5 µs at the launch floor.
     thresholds={"least_pct": 0.05},
 )
 def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
+    groups: dict[tuple[str, ...], list[tuple[Layer, Layer]]] = {}
     for product, pointwise in _find_epilogues(context):
         share = context.pct(pointwise.latency_ms)
-        if share is not None and share < least_pct:
+        if share is None or share >= least_pct:
+            tactic = context.tactic(pointwise)
+            key = tactic.operators if tactic and tactic.operators else (pointwise.name,)
+            groups.setdefault(key, []).append((product, pointwise))
+    for pairs in groups.values():
+        product, pointwise = pairs[0]
+        kernels = [kernel for _, kernel in pairs]
+        remedy = _ADVICE_ON_SUMS if _adds_two_branches(context, pointwise) else ""
+        if len(pairs) > 1:
+            yield finding(
+                f"{len(pairs)} kernels, the first {quote_layer(pointwise)}, run separately after their "
+                f"convolution or GEMM: {context.format_time(*kernels)}.",
+                [layer for pair in pairs for layer in pair],
+                savings=kernels,
+                formula="latency_ms of the pointwise layers: almost free as epilogues",
+                evidence={
+                    "kernels": len(pairs),
+                    "pointwise_ms": sum_latency_ms(kernels),
+                    "product": product.name,
+                    "tactic": pointwise.tactic,
+                },
+                remedy=remedy,
+            )
             continue
-        operations = pointwise.attributes.get("NbOperations")
-        counted = {"pointwise_operations": operations} if isinstance(operations, int) else {}
+        operations = count_operations(pointwise)
+        counted = {} if operations is None else {"pointwise_operations": operations}
         yield finding(
-            f"{quote_layer(pointwise)} ({context.format_time(pointwise)}) reads only what {quote_layer(product)} "
-            "writes, and runs as a kernel of its own.",
+            f"{quote_layer(pointwise)} ({context.format_time(pointwise)}) is not fused into "
+            f"{quote_layer(product)}, its only input.",
             (product, pointwise),
             savings=[pointwise],
-            formula="latency_ms of the pointwise layer: its arithmetic costs next to nothing inside the product's kernel",
+            formula="latency_ms of the pointwise layer: almost free as an epilogue",
             evidence={"pointwise_ms": pointwise.latency_ms, "product": product.name, **counted},
+            remedy=remedy,
+            group="pointwise layers run separately after their convolution or GEMM",
         )
 
 
 def _find_epilogues(context: Context) -> Iterator[tuple[Layer, Layer]]:
-    """Products with one reader that is a pointwise layer of its own and could be their epilogue, both in execution order."""
+    """Products with one reader that is a separate pointwise layer and could be their epilogue, both in execution order."""
     for product in context.select(*_PRODUCTS):
         path = only_reader_beyond(context, product, IDLE)
         if path is not None and _is_epilogue(context, product, path[1]):
@@ -82,7 +117,10 @@ def _is_epilogue(context: Context, product: Layer, pointwise: Layer) -> bool:
     if pointwise.kind is not LayerKind.POINTWISE or not takes_time(pointwise) or len(pointwise.outputs) != 1:
         return False
     tactic = context.tactic(pointwise)
-    if tactic and not _EPILOGUE_OPERATORS.issuperset(tactic.operators):
+    operators = frozenset(tactic.operators) if tactic else frozenset()
+    if operators & _CASTS and not _keeps_float_type(pointwise):
+        return False
+    if not _EPILOGUE_OPERATORS.issuperset(operators - _CASTS):
         return False
     volume = pointwise.outputs[0].volume
     others = [tensor for tensor in pointwise.data_inputs if tensor.volume != volume]
@@ -92,22 +130,40 @@ def _is_epilogue(context: Context, product: Layer, pointwise: Layer) -> bool:
     return volume is not None and not others and all(layer.kind in IDLE for layer in later)
 
 
+def _adds_two_branches(context: Context, pointwise: Layer) -> bool:
+    """Whether it is a generated kernel that only adds two tensors that layers computed: a residual connection."""
+    tactic = context.tactic(pointwise)
+    operators = frozenset(tactic.operators) if tactic else frozenset[str]()
+    computed = {link.source for link in context.engine.producers(pointwise)}
+    return operators - _CASTS == {"Add"} and len(computed) > 1
+
+
+def _keeps_float_type(layer: Layer) -> bool:
+    """Whether all data it reads and writes is of one floating-point type: casts inside then only widen its arithmetic."""
+    types = {tensor.dtype for tensor in (*layer.data_inputs, *layer.outputs)}
+    return len(types) == 1 and types <= FLOATING
+
+
 @rule(
     "FUSE002",
-    "Pointwise kernels in a chain",
+    "Chain of pointwise kernels",
     Severity.INFO,
-    looks_for="A pointwise or scale layer whose only reader, behind reformats at most, is another one on the same "
+    looks_for="A pointwise or scale layer whose only reader (possibly after reformats) is another one on the same "
     "stream.",
-    why="Each kernel reads and writes the whole tensor; one kernel for all does that once.",
+    why="Each kernel reads and writes the whole tensor; a fused kernel does so once.",
     remedy="Write the affine part of a normalization next to the activation, and keep one layout along the chain.",
     references=(FUSION_CATALOG,),
     columns=("kind", "latency_ms", "stream", "input_shapes", "output_shapes"),
-    not_when="Kernels that Myelin generated: it weighs this fusion itself.",
+    not_when=(
+        "Kernels generated by Myelin, which evaluates this fusion itself; layers after a normalization "
+        "plugin (FUSE004)."
+    ),
     needs=(details,),
 )
 def pointwise_chain(context: Context) -> Findings:
-    for layer in context.select(*_ELEMENTWISE):
-        if not _is_chainable(context, layer):
+    normalizations = map_plugin_regions(context.engine)
+    for layer in context.select(*ELEMENTWISE):
+        if not _is_chainable(context, layer) or layer.index in normalizations:
             continue
         path = only_reader_beyond(context, layer, IDLE | {LayerKind.REFORMAT})
         if path is None or not _is_chainable(context, path[1]) or layer.stream != path[1].stream:
@@ -117,7 +173,7 @@ def pointwise_chain(context: Context) -> Findings:
         shorter = min((layer, reader), key=lambda pointwise: pointwise.latency_ms or 0.0)
         reformats = f", with {plural(len(between), 'reformat')} between" if between else ""
         yield finding(
-            f"{quote_layer(layer)} and {quote_layer(reader)} work element by element one after the other{reformats}: "
+            f"{quote_layer(layer)} and {quote_layer(reader)} are consecutive pointwise layers{reformats}: "
             f"{format_time(sum_latency_ms([layer, *between, reader]))} in {len(between) + 2} kernels.",
             [layer, *between, reader],
             savings=[shorter, *between],
@@ -127,6 +183,7 @@ def pointwise_chain(context: Context) -> Findings:
                 "second_ms": reader.latency_ms,
                 "reformats_ms": sum_latency_ms(between),
             },
+            group="chains of pointwise kernels",
         )
 
 
@@ -134,29 +191,29 @@ def _is_chainable(context: Context, layer: Layer) -> bool:
     """Whether it works element by element. Myelin weighs that fusion itself, and shapes or reductions may forbid it."""
     tactic = context.tactic(layer)
     is_generated = layer.layer_type == "kgen" or bool(tactic and tactic.operators)
-    return layer.kind in _ELEMENTWISE and takes_time(layer) and not is_generated
+    return layer.kind in ELEMENTWISE and takes_time(layer) and not is_generated
 
 
 @rule(
     "FUSE003",
-    "Padding is a layer of its own",
+    "Separate padding layer",
     Severity.WARNING,
     looks_for="A padding layer, or a slice called one, all of whose readers are convolutions or poolings.",
-    why="Convolutions and poolings pad while they read; a layer of its own copies the whole tensor.",
-    remedy="Fold it into the reader's padding: zeros for a convolution; for max pooling where the input is not "
-    "negative; for average pooling where the padding is counted.",
+    why="Convolutions and poolings pad while they read; a separate layer copies the whole tensor.",
+    remedy="Fold it into the reader's padding: zeros for a convolution; max pooling with non-negative input; "
+    "average pooling that counts padding.",
     references=(FUSION_CATALOG, issue(2592)),
     columns=("layer_type", "kind", "latency_ms", "input_shapes", "output_shapes"),
-    not_when="Negative padding (a crop), and padding that another kind of layer reads.",
+    not_when="Negative padding (a crop), and padding read by another kind of layer.",
     needs=(details,),
 )
 def padding(context: Context) -> Findings:
     for layer in filter(takes_time, filter(_pads, context.layers)):
-        readers = list(beyond(context, layer, IDLE | {LayerKind.REFORMAT}, forward=True))
+        readers = list(beyond(context, layer, _BEFORE_CONVOLUTION, forward=True))
         if not readers or any(reader.kind not in _PADDED for reader in readers):
             continue
         yield finding(
-            f"{quote_layer(layer)} pads for {quote_layer(readers[0])} in a kernel of its own: "
+            f"{quote_layer(layer)} pads the input of {quote_layer(readers[0])} in a separate kernel: "
             f"{context.format_time(layer)}.",
             [layer],
             confidence=Confidence.HIGH if len(readers) == 1 else Confidence.MEDIUM,
@@ -168,6 +225,7 @@ def padding(context: Context) -> Findings:
                 "input_shape": str(layer.inputs[0].shape) if layer.inputs else None,
                 "output_shape": str(layer.outputs[0].shape) if layer.outputs else None,
             },
+            group="layers pad the input of convolutions or poolings",
         )
 
 
@@ -187,16 +245,17 @@ def _pads(layer: Layer) -> bool:
 
 @rule(
     "FUSE004",
-    "Normalization in two kernels, or as a plugin",
+    "Normalization in two kernels or as a plugin",
     Severity.INFO,
-    looks_for="A generated kernel that ends with the statistics of a normalization and one that begins by applying "
-    "them; plugins for instance, group or layer normalization. One finding each for the engine.",
-    why="Two kernels read the tensor twice; plugins are fused with nothing and may want another layout.",
+    looks_for="A generated kernel that ends with the statistics of a normalization and one that starts by applying "
+    "them; plugins for instance, group or layer normalization, with the copies and pointwise layers around "
+    "them. One finding each per engine; a warning from a saving of 2 % of the time.",
+    why="Two kernels read the tensor twice; plugins are never fused and may need another layout.",
     remedy="Export one LayerNormalization (opset 17 or later) instead of its parts; for plugins, build with and without "
     "and measure.",
     references=(FUSION_CATALOG, issue(3962)),
     columns=("tactic", "latency_ms", "layer_type"),
-    not_when="A second kernel that applies several normalizations at once: it saves kernels.",
+    not_when="A second kernel that applies several normalizations at once.",
     needs=(details,),
 )
 def normalization(context: Context) -> Findings:
@@ -205,33 +264,67 @@ def normalization(context: Context) -> Findings:
         savings = latencies(min(pair, key=lambda layer: layer.latency_ms or 0.0) for pair in pairs)
         total = sum(savings.values()) if savings else None
         yield finding(
-            f"{plural(len(pairs), 'normalization')} in two kernels each, one for the statistics and one to apply them: "
-            f"the shorter ones add up to {format_time(total, context.pct(total))}.",
+            f"{plural(len(pairs), 'normalization')} in two kernels each, statistics and application: the "
+            f"shorter ones add up to {format_time(total, context.pct(total))}.",
             [layer for pair in pairs for layer in pair],
             confidence=Confidence.LOW,
             savings=savings,
-            formula="latency_ms of the shorter kernel of each pair, an upper bound",
+            formula="latency_ms of the shorter kernel of each pair (upper bound)",
             evidence={"pairs": len(pairs), "tactic": pairs[0][0].tactic},
         )
-    plugins = [layer for layer in context.select(LayerKind.PLUGIN) if _is_normalization_plugin(layer)]
-    if plugins:
+    yield from _find_normalization_plugins(context)
+
+
+def _find_normalization_plugins(context: Context) -> Iterator[Finding]:
+    regions = [region for region in find_plugin_regions(context.engine) if region.is_normalization]
+    by_type: dict[str, list[PluginRegion]] = {}
+    for region in regions:
+        by_type.setdefault(region.plugin_type, []).append(region)
+    for plugin_type, alike in by_type.items():
+        layers = {index: context.layers[index] for region in alike for index in region.indices}
+        copies = {index: context.layers[index] for region in alike for index in region.copies}
+        savings = _save_by_fusion(alike, copies)
+        is_large = (context.pct(sum(savings.values())) or 0.0) >= WORTH_A_WARNING_PCT
+        plugins = [region.plugin for region in alike]
+        pointwise = [layer for region in alike for layer in region.pointwise]
+        parts = [
+            f"the plugins {context.format_time(*plugins)}",
+            *([f"copies {context.format_time(*copies.values())}"] if copies else []),
+            *([f"pointwise layers after them {context.format_time(*pointwise)}"] if pointwise else []),
+        ]
         yield finding(
-            f"{plural(len(plugins), 'normalization plugin')}, {context.format_time(*plugins)}: nothing is fused "
-            "with a plugin, and it may force layouts on its neighbours.",
-            plugins,
+            f"{plural(len(alike), 'normalization')} by the plugin {printable(plugin_type)}, including the "
+            f"layers around them: {context.format_time(*layers.values())}; {', '.join(parts)}. Plugins are "
+            "not fused.",
+            layers.values(),
+            severity=Severity.WARNING if is_large else None,
+            savings=savings,
+            formula="latency_ms of the copies (half if another layer reads them) and of all pointwise layers after "
+            "each plugin but the longest",
             evidence={
-                "plugin_type": str(plugins[0].attributes.get("PluginType")),
-                "plugins": len(plugins),
+                "plugin_type": plugin_type,
+                "plugins": len(alike),
                 "plugins_ms": sum_latency_ms(plugins),
+                "copies_ms": sum_latency_ms(copies.values()) if copies else None,
+                "pointwise_ms": sum_latency_ms(pointwise) if pointwise else None,
             },
             remedy="Build once with TensorRT's own normalization (without --pluginInstanceNorm since 10, with "
-            "kNATIVE_INSTANCENORM of the ONNX parser before) and compare: it is not always faster.",
+            "kNATIVE_INSTANCENORM of the ONNX parser before) and compare, since it is not always faster. "
+            "Otherwise let the plugin accept its neighbours' layout and type (supportsFormatCombination).",
         )
 
 
-def _is_normalization_plugin(layer: Layer) -> bool:
-    plugin = layer.attributes.get("PluginType")
-    return isinstance(plugin, str) and plugin.startswith(_NORMALIZATION_PLUGINS)
+def _save_by_fusion(regions: Sequence[PluginRegion], copies: Mapping[int, Layer]) -> dict[int, float]:
+    """Milliseconds by layer index."""
+    parts: dict[int, float] = {}
+    for region in regions:
+        for index, part in region.copies.items():
+            parts[index] = max(part, parts.get(index, 0.0))
+    savings = {index: parts[index] * ms for index, ms in latencies(copies.values()).items()}
+    for region in regions:
+        longest = max(region.pointwise, key=lambda layer: layer.latency_ms or 0.0, default=None)
+        savings |= latencies(layer for layer in region.pointwise if layer is not longest)
+    return savings
 
 
 def _find_split_normalization(context: Context) -> Iterator[tuple[Layer, Layer]]:
@@ -253,23 +346,23 @@ def _ends_with_statistics(context: Context, layer: Layer) -> bool:
 
 @rule(
     "PLUG001",
-    "Plugin forces copies around it",
+    "Copies around a plugin",
     Severity.WARNING,
-    looks_for="A plugin with a reformat, transpose or reshape that takes time next to it: before it, or behind it, a "
-    "scale at most between.",
-    why="TensorRT converts whatever a plugin reads and writes to the layouts and types that it declares; where it "
-    "declares only the linear one, both sides are copied.",
-    remedy="Accept the neighbours' layout and type in supportsFormatCombination (kHWC8, kHWC16, kCHW32; FP16), and read "
-    "the network input's own type.",
+    looks_for="A plugin with a reformat, transpose or reshape directly before or after it (or separated by a scale "
+    "only).",
+    why="TensorRT converts the inputs and outputs of a plugin to its declared layouts and types. If it declares "
+    "only the linear layout, both sides are copied.",
+    remedy="Accept the neighbours' layout and type in supportsFormatCombination (kHWC8, kHWC16, kCHW32; FP16), and "
+    "the type of the network input.",
     references=(issue(1489), issue(3192)),
     columns=("kind", "layer_type", "latency_ms", "input_formats", "output_formats"),
-    not_when="Slices and concatenations next to it, which are the network's own work.",
+    not_when="Slices and concatenations, which are part of the network; normalizations (FUSE004).",
     needs=(details,),
 )
 def copies_around_plugin(context: Context) -> Findings:
-    for plugin in context.select(LayerKind.PLUGIN):
-        parts = _find_copies_around(context, plugin)
-        if not parts:
+    for region in find_plugin_regions(context.engine):
+        plugin, parts = region.plugin, region.copies
+        if not parts or region.is_normalization:
             continue
         copies = [context.layers[index] for index in parts]
         savings = {index: parts[index] * ms for index, ms in latencies(copies).items()}
@@ -278,37 +371,25 @@ def copies_around_plugin(context: Context) -> Findings:
         types = dict.fromkeys(format_types(layer) for layer in copies if layer.inputs and layer.outputs)
         yield finding(
             f"{plural(len(copies), 'copy', 'copies')} around the plugin {quote_layer(plugin)}: "
-            f"{format_time(total, context.pct(total))}, beside {format_time(plugin.latency_ms)} of the plugin itself.",
+            f"{format_time(total, context.pct(total))}; plugin: {format_time(plugin.latency_ms)}.",
             [plugin, *copies],
             confidence=Confidence.HIGH if only_reformats else Confidence.MEDIUM,
             savings=savings,
-            formula="sum of latency_ms of the copies; half of one that serves another layer as well",
+            formula="sum of latency_ms of the copies (half if another layer uses them)",
             evidence={
-                "plugin_type": str(plugin.attributes.get("PluginType") or plugin.layer_type),
+                "plugin_type": region.plugin_type,
                 "copies_ms": total,
                 "plugin_ms": plugin.latency_ms,
                 "conversions": "; ".join(types) or None,
             },
+            group=f"plugins ({printable(region.plugin_type)}) with copies around them",
         )
-
-
-def _find_copies_around(context: Context, plugin: Layer) -> dict[int, float]:
-    """Index of each copy next to a plugin -> the part of it that is for the plugin's sake: half if it has another reader."""
-    parts: dict[int, float] = {}
-    for layer in beyond(context, plugin, IDLE, forward=False):
-        if layer.kind in _COPIES and takes_time(layer):
-            readers = {reader.index for reader in beyond(context, layer, IDLE, forward=True)}
-            parts[layer.index] = 1.0 if readers <= {plugin.index} else 0.5
-    for layer in beyond(context, plugin, IDLE | {LayerKind.SCALE}, forward=True):
-        if layer.kind in _COPIES and takes_time(layer):
-            parts[layer.index] = 1.0
-    return dict(sorted(parts.items()))
 
 
 @strength(
     "ACT",
-    "Pointwise operations are fused into products",
-    "No convolution or GEMM whose only reader is a pointwise kernel that could be its epilogue.",
+    "Pointwise operations fused into convolutions and GEMMs",
+    "No pointwise kernel that could be an epilogue of a convolution or GEMM.",
     ("kind", "input_shapes", "output_shapes"),
 )
 def fused_epilogues(context: Context) -> Finding | None:
@@ -316,21 +397,22 @@ def fused_epilogues(context: Context) -> Finding | None:
     if not context.has_details or not products or any(True for _ in _find_epilogues(context)):
         return None
     count = plural(len(products), "convolution and GEMM", "convolutions and GEMMs")
-    text = f"Not one of {count} leaves its pointwise operations to a kernel of their own."
+    text = f"{count} without a separate pointwise kernel."
     return finding(text, products, evidence={"layers": len(products)})
 
 
 @strength(
     "RES",
-    "Residual additions run inside convolutions",
-    "Convolutions with a second input of the size of their output.",
+    "Residual additions fused into convolutions",
+    "Convolutions with a second input of their output's size.",
     ("kind", "input_shapes", "output_shapes"),
+    without=(floating_residual,),
 )
 def fused_residuals(context: Context) -> Finding | None:
     layers = [layer for layer in context.select(LayerKind.CONVOLUTION) if _adds_residual(layer)]
     if not layers:
         return None
-    text = f"Done inside convolutions: {plural(len(layers), 'residual addition')}."
+    text = f"{plural(len(layers), 'residual addition')} fused into convolutions."
     return finding(text, layers, evidence={"layers": len(layers)})
 
 

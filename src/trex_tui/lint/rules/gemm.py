@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from trex_tui.analysis.compute import Compute
+from trex_tui.analysis.compute import Compute, is_depthwise
+from trex_tui.analysis.tiling import Tiling, find_tiling, has_plain_schedule
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.engine.tactics import Shape
-from trex_tui.lint.context import Context, details
-from trex_tui.lint.lint_text import CUTLASS, MATRIX_GUIDE, NO_PROFILE, TENSOR_CORES, quote_layer
+from trex_tui.lint.context import (
+    BIG_COPY_BYTES,
+    CUTLASS,
+    MATRIX_GUIDE,
+    NO_PROFILE,
+    TENSOR_CORES,
+    Context,
+    details,
+    quote_layer,
+)
 from trex_tui.lint.model import Confidence, Findings, NotChecked, Severity, finding, not_checked, rule
 from trex_tui.lint.rules.convolution import find_on_cuda_cores
 from trex_tui.lint.savings import BUSY, fraction, fractions, is_busy, layer_evidence, moving_ms, saving
 from trex_tui.text import plural
 
 SMALLEST_PRODUCT = 8
-"""Smallest extent of a matrix instruction: with less in M, N or K no tensor-core kernel is any use."""
+"""Smallest extent of a matrix instruction: with a smaller M, N or K tensor cores do not help."""
+TIMES_SHORTEST = 3.0
+LEAST_CALIBRATING = 3
 _GRANULES = {
     DataType.FP16: 8,
     DataType.BF16: 8,
@@ -31,9 +40,7 @@ _GRANULES = {
     DataType.INT4: 32,
     DataType.FP4: 32,
 }
-"""Elements in 128 bits: what tensor-core kernels load at once."""
-# Kernels whose blocks do not map to tiles of the result one to one.
-_OTHER_SCHEDULE = re.compile(r"split_?k|stream_?k|_2sm|_dyn_", re.IGNORECASE)
+"""Elements in 128 bits: the width of a load in tensor-core kernels."""
 
 
 def _skip_unknown_products(context: Context, layers: list[Layer]) -> Iterator[NotChecked]:
@@ -42,7 +49,7 @@ def _skip_unknown_products(context: Context, layers: list[Layer]) -> Iterator[No
     reasons = Counter(product.reason for product in products if product.reason).most_common(1)
     if reasons:
         unknown = sum(product.m is None for product in products)
-        yield not_checked(f"M, N and K are not known: {reasons[0][0]}", unknown)
+        yield not_checked(f"M, N and K are unknown: {reasons[0][0]}", unknown)
 
 
 def _describe(product: Compute) -> str:
@@ -55,13 +62,12 @@ def _describe(product: Compute) -> str:
     "GEMM001",
     "Reduced-precision GEMM or attention on CUDA cores",
     Severity.WARNING,
-    looks_for="A GEMM or fused attention whose data is FP16, BF16 or quantized and whose kernel, by its name, does not use "
-    "tensor cores.",
-    why="The device's tensor cores multiply these types several times faster than its CUDA cores.",
+    looks_for="A GEMM or fused attention in FP16, BF16 or a quantized type whose kernel name shows no tensor cores.",
+    why="Tensor cores process these types several times faster than CUDA cores.",
     remedy="Make K and N multiples of 8 (16 for 8-bit types); batch the calls; keep both operands in the reduced type.",
     references=(MATRIX_GUIDE, CUTLASS),
     columns=("kind", "tactic", "tensor_cores", "precision", "gemm_m", "gemm_n", "gemm_k", "latency_ms"),
-    not_when="Matrix-vector products, which are bound by reading the weights (GEMM003); M, N or K below 8; layers at 60 % "
+    not_when="Matrix-vector products, which are bound by their weights (GEMM003); M, N or K below 8; layers at 60 % "
     "of the bandwidth or more; devices without tensor cores.",
     needs=(details,),
 )
@@ -80,16 +86,15 @@ def _is_tiny(context: Context, layer: Layer) -> bool:
 
 @rule(
     "GEMM002",
-    "GEMM dimensions are not aligned",
+    "Unaligned GEMM dimensions",
     Severity.INFO,
-    looks_for="GEMMs on tensor cores whose N or K is no multiple of 128 bits: 4 elements of TF32, 8 of FP16, 16 of INT8. "
-    "One finding for each pair of N and K that takes 0.05 % of the time or more.",
-    why="Tensor-core kernels load 128 bits at a time. Other sizes are padded, or fall back to narrower loads.",
+    looks_for="Tensor-core GEMMs whose N or K is not a multiple of 128 bits: 4 elements of TF32, 8 of FP16, 16 of "
+    "INT8. One finding per pair of N and K from 0.05 % of the time on.",
+    why="Tensor-core kernels load 128 bits at a time. Other sizes are padded or use narrower loads.",
     remedy="Pad heads and classes (50 to 56), or merge small GEMMs over the same input into one and split its result.",
     references=(MATRIX_GUIDE, TENSOR_CORES),
     columns=("kind", "tactic", "tensor_cores", "gemm_n", "gemm_k", "latency_ms"),
-    not_when="Judged from the sizes alone: the kernel's suffix _alignN is what it demands at most. Matrix-vector products "
-    "and attention are left out.",
+    not_when="Matrix-vector products and attention. Only sizes count: the kernel suffix _alignN is an upper bound.",
     needs=(details,),
     thresholds={"share_pct": 0.05},
 )
@@ -110,14 +115,15 @@ def unaligned_dimensions(context: Context, share_pct: float) -> Findings:
         waste = 1 - n * k / (padded_n * padded_k)
         sizes = [f"{name} = {size}" for name, size in (("N", n), ("K", k)) if size % granule]
         yield finding(
-            f"{plural(len(layers), 'GEMM')} with {' and '.join(sizes)}, no multiple of {granule}: "
-            f"{context.format_time(*layers)}, {100 * waste:.0f} % of the padded product is padding.",
+            f"{plural(len(layers), 'GEMM')} with {' and '.join(sizes)}, not a multiple of {granule}: "
+            f"{context.format_time(*layers)}, {100 * waste:.0f} % of the multiply-adds are padding.",
             layers,
             savings=fractions(context, layers, waste),
             formula="latency_ms · (1 − N · K / (N and K rounded up to 128 bits))",
             evidence=layer_evidence(
                 layers[0], gemm_n=n, gemm_k=k, granule=granule, waste_pct=round(100 * waste, 1)
             ),
+            group=f"GEMM shapes are not a multiple of {granule}",
         )
     yield from _skip_unknown_products(context, gemms)
 
@@ -129,15 +135,15 @@ def _granule(context: Context, layer: Layer) -> int | None:
 
 @rule(
     "GEMM003",
-    "Matrix-vector product, bound by reading weights",
+    "Matrix-vector product bound by weights",
     Severity.INFO,
-    looks_for="A GEMM or convolution of one row that takes 1 % of the time or more and reads its weights at 60 % of the "
-    "memory bandwidth or more.",
-    why="With one row every weight is used once. The arithmetic is free, and tensor cores would not help.",
-    remedy="Batch the requests; quantize the weights alone (INT8, INT4, FP8); make the classifier smaller.",
+    looks_for="A GEMM or convolution of one row that takes at least 1 % of the time and reads its weights at 60 % or "
+    "more of the memory bandwidth (if unknown, of the best rate of a layer that moves at least 1 MB).",
+    why="With one row every weight is used once, so tensor cores do not help.",
+    remedy="Batch requests; quantize the weights (INT8, INT4, FP8); reduce the classifier.",
     references=(MATRIX_GUIDE,),
     columns=("kind", "gemm_m", "gemm_n", "gemm_k", "weights_bytes", "latency_ms"),
-    not_when="Slower than that: such a layer waits for its launch, not for its weights.",
+    not_when="Slower layers, which are bound by their launch, not by their weights.",
     needs=(details,),
     thresholds={"share_pct": 1.0},
 )
@@ -147,49 +153,58 @@ def bound_by_weights(context: Context, share_pct: float) -> Findings:
         yield not_checked(NO_PROFILE, len(vectors))
         return
     unknown = 0
+    rate, peak = context.bandwidth_bytes_per_ms, "the memory bandwidth"
+    if (
+        not rate
+    ):  # most of an engine without large copies may be such products: the fastest shows what the memory does
+        rate, peak = _find_best_rate(context), "the best rate of this engine"
     for layer in vectors:
         if context.share_pct(layer) < share_pct:
             continue
         size, weights, time = context.bytes(layer), layer.weights_bytes, layer.latency_ms
-        reading = moving_ms(context, weights)
+        reading = weights / rate if weights and rate else None
         if not reading or time is None:
             unknown += 1
         elif reading >= BUSY * time:
             yield finding(
                 f"{quote_layer(layer)} reads its weights at {(weights or 0) / time / 1e6:.0f} GB/s, "
-                f"{100 * reading / time:.0f} % of the bandwidth, for one row: {context.format_time(layer)}.",
+                f"{100 * reading / time:.0f} % of {peak}, for one row: {context.format_time(layer)}.",
                 [layer],
-                confidence=Confidence.HIGH,
+                confidence=Confidence.HIGH if context.bandwidth_bytes_per_ms else Confidence.MEDIUM,
                 savings=fraction(context, layer, (weights / size if weights and size else 1.0) / 2),
-                formula="latency_ms · weights_bytes / bytes · ½: weights of half the width"
+                formula="latency_ms · weights_bytes / bytes · ½: half the weight bytes"
                 + (f" (now {layer.precision.value})" if layer.precision else ""),
                 evidence=layer_evidence(
                     layer, weights_bytes=weights, bandwidth_pct=round(100 * reading / time, 1)
                 ),
+                group=f"matrix-vector products read their weights near {peak}",
             )
     if unknown:
         yield not_checked(
-            "the weights or the memory bandwidth are not known: state the device, or its bandwidth in GB/s",
+            "weights or memory bandwidth unknown: set the device or its bandwidth in GB/s",
             unknown,
         )
 
 
-# Products against the tiles that kernels cut them into
+def _find_best_rate(context: Context) -> float | None:
+    """Bytes per millisecond of the layer that moves large data fastest; None with fewer than three of them.
 
-
-class Tiling(NamedTuple):
-    """A product cut into tiles.
-
-    Attributes:
-        rows, columns: Extents of a tile, along M and N.
-        tiles: How many it takes.
-        useful: Part of their area that is product, from 0 to 1.
+    Layers near the shortest time do not count: they wait for their launch.
     """
+    times = [layer.latency_ms for layer in context.layers if layer.latency_ms]
+    least = TIMES_SHORTEST * min(times, default=0.0)
+    rates = [
+        size / layer.latency_ms
+        for layer in context.layers
+        if layer.latency_ms
+        and layer.latency_ms >= least
+        and (size := context.bytes(layer)) is not None
+        and size >= BIG_COPY_BYTES
+    ]
+    return max(rates) if len(rates) >= LEAST_CALIBRATING else None
 
-    rows: int
-    columns: int
-    tiles: int
-    useful: float
+
+# Products against the tiles that kernels cut them into
 
 
 class TiledProduct(NamedTuple):
@@ -209,48 +224,29 @@ class TiledProduct(NamedTuple):
         )
 
 
-def compute_tiling(product: Compute, tile: Shape) -> Tiling | None:
-    """How a kernel's tile covers a product; of the two ways round (operands may be swapped) the one that wastes less."""
-    if not product.m or not product.n or len(tile) < 2 or min(tile[:2]) < 1:
-        return None
-    best = None
-    for rows, columns in (tile[:2], tile[1::-1]):
-        down, across = -(-product.m // rows), -(-product.n // columns)
-        useful = product.m * product.n / (down * rows * across * columns)
-        if best is None or useful > best.useful:
-            best = Tiling(rows, columns, (product.batch or 1) * down * across, useful)
-    return best
-
-
 def _find_tiled(context: Context, layers: list[Layer]) -> list[TiledProduct]:
     """Layers whose kernels name a tile of the result, grouped by product and tile."""
     groups: dict[tuple[Compute, Tiling, bool], list[Layer]] = {}
     for layer in layers:
         tactic, product = context.tactic(layer), context.compute[layer.index]
-        if tactic is None or tactic.tile is None or tactic.is_winograd:
-            continue
-        if context.is_matrix_vector(layer) or context.is_depthwise(layer) or context.groups(layer) > 1:
-            continue
-        tiling = compute_tiling(product, tactic.tile)
-        if tiling:
-            is_plain = not _OTHER_SCHEDULE.search(tactic.name)
-            groups.setdefault((product, tiling, is_plain), []).append(layer)
+        tiling = find_tiling(layer, product, tactic)
+        if tactic and tiling and not (product.m == 1 and product.batch == 1) and not is_depthwise(layer):
+            groups.setdefault((product, tiling, has_plain_schedule(tactic)), []).append(layer)
     return [TiledProduct(layers, *key) for key, layers in groups.items()]
 
 
 @rule(
     "GEMM004",
-    "Tiles do not fill whole waves of SMs",
+    "Partly filled waves of tiles",
     Severity.INFO,
-    looks_for="Convolutions and GEMMs of 0.5 % of the time or more whose tiles make between 1 and 4 waves, the last so "
-    "empty that less than 70 % is used; and layers with tiles for less than half of the SMs, if they add up to 10 %.",
-    why="Blocks run one wave after another. A last wave of a few tiles takes as long as a full one.",
-    remedy="Choose a batch that fills the last wave; look for another tactic. One such layer alone is nothing to worry "
-    "about.",
+    looks_for="Convolutions and GEMMs of at least 0.5 % of the time with 1 to 4 waves of tiles of which less than 70 "
+    "% is used; and layers with tiles for less than half of the SMs, if they add up to 10 %.",
+    why="Thread blocks run in waves. A last wave with a few tiles takes as long as a full one.",
+    remedy="Choose a batch that fills the last wave; look for another tactic. A single such layer is harmless.",
     references=(MATRIX_GUIDE,),
     columns=("tactic_tile", "gemm_m", "gemm_n", "gemm_batch", "latency_ms"),
-    not_when="Winograd, split-K, stream-K, two-SM and dynamic-cluster kernels, matrix-vector, grouped and depthwise "
-    "layers: their blocks are not tiles of the result. How many blocks share an SM cannot be seen, hence the low "
+    not_when="Winograd, split-K, stream-K, two-SM and dynamic-cluster kernels, GEMMs of one row, grouped and "
+    "depthwise layers: their blocks are not output tiles. Blocks per SM are unknown, hence the low "
     "confidence.",
     needs=(details,),
     thresholds={"share_pct": 0.5, "full": 0.7, "empty_pct": 10.0},
@@ -264,7 +260,7 @@ def partial_waves(context: Context, share_pct: float, full: float, empty_pct: fl
         yield not_checked(NO_PROFILE, count)
         return
     if tiled and not sms:
-        yield not_checked("the number of SMs is not known: keep trtexec's log, or state the device", count)
+        yield not_checked("number of SMs unknown: keep trtexec's log, or set the device", count)
         return
     for group in tiled if sms else ():
         large = [layer for layer in group.layers if context.share_pct(layer) >= share_pct]
@@ -280,13 +276,14 @@ def _find_partial_wave(context: Context, group: TiledProduct, sms: int, full: fl
     waves, whole = tiles / sms, -(-tiles // sms)
     if 1 < waves <= 4 and waves / whole < full:
         yield finding(
-            f"{group.description}: {tiles} tiles on {sms} SMs are {waves:.2f} waves: "
+            f"{group.description}: {tiles} tiles on {sms} SMs = {waves:.2f} waves: "
             f"{context.format_time(*layers)}.",
             layers,
             confidence=Confidence.LOW,
             savings=fractions(context, layers, 1 - waves / whole),
-            formula="latency_ms · (1 − waves / whole waves); waves = tiles / SMs, with one block on an SM at a time",
+            formula="latency_ms · (1 − waves / whole waves); waves = tiles / SMs, with one block per SM",
             evidence=layer_evidence(layers[0], waves=round(waves, 2), tiles=tiles, sms=sms),
+            group="shapes end with a partly filled wave of tiles",
         )
 
 
@@ -298,27 +295,27 @@ def _find_half_empty(context: Context, tiled: list[TiledProduct], sms: int, empt
         return
     most = max(group.tiling.tiles for group in small)
     yield finding(
-        f"{plural(len(layers), 'layer')} have at most {plural(most, 'tile')} for {sms} SMs, so that more than half of "
-        f"the GPU is idle: {context.format_time(*layers)}.",
+        f"{plural(len(layers), 'layer')} have at most {plural(most, 'tile')} for {sms} SMs, so more than "
+        f"half of the GPU is idle: {context.format_time(*layers)}.",
         layers,
         evidence=layer_evidence(layers[0], sms=sms, most_tiles=most, layers=len(layers)),
-        remedy="Run larger batches, or several inferences at once (--infStreams), where throughput is what matters.",
+        remedy="For throughput, run larger batches or several inferences at once (--infStreams).",
     )
 
 
 @rule(
     "GEMM005",
-    "Tiles are mostly empty",
+    "Mostly empty tiles",
     Severity.WARNING,
-    looks_for="Convolutions and GEMMs of 0.1 % of the time or more of whose tiles less than 25 % is product, whichever way "
-    "round the tile lies.",
-    why="A kernel computes whole tiles, whatever of them is used: tensor cores then multiply zeros.",
-    remedy="Concatenate narrow outputs into one product; fold the batch into M; write products with one column as a "
+    looks_for="Convolutions and GEMMs of at least 0.1 % of the time whose output fills less than 25 % of the tiles, "
+    "in either tile orientation.",
+    why="A kernel computes whole tiles: tensor cores multiply zeros in the unused part.",
+    remedy="Concatenate narrow outputs into one GEMM; fold the batch into M; write GEMMs with one column as a "
     "multiplication and a sum.",
     references=(MATRIX_GUIDE,),
     columns=("tactic_tile", "gemm_m", "gemm_n", "gemm_batch", "latency_ms"),
-    not_when="Layers at 60 % of the memory bandwidth or more; matrix-vector products, grouped and depthwise layers; "
-    "Winograd kernels, whose tiles are of another product.",
+    not_when="Layers at 60 % of the memory bandwidth or more; GEMMs of one row, grouped and depthwise layers; "
+    "Winograd kernels, whose tiles belong to a transformed GEMM.",
     needs=(details,),
     thresholds={"share_pct": 0.1, "useful_pct": 25.0},
 )
@@ -341,7 +338,7 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
                 savings |= saving(layer, time - max(time * useful, moving, context.floor_ms or 0.0))
         is_column = group.product.n == 1 and (group.product.batch or 1) > 1
         yield finding(
-            f"{group._replace(layers=layers).description}, of which {100 * useful:.1f} % is product: "
+            f"{group._replace(layers=layers).description}, {100 * useful:.1f} % used: "
             f"{context.format_time(*layers)}.",
             layers,
             savings=savings,
@@ -350,5 +347,6 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
             remedy="N = 1 and a large batch: write it as a multiplication and a sum, or fold the batch into M."
             if is_column
             else "",
+            group="shapes fill only part of their tiles",
         )
     yield from _skip_unknown_products(context, products)

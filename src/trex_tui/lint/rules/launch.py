@@ -6,6 +6,7 @@ launch-bound and not the next with the same network.
 
 from __future__ import annotations
 
+from trex_tui.analysis.dla import find_dla_use
 from trex_tui.analysis.gap import FEW_ITERATIONS, USUAL_OVERHEAD_US, Gap, gap
 from trex_tui.analysis.roofline import FLOOR_LAYERS, LAUNCH_FACTOR, LAUNCH_ROOF_SHARE
 from trex_tui.analysis.structure import sum_latency_ms
@@ -17,21 +18,33 @@ from trex_tui.analysis.timing import (
 )
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.model import Layer
-from trex_tui.lint.context import Context, details, profile
+from trex_tui.engine.model import Device, Layer
+from trex_tui.lint.context import (
+    BEST_PRACTICES,
+    NO_PROFILE,
+    NO_TIMING,
+    Context,
+    details,
+    format_time,
+    issue,
+    profile,
+    quote_layer,
+)
 from trex_tui.lint.dataflow import main_stream
-from trex_tui.lint.lint_text import BEST_PRACTICES, NO_PROFILE, NO_TIMING, issue, quote_layer
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
+from trex_tui.lint.rules.convolution import first_convolution
 from trex_tui.text import plural
 
 LEAST_TINY_LAYERS = 20
 TINY_WARNING_PCT = 20.0
 SHORTER_PCT = 2.0
-"""By how much the compute time must exceed the layers to be more than the difference of two runs."""
+"""Excess of compute time over layers beyond the difference of two runs."""
 HOT_TIMES_MEAN = 2.0
 WARM_PCT = 5.0
 WARM_TIMES_MEDIAN = 5.0
 AT_ROOF_PCT = 75.0
+OVERLAPPED = 1.1
+"""Up to this ratio of query period to compute time, copies overlap with the compute of other queries."""
 BUSY_PCT = 20.0
 _INDEX_TYPES = frozenset({DataType.INT32, DataType.INT64, DataType.BOOL})
 _LIGHT = frozenset(
@@ -56,13 +69,13 @@ def _compare_layers(context: Context) -> Gap | None:
     "LAUNCH001",
     "Many kernels at the launch floor",
     Severity.WARNING,
-    looks_for="20 or more layers that take at most twice the floor (percentile 2 of the layer times) and, where the roof "
-    "is known, far more than that; together 10 % of the engine (info) or 20 % (warning).",
-    why="Such a kernel costs what starting any kernel costs; a faster GPU or a lower precision changes nothing.",
-    remedy="Run with a CUDA graph, batch, and merge what can be merged: fewer and wider layers.",
+    looks_for="At least 20 layers that take at most twice the floor (percentile 2 of the layer times) and far more "
+    "than their roofline time, if known; together 10 % of the engine (info) or 20 % (warning).",
+    why="These kernels cost about one launch each; a faster GPU or lower precision does not help.",
+    remedy="Use a CUDA graph, batch, and merge layers into fewer and wider ones.",
     references=(BEST_PRACTICES,),
     columns=("latency_ms", "stream", "roof_ms"),
-    not_when="Profiles over fewer than 10 iterations, whose times are too coarse; layers on auxiliary streams.",
+    not_when="Profiles of fewer than 10 iterations (too coarse); layers on auxiliary streams.",
     needs=(profile,),
     thresholds={"least_pct": 10.0},
 )
@@ -72,8 +85,8 @@ def many_tiny_layers(context: Context, least_pct: float) -> Findings:
         return  # too few layers to hold many tiny ones
     if iterations is not None and iterations < FEW_ITERATIONS:
         yield not_checked(
-            f"the profile rests on {plural(iterations, 'iteration')}, whose times come in steps of 1 µs: profile again "
-            "over 100 or more"
+            f"the profile rests on {plural(iterations, 'iteration')}, with times in steps of 1 µs: profile "
+            "again with 100 or more"
         )
         return
     tiny, floor = _find_tiny(context), context.floor_ms or 0.0
@@ -84,19 +97,27 @@ def many_tiny_layers(context: Context, least_pct: float) -> Findings:
     overhead = max((comparison.overhead_us_per_layer if comparison else None) or 0.0, 0.0) / 1000.0
     saved = max(floor - overhead, 0.0) / 2.0
     yield finding(
-        f"{plural(len(tiny), 'layer')} take at most {1000 * LAUNCH_FACTOR * floor:.3g} µs, twice what the shortest take: "
-        f"{share:.0f} % of the engine is kernels that cost about what starting one costs.",
+        f"{plural(len(tiny), 'layer')} take at most {1000 * LAUNCH_FACTOR * floor:.3g} µs, twice the "
+        f"shortest: {share:.0f} % of the engine is launch-bound.",
         tiny,
         severity=Severity.WARNING if share >= TINY_WARNING_PCT else Severity.INFO,
         savings={layer.index: min(saved, layer.latency_ms or 0.0) for layer in tiny},
-        formula="half of (floor − profiling overhead per layer) for each: every second kernel merged away",
+        formula="half of (floor − profiling overhead per layer) each: every second kernel merged",
         evidence={
             "layers": len(tiny),
             "floor_ms": floor,
             "tiny_pct": share,
             "profiling_overhead_ms": overhead,
         },
+        remedy="A CUDA graph is already in use: batch, and merge layers into fewer and wider ones."
+        if _uses_cuda_graph(context)
+        else "",
     )
+
+
+def _uses_cuda_graph(context: Context) -> bool:
+    """Whether metadata or a log state that the timing run launched a CUDA graph."""
+    return option_is_enabled(context.engine, "CUDA Graph") is True
 
 
 def _find_tiny(context: Context) -> list[Layer]:
@@ -117,10 +138,10 @@ def _find_tiny(context: Context) -> list[Layer]:
 
 @rule(
     "LAUNCH002",
-    "Bound by the enqueue",
+    "Enqueue-bound",
     Severity.WARNING,
     looks_for=f"A median enqueue time above {ENQUEUE_BOUND:.0%} of the median compute time, trtexec's own limit.",
-    why="The GPU finishes before the host has launched the next work; throughput is the host's.",
+    why="The GPU finishes before the host launches the next work; the host limits the throughput.",
     remedy="Use a CUDA graph (--useCudaGraph), fewer layers, or a second stream.",
     references=(BEST_PRACTICES, issue(2112)),
     needs=(timing_run,),
@@ -132,7 +153,7 @@ def bound_by_enqueue(context: Context) -> Findings:
         yield not_checked(f"{host.unknown['ratio']}: keep the performance summary of trtexec")
     elif host.is_enqueue_bound and host.enqueue_ms is not None and host.compute_ms is not None:
         yield finding(
-            f"The host takes {host.enqueue_ms:.4g} ms to enqueue what the GPU computes in {host.compute_ms:.4g} ms "
+            f"Enqueue {host.enqueue_ms:.4g} ms, GPU compute {host.compute_ms:.4g} ms "
             f"({100 * host.ratio:.0f} %): the GPU waits for launches.",
             confidence=Confidence.HIGH,
             engine_saving_ms=max(host.enqueue_ms - host.compute_ms, 0.0) or None,
@@ -143,21 +164,20 @@ def bound_by_enqueue(context: Context) -> Findings:
                 "enqueue_pct": 100 * host.ratio,
                 "cuda_graph": host.uses_cuda_graph,
             },
-            remedy="A CUDA graph is in use already: enqueue more work at once, with a larger batch or several streams."
-            if host.uses_cuda_graph
+            remedy="A CUDA graph is already in use: use a larger batch or several streams."
+            if _uses_cuda_graph(context)
             else "",
         )
 
 
 @rule(
     "LAUNCH003",
-    "Sum of the layers and compute time do not fit",
+    "Layer sum and compute time disagree",
     Severity.WARNING,
-    looks_for="Sum of the layers minus median compute, per layer: more than 8 µs, or the layers shorter than the compute "
-    "time by more than 2 %.",
-    why="Profiling adds 1.6 to 6.2 µs a layer. Outside that, layer times and end-to-end times are of different "
-    "conditions, and shares of one do not carry over to the other.",
-    remedy="Profile again with the flags and clocks of the timing run.",
+    looks_for="Layer sum minus median compute time: more than 8 µs per layer, or more than 2 % below the compute time.",
+    why="Profiling adds 1.6 to 6.2 µs per layer. Outside this range, layer times and end-to-end times were "
+    "measured under different conditions and cannot be combined.",
+    remedy="Profile again with the options and clocks of the timing run.",
     references=(issue(4657),),
     columns=("latency_ms", "stream"),
     not_when="Engines with several streams, whose layers overlap.",
@@ -171,19 +191,23 @@ def layers_against_compute(context: Context) -> Findings:
     if overhead is None or not compute:
         yield not_checked(NO_TIMING)
         return
+    timed, medians = comparison.layers_timed, comparison.sum_median_ms
+    if medians is not None and timed and overhead > 0:
+        # Slow iterations pull means up: MEASURE005 reports those.
+        overhead = min(overhead, max(1000.0 * (medians - compute) / timed, 0.0))
     if (comparison.streams or 1) > 1:
         return  # what overlaps counts twice in the sum, and waits in none
     usual = USUAL_OVERHEAD_US[1]
     if overhead <= usual and (comparison.compute_difference_ms or 0.0) >= -compute * SHORTER_PCT / 100.0:
         return
-    reason = "so time goes by outside the layers: waits for the host, gaps between launches, or a profile of other clocks"
+    reason = "time is spent outside the layers: host waits, launch gaps, or a profile at other clocks"
     if overhead > usual:
         reason = (
-            f"that is {overhead:.1f} µs for each layer, where profiling costs up to {usual:.0f}: the profile "
-            "seems to be of other conditions than the timing run"
+            f"{overhead:.1f} µs per layer, above the usual profiling overhead of {usual:.0f}: the profile "
+            "was probably taken under other conditions"
         )
     yield finding(
-        f"The layers add up to {comparison.sum_average_ms:.4g} ms, the timing run computes for {compute:.4g} ms: {reason}.",
+        f"Layer sum {comparison.sum_average_ms:.4g} ms, compute time {compute:.4g} ms: {reason}.",
         severity=Severity.WARNING if overhead > usual else Severity.INFO,
         evidence={
             "layers_sum_ms": comparison.sum_average_ms,
@@ -198,9 +222,13 @@ def layers_against_compute(context: Context) -> Findings:
     "LAUNCH004",
     "Bound by copies between host and device",
     Severity.WARNING,
-    looks_for="Median copies in both directions above 20 % of the median latency, or one as long as the compute time.",
-    why="The copies are no layers: no change of the network shortens them.",
-    remedy="Pinned or zero-copy memory, copies that overlap with compute, smaller or 8- and 16-bit inputs and outputs.",
+    looks_for="Median copies in both directions above 20 % of the median latency, or one as long as the compute time; "
+    "info if the throughput shows overlap with compute (1 / throughput up to 1.1 times the compute time).",
+    why="Copies are not layers: changes to the network do not shorten them.",
+    remedy=(
+        "Use pinned or zero-copy memory, overlap copies with compute, reduce the inputs and outputs or "
+        "their types to 8 or 16 bits."
+    ),
     references=(BEST_PRACTICES,),
     needs=(timing_run,),
     thresholds={"copies_pct": 20.0},
@@ -209,20 +237,35 @@ def bound_by_copies(context: Context, copies_pct: float) -> Findings:
     host = _compare_host(context)
     assert host is not None
     if option_is_enabled(context.engine, "Data transfers") is False or host.transfers_ms == 0:
-        yield not_checked("data transfers were off in the timing run: time it without --noDataTransfers")
+        yield not_checked("no data transfers in the timing run: run it without --noDataTransfers")
         return
     if host.transfers_pct is None or host.transfers_ms is None:
         yield not_checked(f"{host.unknown['transfers_pct']}: export the times with --exportTimes")
         return
     if host.transfers_pct <= copies_pct and not host.is_h2d_bound and not host.is_d2h_bound:
         return
-    bound = " and to the device bound the run" if host.is_h2d_bound else ""
-    bound = " and to the host bound the run" if host.is_d2h_bound else bound
+    period = _period_ms(context)
+    if period is not None and host.compute_ms and period <= OVERLAPPED * host.compute_ms:
+        yield finding(
+            f"Copies between host and device take {host.transfers_ms:.4g} ms of the query latency, but "
+            f"overlap with compute: query period {period:.4g} ms, compute {host.compute_ms:.4g} ms.",
+            severity=Severity.INFO,
+            confidence=Confidence.HIGH,
+            evidence={"copies_ms": host.transfers_ms, "period_ms": period, "compute_ms": host.compute_ms},
+            remedy="None for throughput. For single-query latency: smaller inputs and outputs, or buffers on the "
+            "device.",
+        )
+        return
+    hidden = host.transfers_ms
+    if period is not None and host.compute_ms:
+        hidden = min(hidden, period - host.compute_ms)
+    bound = "; copies to the device limit the run" if host.is_h2d_bound else ""
+    bound = "; copies to the host limit the run" if host.is_d2h_bound else bound
     yield finding(
         f"Copies between host and device take {host.transfers_ms:.4g} ms, {host.transfers_pct:.0f} % of the latency{bound}.",
         confidence=Confidence.HIGH,
-        engine_saving_ms=host.transfers_ms,
-        formula="sum of the medians of both copies: what overlapping or device-side buffers could hide",
+        engine_saving_ms=hidden,
+        formula="sum of the medians of both copies, at most 1 / throughput − compute (hidden by overlap)",
         evidence={
             "copies_ms": host.transfers_ms,
             "copies_pct": host.transfers_pct,
@@ -231,32 +274,57 @@ def bound_by_copies(context: Context, copies_pct: float) -> Findings:
     )
 
 
+def _period_ms(context: Context) -> float | None:
+    """Time from query to query; None without a throughput."""
+    qps = context.timing.throughput_qps if context.timing else None
+    return 1000.0 / qps if qps else None
+
+
 @rule(
     "HOT001",
-    "One layer dominates",
+    "Dominant layer",
     Severity.INFO,
     looks_for="A layer of 10 % of the engine and twice the mean, or of 5 % and five times the median layer.",
-    why="It is where time can be won, or where it is known that none can.",
-    remedy="Read what the other findings say about this layer; without any, look at its roof.",
+    why="Its time limits what all other changes can save.",
+    remedy="Check its ONNX nodes and roofline (trex-tui explain roof_pct): less work, a narrower type, or a better "
+    "kernel.",
+    not_when="Layers with a saving from another rule; first convolutions (CONV004); rows that wait for the DLA, "
+    "whose time is that of the DLA block.",
     references=(BEST_PRACTICES,),
     columns=("latency_ms", "latency_pct", "roof_pct", "bound", "onnx_nodes"),
     needs=(profile,),
     thresholds={"latency_pct": 10.0},
+    is_symptom=True,
 )
 def hot_layer(context: Context, latency_pct: float) -> Findings:
     timed = [layer for layer in context.layers if layer.latency_ms]
     ordered = sorted(layer.latency_ms or 0.0 for layer in timed)
     mean, median = 100.0 / len(timed), context.pct(ordered[len(ordered) // 2]) or 0.0
+    stems = {
+        index
+        for answer in first_convolution.look(context)
+        if isinstance(answer, Finding)
+        for index in answer.layers
+    }
     for layer in timed:
+        if layer.device is Device.DLA:
+            continue
         share = context.share_pct(layer)
         is_hot = share >= max(latency_pct, HOT_TIMES_MEAN * mean)
         if not is_hot and share < max(WARM_PCT, WARM_TIMES_MEDIAN * median):
+            continue
+        if layer.kind is LayerKind.CONVOLUTION and layer.index in stems:
             continue
         point = context.point(layer)
         roof = point.roof_pct if point else None
         at_roof = ""
         if roof and roof >= AT_ROOF_PCT:
-            at_roof = f"; it runs at {roof:.0f} % of its roof, so only less work helps"
+            at_roof = f"; at {roof:.0f} % of its roofline, only less work helps"
+        remedy = ""
+        if layer in context.opaque_blocks:
+            remedy = (
+                "Opaque Myelin block: TensorRT 10 and later list its kernels (--profilingVerbosity=detailed)."
+            )
         inside = f", {plural(len(layer.onnx_nodes), 'ONNX node')} in it" if len(layer.onnx_nodes) > 1 else ""
         yield finding(
             f"{quote_layer(layer)} takes {context.format_time(layer)} of the engine{inside}{at_roof}.",
@@ -268,22 +336,55 @@ def hot_layer(context: Context, latency_pct: float) -> Findings:
                 "roof_pct": roof,
                 "bound": point.bound.value if point and point.bound else None,
             },
+            remedy=remedy,
+            group="layers dominate",
+        )
+    yield from _hot_blocks(context, max(latency_pct, HOT_TIMES_MEAN * mean))
+
+
+def _hot_blocks(context: Context, least_pct: float) -> Findings:
+    """DLA blocks that take a large share, with the rows that wait for them."""
+    use = find_dla_use(context.engine)
+    for times in use.blocks if use else ():
+        if times.latency_pct is None or times.latency_pct < least_pct:
+            continue
+        parts = ""
+        if times.wait is not None:
+            parts = (
+                f": {format_time(times.layer.latency_ms)} in its row, {format_time(times.wait_ms)} in row "
+                f"{times.wait.index}, which waits for it"
+            )
+        yield finding(
+            f"The DLA block {quote_layer(times.layer)} takes {format_time(times.execution_ms, times.latency_pct)} of the "
+            f"engine{parts}.",
+            [times.layer, *([times.wait] if times.wait else [])],
+            confidence=Confidence.MEDIUM,
+            evidence={
+                "execution_ms": times.execution_ms,
+                "latency_pct": times.latency_pct,
+                "submission_ms": times.layer.latency_ms,
+                "wait_ms": times.wait_ms,
+            },
+            remedy="TensorRT does not time the layers of a DLA block: compare with a GPU build, or with INT8 "
+            "instead of FP16.",
         )
 
 
 @rule(
     "DYN001",
-    "Shapes and indices are computed at run time",
+    "Shapes and indices computed at run time",
     Severity.INFO,
     looks_for="Shape computations and light layers whose tensors are all INT32, INT64 or BOOL, together 3 % of the engine.",
-    why="With fixed shapes TensorRT computes these once, while it builds.",
-    remedy="Fix the shapes that never change; fold constants with polygraphy surgeon sanitize --fold-constants.",
+    why="With fixed shapes TensorRT computes these at build time.",
+    remedy="Fix constant shapes; fold constants with polygraphy surgeon sanitize --fold-constants.",
     references=(
         "Overhead of Shape Change and Optimization Profile Switching: "
         "https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/performance/overhead-layer-optimization.html",
     ),
     columns=("kind", "latency_ms", "input_formats", "output_formats"),
-    not_when="Kernels that mix indices with data, and top-k or other reductions, which are the network's own work.",
+    not_when=(
+        "Kernels that mix indices with data, and top-k or other reductions, which are part of the network."
+    ),
     needs=(details, profile),
     thresholds={"least_pct": 3.0},
 )
@@ -293,7 +394,10 @@ def shapes_at_run_time(context: Context, least_pct: float) -> Findings:
     share = context.pct(total) or 0.0
     if layers and share >= least_pct:
         yield finding(
-            f"{plural(len(layers), 'layer')} for shapes, indices and masks alone: {context.format_time(*layers)}.",
+            (
+                f"{plural(len(layers), 'layer')} only for shapes, indices and masks: "
+                f"{context.format_time(*layers)}."
+            ),
             layers,
             savings=layers,
             formula="sum of latency_ms of shape computations and of light layers with integer and boolean tensors only",
@@ -312,7 +416,7 @@ def _holds_indices(layer: Layer) -> bool:
 
 @strength(
     "LAUNCH",
-    "The host keeps up",
+    "Host not limiting",
     "A median enqueue below 20 % of the median compute, and not many kernels at the launch floor.",
     ("latency_ms",),
     without=(many_tiny_layers,),
@@ -321,6 +425,6 @@ def host_keeps_up(context: Context) -> Finding | None:
     host = _compare_host(context)
     if host is None or host.ratio is None or 100.0 * host.ratio >= BUSY_PCT:
         return None
-    graph = ", the launch of a CUDA graph," if host.uses_cuda_graph else ""
-    text = f"The host keeps up: the enqueue{graph} takes {100 * host.ratio:.2g} % of the compute time."
+    graph = " (CUDA graph launch)" if host.uses_cuda_graph else ""
+    text = f"Enqueue{graph} takes {100 * host.ratio:.2g} % of the compute time."
     return finding(text, evidence={"enqueue_pct": 100 * host.ratio})

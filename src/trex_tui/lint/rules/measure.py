@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from trex_tui.analysis.conditions import ConditionKind, doubts
 from trex_tui.analysis.gap import EVENT_GRID_MS, FEW_ITERATIONS, on_grid_pct
 from trex_tui.analysis.stability import Steadiness
-from trex_tui.analysis.timing import SeriesStatistics
+from trex_tui.analysis.timing import SeriesStatistics, option_is_enabled
+from trex_tui.analysis.trtexec_runs import build_run, timed_log, timed_run
 from trex_tui.artifacts.metadata import number_in
-from trex_tui.lint.context import Context
-from trex_tui.lint.lint_text import (
+from trex_tui.lint.context import (
     BEST_PRACTICES,
     COMMAND_LINE_PROGRAMS,
     NO_PROFILE,
     NO_TIMING,
+    Context,
     issue,
     quote,
     quote_layer,
 )
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
-from trex_tui.lint.trtexec_runs import build_run, timed_log, timed_run
 from trex_tui.text import plural, printable
 
 _CONDITIONS = (
@@ -43,11 +43,17 @@ _SHAPES = re.compile(r"(?<![^=,\s])(?P<name>[^=,\s]+)=(?P<sizes>[\dx+]+)")
 
 @rule(
     "MEASURE001",
-    "Profile rests on few iterations",
+    "Profile with few iterations",
     Severity.WARNING,
     looks_for="A profile over fewer than 10 iterations (warning) or 100 (info).",
-    why="A layer time of one iteration is one sample on a grid of 1.024 µs; short layers are known to a quarter at best.",
-    remedy="Profile over 100 iterations or more; TensorRT 8.4 counts only one under --useCudaGraph, so profile without.",
+    why=(
+        "Layer times of single iterations have a resolution of 1.024 µs; short layers have errors of 25 % "
+        "or more."
+    ),
+    remedy=(
+        "Profile with at least 100 iterations; TensorRT 8.4 counts only one under --useCudaGraph, so "
+        "profile without it."
+    ),
     references=(BEST_PRACTICES,),
     columns=("latency_ms",),
     thresholds={"iterations": 100},
@@ -57,13 +63,13 @@ def few_iterations(context: Context, iterations: float) -> Findings:
     if not context.engine.has_profile:
         yield not_checked(NO_PROFILE)
     elif count is None:
-        yield not_checked("the profile does not say over how many iterations it ran: export it with trtexec")
+        yield not_checked("the profile has no iteration count: export it with trtexec")
     elif count < iterations:
         on_grid = on_grid_pct([layer.latency_ms or 0.0 for layer in context.layers])
         grid = f"{1000 * EVENT_GRID_MS:.3f} µs"
         multiples = f"; {on_grid:.0f} % of the times are multiples of the timer's {grid}" if on_grid else ""
         yield finding(
-            f"The profile rests on {plural(count, 'iteration')}: layer times are samples, not averages{multiples}.",
+            f"Profile of {plural(count, 'iteration')}: layer times are samples, not averages{multiples}.",
             severity=Severity.WARNING if count < FEW_ITERATIONS else Severity.INFO,
             confidence=Confidence.HIGH,
             evidence={"profile_iterations": count, "on_timer_grid_pct": on_grid},
@@ -72,13 +78,14 @@ def few_iterations(context: Context, iterations: float) -> Findings:
 
 @rule(
     "MEASURE002",
-    "Latency is unstable",
+    "Unstable latency",
     Severity.WARNING,
-    looks_for="After the warm-up: percentile 99 above 1.1 times the median, a drift, or windows far apart (warning); a "
-    "coefficient of variance above 2.5 % alone (info). Where these say nothing, trtexec's own word in its log.",
-    why="A difference between two engines below the noise of one is no difference.",
-    remedy="Lock the clocks, keep others off the GPU, warm up for longer, use --useSpinWait; a log of clocks and "
-    "throttling beside the run shows the cause.",
+    looks_for="After the warm-up: percentile 99 above 1.1 times the median, a drift, or windows far apart (warning); "
+    "only a coefficient of variance above 2.5 %, or two latency levels (info); otherwise trtexec's own "
+    "warning in its log.",
+    why="Differences between engines below this noise are not significant.",
+    remedy="Lock the clocks, use the GPU exclusively, warm up longer, use --useSpinWait; a log of clocks and "
+    "throttling shows the cause.",
     references=(_CONDITIONS, issue(2289)),
     thresholds={"p99_ratio": 1.10, "cv_pct": TRTEXEC_CV_PCT},
 )
@@ -93,23 +100,25 @@ def unstable_latency(context: Context, p99_ratio: float, cv_pct: float) -> Findi
         return
     run = timing.stability
     if run is None:
-        yield not_checked("drift and spread need the rows of the run: export them with --exportTimes")
+        yield not_checked("drift and spread need timing rows: run trtexec with --exportTimes")
     ratio, cv = _tail_ratio(series), series.cv_pct
     moves = run is not None and run.verdict in (Steadiness.DRIFT, Steadiness.SPREAD)
     tails = ratio is not None and ratio > p99_ratio
-    if not moves and not tails and (cv is None or cv <= cv_pct):
+    has_levels = run is not None and run.verdict is Steadiness.LEVELS
+    if not moves and not tails and not has_levels and (cv is None or cv <= cv_pct):
         yield from stated
         return
     verdict = f" {run.sentences[0]}" if run and run.sentences and run.verdict is not Steadiness.STABLE else ""
     stated_cv = next((warning.evidence[0].value for warning in stated), None)
-    spread = "its spread is unknown"
+    spread = "spread unknown"
     if cv is not None:
         spread = f"coefficient of variance {cv:.1f} %"
     elif stated_cv is not None:
-        spread = f"trtexec names a coefficient of variance of {stated_cv} %"
+        spread = f"coefficient of variance {stated_cv} % (trtexec)"
     tail = f", percentile 99 at {ratio:.2f} times the median" if ratio is not None else ""
+    waits_actively = option_is_enabled(context.engine, "Spin-wait") is True
     yield finding(
-        f"The latency is not steady: {spread}{tail}.{verdict}",
+        f"Unstable latency: {spread}{tail}.{verdict}",
         severity=Severity.WARNING if moves or tails else Severity.INFO,
         confidence=Confidence.HIGH,
         evidence={
@@ -118,6 +127,10 @@ def unstable_latency(context: Context, p99_ratio: float, cv_pct: float) -> Findi
             "p99_over_median": ratio,
             "windows_range_pct": run.windows_range_pct if run else None,
         },
+        remedy="Lock the clocks, use the GPU exclusively, warm up longer (--useSpinWait is already on). A log of "
+        "clocks and throttling shows the cause."
+        if waits_actively
+        else "",
     )
 
 
@@ -141,8 +154,8 @@ def _read_warnings(context: Context) -> list[Finding]:
             pct = number_in(match["pct"])
             findings.append(
                 finding(
-                    f"trtexec says of its run: {match['what']} is unstable, with a coefficient of variance "
-                    f"{match['pct']} %.",
+                    f"trtexec warning: {match['what']} is unstable, coefficient of variance {match['pct']} "
+                    "%.",
                     severity=Severity.WARNING if (pct or 0.0) > VERY_UNSTABLE_CV_PCT else Severity.INFO,
                     evidence={"cv_pct": pct, "source": "performance summary of the log"},
                 )
@@ -152,12 +165,12 @@ def _read_warnings(context: Context) -> list[Finding]:
 
 @rule(
     "MEASURE003",
-    "Profile does not belong to this graph",
+    "Profile does not match the graph",
     Severity.ERROR,
-    looks_for="Rows of the profile that name no layer (error), or layers without a row (warning), joined by name and "
+    looks_for="Profile rows without a layer (error) or working layers without a row (warning), joined by name and "
     "occurrence.",
-    why="Times of another engine on this graph's layers say nothing; what is not joined is in no sum.",
-    remedy="Export layer information and profile in one run of trtexec.",
+    why="Times of another engine do not apply to this graph; unmatched rows are in no sum.",
+    remedy="Export layer information and profile in the same trtexec run.",
     references=(COMMAND_LINE_PROGRAMS,),
     columns=("name", "occurrence", "latency_ms"),
 )
@@ -167,20 +180,21 @@ def foreign_profile(context: Context) -> Findings:
         reason = "no layer information: export it with --exportLayerInfo"
         yield not_checked(NO_PROFILE if engine.has_graph else reason)
         return
-    missing = [layer for layer in context.layers if layer.latency is None]
+    # The table that trtexec prints leaves out layers without time.
+    missing = [layer for layer in context.layers if layer.latency is None and layer.kind.is_work]
     unmatched = engine.profile_rows_unmatched
     if not missing and not unmatched:
         return
     if not unmatched:
         text = (
-            f"The profile has no row for {plural(len(missing), 'layer')} of {len(context.layers)}, the first "
-            f"{quote_layer(missing[0])}: sums and shares leave that out."
+            f"{plural(len(missing), 'layer')} of {len(context.layers)} without a profile row (first: "
+            f"{quote_layer(missing[0])}): sums and shares are incomplete."
         )
-    elif len(missing) == len(context.layers):
-        text = "The profile does not belong to this graph: not one row names a layer of this graph."
+    elif all(layer.latency is None for layer in context.layers):
+        text = "Profile does not match the graph: no row names a layer of it."
     else:
         rows, layers = plural(unmatched, "row"), plural(len(missing), "layer")
-        text = f"The profile does not belong to this graph: {rows} without a layer, {layers} without a row."
+        text = f"Profile does not match the graph: {rows} without a layer, {layers} without a row."
     yield finding(
         text,
         missing,
@@ -192,21 +206,21 @@ def foreign_profile(context: Context) -> Findings:
 
 @rule(
     "MEASURE004",
-    "Conditions of the run do not carry over",
+    "Unrepresentative run conditions",
     Severity.INFO,
-    looks_for="A shape that trtexec chose by itself (warning), a shape other than the optimal one of the build (info), "
-    "another device than that of the build (warning); throttling or a change of the power mode that the manifest of the "
-    "capture tells of (warning).",
-    why="TensorRT chooses tactics for the optimal shape and on the build's device; elsewhere they may be slow. A "
-    "throttled GPU is slower than it will be, or than the one it is compared with.",
-    remedy="Give --shapes, and build where the engine is to run.",
+    looks_for="A shape chosen by trtexec (warning), a shape other than the optimal one of the build (info), a device "
+    "other than that of the build (warning); throttling or a changed power mode in the capture manifest "
+    "(warning).",
+    why="TensorRT chooses tactics for the optimal shape and on the build's device; otherwise they may be slow. "
+    "Times of a throttled GPU are not comparable.",
+    remedy="Set --shapes, and build on the target device.",
     references=(issue(976), issue(1166)),
 )
 def run_conditions(context: Context) -> Findings:
     for doubt in doubts(context.engine):
         if doubt.kind in (ConditionKind.THROTTLED, ConditionKind.POWER_MODE):
             yield finding(
-                f"During the capture {printable(doubt.text)}: the times are not those of the full clocks.",
+                f"During the capture {printable(doubt.text)}: times are not at full clocks.",
                 severity=Severity.WARNING,
                 confidence=Confidence.HIGH,
                 evidence={doubt.kind.value: doubt.text, "source": "manifest of the capture"},
@@ -214,11 +228,11 @@ def run_conditions(context: Context) -> Findings:
             )
     build, timed = build_run(context.engine), timed_run(context.engine)
     if not timed.source and not timed.chosen_shapes:
-        yield not_checked("no options of the timing run: keep its metadata or its log beside the other files")
+        yield not_checked("no options of the timing run: keep its metadata or log in the set")
         return
     for text in timed.chosen_shapes:
         yield finding(
-            f"A dynamic input was given no shape, and trtexec chose one ({printable(text)}): the times are of that.",
+            f"trtexec chose the shape of a dynamic input ({printable(text)}): times apply to this shape.",
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
             evidence={"chosen_shape": text},
@@ -226,19 +240,22 @@ def run_conditions(context: Context) -> Findings:
         )
     for name, best, used in _find_other_shapes(build.options, timed.inference):
         yield finding(
-            f"Input {quote(name)} ran with {used}; the tactics were chosen for {best}.",
+            f"Input {quote(name)} ran with {used}; tactics were chosen for {best}.",
             confidence=Confidence.HIGH,
             evidence={"input": name, "shape_timed": used, "shape_optimized": best},
-            remedy="Time the shape that the engine was optimized for, or build with --optShapes for the one that matters.",
+            remedy="Time the optimal shape of the build, or build with --optShapes for the target shape.",
         )
     built_on, ran_on = build.device.get("Selected Device"), timed.device.get("Selected Device")
     if built_on and ran_on and built_on != ran_on:
         yield finding(
-            f"Built on {printable(built_on)}, timed on {printable(ran_on)}: the tactics were measured on the other device.",
+            (
+                f"Built on {printable(built_on)}, timed on {printable(ran_on)}: tactics were chosen on the "
+                "other device."
+            ),
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
             evidence={"build_device": built_on, "timed_device": ran_on},
-            remedy="Build where the engine is to run.",
+            remedy="Build on the target device.",
         )
 
 
@@ -259,9 +276,44 @@ def _find_other_shapes(build: dict[str, str], inference: dict[str, str]) -> Iter
                     yield shape["name"], wanted, shape["sizes"]
 
 
+@rule(
+    "MEASURE005",
+    "Mean layer times far above medians",
+    Severity.WARNING,
+    looks_for="A profile with a sum of means of at least 1.1 times the sum of medians.",
+    why="A few slow iterations raise the means, on which shares, rooflines and sums are based.",
+    remedy="Profile again with locked clocks, an idle GPU and more iterations; until then use the medians.",
+    references=(BEST_PRACTICES,),
+    columns=("latency_ms", "median_ms"),
+    thresholds={"ratio": 1.1},
+)
+def polluted_means(context: Context, ratio: float) -> Findings:
+    known = [
+        (layer, layer.latency_ms, layer.latency.median_ms)
+        for layer in context.layers
+        if layer.latency and layer.latency_ms and layer.latency.median_ms
+    ]
+    if not known:
+        no_medians = "no medians in the profile (TensorRT 8.4 and later write them)"
+        yield not_checked(no_medians if context.has_profile else NO_PROFILE)
+        return
+    means, medians = sum(mean for _, mean, _ in known), sum(median for _, _, median in known)
+    if means < ratio * medians:
+        return
+    far = [layer for layer, mean, median in known if mean >= ratio * median]
+    lie = "layer lies" if len(far) == 1 else "layers lie"
+    yield finding(
+        f"Sum of means {means:.4g} ms, of medians {medians:.4g} ms: {len(far)} {lie} "
+        f"{100 * (ratio - 1):.0f} % or more above the median.",
+        far,
+        confidence=Confidence.HIGH,
+        evidence={"mean_sum_ms": means, "median_sum_ms": medians, "layers": len(far)},
+    )
+
+
 @strength(
     "STABLE",
-    "Timing is steady",
+    "Stable timing",
     "After the warm-up: coefficient of variance below 1 %, percentile 99 below 1.05 times the median, windows within "
     "2 %, no drift.",
     (),
@@ -277,8 +329,8 @@ def steady_timing(context: Context) -> Finding | None:
     if ratio >= STEADY_RATIO or cv >= STEADY_CV_PCT or spread >= STEADY_RANGE_PCT:
         return None
     return finding(
-        f"The latency is steady: coefficient of variance {cv:.2g} %, percentile 99 at {ratio:.3f} times the median over "
-        f"{plural(series.count or 0, 'query', 'queries')}.",
+        f"Stable latency: coefficient of variance {cv:.2g} %, percentile 99 at {ratio:.3f} times the median "
+        f"over {plural(series.count or 0, 'query', 'queries')}.",
         evidence={"cv_pct": cv, "p99_over_median": ratio, "windows_range_pct": spread},
     )
 
@@ -286,13 +338,15 @@ def steady_timing(context: Context) -> Finding | None:
 @strength(
     "MEASURE",
     "Profile and graph match",
-    "Every layer has a row, every row a layer, over 100 iterations or more.",
+    "Every layer has a row, every row a layer, with at least 100 iterations.",
     ("latency_ms", "occurrence"),
     without=(few_iterations, foreign_profile),
 )
 def matching_profile(context: Context) -> Finding | None:
     engine, iterations = context.engine, context.engine.profile_iterations
     if not engine.has_graph or not engine.has_profile or iterations is None:
+        return None
+    if any(layer.latency is None for layer in context.layers):
         return None
     count = len(context.layers)
     text = f"Profile and graph match layer by layer ({count}), over {iterations} iterations."

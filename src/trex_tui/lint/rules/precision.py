@@ -3,67 +3,73 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.analysis.roofline import Bound
+from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.analysis.trtexec_runs import build_run
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.model import Layer
+from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import (
+    BUILDER_PERFORMANCE,
     FLOATING,
     QUANTIZED,
+    QUANTIZED_TYPES,
     REDUCED,
+    RESIDUAL_QDQ,
+    TENSOR_CORES,
     TERSE,
+    TIMED_ALONE,
     Context,
     build_log,
     details,
-    verbose_log,
-)
-from trex_tui.lint.dataflow import compute_flow, conversion
-from trex_tui.lint.lint_text import (
-    BUILDER_PERFORMANCE,
-    QUANTIZED_TYPES,
-    RESIDUAL_QDQ,
-    TENSOR_CORES,
-    TIMED_ALONE,
     issue,
     latencies,
     quote,
     quote_layer,
+    verbose_log,
 )
-from trex_tui.lint.model import Confidence, Findings, Severity, finding, not_checked, rule
-from trex_tui.lint.savings import fraction, layer_evidence, tensor_cores_for
+from trex_tui.lint.dataflow import compute_flow, is_movement
+from trex_tui.lint.islands import Island, find_islands
+from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule
+from trex_tui.lint.savings import fraction, layer_evidence, moving_ms, saving, tensor_cores_for
 from trex_tui.text import plural, printable, shorten_middle
 
 if TYPE_CHECKING:  # imported where a log is there
     from trex_tui.analysis.build import LayerChoice
 
 REDUCED_SHARE = 0.2
-"""From this share of products in reduced precision on, an engine counts as one of reduced precision."""
+"""From this share of reduced-precision compute layers on, an engine counts as reduced precision."""
 MANY_ELEMENTS = 1024
+_MOST_NODES = 3
+"""Nodes listed in a remedy."""
 _WIDE = frozenset({DataType.FP32, DataType.TF32, DataType.FP64})
 _SINGLE = frozenset({DataType.FP32, DataType.TF32})
 _OPAQUE = frozenset({LayerKind.MYELIN, LayerKind.FUSED})
-"""What these compute in is not that of their inputs."""
+"""Kinds whose compute precision differs from their inputs'."""
 _CONVERSIONS = frozenset({LayerKind.REFORMAT, LayerKind.QUANTIZE})
 # Operators without quantized kernels, or with so little to win that nobody wrote them.
-_NO_QUANTIZED_KERNEL = frozenset({LayerKind.SOFTMAX, LayerKind.REDUCTION, LayerKind.RESIZE})
-NO_DEVICE = "the device is unknown: keep trtexec's log, or state the device, to know what it computes fast"
+_NO_QUANTIZED_KERNEL = frozenset(
+    {LayerKind.SOFTMAX, LayerKind.REDUCTION, LayerKind.NORMALIZATION, LayerKind.RESIZE}
+)
+NO_DEVICE = "the device is unknown: keep trtexec's log, or set [device] in trex-tui.toml"
 
 
 @rule(
     "PREC001",
-    "FP32 layer in an engine of reduced precision",
+    "FP32 layer in a reduced-precision engine",
     Severity.WARNING,
-    looks_for="A layer of 0.5 % of the time or more, with 1 024 elements or more, whose floating-point inputs and first "
-    "output are all FP32, where at least 20 % of the convolutions, GEMMs and attention layers are of reduced precision.",
-    why="It moves twice the bytes, keeps its products off the fast tensor-core modes, and often needs conversions around "
-    "it.",
+    looks_for="A layer of at least 0.5 % of the time and 1 024 elements whose floating-point inputs and first output "
+    "are all FP32, if at least 20 % of the convolutions, GEMMs and attention layers have reduced precision.",
+    why="It moves twice the bytes, cannot use the fast tensor-core modes, and often needs conversions around it.",
     remedy="Put the cast or the Q before it; check for constants, plugins and pinned layers that keep it in FP32.",
     references=(QUANTIZED_TYPES, issue(550)),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="Reformats, Q and DQ; opaque Myelin blocks; the last softmax; layers between quantized ones (PREC002).",
+    not_when="Reformats, Q and DQ; opaque Myelin blocks; the last softmax; layers between quantized ones (PREC002); "
+    "transposes at the network's edge (FMT004).",
     needs=(details,),
     thresholds={"share_pct": 0.5},
 )
@@ -71,18 +77,20 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
     reduced = sum(context.is_reduced(layer) for layer in context.multiplying)
     if not context.multiplying or reduced < REDUCED_SHARE * len(context.multiplying):
         return
-    at_output = compute_flow(context.engine).at_output
+    flow = compute_flow(context.engine)
+    in_islands = {layer.index for island in find_islands(context.engine) for layer in island.layers}
     layers = [
         layer
         for layer in context.layers
         if _is_wide(layer)
-        and not _is_island(context, layer)
-        and not (layer.kind is LayerKind.SOFTMAX and layer.index in at_output)
+        and layer.index not in in_islands
+        and not (layer.kind is LayerKind.SOFTMAX and layer.index in flow.at_output)
+        and not (is_movement(layer) and layer.index in flow.at_edge)
     ]
     if not context.has_profile and layers:
         yield finding(
-            f"{plural(len(layers), 'layer')} with FP32 in and out in an engine of reduced precision; without a profile "
-            "their time is unknown.",
+            f"{plural(len(layers), 'layer')} with FP32 inputs and outputs in a reduced-precision engine; "
+            "time unknown without a profile.",
             layers,
             confidence=Confidence.LOW,
             evidence={"layers": len(layers)},
@@ -91,12 +99,13 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
     for layer in layers:
         if context.share_pct(layer) >= share_pct:
             yield finding(
-                f"{quote_layer(layer)} is FP32 in and out in an engine of reduced precision: "
+                f"{quote_layer(layer)} has FP32 inputs and outputs in a reduced-precision engine: "
                 f"{context.format_time(layer)}.",
                 [layer],
                 savings=fraction(context, layer, 0.5),
                 formula="latency_ms / 2: half of the bytes",
                 evidence=layer_evidence(layer),
+                group="layers have FP32 inputs and outputs in a reduced-precision engine",
             )
 
 
@@ -112,74 +121,164 @@ def _is_wide(layer: Layer) -> bool:
 
 @rule(
     "PREC002",
-    "Float island between quantized layers",
+    "Floating-point island between quantized layers",
     Severity.WARNING,
-    looks_for="A layer with floating-point input and output whose nearest products before and behind it are all quantized.",
-    why="The data is widened before it and quantized again behind it, and moves in twice or four times the bytes.",
-    remedy="Put Q and DQ on its input, so that the pair moves through it: max pools, concatenations and slices run "
-    "quantized.",
-    references=(QUANTIZED_TYPES, RESIDUAL_QDQ),
+    looks_for="A floating-point value between quantized compute layers that reaches only quantized layers, through Q, "
+    "DQ, reformats, pools and other light layers, or as a residual. One finding per value, with all its "
+    "kernels.",
+    why="The value needs two or four times the bytes and separate conversion kernels, and the layers in between "
+    "cannot run quantized.",
+    remedy="Put Q and DQ on the value where it is written: they propagate through pools, concatenations and "
+    "slices, and convolution, addition and activation fuse into one 8-bit kernel.",
+    references=(QUANTIZED_TYPES, RESIDUAL_QDQ, issue(2204), issue(2383)),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="Reformats, Q and DQ themselves; opaque Myelin blocks; the network's edges. Average pools, reductions, "
-    "softmax and resizes are told as info.",
+    not_when="Values written or read by a floating-point compute layer, a plugin or an opaque block; network inputs "
+    "and outputs. Softmax, reductions and resizes, which have few quantized kernels, are info.",
     needs=(details,),
 )
 def float_island(context: Context) -> Findings:
-    for layer in context.layers:
-        if not _is_island(context, layer):
-            continue
-        around = [
-            neighbour
-            for neighbour in (*context.producers(layer), *context.consumers(layer))
-            if neighbour.kind in _CONVERSIONS and _serves_only(context, neighbour, layer)
-        ]
-        precision = context.input_type(layer) or DataType.FP16
-        is_average = "AVERAGE" in str(layer.attributes.get("PoolingType", "")).upper()
-        is_hard = layer.kind in _NO_QUANTIZED_KERNEL or is_average
-        with_them = f", with {plural(len(around), 'conversion')} around it" if around else ""
-        yield finding(
-            f"{quote_layer(layer)} computes in {precision.value} between quantized layers"
-            f"{with_them}: {context.format_time(layer, *around)}.",
-            [layer, *around],
-            severity=Severity.INFO if is_hard else None,
-            savings=fraction(context, layer, 1 - 8 / precision.bits) | latencies(around),
-            formula="latency_ms · (1 − 8 / bits of its input), plus latency_ms of the conversions that only serve it",
-            evidence=layer_evidence(layer, kind=layer.kind.value, conversions=len(around)),
-            remedy="Few such operators have quantized kernels; quantize its input only if its time matters."
-            if is_hard
-            else "",
+    islands = find_islands(context.engine)
+    adding = {layer.index for island in islands for layer in island.readers}
+    causes: dict[tuple[str, bool], list[Island]] = {}
+    for island in islands:
+        is_hard = any(layer.kind in _NO_QUANTIZED_KERNEL for layer in island.work)
+        causes.setdefault((_find_island_cause(island, adding), is_hard), []).append(island)
+    for (cause, is_hard), alike in causes.items():
+        yield _describe_islands(context, cause, is_hard, alike)
+
+
+def _find_island_cause(island: Island, adding: Collection[int]) -> str:
+    """The end of the remedy.
+
+    Args:
+        adding: Indices of products that add an island as their residual.
+    """
+    if not island.writers:
+        return ""
+    if island.dequantizations:
+        return ": the skip input of the addition is already quantized, its result is not."
+    if island.readers or any(layer.index in adding for layer in island.writers):
+        return ", so that the addition reads and writes 8 bits."
+    if island.work:
+        return ", so that the layers in between run quantized."
+    return ", so that it writes 8 bits."
+
+
+def _describe_islands(context: Context, cause: str, is_hard: bool, islands: Sequence[Island]) -> Finding:
+    """Islands of one cause, the costliest first in sentence and remedy."""
+    savings: dict[int, float] = {}
+    for island in islands:
+        for index, ms in _save_island(context, island).items():
+            savings[index] = max(ms, savings.get(index, 0.0))
+    ordered = sorted(
+        islands, key=lambda island: (-(sum_latency_ms(island.layers) or 0.0), island.layers[0].index)
+    )
+    largest, layers = ordered[0], {layer.index: layer for island in islands for layer in island.layers}
+    message = _describe_island(context, largest)
+    if len(islands) > 1:
+        message = (
+            f"{len(islands)} floating-point values between quantized layers: "
+            f"{context.format_time(*layers.values())}. The largest: {message}"
         )
+    return finding(
+        message,
+        layers.values(),
+        severity=Severity.INFO if is_hard else None,
+        savings=savings,
+        formula="Q, DQ and reformats: latency_ms; light layers: latency_ms · (1 − 8 / bits); products: bytes saved by "
+        "residual and result of 8 bits / bandwidth; in another layout than the data, latency_ms · bytes saved / bytes",
+        evidence=layer_evidence(
+            largest.layers[0],
+            islands=len(islands),
+            writers=sum(len(island.writers) for island in islands),
+            conversions=sum(len(island.conversions) for island in islands),
+            residual_readers=sum(len(island.readers) for island in islands),
+            light_layers=sum(len(island.work) for island in islands),
+        ),
+        remedy="Few of these operators have quantized kernels; quantize the value only if its time matters."
+        if is_hard
+        else _advise_islands(cause, ordered),
+    )
 
 
-def _is_island(context: Context, layer: Layer) -> bool:
-    if not layer.kind.is_work or layer.kind in _CONVERSIONS | _OPAQUE:
-        return False
-    ends = conversion(layer)
-    if ends is None or ends[0].dtype not in FLOATING or ends[1].dtype not in FLOATING:
-        return False
-    if any(tensor.dtype in QUANTIZED for tensor in (*layer.data_inputs, *layer.outputs)):
-        return False
-    return compute_flow(context.engine).is_between_quantized(layer)
+def _describe_island(context: Context, island: Island) -> str:
+    """`'conv2' writes FP32 between quantized layers: 'pool' works on it, 2 kernels convert it: 0.0993 ms, 13.6 %.`"""
+    first = next(iter((*island.writers, *island.dequantizations)), island.layers[0])
+    precision = first.output_precision.value if first.output_precision else "floating point"
+    if len(island.writers) > 1:
+        head = (
+            f"{len(island.writers)} quantized compute layers (first: {quote_layer(first)}) write {precision}"
+        )
+    else:
+        head = f"{quote_layer(first)} {'writes' if island.writers else 'dequantizes to'} {precision}"
+    parts = []
+    if island.work:
+        works = quote_layer(island.work[0]) if len(island.work) == 1 else plural(len(island.work), "layer")
+        parts.append(f"{works} {'works' if len(island.work) == 1 else 'work'} on it")
+    if count := len(island.conversions):
+        parts.append(f"{plural(count, 'kernel')} {'converts' if count == 1 else 'convert'} it")
+    if count := len(island.readers):
+        parts.append(f"{plural(count, 'product')} {'adds' if count == 1 else 'add'} it as a residual")
+    return f"{head} between quantized layers: {', '.join(parts)}: {context.format_time(*island.layers)}."
 
 
-def _serves_only(context: Context, converting: Layer, layer: Layer) -> bool:
-    """Whether a conversion stands between this layer and its neighbour alone."""
-    links = context.engine.consumers(converting)
-    return layer.index < converting.index or all(link.target == layer.index for link in links[:2])
+def _advise_islands(cause: str, islands: Iterable[Island]) -> str:
+    """Where Q and DQ are missing, by the ONNX nodes behind which the values are written."""
+    writers = [layer for island in islands for layer in island.writers]
+    if not writers:
+        return "Put Q and DQ on the result of the layers in between, so that they read and write 8 bits."
+    nodes = [layer.onnx_nodes[-1] if layer.onnx_nodes else layer.name for layer in writers[:_MOST_NODES]]
+    more = f" and {len(writers) - _MOST_NODES} more" if len(writers) > _MOST_NODES else ""
+    return f"Put Q and DQ after {', '.join(map(quote, nodes))}{more}{cause}"
+
+
+def _save_island(context: Context, island: Island) -> dict[int, float]:
+    savings = latencies(island.conversions)
+    for layer in island.work:
+        precision = context.input_type(layer) or layer.output_precision
+        if precision in FLOATING:
+            savings |= fraction(context, layer, 1 - 8 / precision.bits)
+    for index in {layer.index for layer in (*island.writers, *island.readers)}:
+        layer = context.layers[index]
+        wide = [*layer.outputs[:1]] if layer in island.writers else []
+        wide += layer.data_inputs[1:] if layer in island.readers else []
+        savings |= _save_wide(context, layer, [tensor for tensor in wide if tensor.dtype in FLOATING])
+    return savings
+
+
+def _save_wide(context: Context, layer: Layer, wide: list[Tensor]) -> dict[int, float]:
+    """What 8 bits instead of a wide residual or result save: the bytes; in another layout than the data, their share of the
+    time, since the kernel then gathers or scatters single elements."""
+    total, layout = context.bytes(layer), layer.inputs[0].format.layout
+    saved_ms = 0.0
+    for tensor in wide:
+        size = (tensor.allocated_bytes or 0) * (1 - 8 / tensor.dtype.bits) if tensor.dtype else 0.0
+        if tensor.format.layout == layout:
+            saved_ms += moving_ms(context, size) or 0.0
+        elif total:
+            saved_ms += size / total * (layer.latency_ms or 0.0)
+    time = layer.latency_ms
+    return saving(layer, None if time is None else min(saved_ms, time - (context.floor_ms or 0.0)))
 
 
 @rule(
     "PREC003",
-    "Requested precision and device do not fit",
+    "Requested precision does not suit the device",
     Severity.WARNING,
-    looks_for="An engine whose products are all FP32 and take at least half of the time, on a device with FP16 tensor "
-    "cores; INT8 allowed without FP16; FP16 allowed on a device without fast FP16.",
-    why="FP16 halves the bytes and multiplies several times faster. INT8 alone leaves FP32 wherever nothing is quantized.",
-    remedy="Build with --fp16, or export a strongly typed FP16 model; --best for quantized ones. If accuracy forbids it, "
-    "ignore this rule with that reason.",
+    looks_for="An engine with only FP32 compute layers that take at least half of the time, on a device with FP16 "
+    "tensor cores; INT8 allowed without FP16; FP16 allowed on a device without fast FP16.",
+    why=(
+        "FP16 halves the bytes and is several times faster. With INT8 alone, all layers that are not "
+        "quantized run in FP32."
+    ),
+    remedy="Build with --fp16, or export a strongly typed FP16 model; --best for quantized ones. If accuracy "
+    "requires FP32, suppress this rule.",
     references=(TENSOR_CORES, issue(550), issue(218)),
     columns=("kind", "precision", "latency_ms", "bound"),
-    not_when="Devices without FP16 tensor cores.",
+    not_when=(
+        "Devices without FP16 tensor cores; builds with FP16 or BF16 allowed in which FP32 kernels were "
+        "faster."
+    ),
     needs=(details,),
     thresholds={"share_pct": 50.0},
 )
@@ -188,23 +287,28 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
     allowed = set((stated or "").upper().replace(",", "+").split("+"))
     if "INT8" in allowed and not allowed & {"FP16", "BF16"}:
         yield finding(
-            "The builder was allowed INT8 but neither FP16 nor BF16, so that whatever is not quantized runs in FP32.",
+            "INT8 was allowed but neither FP16 nor BF16, so layers that are not quantized run in FP32.",
             evidence={"builder_precision": stated},
             remedy="Allow FP16 as well: --int8 --fp16, or --best.",
         )
     if not products or not all(context.input_type(layer) in _WIDE for layer in products):
         return
+    may_use_half = bool(allowed & {"FP16", "BF16"}) or build_run(context.engine).has(
+        "--fp16", "--bf16", "--best"
+    )
     has_fast_half = tensor_cores_for(context, DataType.FP16)
     share = context.total_share_pct(products)
     if has_fast_half is None:
         yield not_checked(NO_DEVICE)
+    elif has_fast_half and may_use_half:
+        return  # the builder timed both, and FP32 won: PREC005 reports where
     elif has_fast_half and (share is None or share >= share_pct):
         savings: dict[int, float] = {}
         for layer in products:
             savings |= fraction(context, layer, _part_saved_by_halves(context, layer))
         yield finding(
-            f"No convolution, GEMM or attention of {len(products)} computes in reduced precision, on a device with FP16 "
-            f"tensor cores: {context.format_time(*products)}.",
+            f"None of {len(products)} convolutions, GEMMs and attention layers runs in reduced precision, "
+            f"on a device with FP16 tensor cores: {context.format_time(*products)}.",
             products,
             savings=savings,
             formula="bound by bandwidth or unknown: latency_ms / 2; bound by compute: latency_ms · (1 − peak now / FP16 "
@@ -213,10 +317,13 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
         )
     elif not has_fast_half and "FP16" in allowed:
         yield finding(
-            f"FP16 was allowed, but no product uses it: {device.name or 'the device'} has no tensor cores for it.",
+            (
+                f"FP16 was allowed, but no compute layer uses it: {device.name or 'the device'} has no tensor "
+                "cores for it."
+            ),
             severity=Severity.INFO,
             evidence={"builder_precision": stated, "compute_capability": device.compute_capability},
-            remedy="Leave --fp16 away on this device, unless FP16 is to save memory.",
+            remedy="Remove --fp16 on this device, unless it saves memory.",
         )
 
 
@@ -238,25 +345,28 @@ _LONGEST_WARNING = 160
 _WARNINGS = (
     (
         re.compile(r"Attempting to cast down to INT32"),
-        "INT64 weights of the model are cast to INT32: harmless unless an index or a constant exceeds 2³¹.",
-        "Nothing where indices are small; else export with INT32, or use TensorRT 10 or later, which has INT64.",
+        "INT64 weights are cast to INT32: harmless unless an index or a constant exceeds 2³¹.",
+        "None if indices are small; else export with INT32, or use TensorRT 10 or later (INT64).",
     ),
     (
         re.compile(r"Weakly-typed networks have been deprecated"),
-        "The network is weakly typed: the builder chooses the precision of each layer by time alone, and TensorRT 11 no "
-        "longer builds such networks.",
-        "Export a strongly typed model (AutoCast of the Model Optimizer does), and build with --stronglyTyped.",
+        "Weakly typed network: the builder chooses precisions by time only, and TensorRT 11 no longer "
+        "builds such networks.",
+        (
+            "Export a strongly typed model (for example with AutoCast of Model Optimizer) and build with "
+            "--stronglyTyped."
+        ),
     ),
 )
 
 
 @rule(
     "PREC004",
-    "The builder changed or lost precision",
+    "Precision changed or lost by the builder",
     Severity.INFO,
-    looks_for="Notes of the builder: a non-conforming implementation, weights that become subnormal, overflow or are NaN "
-    "in a narrower type (warning), INT64 cast down, weak typing.",
-    why="Such an engine may be less accurate than what was asked for, and only the log says so.",
+    looks_for="Builder messages: a non-conforming implementation, weights that become subnormal, overflow or NaN in a "
+    "narrower type (warning), INT64 cast down, weak typing.",
+    why="The engine may be less accurate than requested; only the log shows this.",
     remedy="Clip or scale the weights, keep the layer in FP32, or export a strongly typed model.",
     references=(issue(1310),),
     needs=(build_log,),
@@ -265,24 +375,24 @@ def builder_notes(context: Context) -> Findings:
     for name in context.log.non_conforming:
         layers = context.layers_by_tuning.get(name, ())
         yield finding(
-            f"{quote(name)} runs an implementation of another precision than was requested.",
+            f"{quote(name)} does not run in the requested precision.",
             layers,
             confidence=Confidence.HIGH,
             evidence={"name": name, "precision": layers[0].precision if layers else None},
-            remedy="--precisionConstraints=obey makes the build fail instead, =prefer keeps it quiet; if accuracy is "
-            "fine, so is the layer.",
+            remedy="--precisionConstraints=obey makes the build fail instead, =prefer accepts it. Ignore this "
+            "finding if accuracy is fine.",
         )
     warnings = [message for message in context.log.messages if message.severity == "W"]
     for warning in warnings:
         for match in _AFFECTED_WEIGHTS.finditer(warning.text):
             count, what = int(match["count"]), printable(match["what"])
             yield finding(
-                f"{plural(count, 'weight tensor')} lost values on the way to a narrower type: {what}.",
+                f"{plural(count, 'weight tensor')} lost values in a narrower type: {what}.",
                 severity=Severity.WARNING,
                 confidence=Confidence.HIGH,
                 evidence={"weights": count, "detected": what, "log_line": warning.line},
-                remedy="Compare the accuracy with FP32. If it suffers: the verbose log names the weights; clip or scale "
-                "them, or keep their layers in FP32.",
+                remedy="Compare the accuracy with FP32. If it is worse, clip or scale the weights named in the "
+                "verbose log, or keep their layers in FP32.",
             )
     for pattern, sentence, remedy in _WARNINGS:
         matching = [warning for warning in warnings if pattern.search(warning.text)]
@@ -303,17 +413,16 @@ def builder_notes(context: Context) -> Findings:
 
 @rule(
     "PREC005",
-    "Reduced precision lost by a hair",
+    "Lower precision was almost as fast",
     Severity.INFO,
-    looks_for="A convolution, GEMM or attention of 0.5 % of the time or more that computes in FP32, where the log has a "
-    "narrower type timed at no more than 5 % above it.",
-    why="The narrower type halves what its neighbours read, and often needs no conversion around it once they follow. "
-    f"{TIMED_ALONE}",
-    remedy="Ask for the type on this layer: --layerPrecisions=NAME:fp16 with --precisionConstraints=prefer, or a "
+    looks_for="A convolution, GEMM or attention in FP32 of at least 0.5 % of the time for which the log has a "
+    "narrower type at most 5 % slower.",
+    why=f"The narrower type halves the bytes read by its neighbours and often removes conversions. {TIMED_ALONE}",
+    remedy="Request the type for this layer: --layerPrecisions=NAME:fp16 with --precisionConstraints=prefer, or a "
     "strongly typed model; then compare latency, not tuning times.",
     references=(BUILDER_PERFORMANCE,),
     columns=("kind", "latency_ms"),
-    not_when="Layers whose formats cannot be told apart in the log, and copies.",
+    not_when="Layers whose formats the log does not distinguish, and copies.",
     needs=(verbose_log,),
     thresholds={"margin_pct": 5.0, "share_pct": 0.5},
 )
@@ -329,8 +438,8 @@ def reduced_precision_lost(context: Context, margin_pct: float, share_pct: float
         margin = 100.0 * (narrow_ms - chosen_ms) / chosen_ms
         if margin <= margin_pct:
             yield finding(
-                f"{quote_layer(layer)} ({context.format_time(layer)}) computes in FP32; {precision.value} took "
-                f"{abs(margin):.2g} % {'longer' if margin >= 0 else 'less'} when it was tuned. {TIMED_ALONE}",
+                f"{quote_layer(layer)} ({context.format_time(layer)}) runs in FP32; {precision.value} was "
+                f"{abs(margin):.2g} % {'slower' if margin >= 0 else 'faster'} in tuning. {TIMED_ALONE}",
                 [layer],
                 evidence={
                     "chosen_precision": choice.precision.value if choice.precision else None,
@@ -340,6 +449,7 @@ def reduced_precision_lost(context: Context, margin_pct: float, share_pct: float
                     "margin_pct": margin,
                     "latency_ms": layer.latency_ms,
                 },
+                group="layers run in FP32 although the build allowed lower precision",
             )
 
 

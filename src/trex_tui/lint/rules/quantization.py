@@ -1,4 +1,4 @@
-"""QDQ: quantization that costs kernels of its own, or is given up again right behind the layer it was made for."""
+"""QDQ: quantization that costs separate kernels, or is given up again right behind the layer it was made for."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
-from trex_tui.lint.context import FLOATING, QUANTIZED, Context, details
-from trex_tui.lint.dataflow import compute_flow
-from trex_tui.lint.lint_text import (
+from trex_tui.lint.context import (
+    FLOATING,
     NO_PROFILE,
+    QUANTIZED,
     QUANTIZED_TYPES,
     RESIDUAL_QDQ,
+    Context,
+    details,
     issue,
     latencies,
     quote_layer,
     takes_time,
 )
+from trex_tui.lint.dataflow import compute_flow
+from trex_tui.lint.islands import conversion_role, map_islands
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.savings import format_types, fraction, fractions, layer_evidence, moving_ms, saving
 from trex_tui.text import plural
@@ -30,23 +34,23 @@ _RESIDUAL_KERNEL = re.compile(r"__myl_CastMulCastMulAdd\w*RounCast")
 
 @rule(
     "QDQ001",
-    "Dangling quantize or dequantize",
+    "Q/DQ not fused",
     Severity.WARNING,
-    looks_for="Quantization that runs as a kernel of its own: as Scale, as Reformat (also with Origin QDQ), as a generated "
-    "Myelin kernel, or as a quantize layer; to or from INT8, FP8, INT4 or FP4.",
-    why="A Q or DQ that is fused into its neighbours costs nothing. Alone it reads and writes its whole tensor.",
-    remedy="Put the Q right behind an operator that can absorb it, remove doubled pairs, and quantize residual branches "
-    "(QDQ003).",
+    looks_for="A Q or DQ that runs as a separate kernel (Scale, Reformat, also with Origin QDQ, generated Myelin "
+    "kernel, or quantize layer) to or from INT8, FP8, INT4 or FP4.",
+    why="A fused Q or DQ is free. A separate one reads and writes its whole tensor.",
+    remedy="Put the Q directly after an operator that can fuse it, remove duplicate pairs, and quantize residual "
+    "branches (QDQ003).",
     references=(QUANTIZED_TYPES, issue(2383), issue(2204)),
     columns=("kind", "layer_type", "input_formats", "output_formats", "latency_ms"),
-    not_when="At the network's inputs and outputs, and with scales computed at run time, it is told as info. Pointwise "
-    "kernels with a Q fused into them are fine.",
+    not_when="Pointwise kernels with a fused Q. At network inputs and outputs, and with scales computed at run time, "
+    "the finding is info.",
     needs=(details,),
 )
 def dangling_quantization(context: Context) -> Findings:
-    flow = compute_flow(context.engine)
+    flow, islands = compute_flow(context.engine), map_islands(context.engine)
     for layer in context.select(*_MAY_CONVERT):
-        role = _role(layer) if takes_time(layer) else None
+        role = conversion_role(layer) if takes_time(layer) and layer.index not in islands else None
         if role is None:
             continue
         at_edge = layer.index in (flow.at_input if role == "quantizes" else flow.at_output)
@@ -57,47 +61,38 @@ def dangling_quantization(context: Context) -> Findings:
         remedy = ""
         if is_weights:
             remedy = (
-                "Weights are dequantized at run time because no kernel takes both types: check the block size and layout "
-                "that weight-only kernels support, or dequantize them before the build."
+                "Weights are dequantized at run time because no kernel supports both types: use a block "
+                "size and layout supported by weight-only kernels, or dequantize before the build."
             )
         elif is_dynamic:
-            remedy = "Its scales are computed at run time; static scales could be fused into the operator before it."
+            remedy = (
+                "Its scales are computed at run time; static scales can be fused into the previous operator."
+            )
         elif at_edge:
             remedy = _advise_edge(layer, role)
         edge = " at the network's edge" if at_edge else ""
         yield finding(
-            f"{quote_layer(layer)} {role} {'weights ' if is_weights else ''}in a kernel of its own{edge}, "
+            f"{quote_layer(layer)} {role} {'weights ' if is_weights else ''}in a separate kernel{edge}, "
             f"{format_types(layer)}: "
             f"{context.format_time(layer)}.",
             [layer],
             severity=Severity.INFO if at_edge or is_dynamic else None,
             confidence=Confidence.HIGH,
             savings=[layer],
-            formula="latency_ms: fused, it costs nothing",
+            formula="latency_ms: free if fused",
             evidence=layer_evidence(layer, role=role, origin=origin if isinstance(origin, str) else None),
             remedy=remedy,
+            group=f"separate kernels that {role.removesuffix('s')}{' weights' if is_weights else ''}{edge}",
         )
-
-
-def _role(layer: Layer) -> str | None:
-    """`quantizes`, `dequantizes` or `requantizes`; None for a layer that does neither, or only changes the layout."""
-    source = layer.inputs[0].dtype if layer.inputs else None
-    target = layer.output_precision
-    if target in QUANTIZED and source in FLOATING:
-        return "quantizes"
-    if source in QUANTIZED and target in FLOATING:
-        return "dequantizes"
-    if source in QUANTIZED and target in QUANTIZED and layer.kind is not LayerKind.REFORMAT:
-        return "requantizes"
-    return None
 
 
 def _advise_edge(layer: Layer, role: str) -> str:
     quantizes = role == "quantizes"
     precision = (layer.output_precision if quantizes else layer.inputs[0].dtype) or DataType.INT8
     return (
-        f"Exchange {precision.value} with the caller, who then converts on the host or in another kernel "
-        f"(--{'input' if quantizes else 'output'}IOFormats={precision.value.lower()}:…); otherwise leave it."
+        f"Pass {precision.value} from or to the caller, who converts on the host or in another kernel "
+        f"(--{'input' if quantizes else 'output'}IOFormats={precision.value.lower()}:…); otherwise ignore "
+        "this finding."
     )
 
 
@@ -105,21 +100,25 @@ def _advise_edge(layer: Layer, role: str) -> str:
     "QDQ002",
     "Quantized layer writes floating point",
     Severity.WARNING,
-    looks_for="A convolution, GEMM or attention layer with quantized input and floating-point output, somewhere before the "
-    "network's end.",
-    why="DQ → Conv runs with quantized input and float output; only DQ → Conv → Q writes quantized values. The wider "
-    "result takes twice or four times the bytes, and often a Q of its own before the next product.",
+    looks_for="A convolution, GEMM or attention layer with quantized input and floating-point output, before the end "
+    "of the network.",
+    why="DQ → Conv runs with quantized input and float output; only DQ → Conv → Q writes quantized values. The "
+    "wider result needs two or four times the bytes and often a separate Q before the next compute layer.",
     remedy="Put Q and DQ on the tensor between them.",
     references=(issue(2383), QUANTIZED_TYPES),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="The last layer; layers that add a residual in floating point, which QDQ003 tells. Where no Q follows, it is "
-    "told as info.",
+    not_when="The last layer; layers that add a residual in floating point (QDQ003). Without a following Q the "
+    "finding is info.",
     needs=(details,),
 )
 def floating_result(context: Context) -> Findings:
-    flow = compute_flow(context.engine)
+    flow, islands = compute_flow(context.engine), map_islands(context.engine)
     for layer in context.multiplying:
-        if not context.is_quantized(layer) or layer.output_precision not in FLOATING:
+        if (
+            not context.is_quantized(layer)
+            or layer.output_precision not in FLOATING
+            or layer.index in islands
+        ):
             continue
         if layer.index in flow.at_output or _find_residuals(context, layer):
             continue
@@ -134,24 +133,28 @@ def floating_result(context: Context) -> Findings:
             for tensor in _find_residuals(context, reader)
         )
         then = (
-            f", and {plural(len(behind), 'kernel')} behind it {'quantizes' if len(behind) == 1 else 'quantize'} that "
-            f"again: {context.format_time(*behind)}"
+            f", and {plural(len(behind), 'kernel')} after it "
+            f"{'quantizes' if len(behind) == 1 else 'quantize'} the result: {context.format_time(*behind)}"
             if behind
             else ""
         )
         precision = layer.output_precision
         yield finding(
-            f"{quote_layer(layer)} multiplies {_name(context.input_type(layer))} and writes {_name(precision)}{then}.",
+            (
+                f"{quote_layer(layer)} reads {_name(context.input_type(layer))} and writes "
+                f"{_name(precision)}{then}."
+            ),
             [layer, *behind],
             severity=None if behind or feeds_residual else Severity.INFO,
             savings=_save_output(context, layer) | latencies(behind) if behind else {},
-            formula="bytes saved by a result of 8 bits / bandwidth, plus latency_ms of the Q behind it"
+            formula="bytes saved by a result of 8 bits / bandwidth, plus latency_ms of the Q after it"
             if behind
             else "",
             evidence=layer_evidence(layer, quantizing_layers=len(behind), feeds_residual=feeds_residual),
             remedy="Its result is added to a residual in floating point: quantize that input of the addition (QDQ003)."
             if feeds_residual
             else "",
+            group=f"quantized compute layers write {_name(precision)}",
         )
 
 
@@ -163,7 +166,7 @@ def _find_quantizing(context: Context, layer: Layer) -> list[Layer]:
         if reader.kind in (LayerKind.REFORMAT, LayerKind.NOOP):
             readers |= {behind.index: behind for behind in context.consumers(reader)}
     quantizing = (readers[index] for index in sorted(readers) if readers[index].kind in _MAY_CONVERT)
-    return [reader for reader in quantizing if _role(reader) == "quantizes"]
+    return [reader for reader in quantizing if conversion_role(reader) == "quantizes"]
 
 
 def _save_output(context: Context, layer: Layer) -> dict[int, float]:
@@ -180,11 +183,11 @@ def _name(precision: DataType | None) -> str:
 
 @rule(
     "QDQ003",
-    "Residual is added in floating point, or by a kernel of its own",
+    "Residual added in floating point or separately",
     Severity.WARNING,
-    looks_for="A quantized convolution or GEMM with a further floating-point input of its result's size; a generated "
+    looks_for="A quantized convolution or GEMM with a second floating-point input of its output's size; a generated "
     "kernel that dequantizes two branches, adds them and quantizes the sum.",
-    why="Quantized, convolution, addition and activation are one kernel that reads and writes 8 bits.",
+    why="With a quantized residual, convolution, addition and activation are one 8-bit kernel.",
     remedy="Quantize the skip input of the addition: one Q and DQ on the identity branch, none between convolution and "
     "addition.",
     references=(RESIDUAL_QDQ, issue(2204)),
@@ -192,7 +195,10 @@ def _name(precision: DataType | None) -> str:
     needs=(details,),
 )
 def floating_residual(context: Context) -> Findings:
+    islands = map_islands(context.engine)
     for layer in context.layers:
+        if layer.index in islands:
+            continue
         if residuals := _find_residuals(context, layer):
             yield _describe_fused_residual(context, layer, residuals)
         elif _RESIDUAL_KERNEL.match(layer.tactic or layer.name) and _is_quantized_through(layer):
@@ -203,11 +209,12 @@ def floating_residual(context: Context) -> Findings:
                 f"{context.format_time(layer)}.",
                 [layer],
                 savings=saving(layer, None if layer.latency_ms is None else part * layer.latency_ms),
-                formula="latency_ms · (1 − bytes of one branch / bytes): what is left when the product adds the other "
-                "branch itself",
+                formula="latency_ms · (1 − bytes of one branch / bytes): remaining if the convolution or GEMM adds "
+                "the other branch",
                 evidence=layer_evidence(layer),
-                remedy="Give both branches the same scale, or no Q and DQ between product and addition, so that the "
-                "product can add the residual itself.",
+                remedy="Give both branches the same scale, or no Q and DQ before the addition, so that the "
+                "convolution or GEMM can add the residual.",
+                group="kernels dequantize two branches, add them and quantize the sum",
             )
 
 
@@ -236,18 +243,22 @@ def _describe_fused_residual(context: Context, layer: Layer, residuals: list[Ten
     saved = sum(size * (1 - 8 / dtype.bits) for size, dtype in sizes if size is not None and dtype)
     total = context.bytes(layer)
     own = fraction(context, layer, saved / total) if total else {}
-    then = f", and {plural(len(behind), 'kernel')} behind it quantize the sum" if behind else ""
+    then = f", and {plural(len(behind), 'kernel')} after it quantize the sum" if behind else ""
     if len(behind) == 1:
-        then = ", and a kernel behind it quantizes the sum"
+        then = ", and a kernel after it quantizes the sum"
     return finding(
         f"{quote_layer(layer)} adds its residual in {_name(residuals[0].dtype)} and writes "
         f"{_name(layer.output_precision)}{then}: {context.format_time(layer, *behind)}.",
         [layer, *behind],
         savings=own | latencies(behind),
-        formula="latency_ms · bytes saved by residual and result of 8 bits / bytes, plus latency_ms of the Q behind it",
+        formula=(
+            "latency_ms · bytes saved by residual and result of 8 bits / bytes, plus latency_ms of the Q "
+            "after it"
+        ),
         evidence=layer_evidence(
             layer, residual_type=_name(residuals[0].dtype), quantizing_layers=len(behind)
         ),
+        group=f"quantized compute layers add their residual in {_name(residuals[0].dtype)}",
     )
 
 
@@ -255,10 +266,12 @@ def _describe_fused_residual(context: Context, layer: Layer, residuals: list[Ten
     "QDQ004",
     "Quantized engine computes mostly in floating point",
     Severity.INFO,
-    looks_for="An engine with quantized products that take less than half of the products' time.",
-    why="What was quantized wins little as long as most of the time is spent elsewhere.",
-    remedy="Quantize the costliest of the products that are still in floating point. Leave it if only a part was meant to "
-    "be quantized.",
+    looks_for=(
+        "An engine whose quantized compute layers take less than half of the time of all compute layers."
+    ),
+    why="Quantization saves little while most of the time is in other layers.",
+    remedy="Quantize the slowest floating-point compute layers. Ignore this finding if partial quantization is "
+    "intended.",
     references=(QUANTIZED_TYPES,),
     columns=("kind", "precision", "latency_ms"),
     needs=(details,),
@@ -278,12 +291,12 @@ def mostly_floating(context: Context, share_pct: float) -> Findings:
     wide = [layer for layer in products if context.input_type(layer) in FLOATING]
     wide.sort(key=lambda layer: (-(layer.latency_ms or 0.0), layer.index))
     yield finding(
-        f"{plural(len(quantized), 'product')} of {len(products)} are quantized, {100 * part / time:.0f} % of the "
-        f"products' time; {context.format_time(*wide)} are floating point.",
+        f"{len(quantized)} of {len(products)} compute layers are quantized, {100 * part / time:.0f} % of "
+        f"their time; floating point: {context.format_time(*wide)}.",
         wide[:10],
         confidence=Confidence.LOW,
         savings=fractions(context, wide[:10], 0.5),
-        formula="latency_ms / 2 of the ten costliest products in floating point: a bound",
+        formula="latency_ms / 2 of the ten slowest floating-point compute layers (upper bound)",
         evidence={
             "quantized_layers": len(quantized),
             "products": len(products),
@@ -295,18 +308,24 @@ def mostly_floating(context: Context, share_pct: float) -> Findings:
 @strength(
     "QDQ",
     "Quantized layers stay quantized",
-    "Every quantized product writes quantized data, except at the end; Q/DQ on its own only at network inputs.",
+    (
+        "Every quantized compute layer writes quantized data, except at the end; separate Q/DQ only at network "
+        "inputs."
+    ),
     ("kind", "precision", "output_precision"),
+    without=(floating_residual,),
 )
 def stays_quantized(context: Context) -> Finding | None:
     layers = [layer for layer in context.multiplying if context.is_quantized(layer)]
-    dangling = filter(takes_time, context.select(LayerKind.QUANTIZE))
+    dangling = [
+        layer for layer in context.select(*_MAY_CONVERT) if takes_time(layer) and conversion_role(layer)
+    ]
     if not layers or any(_leaves_quantization(context, layer) for layer in layers):
         return None
     if not all(context.reads_network_input(layer) for layer in dangling):
         return None
     count = plural(len(layers), "quantized layer")
-    text = f"Quantized data in and out of {count}, and no Q/DQ on its own behind the network's inputs."
+    text = f"Quantized inputs and outputs for {count}, and separate Q/DQ only at network inputs."
     return finding(text, layers, evidence={"layers": len(layers)})
 
 

@@ -7,9 +7,19 @@ from trex_tui.analysis.memory import activation_memory, live_tensors
 from trex_tui.analysis.roofline import Bound, RooflinePoint
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.lint.context import BIG_COPY_BYTES, MOVEMENT, Context, details, profile
+from trex_tui.lint.context import (
+    BIG_COPY_BYTES,
+    MATRIX_GUIDE,
+    MOVEMENT,
+    WORKSPACE_FAQ,
+    Context,
+    details,
+    issue,
+    profile,
+    quote,
+    quote_layer,
+)
 from trex_tui.lint.dataflow import main_stream
-from trex_tui.lint.lint_text import MATRIX_GUIDE, WORKSPACE_FAQ, issue, quote, quote_layer
 from trex_tui.lint.model import (
     Confidence,
     Evidence,
@@ -24,7 +34,7 @@ from trex_tui.lint.model import (
 from trex_tui.text import format_bytes, plural
 
 REACHABLE = 0.7
-"""Share of the roof that good kernels reach: what a stake may promise."""
+"""Share of the roofline that good kernels reach; basis of savings."""
 LEAST_PCT = 2.0
 TIMES_FLOOR = 3.0
 COPY_LEAST_PCT = 0.5
@@ -39,38 +49,43 @@ LEAST_LAYERS_PCT = 5.0
 LEAST_BYTES = 5_000_000
 LEAST_DEVICE_PCT = 1.0
 
-_READS_AND_WRITES = MOVEMENT | {LayerKind.REDUCTION, LayerKind.CONCAT, LayerKind.QUANTIZE, LayerKind.SOFTMAX}
-"""Kinds that read their inputs once and write their outputs once. Resizes read what they sample, gathers too."""
+_READS_AND_WRITES = MOVEMENT | {
+    LayerKind.REDUCTION,
+    LayerKind.NORMALIZATION,
+    LayerKind.CONCAT,
+    LayerKind.QUANTIZE,
+    LayerKind.SOFTMAX,
+}
+"""Kinds that read their inputs once and write their outputs once. Resizes and gathers read only samples."""
 _RANDOM_ACCESS = frozenset({"Gath", "Scat", "Grid", "Resi", "Gtr"})
 
 _REMEDIES = {
-    Bound.COMPUTE: "Bound by compute: look for tiles that are mostly empty, channels that are not aligned, or a kernel off "
-    "the tensor cores.",
-    Bound.BANDWIDTH: "Bound by memory: fuse it with its neighbours, narrow the types, or batch so that weights are read "
-    "once for more data.",
+    Bound.COMPUTE: "Compute-bound: check for mostly empty tiles, unaligned channels, or a kernel without tensor cores.",
+    Bound.BANDWIDTH: "Memory-bound: fuse it with its neighbours, use narrower types, or batch to reuse weights.",
 }
 
 
 @rule(
     "ROOF001",
-    "Product far below its roof",
+    "GEMM or convolution far below roofline",
     Severity.INFO,
-    looks_for="A convolution, GEMM or attention of at least 2 % of the engine that reaches less than 30 % of its roof, "
-    "profiling overhead subtracted.",
-    why="The device's arithmetic and memory would allow it to be several times as fast.",
-    remedy="See what bounds it: compute or memory bandwidth.",
+    looks_for="A convolution, GEMM or attention of at least 2 % of the engine below 30 % of its roofline, without "
+    "profiling overhead.",
+    why="Compute and memory peaks of the device allow several times this speed.",
+    remedy="Compare tiles with SMs, then check what limits the roofline: compute or memory bandwidth.",
     references=(MATRIX_GUIDE,),
     columns=("roof_pct", "roof_ms", "bound", "macs", "footprint_allocated_bytes", "latency_ms"),
-    not_when="Layers whose roof lies below the shortest layer time, or that take up to three times that: they have too "
-    "little work; Winograd kernels, which do other multiplications.",
+    not_when="Layers with too little work (roofline time below the shortest layer time, or up to three times the "
+    "shortest time); Winograd kernels, which multiply less.",
     needs=(details, profile),
     thresholds={"roof_pct": 30.0},
+    is_symptom=True,
 )
 def below_roof(context: Context, roof_pct: float) -> Findings:
     missing = context.device.bandwidth_reason or context.device.compute_reason
     if missing:
         yield not_checked(
-            f"no roof, {missing}: keep trtexec's device information, or state the device's peaks"
+            f"no roofline, {missing}: keep trtexec's device information, or set the peaks with --peak"
         )
         return
     comparison = gap(context.engine, context.timing)
@@ -85,13 +100,13 @@ def below_roof(context: Context, roof_pct: float) -> Findings:
         elif net_ms > 0 and 100.0 * point.roof_ms / net_ms < roof_pct and _may_reach(context, layer, point):
             yield _describe_low(context, layer, point, net_ms)
     if unknown:
-        yield not_checked("the work or the bytes of these layers are not told, so they have no roof", unknown)
+        yield not_checked("no roofline: MACs or bytes of these layers are unknown", unknown)
 
 
 def _may_reach(context: Context, layer: Layer, point: RooflinePoint) -> bool:
     """Whether it has enough work to come near a roof."""
     tactic = context.tactic(layer)
-    if point.bound not in _REMEDIES or (tactic and tactic.is_winograd):
+    if point.roof_side is None or point.bound is Bound.LAUNCH or (tactic and tactic.is_winograd):
         return False
     shortest = context.floor_ms
     if shortest is None:  # an engine of few layers
@@ -100,40 +115,55 @@ def _may_reach(context: Context, layer: Layer, point: RooflinePoint) -> bool:
 
 
 def _describe_low(context: Context, layer: Layer, point: RooflinePoint, net_ms: float) -> Finding:
-    roof_ms, bound = point.roof_ms or 0.0, point.bound or Bound.COMPUTE
+    roof_ms, side, sms = point.roof_ms or 0.0, point.roof_side or Bound.COMPUTE, context.device.sms
+    has_few_tiles = point.tiles is not None and sms is not None and point.tiles < sms
     roof_pct = 100.0 * roof_ms / net_ms
-    reached = f"{(point.achieved_bytes_per_s or 0.0) / 1e9:.3g} GB/s; the roof is memory bandwidth"
-    if bound is Bound.COMPUTE:
-        reached = f"{(point.achieved_flop_per_s or 0.0) / 1e12:.3g} TFLOP/s; the roof is compute"
+    reached = f"{(point.achieved_bytes_per_s or 0.0) / 1e9:.3g} GB/s, limited by memory bandwidth"
+    if side is Bound.COMPUTE:
+        reached = f"{(point.achieved_flop_per_s or 0.0) / 1e12:.3g} TFLOP/s, limited by compute"
     return finding(
-        f"{quote_layer(layer)} ({context.format_time(layer)}) reaches {roof_pct:.0f} % of its roof, {reached}.",
+        (
+            f"{quote_layer(layer)} ({context.format_time(layer)}) reaches {roof_pct:.0f} % of its roofline, "
+            f"{reached}."
+        ),
         [layer],
-        confidence=Confidence.LOW if point.assumptions else Confidence.MEDIUM,
+        confidence=Confidence.LOW if point.assumptions or has_few_tiles else Confidence.MEDIUM,
         savings={layer.index: max(net_ms - roof_ms / REACHABLE, 0.0)},
-        formula="latency_ms − profiling overhead − roof_ms / 0.7: as if it reached 70 % of its roof",
+        formula="latency_ms − profiling overhead − roof_ms / 0.7: at 70 % of the roofline",
         evidence={
             "roof_pct": roof_pct,
-            "bound": bound.value,
+            "bound": point.bound.value if point.bound else None,
             "roof_ms": roof_ms,
             "peak_flops_per_s": point.peak_flop_per_s,
+            "tiles": point.tiles,
+            "sms": sms,
         },
-        remedy=_REMEDIES[bound],
+        remedy=f"Fewer tiles than SMs ({sms}): run larger batches or several inferences at once, or look for a kernel with "
+        "smaller tiles."
+        if has_few_tiles
+        else _REMEDIES[side],
+        group=(
+            "layers are far below their roofline, "
+            f"{'compute' if side is Bound.COMPUTE else 'memory bandwidth'}"
+        ),
     )
 
 
 @rule(
     "ROOF002",
-    "Data moves far slower than elsewhere in the engine",
+    "Slow data movement",
     Severity.WARNING,
-    looks_for="A layer that reads and writes once, of at least 1 MB, ten times the floor and 0.5 % of the engine, at "
-    "less than 30 % of the bytes per second that such layers reach at best (percentile 95, three or more of them).",
-    why="The same memory moves the same bytes several times as fast a few layers on: the access pattern is to blame.",
+    looks_for="A layer that reads and writes once, with at least 1 MB, ten times the floor and 0.5 % of the engine, "
+    "below 30 % of the best rate of such layers (percentile 95 of at least three).",
+    why="Other layers move the same bytes several times as fast, so the access pattern is the cause.",
     remedy="Change the layout in front of it (transposes between NHWC and NCHW), or merge it with its producer.",
     references=(MATRIX_GUIDE, issue(1117)),
     columns=("kind", "footprint_allocated_bytes", "latency_ms", "stream", "tactic"),
-    not_when="Gathers, scatters, resizes and grid samples, whose access is random by nature.",
+    not_when="Gathers, scatters, resizes and grid samples, which access memory randomly; layers with a saving from "
+    "another rule.",
     needs=(details, profile),
     thresholds={"best_pct": 30.0},
+    is_symptom=True,
 )
 def slow_movement(context: Context, best_pct: float) -> Findings:
     stream, least_ms = main_stream(context), COPY_TIMES_FLOOR * (context.floor_ms or 0.0)
@@ -155,7 +185,7 @@ def slow_movement(context: Context, best_pct: float) -> Findings:
         if context.share_pct(layer) < COPY_LEAST_PCT or 100.0 * rate >= best_pct * best:
             continue
         on_main = layer.stream == stream
-        beside = "" if on_main else f"; it runs on stream {layer.stream}, beside others"
+        beside = "" if on_main else f"; on stream {layer.stream}, in parallel with others"
         yield finding(
             f"{quote_layer(layer)} ({context.format_time(layer)}) moves {format_bytes(size)} at {rate / 1e6:.0f} GB/s; "
             f"the best of this engine is {best / 1e6:.0f} GB/s{beside}.",
@@ -169,6 +199,7 @@ def slow_movement(context: Context, best_pct: float) -> Findings:
                 "best_bytes_per_s": 1000.0 * best,
                 "stream": layer.stream,
             },
+            group="layers move data far below the best rate of this engine",
         )
 
 
@@ -181,26 +212,27 @@ def _moves(context: Context, layer: Layer) -> bool:
 
 @rule(
     "MEM001",
-    "Large activation is kept for long",
+    "Large long-lived activation",
     Severity.INFO,
     looks_for="An activation of at least 10 % of the peak of live activations and 5 MB (or 1 % of the device memory), "
-    "alive over 10 layers and 5 % of all.",
-    why="Its memory cannot be shared with what runs meanwhile. Batches, streams and other models pay for it; time does not.",
-    remedy="Move its reader forward, compute it again, store it in fewer bits, or split a batched GEMM whose parts are "
+    "live over 10 layers and 5 % of all.",
+    why=(
+        "Its memory cannot be reused meanwhile. It limits batches, streams and other models, not the latency."
+    ),
+    remedy="Move its reader forward, recompute it, store it in fewer bits, or split a batched GEMM whose parts are "
     "read far apart.",
     references=(WORKSPACE_FAQ,),
     columns=("input_shapes", "output_shapes", "input_formats", "output_formats"),
-    not_when="Inputs and outputs of the network, and weights. With several streams the order of execution is only the "
-    "order of the file.",
+    not_when="Network inputs, outputs and weights. With several streams the execution order is only the file order.",
     needs=(details,),
 )
 def long_lived_activation(context: Context) -> Findings:
     values = live_tensors(context.engine)
-    memory = activation_memory(context.engine, values)
+    memory = activation_memory(context.engine)
     if memory.unknown:
         yield not_checked(
-            f"{plural(memory.unknown, 'activation')} of unknown size: export the layer information from the profile run, "
-            "with its shapes set"
+            f"{plural(memory.unknown, 'activation')} of unknown size: export the layer information from the "
+            "profile run with --shapes"
         )
     if not memory.peak_bytes:
         return
@@ -232,7 +264,7 @@ def long_lived_activation(context: Context) -> Findings:
 
 @strength(
     "BW",
-    "At the memory bandwidth",
+    "Memory bandwidth used well",
     "Layers of at least 5 % of the engine at 75 to 105 % of the device's peak bandwidth.",
     ("footprint_allocated_bytes", "latency_ms"),
 )
@@ -247,7 +279,10 @@ def at_bandwidth(context: Context) -> Finding | None:
         return None
     text = ", ".join(f"{quote_layer(context.layers[index])} {pct:.0f} %" for index, pct in layers.items())
     return finding(
-        f"{plural(len(layers), 'large layer')} near the peak of the memory bandwidth: only fewer bytes help. {text}.",
+        (
+            f"{plural(len(layers), 'large layer')} near the peak memory bandwidth: only fewer bytes help. "
+            f"{text}."
+        ),
         [context.layers[index] for index in layers],
         evidence=[Evidence("bandwidth_pct", reached) for reached in layers.values()],
     )

@@ -11,7 +11,7 @@ from trex_tui.report.charts.figure import ACCENT, PRIMARY, WARNING, Key, Lines, 
 from trex_tui.report.charts.grid import Grid, Line
 
 LEAST_WIDTH, LEAST_TIMES = 24, 3
-"""In fewer cells, or of fewer times, a histogram tells nothing that a table does not."""
+"""With fewer cells or times, a table is better than a histogram."""
 _BIN_CELLS = 2
 _CHOSEN, _FASTEST = f"bold {ACCENT}", "bold $success"
 
@@ -91,7 +91,7 @@ def memory_chart(
         return ()
     is_timed = has_times(points)
     places = [_place(point, is_timed=is_timed) for point in points]
-    title = "seconds since the log began" if is_timed else "line of the log"
+    title = "seconds since start of log" if is_timed else "line of the log"
     x = Scale(min(places), max(max(places), min(places) + 1.0), title)
     top = max(max(point.cpu_mib, point.gpu_mib) for point in shown)
     y = Scale(0.0, float(top) or 1.0, what, words=lambda value: f"{value:.0f}")
@@ -122,6 +122,6 @@ def _place(point: MemoryPoint, *, is_timed: bool) -> float:
 def _steps(places: Sequence[float], values: Sequence[float], end: float) -> list[tuple[float, float]]:
     """A value holds until the log tells another."""
     points = [(places[0], values[0])]
-    for place, value in zip(places[1:], values[1:], strict=True):
-        points += [(place, points[-1][1]), (place, value)]
+    for x, value in zip(places[1:], values[1:], strict=True):
+        points += [(x, points[-1][1]), (x, value)]
     return [*points, (end, points[-1][1])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trex_tui.report.charts import latency_charts, layer_charts, module_charts, scatter_charts
+from trex_tui.report.charts import latency_charts, layer_charts, module_charts, power_charts, scatter_charts
 from trex_tui.report.charts.figure import Chart
 
 CHARTS: tuple[Chart, ...] = (
@@ -10,5 +10,6 @@ CHARTS: tuple[Chart, ...] = (
     *layer_charts.CHARTS,
     *scatter_charts.CHARTS,
     *module_charts.CHARTS,
+    *power_charts.CHARTS,
 )
 CHARTS_BY_ID = {chart.id: chart for chart in CHARTS}

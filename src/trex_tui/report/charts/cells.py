@@ -15,6 +15,7 @@ from trex_tui.report.charts.figure import (
     PRIMARY,
     SECONDARY,
     WARNING,
+    BarPart,
     Bars,
     Blocks,
     Chart,
@@ -37,9 +38,9 @@ from trex_tui.text import ELLIPSIS, format_bar, printable
 
 _TITLE_STYLE = f"bold {PRIMARY}"
 _LEAST_PLOT = (20, 6)
-"""In fewer columns or rows, words tell more."""
+"""In fewer columns or rows, words are shown instead."""
 _LEAST_ROWS_FOR_UNIT = 12
-"""From this height on, the unit of the horizontal axis has a line of its own."""
+"""From this height on, the unit of the horizontal axis has a separate line."""
 _LEAST_ROWS = 6
 """Of a plot: before it has fewer, a legend is cut."""
 
@@ -296,7 +297,7 @@ def _plotted(runs: Sequence[Run], width: int, height: int) -> list[str]:
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LEAST_WITH_GAP = 3
-"""Columns that a bar has if one of them is to stay empty, so that neighbours can be told apart."""
+"""Columns of a bar from which on one stays empty, to separate neighbours."""
 
 
 def draw_columns(area: Grid, heights: Sequence[float], styles: Sequence[str]) -> None:
@@ -502,10 +503,10 @@ def _(form: Points, part: Grid) -> None:
 # Lying bars
 
 _LEAST_BAR = 8
-"""A bar of fewer cells tells nothing: before that, names are cut."""
+"""Least cells of a bar; before it gets smaller, names are cut."""
 _GAP = 2
 _HIGH = 14
-"""From so many rows on, a legend may have two of them."""
+"""From this many rows on, a legend may have two of them."""
 
 
 @paint.register
@@ -533,12 +534,25 @@ def _(form: Bars, part: Grid) -> None:
             part.put(0, row, HERE, HERE_STYLE)
         part.put(2, row, label, HERE_STYLE if bar.is_here else bar.style)
         _put_figures(part, row, bar.texts, widths, 2 + names, "")
-        part.put(start, row, format_bar((bar.value or 0.0) / top, cells), bar.style)
+        if bar.parts:
+            _put_parts(part, row, start, bar.parts, cells / top)
+        else:
+            part.put(start, row, format_bar((bar.value or 0.0) / top, cells), bar.style)
     if len(shown) < count:
         hides_here = any(bar.is_here for bar in form.bars[len(shown) :])
         style = HERE_STYLE if hides_here else MUTED
         part.put(2, part.height - 1, shorten(form.rest(len(shown)), part.width - 2), style)
         part.put(0, part.height - 1, HERE if hides_here else "", HERE_STYLE)
+
+
+def _put_parts(part: Grid, row: int, x: int, parts: Sequence[BarPart], cells_each: float) -> None:
+    """Fill whole cells with the parts of a bar; the bar has one cell at least."""
+    done, total = 0, 0.0
+    for piece in parts:
+        total += piece.value * cells_each
+        end = max(round(total), 1 if total > 0 else 0)
+        part.put(x + done, row, piece.pattern * (end - done), piece.style)
+        done = end
 
 
 def _put_figures(

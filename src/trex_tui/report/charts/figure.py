@@ -9,20 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import kind_style
 
-HERE, HERE_SIGN, HERE_STYLE = "●", "◉", "bold $accent"
+HERE, HERE_SIGN, HERE_STYLE = "●", "◉", "bold $current"
 """The current layer: beside bars, among points, and the style of both."""
 BAR_SIGN = "■"
 PRIMARY, SECONDARY, ACCENT, WARNING, MUTED = "$primary", "$secondary", "$accent", "$warning", "$muted"
-NO_PROFILE = (
-    "No profile in this set: the times of the layers are unknown. `trtexec --exportProfile` makes one."
-)
+NO_PROFILE = "No layer times (needs `trtexec --exportProfile`)."
 NO_LAYER = "No layer matches the filter."
 _LEAST_LOG_TICKS = 3
 """With fewer round values in its range, a logarithmic axis has evenly spaced ones."""
@@ -173,6 +173,15 @@ class Mark:
 # Forms
 
 
+class BarPart(NamedTuple):
+    """A part of a bar; `pattern` is the character that fills it in a terminal."""
+
+    value: float
+    label: str
+    style: str
+    pattern: str
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """A line of a bar chart.
@@ -181,6 +190,7 @@ class Bar:
         value: How long its bar is; None where unknown, which has none.
         texts: The figures beside its name, under the headings.
         is_here: The current layer is in it.
+        parts: What the bar is made of, from the left; they add up to its value. Empty for a bar of one colour.
     """
 
     label: str
@@ -188,6 +198,7 @@ class Bar:
     texts: tuple[str, ...] = ()
     style: str = PRIMARY
     is_here: bool = False
+    parts: tuple[BarPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +209,7 @@ class Bars:
         headings: Of the figures.
         unit: What the length of a bar means.
         rest: What the bars from an index on add up to, in words: they are left out where there is no room.
+        most: Bars in a picture, which is as high as they need.
     """
 
     bars: Sequence[Bar]
@@ -205,6 +217,7 @@ class Bars:
     unit: str = ""
     keys: Sequence[Key] = ()
     rest: Callable[[int], str] = lambda _: ""
+    most: int = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,6 +459,8 @@ class Subject:
         current: The current layer, whether the filter leaves it or not.
         axes: Which two of `m`, `n` and `k` a chart of products shows.
         width: Cells or pixels that there are for it.
+        value: Column of numbers that a chart of layers shows; None for the chart's own.
+        color: Column whose values the colours show; None for the chart's own.
     """
 
     engine: Engine
@@ -455,6 +470,8 @@ class Subject:
     current: Layer | None = None
     axes: tuple[str, str] = ("m", "n")
     width: int = 80
+    value: LayerColumn | None = None
+    color: LayerColumn | None = None
 
     @property
     def shown_current(self) -> Layer | None:
@@ -490,6 +507,7 @@ class Chart:
         help: What it answers, in a sentence.
         make: Makes it.
         has_axes: Whether it follows `Subject.axes`.
+        has_value, has_color: Whether it follows `Subject.value` and `Subject.color`.
     """
 
     id: str
@@ -497,11 +515,8 @@ class Chart:
     help: str
     make: Callable[[Subject], Figure]
     has_axes: bool = False
-
-
-def as_sentence(text: str) -> str:
-    """With a capital at the beginning and a full stop at the end."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+    has_value: bool = False
+    has_color: bool = False
 
 
 def format_tick(value: float) -> str:

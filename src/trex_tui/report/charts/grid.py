@@ -66,9 +66,12 @@ def shorten(text: str, width: int) -> str:
     return "".join([*head, ELLIPSIS, *(end[1:] if end and end[0] == _TAIL else end)])
 
 
-def wrap_text(text: str, width: int) -> list[str]:
-    """Text in lines of at most `width` cells, broken between words, but not between a number and its unit; words longer
-    than a line are broken as well."""
+def wrap_text(text: str, width: int, *, breaks_words: bool = True) -> list[str]:
+    """Text in lines of at most `width` cells, broken between words, but not between a number and its unit.
+
+    Args:
+        breaks_words: Break words that are longer than a line; else their line is longer, so that a link stays whole.
+    """
     lines: list[str] = []
     line, used = "", 0
     for word in _pieces(text):
@@ -76,7 +79,7 @@ def wrap_text(text: str, width: int) -> list[str]:
         if line and used + 1 + len(cells) > width:
             lines.append(line)
             line, used = "", 0
-        while len(cells) > width > 1:
+        while breaks_words and len(cells) > width > 1:
             lines.append("".join(cells[:width]))
             cells = cells[width:]
         line, used = (

@@ -5,11 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from trex_tui.analysis.stability import Stability, stability
+from trex_tui.analysis.stability import Stability, is_rising
 from trex_tui.analysis.statistics import percentile
-from trex_tui.analysis.timing import LEAST_ROWS_OF_P999, summary_origin, warmup_ms, without_warmup
+from trex_tui.analysis.timing import (
+    LEAST_ROWS_OF_P999,
+    summary_origin,
+    timing_statistics,
+    warmup_ms,
+    without_warmup,
+)
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.report.charts.figure import (
     ACCENT,
@@ -30,14 +36,14 @@ from trex_tui.report.charts.figure import (
 from trex_tui.report.charts.sampling import count_bins
 from trex_tui.text import format_ms, plural
 
-NO_ROWS = "No timing rows in this set: single queries are unknown. `trtexec --exportTimes` writes them."
+NO_ROWS = "No timing rows (needs `trtexec --exportTimes`)."
 _EDGE_FACTOR = 3.0
-"""Values this many times farther from where a tail begins than that is from the median stand at the edge."""
+"""Values this many times farther from the start of a tail than that is from the median are shown at the edge."""
 _MARKED_PERCENTILES = (50.0, 90.0, 95.0, 99.0)
 _TAIL_PCT = 5.0
 """The histogram is about what lies between the tails."""
 _COURSE_TAIL_PCT = 1.0
-"""The outliers are part of the story, unless they are few and lie far out."""
+"""Outliers are shown unless they are few and far out."""
 _CURVE_PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
 _CURVE_POINTS = 160
 
@@ -71,23 +77,23 @@ class Queries:
     @property
     def left_out(self) -> tuple[str, ...]:
         """What is missing, in sentences."""
-        return (f"{plural(self.unknown, 'row')} without a number left out.",) if self.unknown else ()
+        return (f"{plural(self.unknown, 'row')} without a number excluded.",) if self.unknown else ()
 
     @property
     def counted(self) -> str:
         """How many, and what was left out before them."""
-        skipped = f", {plural(self.warmup, 'query', 'queries')} of warm-up left out" if self.warmup else ""
+        skipped = f", {plural(self.warmup, 'query', 'queries')} of warm-up excluded" if self.warmup else ""
         return f"{plural(len(self.values_ms), 'query', 'queries')}{skipped}"
 
-    def percentile_words(self, percentiles: Sequence[float]) -> str:
+    def describe_percentiles(self, percentiles: Sequence[float]) -> str:
         """Percentiles in one line."""
         figures = (f"p{pct:g} {format_ms(percentile(self.ordered_ms, pct))}" for pct in percentiles)
         return " · ".join(figures) + " ms"
 
 
-@lru_cache(maxsize=4)
+@per_engine
 def read_queries(engine: Engine) -> Queries | None:
-    """The queries of an engine's timing run; None without any. Kept for the last few engines."""
+    """The queries of an engine's timing run; None without any. Kept with it."""
     timing = engine.timing
     if timing is None:
         return None
@@ -101,20 +107,9 @@ def read_queries(engine: Engine) -> Queries | None:
     values = [whole[row] for row in known]
     starts = [stamps[row] for row in known] if len(stamps) == len(whole) else []
     seconds = None
-    # A list equals its sorted self although it holds NaN, since comparing looks at identity first.
-    if starts and starts == sorted(starts) and not any(map(math.isnan, starts)):
+    if is_rising(starts):
         seconds = [(start - starts[0]) / 1000.0 for start in starts]
     return Queries(values, seconds, sorted(values), skipped, len(whole) - len(known), what)
-
-
-@lru_cache(maxsize=4)
-def judge_stability(engine: Engine) -> Stability | None:
-    """What `analysis.stability` finds in the same queries."""
-    queries = read_queries(engine)
-    if queries is None:
-        return None
-    starts = None if queries.starts_s is None else [1000.0 * start for start in queries.starts_s]
-    return stability(queries.values_ms, starts)
 
 
 def histogram(subject: Subject) -> Figure:
@@ -124,8 +119,9 @@ def histogram(subject: Subject) -> Figure:
         return Figure((NO_ROWS,))
     ordered, limits = queries.ordered_ms, queries.limits_ms(_TAIL_PCT)
     words = [
-        f"How many queries took how long: {queries.counted}. {queries.percentile_words(_MARKED_PERCENTILES)}; "
-        f"min {format_ms(ordered[0])}, mean {format_ms(math.fsum(ordered) / len(ordered))}, max {format_ms(ordered[-1])} ms."
+        f"Latency histogram: {queries.counted}. {queries.describe_percentiles(_MARKED_PERCENTILES)}; min "
+        f"{format_ms(ordered[0])}, mean {format_ms(math.fsum(ordered) / len(ordered))}, max "
+        f"{format_ms(ordered[-1])} ms."
     ]
     beyond = (
         (sum(value < limits[0] for value in ordered), "below", limits[0]),
@@ -133,7 +129,7 @@ def histogram(subject: Subject) -> Figure:
     )
     parts = [f"{count} {way} {format_ms(limit)} ms" for count, way, limit in beyond if count]
     if parts:
-        words.append(f"Beyond the plot: {' and '.join(parts)}, counted at its edge (▲).")
+        words.append(f"{' and '.join(parts)} clipped (▲).")
     marks = [
         Mark(value, f"p{pct:g} {format_ms(value)}", short=f"p{pct:g}")
         for pct in _MARKED_PERCENTILES
@@ -145,7 +141,8 @@ def histogram(subject: Subject) -> Figure:
 
 def over_time(subject: Subject) -> Figure:
     """Latency of the queries one after the other, and what is odd about it."""
-    queries, judged = read_queries(subject.engine), judge_stability(subject.engine)
+    queries, statistics = read_queries(subject.engine), timing_statistics(subject.engine)
+    judged = statistics.stability if statistics is not None else None
     if queries is None or judged is None:
         return Figure((NO_ROWS,))
     low, high = limits = queries.limits_ms(_COURSE_TAIL_PCT)
@@ -155,9 +152,7 @@ def over_time(subject: Subject) -> Figure:
         ends = (("▲", queries.ordered_ms[-1] > high), ("▼", queries.ordered_ms[0] < low))
         signs = " ".join(sign for sign, is_there in ends if is_there)
         span = f"{format_ms(queries.ordered_ms[0])} to {format_ms(queries.ordered_ms[-1])}"
-        words.append(
-            f"{plural(beyond, 'query', 'queries')} beyond the plot stand at its edge ({signs}); all lie from {span} ms."
-        )
+        words.append(f"{plural(beyond, 'query', 'queries')} clipped ({signs}); full range {span} ms.")
     places = queries.starts_s or range(len(queries.values_ms))
     unit = "s from the first query" if queries.starts_s else "query"
     x = Scale(float(places[0]), float(places[-1]) or 1.0, unit)
@@ -177,7 +172,7 @@ def over_time(subject: Subject) -> Figure:
 
 def _drift_ends_ms(judged: Stability) -> tuple[float, float] | None:
     """Where the line of a drift begins and ends; None where there is none."""
-    if not judged.drift or not judged.drift.found or judged.median_ms is None:
+    if not judged.drift or not judged.drift.is_significant or judged.median_ms is None:
         return None
     half = 0.75 * judged.drift.change_ms  # it is stated between the middles of the first and the last third
     return judged.median_ms - half, judged.median_ms + half
@@ -194,13 +189,12 @@ def percentiles(subject: Subject) -> Figure:
     middle, end = percentile(ordered, 50.0), percentile(ordered, last)
     slower = 100.0 * (end / middle - 1.0) if middle > 0 else 0.0
     words = (
-        f"The latency that so many percent of the queries stay within: {queries.counted}. "
-        f"{queries.percentile_words(named)}. The slowest in {round(100 / (100 - last))} takes {slower:.1f} % longer "
-        "than the median.",
+        f"Percentiles: {queries.counted}. {queries.describe_percentiles(named)}. 1 in "
+        f"{round(100 / (100 - last))} takes at least {slower:.1f} % longer than the median.",
     )
     missing = queries.left_out
     if last < 99.9:
-        missing += (f"p99.9 is not shown: it takes {LEAST_ROWS_OF_P999} queries.",)
+        missing += (f"p99.9: n/a (needs {LEAST_ROWS_OF_P999} queries).",)
     first = _stretched(50.0)
     steps = [first + (_stretched(last) - first) * step / _CURVE_POINTS for step in range(_CURVE_POINTS + 1)]
     curve = [(step, percentile(ordered, 100.0 * (1.0 - 10.0**-step))) for step in steps]
@@ -219,7 +213,7 @@ def _percentile_lines(
     """A curve over stretched percentiles, with dots at some of them."""
     low, high = min(value for _, value in curve), max(value for _, value in curve)
     margin = (high - low) * 0.08 or max(high * 0.05, 1e-6)
-    x = Scale(curve[0][0], curve[-1][0], "percentile, stretched towards 100")
+    x = Scale(curve[0][0], curve[-1][0], "percentile (log tail)")
     y = Scale(low - margin, high + margin, f"{what}, ms")
     ticks = [(x.fraction(_stretched(pct)), f"p{pct:g}") for pct, _ in points]
     dots = [
@@ -247,17 +241,16 @@ def _printed_percentiles(engine: Engine) -> Figure:
     if len(points) < 2:
         return Figure((NO_ROWS,))
     figures = " · ".join(f"p{pct:g} {format_ms(value)}" for pct, value in points)
-    words = (f"The latency that so many percent of the queries stay within: {figures} ms.",)
+    words = (f"Percentiles: {figures} ms.",)
     missing = (
-        f"As trtexec printed it ({summary_origin(engine.metadata)}); between the points the line is drawn straight. "
-        f"{NO_ROWS}",
+        f"As trtexec printed it ({summary_origin(engine.metadata)}); linear between the points. {NO_ROWS}",
     )
     curve = [(_stretched(pct), value) for pct, value in points]
     return Figure(words, missing, _percentile_lines(curve, points, "latency"), marks_layer=False)
 
 
 CHARTS = (
-    Chart("histogram", "Histogram", "How the latencies of single queries are distributed.", histogram),
-    Chart("over-time", "Over time", "How the latency changes during the run.", over_time),
-    Chart("percentiles", "Percentiles", "What so many percent of the queries stay within.", percentiles),
+    Chart("histogram", "Histogram", "Latency distribution.", histogram),
+    Chart("over-time", "Over time", "Latency over time.", over_time),
+    Chart("percentiles", "Percentiles", "Latency percentiles.", percentiles),
 )

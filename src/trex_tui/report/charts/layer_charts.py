@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import accumulate
 
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.structure import UNKNOWN, Total, sum_latency_ms, total_by
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
+from trex_tui.report.charts import value_charts
+from trex_tui.report.charts.coloring import color_layers
 from trex_tui.report.charts.figure import (
     BAR_SIGN,
     HERE,
@@ -24,6 +28,7 @@ from trex_tui.report.charts.figure import (
     SECONDARY,
     WARNING,
     Bar,
+    BarPart,
     Bars,
     Chart,
     Columns,
@@ -35,15 +40,15 @@ from trex_tui.report.charts.figure import (
     Scale,
     Subject,
     Tick,
-    bar_keys,
     kind_keys,
     nice_step,
 )
+from trex_tui.report.charts.value_charts import find_quantity
 from trex_tui.text import format_count, format_ms, format_pct, plural
 
 NO_TACTIC = "(no kernel named)"
 MOST_OF_IT = 80.0
-"""Percent of the time that the Pareto chart names the layers of."""
+"""Percent of the time covered by the layers named in the Pareto chart."""
 _HASH = re.compile(r"_0x[0-9a-fA-F]{6,}|_[0-9a-f]{16,}$|_myl\d+_\d+$")
 
 
@@ -61,7 +66,7 @@ def time_by_kind(subject: Subject) -> Figure:
 def time_by_precision(subject: Subject) -> Figure:
     """Time by the type that layers compute in."""
     if subject.layers and not any(layer.precision for layer in subject.layers):
-        return Figure(("No layer here tells the precision it computes in.",))
+        return Figure(("Precision of these layers unknown.",))
     precisions = {dtype.value: dtype for dtype in DataType}
     return _shares(
         subject,
@@ -71,10 +76,57 @@ def time_by_precision(subject: Subject) -> Figure:
     )
 
 
+def kinds_by_color(subject: Subject) -> Figure:
+    """Time by kind, each bar in parts: by default those of the precisions that the layers compute in."""
+    figure = time_by_kind(subject)
+    if not isinstance(figure.form, Bars):
+        return figure
+    coloring = color_layers(subject, "precision")
+    is_timed = sum_latency_ms(subject.layers) is not None
+    sizes: dict[tuple[str, str], list[float]] = {}
+    for layer in subject.layers:
+        size = (layer.latency_ms or 0.0) if is_timed else 1.0
+        sizes.setdefault((layer.kind.value, coloring.group(layer).text), []).append(size)
+        sizes.setdefault(("", coloring.group(layer).text), []).append(size)
+    unit = " ms" if is_timed else ""
+
+    def parts(kind: str) -> Iterator[BarPart]:
+        for group in coloring.groups:
+            if each := sizes.get((kind, group.text)):
+                size = math.fsum(each)
+                number = format_ms(size) if is_timed else format_count(size)
+                yield BarPart(size, f"{group.text}  {number}{unit}", group.style, group.pattern)
+
+    bars = [replace(bar, parts=tuple(parts(bar.label))) for bar in figure.form.bars]
+    whole = math.fsum(part.value for part in parts("")) or 1.0
+    shares = ", ".join(
+        f"{group.text} {format_pct(100.0 * part.value / whole)} %"
+        for group, part in zip(coloring.groups, parts(""), strict=True)
+    )
+    words = f"Of the {'time' if is_timed else 'layers'}, by {coloring.column.name}: {shares}."
+    keys = [key for key, part in zip(coloring.pattern_keys, parts(""), strict=True) if part.value > 0]
+    return Figure((*figure.words, words), figure.missing, replace(figure.form, bars=bars, keys=keys))
+
+
+def reformats_by_origin(subject: Subject) -> Figure:
+    """Time of the reformats by what made them necessary, quantizations that run as reformats among them."""
+    column = ALL_COLUMNS_BY_NAME["origin"]
+
+    def origin(layer: Layer) -> str | None:
+        text: str | None = column.value(subject.engine, layer)
+        return text
+
+    layers = [layer for layer in subject.layers if layer.kind is LayerKind.REFORMAT or origin(layer)]
+    if subject.layers and not layers:
+        return Figure(("No reformats here.",))
+    style = subject.palette.kind(LayerKind.REFORMAT)
+    return _shares(replace(subject, layers=layers), "origin", origin, lambda _: style)
+
+
 def time_by_tactic(subject: Subject) -> Figure:
     """Time by kernel."""
     if subject.layers and not any(layer.tactic for layer in subject.layers):
-        return Figure(("No layer here names its kernel.",))
+        return Figure(("No kernel names here.",))
     kinds = _main_kinds(subject.layers)
 
     def style(key: str) -> str:
@@ -89,7 +141,7 @@ def time_by_tactic(subject: Subject) -> Figure:
         if layer.tactic and tactic_group(layer.tactic) != layer.tactic
     }
     if hashed and figure.form:
-        note = f" Hashes are left out of the names of {plural(len(hashed), 'generated kernel')}."
+        note = f" {plural(len(hashed), 'generated kernel')} without their hashes."
         return replace(figure, words=(figure.words[0] + note, *figure.words[1:]))
     return figure
 
@@ -140,12 +192,12 @@ def _shares(
     form = Bars(bars, headings, unit, keys, partial(_describe_rest, totals, is_timed=is_timed))
     counted = f"{plural(len(subject.layers), 'layer')} in {plural(len(totals), what)}"
     if not is_timed:
-        missing = "No time is known: the bars are numbers of layers. `trtexec --exportProfile` tells times."
+        missing = "Layer counts (times need --exportProfile)."
         return Figure((f"Layers by {what}: {counted}.",), (missing,), form)
     share = sum(total.latency_pct or 0.0 for total in totals)
     words = f"Time by {what}: {counted}, {format_ms(sum(times))} ms, {format_pct(share)} % of the engine."
     untimed = sum(layer.latency_ms is None for layer in subject.layers)
-    lacking = (f"{plural(untimed, 'layer')} without a time count as layers only.",) if untimed else ()
+    lacking = (f"{plural(untimed, 'layer')} without a time counted as layers only.",) if untimed else ()
     return Figure((words,), lacking, form)
 
 
@@ -161,30 +213,31 @@ def _describe_rest(totals: Sequence[Total], first: int, *, is_timed: bool) -> st
 
 
 def layers_in_order(subject: Subject) -> Figure:
-    """Time of each layer, in the order in which they run."""
+    """A value of each layer, by default its time, in the order in which they run."""
     layers = subject.layers
     if not layers:
         return Figure((NO_LAYER,))
-    total = sum_latency_ms(layers)
-    if total is None:
-        return Figure((NO_PROFILE,))
-    times = [layer.latency_ms or 0.0 for layer in layers]
-    slowest = layers[times.index(max(times))]
+    quantity = find_quantity(subject)
+    known = quantity.known
+    if not known:
+        return Figure((quantity.nothing,))
+    coloring = color_layers(subject, "kind")
+    values = [quantity.scaled(layer) or 0.0 for layer in layers]
+    largest = max(known, key=lambda layer: quantity.values[layer.index] or 0.0)
     words = (
-        f"Time of each layer in execution order: {plural(len(layers), 'layer')}, {format_ms(total)} ms; the slowest is layer "
-        f"{slowest.index} with {format_ms(slowest.latency_ms)} ms.",
-        *describe_crowding(len(layers), subject.width, "the slowest of them"),
+        f"{quantity.title} of each layer in execution order: {plural(len(layers), 'layer')}{quantity.sum_text}; the "
+        f"{quantity.superlative} is layer {largest.index} with {quantity.text(largest)}.",
+        *describe_crowding(len(layers), subject.width, f"the {quantity.superlative} of them"),
     )
-    untimed = sum(layer.latency_ms is None for layer in layers)
-    missing = (f"{plural(untimed, 'layer')} without a time stand empty.",) if untimed else ()
+    missing = quantity.describe_missing("left empty") if len(known) < len(layers) else ()
     current = subject.shown_current
     flags = [Flag(index, HERE, "", HERE_STYLE) for index, layer in enumerate(layers) if layer is current]
     form = columns_of_layers(
         layers,
-        times,
-        [subject.palette.kind(layer.kind) for layer in layers],
-        "ms",
-        keys=bar_keys(((layer.kind, layer.latency_ms or 0.0) for layer in layers), subject.palette.kind),
+        values,
+        [coloring.style(layer) for layer in layers],
+        quantity.axis,
+        keys=coloring.legend(layer for layer in layers if quantity.values[layer.index]),
         flags=flags,
     )
     return Figure(words, missing, form)
@@ -270,7 +323,7 @@ def compute_pareto(layers: Sequence[Layer]) -> Pareto | None:
 
 
 def pareto(subject: Subject) -> Figure:
-    """Cumulative share of the time over the layers, the slowest first."""
+    """Cumulative share of the time over the layers, slowest first."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     data = compute_pareto(subject.layers)
@@ -279,8 +332,9 @@ def pareto(subject: Subject) -> Figure:
     layers, count = data.layers, len(data.layers)
     total = sum(layer.latency_ms or 0.0 for layer in layers)
     words = [
-        f"Share of the time over layers, the slowest first: {data.most} of {plural(count, 'layer')} "
-        f"({100.0 * data.most / count:.0f} %) take {data.cumulative_pct[data.most - 1]:.1f} % of {format_ms(total)} ms."
+        f"Cumulative time, slowest layers first: {data.most} of {plural(count, 'layer')} "
+        f"({100.0 * data.most / count:.0f} %) take {data.cumulative_pct[data.most - 1]:.1f} % of "
+        f"{format_ms(total)} ms."
     ]
     here = next((index for index, layer in enumerate(layers) if layer is subject.current), None)
     if here is not None:
@@ -288,12 +342,12 @@ def pareto(subject: Subject) -> Figure:
             f"Layer {layers[here].index} is number {here + 1} by time; up to it, {data.cumulative_pct[here]:.1f} %."
         )
     untimed = len(subject.layers) - count
-    missing = (f"{plural(untimed, 'layer')} without a time left out.",) if untimed else ()
+    missing = (f"{plural(untimed, 'layer')} without a time excluded.",) if untimed else ()
     form = Columns(
         data.shares_pct,
         [PRIMARY] * count,
         Scale(0.0, 100.0, "% of the time"),
-        "layers, the slowest first",
+        "layers, slowest first",
         partial(_rank_ticks, count),
         lambda index: layer_title(
             layers[index],
@@ -323,9 +377,30 @@ def _rank_ticks(count: int, most: int) -> list[Tick]:
 
 
 CHARTS = (
-    Chart("kind", "Time by kind", "What the layers do that take the time.", time_by_kind),
-    Chart("precision", "Time by precision", "Which precisions take the time.", time_by_precision),
-    Chart("tactic", "Time by kernel", "Which kernels take the time.", time_by_tactic),
-    Chart("layers", "Layers in order", "The time of each layer along the execution.", layers_in_order),
-    Chart("pareto", "Pareto", "How few layers take most of the time.", pareto),
+    Chart("kind", "Time by kind", "Time by layer kind.", time_by_kind),
+    Chart("precision", "Time by precision", "Time by layer precision.", time_by_precision),
+    Chart(
+        "kind-precision",
+        "Kind by precision",
+        "Precisions of each layer kind.",
+        kinds_by_color,
+        has_color=True,
+    ),
+    Chart("tactic", "Time by kernel", "Time by kernel name.", time_by_tactic),
+    Chart(
+        "reformats",
+        "Reformats",
+        "Reformat time by origin.",
+        reformats_by_origin,
+    ),
+    Chart(
+        "layers",
+        "Layers in order",
+        "Layer times in execution order.",
+        layers_in_order,
+        has_value=True,
+        has_color=True,
+    ),
+    *value_charts.CHARTS,
+    Chart("pareto", "Pareto", "Cumulative time by layer.", pareto),
 )

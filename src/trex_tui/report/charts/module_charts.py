@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
 from trex_tui.analysis.memory import ActivationMemory, activation_memory
 from trex_tui.analysis.modules import Group, Grouping, arrange, describe_fusion, label_in, module_path
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
@@ -30,6 +30,7 @@ from trex_tui.report.charts.figure import (
     bar_keys,
 )
 from trex_tui.report.charts.layer_charts import columns_of_layers, describe_crowding
+from trex_tui.report.charts.value_charts import find_bytes_unit
 from trex_tui.text import format_bytes, format_ms, plural
 
 _PEAK, _BOTH = "▲", "◆"
@@ -39,7 +40,7 @@ _LEAST_WIDTH = 2
 """Narrower blocks share one."""
 
 
-@lru_cache(maxsize=4)
+@per_engine
 def _activations(engine: Engine) -> ActivationMemory:
     return activation_memory(engine)
 
@@ -49,25 +50,25 @@ def memory_in_order(subject: Subject) -> Figure:
     layers = subject.engine.layers
     memory = _activations(subject.engine)
     if memory.peak_bytes is None or memory.peak_index is None:
-        return Figure(("No tensor of known size is listed: what is live while a layer runs is unknown.",))
+        return Figure(("Live memory unknown: no tensor sizes.",))
     here = subject.current.index if subject.current else None
     here_words = "" if here is None else f"; {format_bytes(memory.live_bytes[here])} at layer {here}"
     sign = _BOTH if here == memory.peak_index else _PEAK
     words = (
-        f"Memory for activations while each layer runs: at most {format_bytes(memory.peak_bytes)} at layer "
-        f"{memory.peak_index} ({sign}), in {plural(len(memory.live_at_peak), 'tensor')}{here_words}.",
-        *(("Of all layers: what is live does not depend on the filter.",) if subject.is_filtered else ()),
+        f"Activation memory by layer: peak {format_bytes(memory.peak_bytes)} at layer {memory.peak_index} "
+        f"({sign}), in {plural(len(memory.live_at_peak), 'tensor')}{here_words}.",
+        *(("All layers; the filter does not apply.",) if subject.is_filtered else ()),
         *describe_crowding(len(layers), subject.width, "the most"),
     )
     missing: tuple[str, ...] = ()
     if memory.unknown:
         missing = (
-            f"{plural(memory.unknown, 'tensor')} of unknown size left out: the peak is a lower bound.",
+            f"{plural(memory.unknown, 'tensor')} of unknown size excluded: the peak is a lower bound.",
         )
     flags = [Flag(memory.peak_index, _PEAK, f"{_PEAK} layer {memory.peak_index}", WARNING)]
     if here is not None:
         flags.append(Flag(here, _BOTH if here == memory.peak_index else HERE, "", HERE_STYLE))
-    unit, unit_name = _bytes_unit(memory.peak_bytes)
+    unit, unit_name = find_bytes_unit(memory.peak_bytes)
     form = columns_of_layers(
         layers,
         [size / unit for size in memory.live_bytes],
@@ -76,13 +77,6 @@ def memory_in_order(subject: Subject) -> Figure:
         flags=flags,
     )
     return Figure(words, missing, form)
-
-
-def _bytes_unit(size: int) -> tuple[float, str]:
-    for power, name in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if size >= 1024**power:
-            return float(1024**power), name
-    return 1.0, "B"
 
 
 def icicle(subject: Subject) -> Figure:
@@ -96,18 +90,18 @@ def icicle(subject: Subject) -> Figure:
     missing: tuple[str, ...]
     if total:
         untimed = sum(layer.latency_ms is None for layer in layers)
-        words = [f"Time by module, each block as wide as its share: {counted}, {format_ms(total)} ms."]
-        missing = (f"{plural(untimed, 'layer')} without a time have no width.",) if untimed else ()
+        words = [f"Modules (icicle, width = time): {counted}, {format_ms(total)} ms."]
+        missing = (f"{plural(untimed, 'layer')} without a time not shown.",) if untimed else ()
     else:
-        words = [f"Layers by module, each block as wide as its number of layers: {counted}."]
-        missing = ("No time is known. `trtexec --exportProfile` tells times.",)
+        words = [f"Modules (icicle, width = layers): {counted}."]
+        missing = ("No times (needs --exportProfile).",)
     if fused := describe_fusion(layers):
         words.append(fused)
     path = [block for block in root.every() if block.is_here][1:]
     if path:
         words.append(f"The current layer: {' › '.join(map(_describe_block, path))}.")
     if not any(map(module_path, layers)):
-        missing = (*missing, "The names of these layers tell no modules.")
+        missing = (*missing, "No modules in these layer names.")
 
     def style(block: IcicleBlock) -> str:
         if block.is_here:
@@ -125,7 +119,7 @@ def icicle(subject: Subject) -> Figure:
 
 
 def _describe_block(block: IcicleBlock) -> str:
-    return block.label if block.kind else f"one of {block.label[1:]} too narrow to show"
+    return block.label if block.kind else f"one of {block.label[1:]} too narrow"
 
 
 def build_blocks(
@@ -205,6 +199,6 @@ def _layers_in(entry: Group | Layer) -> Sequence[Layer]:
 
 
 CHARTS = (
-    Chart("memory", "Memory in order", "Live activations along the execution.", memory_in_order),
-    Chart("icicle", "Modules", "The time over the modules of the network.", icicle),
+    Chart("memory", "Memory in order", "Live activation memory in execution order.", memory_in_order),
+    Chart("icicle", "Modules", "Time by module (icicle).", icicle),
 )

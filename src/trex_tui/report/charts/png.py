@@ -13,13 +13,14 @@ from trex_tui.text import printable, shorten_middle
 RENDERER = "rsvg-convert"
 INSTALL = f"{RENDERER} (apt install librsvg2-bin, dnf install librsvg2-tools, brew install librsvg)"
 _TIMEOUT_S = 300.0
+_SIGNATURE, _HEADER_BYTES = b"\x89PNG\r\n\x1a\n", 8 + 25
 _SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)"[^>]*?\sheight="([\d.]+)"')
 _LARGEST_SIDE = 32_767
 """Pixels: cairo, which paints for librsvg, counts them in 16 bits."""
 _MOST_PIXELS = 120e6
 """Of four bytes each while it is painted, and of any program that shows it."""
 _MOST_DOUBLED = 16e6
-"""Pixels up to which a picture is twice as large as its SVG says, for screens of high resolution and for zooming."""
+"""Pixels up to which a picture has twice the size of its SVG, for high-resolution screens and zooming."""
 
 
 def renderer() -> str | None:
@@ -46,7 +47,7 @@ def render_png(svg: str) -> bytes:
     """
     program = renderer()
     if program is None:
-        raise TrexError(f"PNG takes {INSTALL}; SVG is written without it")
+        raise TrexError(f"PNG needs {INSTALL}; or write .svg")
     try:
         done = subprocess.run(
             [program, "--unlimited", "--format=png", f"--zoom={choose_zoom(svg):.4f}"],
@@ -63,3 +64,15 @@ def render_png(svg: str) -> bytes:
         message = " ".join(done.stderr.decode("utf-8", "replace").split()) or f"exit code {done.returncode}"
         raise TrexError(f"{RENDERER} failed: {shorten_middle(printable(message), 200)}; write .svg instead")
     return done.stdout
+
+
+def mark_png(png: bytes, mark: str) -> bytes:
+    """A PNG with a `tEXt` chunk behind its header, which is the first chunk and has a fixed length."""
+    import struct
+    import zlib
+
+    if not png.startswith(_SIGNATURE):
+        return png
+    chunk = b"tEXtSoftware\0" + mark.encode()
+    length, checksum = struct.pack(">I", len(chunk) - 4), struct.pack(">I", zlib.crc32(chunk))
+    return png[:_HEADER_BYTES] + length + chunk + checksum + png[_HEADER_BYTES:]

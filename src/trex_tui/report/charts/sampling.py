@@ -13,7 +13,7 @@ from trex_tui.report.charts.figure import PRIMARY, SECONDARY, Bins, Scale, Serie
 
 EXTREMES = Series("least to most", (), SECONDARY, "⣿", is_faint=True)
 MEDIANS = Series("median", (), PRIMARY, "⠒")
-"""What stands for a series of more points than there is room for."""
+"""Replacement for a series with more points than columns."""
 _LEAST_BINS = 10
 _MOST_STEPS = 200
 
@@ -32,6 +32,11 @@ def column_span(index: int, count: int, width: int) -> tuple[int, int]:
     """The first column of a value and the one after its last: several columns for few values, a shared one for many."""
     start = index * width // count
     return start, max(start + 1, (index + 1) * width // count)
+
+
+def index_at(column: int, count: int, width: int) -> int:
+    """The value that stands in a column, the first where several do: the inverse of `column_span`."""
+    return -(-column * count // width) if count > width else -(-(column + 1) * count // width) - 1
 
 
 def largest_of_columns(values: Sequence[float], width: int) -> list[int]:
@@ -78,9 +83,9 @@ def sample_series(series: Series, x: Scale, extremes: int, medians: int) -> list
     )
     return [
         replace(
-            shown, points=[(x.low + at * (x.high - x.low), value) for at, value in zip(*found, strict=True)]
+            shown, points=[(x.low + at * (x.high - x.low), value) for at, value in zip(*columns, strict=True)]
         )
-        for shown, found in sampled
+        for shown, columns in sampled
     ]
 
 

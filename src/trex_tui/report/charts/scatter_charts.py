@@ -28,16 +28,15 @@ from trex_tui.report.charts.figure import (
     Roof,
     Scale,
     Subject,
-    as_sentence,
     format_tick,
     kind_keys,
     log_scale,
 )
-from trex_tui.text import format_count, format_ms, format_pct, plural
+from trex_tui.text import as_sentence, format_count, format_ms, format_pct, plural
 
 AXES = (("m", "n"), ("n", "k"), ("m", "k"))
 """Pairs of extents, in the order in which they are offered."""
-_MEANING = {"m": "M, rows", "n": "N, columns", "k": "K, terms of each sum"}
+_MEANING = {"m": "M, rows", "n": "N, columns", "k": "K (reduction)"}
 _CLASSES = ((0.5, "●", f"bold {PRIMARY}"), (0.1, "•", PRIMARY), (0.0, "∙", SECONDARY))
 """Share of the slowest layer's time from which a point has this sign."""
 _SIGNS = {
@@ -46,6 +45,7 @@ _SIGNS = {
     LayerKind.ATTENTION: "◆",
     LayerKind.POINTWISE: "▲",
     LayerKind.REDUCTION: "▽",
+    LayerKind.NORMALIZATION: "▽",
     LayerKind.SOFTMAX: "▼",
     LayerKind.POOLING: "△",
     LayerKind.QUANTIZE: "◇",
@@ -53,7 +53,7 @@ _SIGNS = {
 }
 _LEAST_MS = 1e-6
 _HEADROOM = 2.0
-"""Factor over the highest roof that the plot reaches to, so that its name has room above it."""
+"""Height of the plot relative to the highest roof, to leave room for its name."""
 
 Place = tuple[Layer, float, float]
 """A layer with its two values."""
@@ -82,7 +82,7 @@ def _points(
         figures: The two values in words.
     """
     current = subject.shown_current
-    ordered = sorted(places, key=lambda place: (place[0] is current, place[0].latency_ms or 0.0))
+    ordered = sorted(places, key=lambda point: (point[0] is current, point[0].latency_ms or 0.0))
     dots = []
     for layer, x, y in ordered:
         sign, style = (HERE_SIGN, HERE_STYLE) if layer is current else look(layer)
@@ -124,11 +124,11 @@ def products(subject: Subject) -> Figure:
     reasons.pop("", None)
     missing = tuple(f"{plural(count, 'layer')} not shown: {why}." for why, count in reasons.most_common(2))
     if not places:
-        return Figure(("No layer here multiplies matrices of known size.",), missing)
+        return Figure(("No GEMM sizes here.",), missing)
     layers = [layer for layer, _, _ in places]
     time = sum_latency_ms(layers)
     words = [
-        f"Extents {first.upper()} and {second.upper()} of the matrix products (convolutions as implicit ones): "
+        f"GEMM sizes {first.upper()} × {second.upper()} (convolutions as implicit GEMM): "
         f"{plural(len(places), 'layer')}" + (f", {format_ms(time)} ms." if time is not None else ".")
     ]
     current = subject.shown_current
@@ -171,12 +171,12 @@ def efficiency(subject: Subject) -> Figure:
         if point and point.roof_pct is not None and layer.latency_ms and layer.latency_ms > _LEAST_MS
     ]
     if not places:
-        return Figure(("No share of a roof can be told.",), tuple(map(as_sentence, roofline.sentences[:3])))
+        return Figure(("Roofline shares unknown.",), tuple(map(as_sentence, roofline.sentences[:3])))
     time = sum_latency_ms([layer for layer, _, _ in places]) or 0.0
     at_roof = sum(ms * min(pct, 100.0) / 100.0 for _, ms, pct in places)
     words = [
-        f"Share of the roof against time: {plural(len(places), 'layer')}, {format_ms(time)} ms. At their roofs they would "
-        f"take {format_ms(at_roof)} ms: what is far below 100 % and to the right is worth a look."
+        f"Roofline share and time: {plural(len(places), 'layer')}, {format_ms(time)} ms. At the roofline: "
+        f"{format_ms(at_roof)} ms. Low and right = most to gain."
     ]
     current = subject.shown_current
     if current is not None and (point := roofline.points.get(current.index)) and point.roof_pct is not None:
@@ -186,8 +186,8 @@ def efficiency(subject: Subject) -> Figure:
     missing: tuple[str, ...] = ()
     if rest:
         with_time = f" with {format_ms(rest_ms)} ms" if rest_ms else ""
-        missing = (f"{plural(len(rest), 'layer')}{with_time} not shown: no roof, or no time.",)
-    x = log_scale([ms for _, ms, _ in places], "time of the layer, ms (log)", format_tick)
+        missing = (f"{plural(len(rest), 'layer')}{with_time} not shown (no roofline or time).",)
+    x = log_scale([ms for _, ms, _ in places], "layer time, ms (log)", format_tick)
     y = Scale(0.0, max(110.0, max(pct for _, _, pct in places) * 1.05), "% of the roof")
     form = _points(subject, places, (x, y), _kind_look(subject), _describe_gemm, _kind_keys(subject, places))
     return Figure(tuple(words), missing, replace(form, marks=[Mark(100.0, "roof", WARNING, is_level=True)]))
@@ -293,7 +293,7 @@ def _roofline_points(
     subject: Subject, places: Sequence[Place], peaks: Sequence[RoofPeak], bandwidth: float | None
 ) -> Points:
     ridges = [2 * peak.ridge for peak in peaks if peak.ridge]
-    x = log_scale([*(x for _, x, _ in places), *ridges], "operations per byte, FLOP/B (log)", format_tick)
+    x = log_scale([*(x for _, x, _ in places), *ridges], "intensity, FLOP/B (log)", format_tick)
     levels = [_HEADROOM * peak.flop_per_s for peak in peaks]
     y = log_scale([*(y for _, _, y in places), *levels], "FLOP/s (log)", format_tick)
     form = _points(
@@ -316,11 +316,9 @@ def _roofline_points(
 
 def _without_rates(subject: Subject, known: Sequence[tuple[Layer, RooflinePoint | None]]) -> Figure:
     intensities = sum(point is not None and point.intensity is not None for _, point in known)
-    words = ["No layer here has both operations and a time: there is nothing to put under a roof."]
+    words = ["No layers with both FLOPs and time."]
     if intensities and not subject.engine.has_profile:
-        words.append(
-            f"The operations of {plural(intensities, 'layer')} are known, their times are not: no profile."
-        )
+        words.append(f"{plural(intensities, 'layer')} with known FLOPs but no times (needs --exportProfile).")
     sentences = derived(subject.engine).roofline.sentences[:3]
     return Figure(tuple(words), tuple(map(as_sentence, sentences)))
 
@@ -329,14 +327,14 @@ def _summary(subject: Subject, places: Sequence[Place], roofline: Roofline) -> s
     layers = [layer for layer, _, _ in places]
     time, whole = sum_latency_ms(layers) or 0.0, sum_latency_ms(subject.layers) or 0.0
     share = f" ({100.0 * time / whole:.0f} % of those shown)" if whole else ""
-    bounds = Counter(
-        bound.value for layer in layers if (bound := roofline.points[layer.index].bound) is not None
-    )
-    bound_words = ", ".join(f"{count} by {name}" for name, count in sorted(bounds.items()))
-    device = f" Bound: {bound_words}." if bounds else ""
+    bounds = Counter(roofline.points[layer.index].bound for layer in layers)
+    words = [
+        f"{bounds[bound]} by {bound.value} ({share:.0f} %)"
+        for bound, share in roofline.roof_pct_by_bound(layers).items()
+    ]
+    device = f" Bound (% of the roof): {', '.join(words)}." if words else ""
     return (
-        f"Operations per second against operations per byte: {plural(len(places), 'layer')} that multiply, "
-        f"{format_ms(time)} ms{share}.{device}"
+        f"FLOP/s and FLOP/byte: {plural(len(places), 'compute layer')}, {format_ms(time)} ms{share}.{device}"
     )
 
 
@@ -355,19 +353,19 @@ def _missing(
     device = roofline.device
     sentences = []
     if device.bandwidth_reason or device.compute_reason:
-        which = "Not all roofs" if peaks else "No roofs"
+        which = "Roofline incomplete" if peaks else "Roofline unavailable"
         sentences.append(f"{which}: {device.compute_reason or device.bandwidth_reason}.")
     if rest := _others(subject, places):
         time = sum_latency_ms(rest)
         sentences.append(
-            f"Not shown: {plural(len(rest), 'layer')} that multiply nothing, or do not tell what"
+            f"Not shown: {plural(len(rest), 'layer')} without known FLOPs"
             + (f", {format_ms(time)} ms." if time else ".")
         )
     return tuple(sentences)
 
 
 CHARTS = (
-    Chart("products", "M, N, K", "The sizes of the matrix products.", products, has_axes=True),
-    Chart("roofline", "Roofline", "How close the layers come to what the device can do.", roofline_chart),
-    Chart("efficiency", "Efficiency", "The share of the roof against time.", efficiency),
+    Chart("products", "M, N, K", "GEMM sizes.", products, has_axes=True),
+    Chart("roofline", "Roofline", "Layers relative to the device peaks.", roofline_chart),
+    Chart("efficiency", "Efficiency", "Roofline share and time.", efficiency),
 )

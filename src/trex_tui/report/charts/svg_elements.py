@@ -15,23 +15,13 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.report.charts.figure import MUTED, Palette
 from trex_tui.report.charts.grid import shorten, split_cells
-from trex_tui.report.colours import DARK, LIGHT, kind_style, precision_style
+from trex_tui.report.colours import DARK, LIGHT, kind_class, kind_style, precision_class, precision_style
 from trex_tui.text import printable, shorten_middle
 
 ROOT = "trex-chart"
 """Class of every picture."""
 _MUTED = {"light": "#6b737a", "dark": "#939ba3"}
 _SCREEN_DARK = "@media screen and (prefers-color-scheme: dark)"
-
-
-def kind_class(kind: LayerKind) -> str:
-    """The style of a kind, to be given to whatever draws."""
-    return f"kind-{kind.value}"
-
-
-def precision_class(precision: DataType | None) -> str:
-    """The style of a precision."""
-    return f"precision-{precision.value}" if precision else "precision-unknown"
 
 
 PALETTE = Palette(kind_class, precision_class)
@@ -100,7 +90,7 @@ CHAR = 7.23
 """Width of a character of `FONT` at `FONT_SIZE`: 0.602 em in all of them."""
 LINE = 16
 LONGEST_TITLE = 240
-"""Characters that the pointer is told: a name may have 16 384, and thousands of marks one each."""
+"""Characters of a tooltip: a name may have 16 384, and there may be thousands of marks."""
 
 _POLYGONS = {
     "■": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
@@ -111,7 +101,9 @@ _POLYGONS = {
 _HOLLOW = {"□": "■", "◇": "◆", "△": "▲", "▽": "▼", "○": "●"}
 _ROUND = {"●": 1.0, "•": 0.8, "∙": 0.55}
 _LINES = {"━": "", "┊": "3 3"}
-SIGNS = frozenset({*_POLYGONS, *_HOLLOW, *_ROUND, *_LINES})
+PATTERNS = {"█": 1.0, "▓": 0.8, "▒": 0.6, "░": 0.42}
+"""Opacity for the characters that fill parts of bars in a terminal."""
+SIGNS = frozenset({*_POLYGONS, *_HOLLOW, *_ROUND, *_LINES, *PATTERNS})
 """What `sign` can draw."""
 
 
@@ -175,7 +167,16 @@ def words(
     )
 
 
-def box(x: float, y: float, width: float, height: float, style: str, title: str | None = None) -> str:
+def box(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    style: str,
+    title: str | None = None,
+    *,
+    opacity: float = 1.0,
+) -> str:
     """A filled rectangle."""
     name, colour = classes_and_colour(style)
     return tag(
@@ -187,6 +188,7 @@ def box(x: float, y: float, width: float, height: float, style: str, title: str 
         y=y,
         width=max(0.0, width),
         height=max(0.0, height),
+        fill_opacity=None if opacity == 1.0 else opacity,
     )
 
 
@@ -225,6 +227,8 @@ def sign(char: str, x: float, y: float, style: str, title: str | None = None, si
     """A shape around a point; a circle for a character that is none of `SIGNS`."""
     if char in _LINES:
         return path([(x - size, y), (x + size, y)], style, dashes=_LINES[char], title=title)
+    if char in PATTERNS:
+        return box(x - size, y - size, 2 * size, 2 * size, style, title, opacity=PATTERNS[char])
     name, colour = classes_and_colour(style)
     is_hollow = char in _HOLLOW
     solid = _HOLLOW.get(char, char)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from itertools import accumulate
 
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
@@ -46,6 +47,7 @@ from trex_tui.report.charts.svg_elements import (
     CHAR,
     LINE,
     PALETTE,
+    PATTERNS,
     box,
     classes_and_colour,
     cut,
@@ -71,7 +73,7 @@ from trex_tui.report.charts.svg_plot import (
 from trex_tui.text import ELLIPSIS, MISSING, printable
 
 IDS = tuple(chart.id for chart in CHARTS)
-"""Every chart that `picture` draws, in the order in which the terminal offers them."""
+"""All charts that `picture` draws, in the order of the terminal."""
 _FAINT = 0.4
 _TICK_GAP = 70
 
@@ -100,6 +102,8 @@ def picture(
     *,
     layers: Sequence[Layer] | None = None,
     axes: tuple[str, str] = ("m", "n"),
+    value: LayerColumn | None = None,
+    color: LayerColumn | None = None,
     width: int = WIDTH,
     standalone: bool = False,
 ) -> Picture:
@@ -109,6 +113,7 @@ def picture(
         chart_id: One of `IDS`.
         layers: Those that a filter left, in execution order; by default all.
         axes: Which extents the chart of products shows.
+        value, color: As in `Subject`.
         width: Of the picture.
         standalone: A file of its own.
 
@@ -118,7 +123,8 @@ def picture(
     chart = CHARTS_BY_ID[chart_id]
     is_filtered = layers is not None and len(layers) < len(engine.layers)
     chosen = engine.layers if layers is None else layers
-    figure = chart.make(Subject(engine, chosen, PALETTE, is_filtered, axes=axes, width=width))
+    subject = Subject(engine, chosen, PALETTE, is_filtered, axes=axes, width=width, value=value, color=color)
+    figure = chart.make(subject)
     title = f"{chart.title} · {engine.name}" if standalone else chart.title
     caption = Caption(title, figure.words, figure.missing, width, standalone)
     svg = None if figure.form is None else draw_svg(figure.form, caption)
@@ -137,12 +143,11 @@ _ROW, _BAR = 20.0, 13.0
 _NAMES = 0.45
 """Share of the width that names may take."""
 _LEAST_BAR = 90.0
-_MOST_BARS = 25
 
 
 @draw_svg.register
 def _(form: Bars, caption: Caption) -> str:
-    shown = form.bars if len(form.bars) <= _MOST_BARS else form.bars[: _MOST_BARS - 1]
+    shown = form.bars if len(form.bars) <= form.most else form.bars[: form.most - 1]
     rest = form.rest(len(shown)) if len(shown) < len(form.bars) else ""
     out: list[str] = []
     top = legend(form.keys, caption.room, out)
@@ -188,8 +193,17 @@ def _draw_bar(
         return
     left, right = sorted((area.across(scale.fraction(0.0)), area.across(scale.fraction(bar.value))))
     width = max(right - left, 1.0 if bar.value else 0.0)
-    title = "  ".join((bar.label, *bar.texts))
-    out.append(box(left, top + (_ROW - _BAR) / 2, width, _BAR, bar.style, title))
+    y = top + (_ROW - _BAR) / 2
+    if not bar.parts:
+        out.append(box(left, y, width, _BAR, bar.style, "  ".join((bar.label, *bar.texts))))
+        return
+    total = math.fsum(part.value for part in bar.parts) or 1.0
+    for part in bar.parts:
+        wide = width * part.value / total
+        if wide > 0:
+            title = f"{bar.label}  {part.label}"
+            out.append(box(left, y, wide, _BAR, part.style, title, opacity=PATTERNS[part.pattern]))
+        left += wide
 
 
 # Upright bars

@@ -6,15 +6,15 @@ import json
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
-from trex_tui.analysis.filter import FilterError, filter_layers, select, unparse
+from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, find_column, suggest_column
+from trex_tui.analysis.filter import FilterError, describe_no_match, filter_layers, select, unparse
 from trex_tui.analysis.filter.parser import Word
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
-from trex_tui.engine.links import Value, follow_values
-from trex_tui.engine.model import Layer, Tensor
+from trex_tui.engine.model import Layer, Tensor, Value, follow_values
 from trex_tui.errors import TrexError
+from trex_tui.report.charts.grid import wrap_text
 from trex_tui.report.graph.model import (
     BINDING,
     TENSOR,
@@ -48,13 +48,6 @@ def matching(engine: Engine, text: str, option: str) -> frozenset[int]:
         raise TrexError(f"{option}: {error.pointed}") from None
 
 
-def _queried(engine: Engine, text: str) -> frozenset[int]:
-    chosen = matching(engine, text, "--query")
-    if not chosen:
-        raise TrexError(f"--query: {text!r} fits none of the {plural(len(engine.layers), 'layer')}")
-    return chosen
-
-
 def layer_named(engine: Engine, text: str) -> int:
     """Index of the one layer that a person means.
 
@@ -69,7 +62,7 @@ def layer_named(engine: Engine, text: str) -> int:
     number = text.removeprefix("#")
     if not indices and number.isascii() and number.isdecimal() and len(number) < 10:
         if int(number) >= len(layers):
-            raise TrexError(f"--around: there is no layer {number}; there are {len(layers)}, the first is 0")
+            raise TrexError(f"--around: layer {number} does not exist; use 0 to {len(layers) - 1}")
         return int(number)
     if not indices:
         having = select(engine, Word(text))
@@ -79,16 +72,14 @@ def layer_named(engine: Engine, text: str) -> int:
     if len(indices) == 1:
         return indices[0]
     if not indices:
-        raise TrexError(
-            f"--around: no layer has {text!r} in its name, in any case; its index will do as well"
-        )
+        raise TrexError(f"--around: no layer name contains {text!r}; use another name or an index")
     some = ", ".join(
         f"{index} {shorten_middle(printable(layers[index].name), 40)}" for index in indices[:_MOST_NAMED]
     )
     more = ", …" if len(indices) > _MOST_NAMED else ""
     raise TrexError(
-        f"--around: {plural(len(indices), 'layer')} could be meant ({some}{more}); name one by its index, "
-        f"or all of them with --query {unparse(Word(text))!r} --radius N"
+        f"--around: {plural(len(indices), 'layer')} match ({some}{more}); use an index, or select all with "
+        f"--filter {unparse(Word(text))!r} --radius N"
     )
 
 
@@ -121,36 +112,38 @@ def _reached(engine: Engine, start: frozenset[int], radius: int, *, downstream: 
 def chosen_layers(
     engine: Engine, query: str | None, around: str | None, radius: int | None
 ) -> frozenset[int] | None:
-    """Indices of the layers to draw; None for all.
+    """Indices of the layers to draw or to list; None for all.
 
     `around` draws a layer and what is up to `radius` (2) links from it; `query` those that match, with what is up to
     `radius` (0) links from them. Both together: what both draw.
 
     Raises:
-        TrexError: As `matching` and `layer_named`, or nothing is left to draw.
+        TrexError: As `matching` and `layer_named`.
     """
     if around is None:
-        return None if query is None else with_neighbours(engine, _queried(engine, query), radius or 0)
+        if query is None:
+            return None
+        return with_neighbours(engine, matching(engine, query, "--filter"), radius or 0)
     near = with_neighbours(engine, [layer_named(engine, around)], 2 if radius is None else radius)
     if query is None:
         return near
-    chosen = near & _queried(engine, query)
-    if not chosen:
-        raise TrexError("--around and --query have no layer in common")
-    return chosen
+    return near & matching(engine, query, "--filter")
+
+
+def describe_choice(engine: Engine, options: GraphOptions) -> str:
+    """Why `chosen_layers` leaves no layer."""
+    query = options.query or ""
+    if matching(engine, query, "--filter"):
+        return "no layer matches both --around and --filter"
+    return describe_no_match(engine, query)
 
 
 WIDEST = 48
-"""Characters of a line in a box; what is longer loses its middle."""
+"""Characters of a line in a box."""
+_MOST_LINES = 3
+"""Lines of a long text in a box; what does not fit in them loses its middle."""
 DEFAULT_LABELS = ("name", "kind", "precision", "latency")
 
-_ALIASES = {
-    "latency": "latency_ms",
-    "share": "latency_pct",
-    "type": "layer_type",
-    "weights": "weights_bytes",
-    "onnx": "onnx_nodes",
-}
 _ARROWS = {"shape": ("input_shapes", "output_shapes"), "format": ("input_formats", "output_formats")}
 _UNITS = {"_ms": " ms", "_pct": " %"}
 _UNIT_OF = {
@@ -174,13 +167,13 @@ def label_parts(text: str) -> list[str]:
     Raises:
         TrexError: One of them is none of these.
     """
-    parts = [_ALIASES.get(part, part) for part in (part.strip() for part in text.split(",")) if part]
-    for part in parts:
-        if part not in _ARROWS and part not in ALL_COLUMNS_BY_NAME:
-            short = ", ".join((*_ARROWS, *_ALIASES))
-            raise TrexError(
-                f"--labels: {part!r} is no column (`trex-tui explain` lists them), nor one of: {short}"
-            )
+    parts: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        column = find_column(part)
+        if part not in _ARROWS and column is None:
+            hint = suggest_column(part) or f"`trex-tui explain` lists them; more are {', '.join(_ARROWS)}"
+            raise TrexError(f"--labels: no column {part!r}; {hint}")
+        parts.append(part if column is None else column.name)
     return parts
 
 
@@ -192,27 +185,38 @@ def layer_lines(engine: Engine, layer: Layer, parts: Sequence[str]) -> tuple[str
         if part in _LONG:
             lines += [" · ".join(side_by_side)] if side_by_side else []
             side_by_side = []
-            lines.append(shorten_middle(_part(engine, layer, part), WIDEST))
+            lines += _wrap(_part(engine, layer, part))
         else:
             text = _part(engine, layer, part)
             side_by_side += [] if text == MISSING else [shorten_middle(text, WIDEST // 2)]
     return (*lines, *([" · ".join(side_by_side)] if side_by_side else []))
 
 
+def _wrap(text: str) -> list[str]:
+    """The lines of a text in a box, broken between words where that takes no more lines than breaking anywhere."""
+    lines = wrap_text(text, WIDEST)
+    if len(lines) <= _MOST_LINES:
+        return lines or [text]
+    text = shorten_middle(text, _MOST_LINES * WIDEST)
+    return [text[start : start + WIDEST] for start in range(0, len(text), WIDEST)]
+
+
 def _part(engine: Engine, layer: Layer, part: str) -> str:
     if part in _ARROWS:
         before, after = (_value(engine, layer, ALL_COLUMNS_BY_NAME[name]) for name in _ARROWS[part])
         return f"{before} → {after}"
-    column = ALL_COLUMNS_BY_NAME[part]
+    column = find_column(part, engine)
+    if column is None:  # an attribute that no layer has
+        return MISSING
     text = _value(engine, layer, column)
     # A number without its unit says nothing; that of a time says what it is of.
-    says_what = not column.is_number or _UNIT_OF[column.name] or text == MISSING
+    says_what = not column.is_number or _UNIT_OF.get(column.name, "") or text == MISSING
     return text if says_what else f"{column.title} {text}"
 
 
 def _value(engine: Engine, layer: Layer, column: LayerColumn) -> str:
     text = cell_text(column, column.value(engine, layer)) or MISSING
-    return text if text == MISSING else text + _UNIT_OF[column.name]
+    return text if text == MISSING else text + _UNIT_OF.get(column.name, "")
 
 
 def layer_tooltip(engine: Engine, layer: Layer, *, metadata: bool) -> str:
@@ -264,6 +268,7 @@ class GraphOptions:
         highlight: Expression of the filter language; the layers that match get a thick frame.
         constants: Draw weights that stand among the inputs of layers.
         metadata: Tell every column and all keys of the file in the tooltips.
+        edges: Write shape and format beside the arrows between layers.
     """
 
     color: ColorBy = ColorBy.KIND
@@ -274,6 +279,7 @@ class GraphOptions:
     highlight: str | None = None
     constants: bool = False
     metadata: bool = False
+    edges: bool = False
 
 
 def build_graph(engine: Engine, options: GraphOptions) -> EngineGraph:
@@ -290,6 +296,8 @@ class _GraphBuilder:
         self._engine = engine
         self._options = options
         chosen = chosen_layers(engine, options.query, options.around, options.radius)
+        if chosen is not None and not chosen:
+            raise TrexError(f"{describe_choice(engine, options)}; nothing to draw")
         self._layers = [layer for layer in engine.layers if chosen is None or layer.index in chosen]
         self._is_part = chosen is not None
         highlight = options.highlight
@@ -321,6 +329,7 @@ class _GraphBuilder:
                 tensor.dtype,
                 f"{printable(tensor.name)}\n{tensor_text(tensor)}",
                 tensor_line(tensor.dtype),
+                self._edge_label(self._nodes[numbers[source]], self._nodes[numbers[target]], tensor),
             )
             for source, target, role, tensor, port in self._edges
         ]
@@ -328,6 +337,12 @@ class _GraphBuilder:
         return EngineGraph(
             self._engine.name, self._title(), tuple(self._nodes), tuple(edges), tuple(painter.legend())
         )
+
+    def _edge_label(self, source: Node, target: Node, tensor: Tensor) -> str:
+        """Shape and format of what goes from layer to layer; the box of a tensor states them itself."""
+        if not self._options.edges or source.layer is None or target.layer is None:
+            return ""
+        return shorten_middle(tensor_text(tensor), WIDEST)
 
     def _title(self) -> str:
         count, every = len(self._layers), len(self._engine.layers)

@@ -23,9 +23,11 @@ class NodeRole(str, Enum):
     OUTPUT = "output"
     """An output of the network."""
     BINDING = "binding"
-    """An input or output of which the files do not tell the direction."""
+    """An input or output of unknown direction."""
     CONSTANT = "constant"
-    """A tensor that nobody writes and no binding names: weights."""
+    """A tensor without a writer or binding: weights."""
+    LABEL = "label"
+    """The label of an arrow, which the built-in layout gives room like a box; no graph file has one."""
 
 
 class EdgeRole(str, Enum):
@@ -79,6 +81,8 @@ class Edge:
         tensor: Name of the tensor, verbatim.
         port: Place among the inputs of the layer that reads; None where no layer does.
         dtype: Element type of the tensor.
+        text: Tooltip.
+        label: Shape and format, to be written beside the arrow; empty for none.
     """
 
     source: int
@@ -89,6 +93,7 @@ class Edge:
     dtype: DataType | None
     text: str
     paint: str
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,12 @@ def write_onnx(engine: Engine, graph: EngineGraph) -> bytes:
     try:
         import onnx
     except ImportError:
-        message = "ONNX takes onnx, which is not installed: pip install 'trex-tui[onnx]'"
+        message = "ONNX needs onnx, which is not installed: pip install 'trex-tui[onnx]'"
         raise TrexError(message) from None
     layers = [node.layer for node in graph.nodes if node.layer is not None]
     model = _Writer(engine, sorted(layers, key=lambda layer: layer.index)).model()
     if model.ByteSize() >= onnx.checker.MAXIMUM_PROTOBUF:
-        raise TrexError("ONNX files end at 2 GB; choose fewer layers")
+        raise TrexError("ONNX files are limited to 2 GB; select fewer layers")
     data: bytes = model.SerializeToString(deterministic=True)
     return data
 
@@ -92,7 +92,7 @@ class _Writer:
             producer_version=__version__,
             ir_version=_IR_VERSION,
             opset_imports=[helper.make_opsetid(DOMAIN, 1)],
-            doc_string="The structure of a TensorRT engine, to look at. It cannot be run.",
+            doc_string="Structure of a TensorRT engine for viewing; it cannot be run.",
         )
         return model
 

@@ -15,6 +15,7 @@ from typing import Any
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
+from trex_tui.report.render_json import diagnostic_object
 
 SCHEMA = "trex-tui/trace/1"
 LAYERS, QUERIES = 1, 2
@@ -45,7 +46,7 @@ def trace_document(engine: Engine, chosen: Collection[int] | None = None) -> dic
     timed = [layer for layer in layers if layer.latency_ms is not None]
     queries = list(_queries(engine))
     if not timed and not queries:
-        raise TrexError(f"{engine.name}: there are no times to trace: neither a profile nor timing rows")
+        raise TrexError(f"{engine.name}: no times to trace (needs a profile or timing rows)")
     shown = sum(event["ph"] == "X" and event["tid"] % _OVERFLOW == 3 for event in queries)
     return {
         "traceEvents": [*(_layers(timed) if timed else ()), *queries],
@@ -56,7 +57,8 @@ def trace_document(engine: Engine, chosen: Collection[int] | None = None) -> dic
             "layers": len(timed),
             "layers_without_time": len(layers) - len(timed),
             "queries": shown,
-            "starts_of_layers": "not measured: average times of the profile, one after another in execution order",
+            "starts_of_layers": "not measured: average profile times in execution order",
+            "diagnostics": list(map(diagnostic_object, engine.diagnostics)),
         },
     }
 
@@ -73,7 +75,7 @@ def _layers(timed: list[Layer]) -> Iterator[_Event]:
     yield from _named(LAYERS, "layers (profile, averages)")
     threads = {None: 0} | {layer.stream: 1 + layer.stream for layer in timed if layer.stream is not None}
     for stream in sorted({layer.stream for layer in timed}, key=threads.__getitem__):
-        name = "stream not stated" if stream is None else f"stream {stream}"
+        name = "stream unknown" if stream is None else f"stream {stream}"
         yield from _named(LAYERS, name, threads[stream])
     start = 0.0
     for layer in timed:
@@ -160,7 +162,7 @@ def _without_stamps(columns: dict[str, array[float]]) -> Iterator[_Event]:
     key = next((key for key in ("computeMs", "latencyMs") if key in columns), None)
     if key is None:
         return
-    yield from _named(QUERIES, "queries (timing run; starts not stated)")
+    yield from _named(QUERIES, "queries (timing run; starts unknown)")
     yield from _named(QUERIES, key, 3)
     start = 0.0
     for row, duration in enumerate(columns[key]):

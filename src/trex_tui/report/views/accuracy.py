@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.accuracy import AccuracyResult, ComparedSide, OutputDifference, read_accuracy
-from trex_tui.artifacts.naming import ArtifactKind, engine_stem
+from trex_tui.artifacts.file_kinds import ArtifactKind, engine_stem
 from trex_tui.errors import ArtifactError
 from trex_tui.report.document import Cell, Column, Section, make_table
 from trex_tui.text import MISSING, format_pct, plural, printable
@@ -47,7 +47,7 @@ _DIFFERENCES = (
     _value("mean_rel", "mean rel", _digits),
     _value("rmse", "RMSE", _digits),
 )
-_LIKENESS = (
+LIKENESS = (
     _OUTPUT,
     _value("cosine", "cosine", "{:.6f}".format),
     Column(
@@ -113,7 +113,7 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
     if test is not None and reference != test and is_known:
         return AccuracyEvidence(path, reference, test, proof, result=result)
     about = f"{_name(result.test)} against {_name(result.reference)}"
-    why = f"{path} is about {about}, which are not the engines compared here; its numbers are not shown"
+    why = f"{path} is about {about}, not the compared engines; not shown"
     return AccuracyEvidence(path, refusal=why)
 
 
@@ -122,15 +122,15 @@ def _find_engines(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[i
     if side.kind == "onnx":
         return [], ""
     verdicts = [_same_plan(side, engine) for engine in engines]
-    if same := [place for place, verdict in enumerate(verdicts) if verdict]:
+    if same := [index for index, verdict in enumerate(verdicts) if verdict]:
         return same, "sha256"
     named = [
-        place
-        for place, (verdict, engine) in enumerate(zip(verdicts, engines, strict=True))
+        index
+        for index, (verdict, engine) in enumerate(zip(verdicts, engines, strict=True))
         if verdict is None and _same_name(side, engine)
     ]
     if len(named) > 1:  # as results/fp32/net.engine and results/int8/net.engine
-        named = [place for place in named if _is_beside(side, engines[place])]
+        named = [index for index in named if _is_beside(side, engines[index])]
     return (named, "name") if len(named) == 1 else ([], "")
 
 
@@ -143,14 +143,14 @@ def _distinguish(
     """
     firsts: Sequence[int | None] = references or (None,)
     seconds: Sequence[int | None] = tests or (None,)
-    pairs = [(one, other) for one in firsts for other in seconds if one is None or one != other]
+    pairs = [(first, other) for first in firsts for other in seconds if first is None or first != other]
     if not pairs:
         return None, tests[0]
 
     def strangeness(pair: tuple[int | None, int | None]) -> int:
         sides = zip((result.reference, result.test), pair, strict=True)
-        known = [(side, engines[place]) for side, place in sides if place is not None]
-        return sum(2 * (not _same_name(*one)) + (not _is_beside(*one)) for one in known)
+        known = [(side, engines[index]) for side, index in sides if index is not None]
+        return sum(2 * (not _same_name(*pair)) + (not _is_beside(*pair)) for pair in known)
 
     return min(pairs, key=strangeness)
 
@@ -204,8 +204,8 @@ def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None 
     sentences = list(_sentences(result, evidence))
     differences = make_table("differences", _DIFFERENCES, result.outputs, noun="output")
     yield Section("accuracy", title, sentences=sentences, tables=[differences])
-    likeness = make_table("likeness", _LIKENESS, result.outputs, noun="output")
-    yield Section("accuracy-likeness", "How alike the outputs are", tables=[likeness])
+    likeness = make_table("likeness", LIKENESS, result.outputs, noun="output")
+    yield Section("accuracy-likeness", "Output similarity", tables=[likeness])
 
 
 def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
@@ -227,22 +227,21 @@ def _sentences(result: AccuracyResult, evidence: AccuracyEvidence | None) -> Ite
     if samples:
         seed = result.inputs.get("seed")
         more = f" (seed {seed})" if kind == "random" and isinstance(seed, int) else ""
-        yield f"{plural(samples, what)}{more}; each output over all of them."
+        yield f"{plural(samples, what)}{more}; metrics over all samples."
     if evidence is not None and evidence.proof:
-        how = (
-            "by SHA-256 of the plan"
-            if evidence.proof == "sha256"
-            else "by name alone, no plan being there to check"
-        )
-        yield f"From {printable(str(result.path))}; the engines were recognised {how}."
+        how = "by SHA-256 of the plan" if evidence.proof == "sha256" else "by name only (no plan to check)"
+        yield f"From {printable(str(result.path))}; engines matched {how}."
     for output in result.outputs:
         if count := output.counts.get("nonfinite_mismatch"):
             yield (
-                f"{printable(output.name)}: {plural(count, 'element')} NaN or infinite on one side, and not the same on the "
-                "other; in no mean."
+                f"{printable(output.name)}: {plural(count, 'element')} NaN or infinite on one side only; "
+                "excluded from means."
             )
         elif any(output.counts.get(key) for key in ("nan_reference", "inf_reference")):
-            yield f"{printable(output.name)}: NaN or infinite elements are the same on both sides; they are in no mean."
+            yield (
+                f"{printable(output.name)}: NaN or infinite elements are equal on both sides; excluded from "
+                "means."
+            )
     yield from (f"Note: {printable(note)}." for note in result.notes)
 
 
@@ -262,4 +261,4 @@ def _nonfinite(counts: Mapping[str, int]) -> tuple[int, ...] | None:
 
 
 def _name(side: ComparedSide) -> str:
-    return printable(side.name or "an engine that is not named")
+    return printable(side.name or "an unnamed engine")

@@ -23,19 +23,26 @@ from trex_tui.analysis.build import (
     phase_shares,
     tactic_rows,
 )
-from trex_tui.buildlog.build_trace import BuildTrace, Fusion, FusionKind, OptimizerPass, PhaseKind
+from trex_tui.buildlog.build_trace import (
+    BuildTrace,
+    Fusion,
+    FusionKind,
+    MemoryPoint,
+    OptimizerPass,
+    PhaseKind,
+)
 from trex_tui.buildlog.layer_tuning import InsertedReformat, LayerTuning, hex_id
-from trex_tui.buildlog.reader import shared_log
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
 from trex_tui.report.document import Column, Listing, Section, Table, make_table
+from trex_tui.report.views.engine import describe_engine_size
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable
 
 if TYPE_CHECKING:
     from trex_tui.report.views.engine import EngineSubject
 
 format_tactic_ms = partial(format_ms, digits=6)
-"""Tactics are told apart by tens of nanoseconds."""
+"""Tactic times differ by tens of nanoseconds."""
 SEVERITIES = {"W": "warning", "E": "error", "F": "fatal error"}
 
 
@@ -56,7 +63,7 @@ def _first_layer(tuned: TunedLayer) -> int | None:
     return tuned.layers[0] if tuned.layers else None
 
 
-_LINE_HELP = "where in the log it stands, from 1"
+_LINE_HELP = "Line of the log, from 1."
 
 
 def _line(priority: int = 0) -> Column:
@@ -81,34 +88,35 @@ PHASES = (
 PASSES = (
     _number("strategy", "Strategy", attrgetter("graph_pass.strategy")),
     Column("in_engine", "In engine", value=attrgetter("in_engine")),
-    Column("pass", "Pass", value=attrgetter("graph_pass.name")),
+    Column("pass", "Pass", value=attrgetter("graph_pass.name"), help="of the optimizer"),
     _number("layers", "Layers", attrgetter("graph_pass.layers")),
-    Column("step", "Step", value=lambda row: row.step and row.step.kind.value),
+    Column("step", "Step", value=lambda row: row.step and row.step.kind.value, help="result of the step"),
     Column("rule", "Rule", value=lambda row: row.step and (row.step.rule or None)),
     Column("layer", "Layer", value=lambda row: row.step and row.step.layer),
-    Column("with", "With", value=lambda row: row.step and row.step.other),
+    Column("with", "With", value=lambda row: row.step and row.step.other, help="layer it was fused with"),
     Column("from_type", "From", value=lambda row: row.step and row.step.from_type),
     Column("to_type", "To", value=lambda row: row.step and row.step.to_type),
     _number("line", "Line", lambda row: (row.step or row.graph_pass).line),
 )
 """Of a `PassRow`."""
 LAYERS = (
-    Column("name", "Layer", value=attrgetter("tuning.name"), flex=True, width=22, help="of the layer while it was tuned"),
-    _number("index", "#", _first_layer, width=5, priority=6, help="of the layer of the engine that came of it"),
+    Column("name", "Layer", value=lambda tuned: tuned.tuning.name or None, flex=True, width=22,
+           help="Name while it was tuned; missing where the log has none, as for layers that were not timed."),
+    _number("index", "#", _first_layer, width=5, priority=6, help="Index of the layer of the engine that it became."),
     _number("engine_layers", "Layers", lambda tuned: len(tuned.layers)),
-    _number("strategy", "Strat", attrgetter("tuning.strategy"), width=5, priority=1, help="number of the backend strategy"),
+    _number("strategy", "Strat", attrgetter("tuning.strategy"), width=5, priority=1, help="Number of the backend strategy."),
     _number("tactics", "Tactics", attrgetter("tactics"), width=7, priority=2, format=format_count,
-            help="timed, over all formats"),
-    _number("skipped", "Skip", attrgetter("skipped"), width=4, priority=5, help="tactics that were not timed"),
+            help="Tactics timed, over all formats."),
+    _number("skipped", "Skip", attrgetter("skipped"), width=4, priority=5, help="Tactics that were not timed."),
     _tactic_ms("chosen_ms", "Chosen", attrgetter("chosen_ms"), width=9, priority=1,
-               help="the builder's time of what the engine has"),
+               help="The builder's time of the tactic that the engine has."),
     _tactic_ms("fastest_ms", "Fastest", attrgetter("fastest_ms"), width=9, priority=4,
-               help="of all runners, in the same formats"),
+               help="The builder's time of the fastest tactic of all runners, in the same formats."),
     _number("margin_pct", "Margin %", attrgetter("margin_pct"), width=9, priority=3, format="{:+.2f}".format,
-            help="how much longer the second best takes than the choice"),
+            help="How much longer the second best takes than the choice; near 0 it is a near tie."),
     Column("near_tie", "Near tie", value=attrgetter("is_near_tie"), width=1, priority=3),
     Column("cached", "Cached", value=attrgetter("tuning.is_cached")),
-    _number("seconds", "Seconds", attrgetter("seconds"), width=9, has_bar=True, help="what tuning it took"),
+    _number("seconds", "Seconds", attrgetter("seconds"), width=9, has_bar=True, help="How long the tuning took."),
     _number("line", "Line", attrgetter("tuning.line")),
 )
 """Of a `TunedLayer`."""
@@ -116,20 +124,22 @@ _MYELIN = _number("myelin_tactics", "Myelin", attrgetter("tuning.myelin_count"),
                   help="Kernels that Myelin timed for operators inside the layer.")
 _FORMATS = _number("formats", "Formats", lambda tuned: len(tuned.tuning.combinations),
                    help="Combinations of formats that were tried.")
+TUNING_COLUMNS = (_MYELIN, _FORMATS)
+"""Of a `TunedLayer`, where a table of the longest tunings shows more."""
 TACTICS = (
-    Column("layer", "Layer", value=attrgetter("tuned.tuning.name")),
+    Column("layer", "Layer", value=lambda row: row.tuned.tuning.name or None),
     _number("index", "#", lambda row: _first_layer(row.tuned)),
     _number("strategy", "Strat", attrgetter("tuned.tuning.strategy")),
     Column("formats", "Formats", value=lambda row: row.tuned.tuning.combinations[row.formats - 1].text),
-    Column("runner", "Runner", value=attrgetter("runner"), width=18, priority=3, help="the family of kernels"),
+    Column("runner", "Runner", value=attrgetter("runner"), width=18, priority=3, help="Family of kernels."),
     Column("tactic", "Number", value=lambda row: hex_id(row.id) if row.id is not None else None, width=18, priority=4,
-           help="number of the tactic"),
+           help="Number of the tactic."),
     Column("name", "Tactic", value=attrgetter("name"), flex=True, width=24,
-           help="of the kernel, or its number where the log gives no name"),
+           help="Name of the kernel; its number if the log has no name."),
     Column("operator", "Operator", value=lambda row: row.operator or None, width=16, priority=3,
-           help="what a kernel of Myelin's was tried for"),
+           help="Operator that a kernel of Myelin was tried for."),
     _tactic_ms("time_ms", "ms", attrgetter("time_ms"), width=9,
-               help="a tactic alone, averaged over a handful of runs by the builder"),
+               help="Time of one tactic alone, averaged over a few runs by the builder."),
     Column("chosen", "Chosen", value=attrgetter("is_chosen")),
     Column("fastest", "Fastest", value=attrgetter("is_fastest")),
     Column("in_engine", "In engine", value=attrgetter("in_engine")),
@@ -141,21 +151,24 @@ TACTICS = (
 )
 """Of a `TacticRow`."""
 MEMORY = (
-    _number("at_s", "Second", attrgetter("at_s"), width=7, priority=3, format="{:.0f}".format, help="since the log began"),
+    _number("at_s", "Second", attrgetter("at_s"), width=7, priority=3, format="{:.0f}".format,
+            help="Time since the first line of the log."),
     Column("event", "Event", value=attrgetter("event"), flex=True, width=24),
     Column("of", "Of", value=lambda point: "TensorRT" if point.is_managed else "device", priority=2,
-           help="the process and the device, or TensorRT's own allocators"),
-    _number("gpu_mib", "GPU MiB", attrgetter("gpu_mib"), format=str, help="MiB"),
-    _number("gpu_change_mib", "ΔGPU", attrgetter("gpu_change_mib"), priority=1, format="{:+d}".format, help="MiB, change"),
-    _number("cpu_mib", "CPU MiB", attrgetter("cpu_mib"), format=str, help="MiB"),
-    _number("cpu_change_mib", "ΔCPU", attrgetter("cpu_change_mib"), priority=1, format="{:+d}".format, help="MiB, change"),
+           help="Owner of the memory: process and device, or TensorRT's allocators."),
+    _number("gpu_mib", "GPU MiB", attrgetter("gpu_mib"), format=str, help="Memory of the device in use after the event."),
+    _number("gpu_change_mib", "ΔGPU", attrgetter("gpu_change_mib"), priority=1, format="{:+d}".format,
+            help="Change of the device's memory."),
+    _number("cpu_mib", "CPU MiB", attrgetter("cpu_mib"), format=str, help="Memory of the process in use after the event."),
+    _number("cpu_change_mib", "ΔCPU", attrgetter("cpu_change_mib"), priority=1, format="{:+d}".format,
+            help="Change of the process's memory."),
     _line(4),
 )
 """Of a `MemoryPoint`."""
 MESSAGES = (
-    Column("severity", "Severity", value=attrgetter("severity"), help="F fatal, E error, W warning"),
+    Column("severity", "Severity", value=attrgetter("severity"), help="W warning, E error, F fatal error."),
     _number("count", "Times", attrgetter("count"), width=6, format=format_count,
-            help="how many say the same but for names and numbers"),
+            help="Messages that differ only in names and numbers."),
     Column("message", "Message", value=lambda message: " ".join(message.text.split()), flex=True, width=40),
     Column("said_by", "Said by", value=lambda message: "trtexec" if message.is_trtexec else "library"),
     _line(1),
@@ -165,22 +178,22 @@ MESSAGES = (
 
 PHASE_OUTLINE = (
     Column("name", "Phase", value=attrgetter("label"), flex=True, width=28),
-    _figure("count", "Lines", width=6, priority=3, format=str, help="How many lines of the log state it."),
-    _figure("share_pct", "% of build", width=10, priority=2, help="Of the build as a whole; phases contain each other."),
-    _figure("seconds", "Seconds", width=9, has_bar=True, help="As the log states it."),
-    _figure("line", "Line", width=7, priority=1, help=f"line: {_LINE_HELP}"),
+    _figure("count", "Lines", width=6, priority=3, format=str, help="Lines of the log that state it."),
+    _figure("share_pct", "% of build", width=10, priority=2, help="Share of the whole build; phases contain each other."),
+    _figure("seconds", "Seconds", width=9, has_bar=True, help="The duration, as the log states it."),
+    _figure("line", "Line", width=7, priority=1, help=_LINE_HELP),
 )
 """Of a `Node` of `phase_nodes`."""
 PASS_OUTLINE = (
     Column("name", "Pass", value=attrgetter("label"), flex=True, width=38),
-    _figure("rule", "Rule", is_number=False, width=22, priority=3, help="Which fusion it was."),
-    _figure("layers", "Layers", width=6, format=str, help="How many layers there are afterwards."),
-    _figure("change", "Δ", width=6, priority=1, format="{:+d}".format, help="How many more than before."),
+    _figure("rule", "Rule", is_number=False, width=22, priority=3, help="Name of the fusion."),
+    _figure("layers", "Layers", width=6, format=str, help="Layers after the pass."),
+    _figure("change", "Δ", width=6, priority=1, format="{:+d}".format, help="Layers added or removed by the pass."),
     _figure("fused", "Fused", width=6, format=str, help="Layers fused with others."),
     _figure("removed", "Removed", width=7, priority=1, format=str, help="Layers removed."),
-    _figure("converted", "Converted", width=9, priority=2, format=str, help="Layers made one of another type."),
-    _figure("tried", "Tried", width=6, priority=4, format=str, help="Steps without a word about what came of them."),
-    _figure("line", "Line", width=7, priority=2, help=f"line: {_LINE_HELP}"),
+    _figure("converted", "Converted", width=9, priority=2, format=str, help="Layers changed to another type."),
+    _figure("tried", "Tried", width=6, priority=4, format=str, help="Steps without a result in the log."),
+    _figure("line", "Line", width=7, priority=2, help=_LINE_HELP),
 )
 """Of a `Node` of `pass_nodes`."""
 STRATEGIES = (
@@ -189,13 +202,13 @@ STRATEGIES = (
     _figure("verdict", "Verdict", is_number=False),
     _figure("estimate", "Estimate", width=9, format="{:g}".format, help="Estimated inference time; the log states no unit."),
     _figure("layers", "Layers", width=6, priority=3, format=str, help="Layers tuned."),
-    _figure("tactics", "Tactics", width=7, priority=1, format=format_count, help="Timed; of an operator, kernels."),
+    _figure("tactics", "Tactics", width=7, priority=1, format=format_count, help="Tactics timed; of an operator, kernels."),
     _figure("best_ms", "Fastest", width=9, priority=2, format=format_tactic_ms,
-            help="The fastest kernel, in milliseconds: the one that Myelin takes."),
+            help="Time of the fastest kernel, which Myelin takes."),
     _figure("worst_ms", "Slowest", width=9, priority=4, format=format_tactic_ms,
-            help="The slowest kernel, in milliseconds."),
-    _figure("seconds", "Seconds", priority=2, help="What generating this engine took."),
-    _figure("line", "Line", width=7, priority=5, help=f"line: {_LINE_HELP}"),
+            help="Time of the slowest kernel."),
+    _figure("seconds", "Seconds", priority=2, help="How long generating this engine took."),
+    _figure("line", "Line", width=7, priority=5, help=_LINE_HELP),
 )
 """Of a `Node` of `strategy_nodes`."""
 # fmt: on
@@ -243,7 +256,7 @@ _ROWS: dict[str, tuple[Sequence[Column], Callable[[BuildFacts], Iterable[Any]]]]
 
 
 def list_tactics(facts: BuildFacts, tuned: Iterable[TunedLayer]) -> Iterator[TacticRow]:
-    """Every tactic of some layers, in the order of the log: timed, skipped, or out of the timing cache."""
+    """Every tactic of some layers, in the order of the log: timed, skipped, or from the timing cache."""
     return (row for layer in tuned for row in tactic_rows(facts, layer))
 
 
@@ -261,7 +274,7 @@ def build_listing(facts: BuildFacts, key: str, items: Iterable[Any] | None = Non
 # Outlines
 
 _OUTSIDE = frozenset({PhaseKind.LOADING, PhaseKind.DESERIALIZATION, PhaseKind.INFERENCE})
-"""Phases that are no part of the build."""
+"""Phases outside the build."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,8 +458,9 @@ def build_fact_texts(trace: BuildTrace, engine: Engine | None = None) -> dict[st
     seconds = build_seconds(trace.phases)
     options = {} if trace.only_loads else trace.options.build
     texts = {
-        "TensorRT": trace.tensorrt_version or (engine.tensorrt_version if engine is not None else None),
+        "TensorRT": version_text(trace) or (engine.tensorrt_version if engine is not None else None),
         "device": trace.options.device.get("Selected Device"),
+        "ONNX": onnx_text(trace),
         "build took": f"{seconds:.3f} s" if seconds is not None else None,
         "log covers": f"{trace.stated_seconds:.0f} s" if trace.stated_seconds is not None else None,
         "precision": options.get("Precision"),
@@ -460,6 +474,25 @@ def build_fact_texts(trace: BuildTrace, engine: Engine | None = None) -> dict[st
         "errors": str(counts["E"] + counts["F"]),
     }
     return {label: text for label, text in texts.items() if text}
+
+
+def version_text(trace: BuildTrace) -> str:
+    """The version of TensorRT, and the library whose name has it where nothing states it; empty where it is unknown."""
+    source = f" (from {trace.tensorrt_library})" if trace.tensorrt_library else ""
+    return f"{trace.tensorrt_version}{source}" if trace.tensorrt_version else ""
+
+
+def onnx_text(trace: BuildTrace) -> str:
+    """File, opset, IR version and producer of the model, as the ONNX parser prints them; empty where it does not."""
+    values = trace.onnx.values if trace.onnx else {}
+    producer = " ".join(filter(None, (values.get("Producer name"), values.get("Producer version"))))
+    parts = {
+        "": values.get("Input filename"),
+        "opset ": values.get("Opset version"),
+        "IR ": values.get("ONNX IR version"),
+        "by ": producer,
+    }
+    return ", ".join(f"{word}{text}" for word, text in parts.items() if text)
 
 
 def _strategy_text(trace: BuildTrace) -> str:
@@ -497,7 +530,7 @@ def streams_text(trace: BuildTrace) -> str:
         None if streams.streams is None else str(streams.streams),
         None if streams.auxiliary is None else f"{streams.auxiliary} auxiliary",
         None if streams.events is None else plural(streams.events, "event"),
-        f"one stream, because {streams.disabled_because}" if streams.disabled_because else None,
+        f"single stream ({streams.disabled_because})" if streams.disabled_because else None,
     )
     return ", ".join(filter(None, parts))
 
@@ -537,6 +570,38 @@ def myelin_text(count: int) -> str:
     return f", {format_count(count)} of them Myelin's" if count else ""
 
 
+def memory_sections(trace: BuildTrace) -> Iterator[Section]:
+    """Memory of the builder and of the engine, as far as the log states it; totals of each strategy."""
+    peaks = (("GPU", trace.peak_gpu_mib), ("CPU", trace.peak_cpu_mib))
+    facts = [(label, f"{size} MiB") for label, size in peaks if size is not None]
+    yield from _facts_section("memory-peak", "Peak in TensorRT's allocators", facts)
+    for totals in trace.memory_totals:
+        is_kept = totals.strategy == trace.winner and len(trace.memory_totals) > 1
+        strategy = "" if totals.strategy is None else f" of strategy {totals.strategy}"
+        sizes = {
+            "weights": totals.weights_bytes,
+            "activations": totals.activation_bytes,
+            "scratch": totals.scratch_bytes,
+            "device persistent": totals.device_persistent_bytes,
+            "host persistent": totals.host_persistent_bytes,
+        }
+        title = f"Memory totals{strategy}{', in the engine' if is_kept else ''}"
+        yield from _facts_section(f"memory-totals-{totals.strategy or 0}", title, _size_facts(sizes))
+    engine = describe_engine_size(trace.engine_bytes, trace.engine_mib)
+    facts = [("engine", engine)] if engine else []
+    facts += _size_facts({"execution context": trace.context_bytes})
+    yield from _facts_section("memory-engine", "Size", facts)
+
+
+def _size_facts(sizes: dict[str, int | None]) -> list[tuple[str, str]]:
+    return [(label, format_bytes(size)) for label, size in sizes.items() if size is not None]
+
+
+def _facts_section(id_: str, title: str, facts: Sequence[tuple[str, str]]) -> Iterator[Section]:
+    if facts:
+        yield Section(id_, title, facts=facts)
+
+
 def check_build_log(trace: BuildTrace) -> None:
     """Make sure that there is anything to tell.
 
@@ -550,8 +615,10 @@ def check_build_log(trace: BuildTrace) -> None:
         or trace.messages
         or trace.performance
         or trace.memory
+        or trace.memory_totals
+        or trace.phases
     ):
-        raise ArtifactError(trace.path, "is no log of trtexec or of a TensorRT builder")
+        raise ArtifactError(trace.path, "is not a log of trtexec or a TensorRT builder")
 
 
 # The section of a report
@@ -564,10 +631,12 @@ def build_sections(subject: EngineSubject) -> Iterator[Section]:
     if kind is None:
         return
     path = engine.files[kind]
+    from trex_tui.buildlog.reader import shared_log  # 15 ms, and most sets have no log
+
     try:
-        trace = shared_log(path)
+        trace = shared_log(path, run=engine.log_runs.get(path))
     except ArtifactError:
-        yield Section("build", "Build", sentences=[f"The log {printable(path.name)} cannot be read."])
+        yield Section("build", "Build", sentences=[f"Cannot read the log {printable(path.name)}."])
         return
     try:
         check_build_log(trace)
@@ -578,8 +647,11 @@ def build_sections(subject: EngineSubject) -> Iterator[Section]:
     top = subject.top
     tables = (
         phases_table(trace),
+        passes_table(trace),
+        fusions_table(trace, top),
         slowest_table(facts, top),
         ties_table(facts, top),
+        memory_table(trace, top),
         messages_table(trace, top),
     )
     shown = [table for table in tables if table.rows]
@@ -641,6 +713,35 @@ def passes_table(trace: BuildTrace) -> Table:
     return make_table("passes", (name, layers, *counts), _passes(passes), title="Passes")
 
 
+def fusions_table(trace: BuildTrace, top: int | None) -> Table:
+    """What the passes did to layers of the engine that was kept: fused, removed, or made another type."""
+    steps = [
+        row
+        for row in _pass_rows(trace)
+        if row.in_engine and row.step is not None and row.step.kind is not FusionKind.TRIED
+    ]
+    columns = pick(PASSES, "pass", "step", "rule", "layer", "with", "from_type", "to_type", "line")
+    return make_table("fusions", columns, steps, top=top, noun="step", title="Fusions")
+
+
+def memory_table(trace: BuildTrace, top: int | None) -> Table:
+    """The largest changes of memory over the build, in the order of the log."""
+    points = trace.memory
+    if top is not None and len(points) > top:
+        largest = sorted(points, key=_change, reverse=True)[:top]
+        points = tuple(point for point in points if point in largest)
+    columns = pick(MEMORY, "event", "gpu_mib", "gpu_change_mib", "cpu_mib", "cpu_change_mib", "line")
+    device = [point for point in trace.memory if not point.is_managed] or trace.memory
+    gpu_mib = max((point.gpu_mib for point in device), default=0)
+    cpu_mib = max((point.cpu_mib for point in device), default=0)
+    title = f"Memory over the build: up to {gpu_mib} MiB on the GPU, {cpu_mib} MiB on the host"
+    return make_table("memory", columns, points, total=len(trace.memory), noun="change", title=title)
+
+
+def _change(point: MemoryPoint) -> int:
+    return abs(point.gpu_change_mib or 0) + abs(point.cpu_change_mib or 0)
+
+
 def _count(kind: str, node: OutlineNode) -> int:
     return node.values[kind] or 0
 
@@ -653,15 +754,15 @@ def slowest_table(facts: BuildFacts, top: int | None) -> Table:
         keys.insert(3, "myelin_tactics")
     if len({tuning.strategy for tuning in tunings}) > 1:
         keys.insert(1, "strategy")
-    columns = pick((*LAYERS, _MYELIN, _FORMATS), *keys)
+    columns = pick((*LAYERS, *TUNING_COLUMNS), *keys)
     by_tuning = {id(layer.tuning): layer for layer in facts.tuned}
     longest = [by_tuning[id(tuning)] for tuning in by_tuning_time(facts.trace)]
-    return make_table("slowest_tunings", columns, longest, top=top, noun="tuning", title="Longest to tune")
+    return make_table("slowest_tunings", columns, longest, top=top, noun="tuning", title="Longest tuning")
 
 
 def ties_table(facts: BuildFacts, top: int | None) -> Table:
     """Layers whose tactic was chosen by chance."""
-    title = f"Chosen by chance: another tactic is within {NEAR_TIE_PCT:g} %"
+    title = f"Near ties: another tactic is within {NEAR_TIE_PCT:g} %"
     return make_table("near_ties", _TIES, near_ties(facts.choices), top=top, noun="layer", title=title)
 
 

@@ -39,6 +39,7 @@ from trex_tui.report.views.build import (
     dla_text,
     format_tactic_ms,
     kept_reformats,
+    memory_sections,
     myelin_text,
     overview_facts,
     reformat_text,
@@ -116,7 +117,7 @@ def overview_lines(trace: BuildTrace, engine: Engine) -> Iterator[Line]:
 
 
 def placement_lines(trace: BuildTrace) -> Iterator[Line]:
-    """Sections on DLA, on reformats, and on layers of another precision than was asked for; none where there are none."""
+    """Sections on DLA, on reformats, and on layers of another precision than was requested; none where there are none."""
     if dla_text(trace):
         fallbacks = trace.dla.fallbacks
         yield Line("DLA", "section")
@@ -133,7 +134,7 @@ def placement_lines(trace: BuildTrace) -> Iterator[Line]:
         yield Line(reformats_text(trace), indent=2)
         yield from _first([f"{reformat.name} · {reformat_text(reformat)}" for reformat in reformats])
     if trace.non_conforming:
-        yield Line("Another implementation than was asked for", "section")
+        yield Line("Implementation differs from the request", "section")
         yield from _first(trace.non_conforming)
 
 
@@ -144,7 +145,7 @@ def _phase_lines(phase: Phase | PhaseShare) -> Iterator[Line]:
     if isinstance(phase, PhaseShare):
         yield Line(f"{phase.count} lines", label="sum of")
         return
-    ended = None if phase.ended_s is None else f"{phase.ended_s:.0f} s after the log began"
+    ended = None if phase.ended_s is None else f"+{phase.ended_s:.0f} s"
     yield from _pairs([("layer", phase.layer), ("ended", ended)])
     yield _make_line(phase.line)
 
@@ -154,11 +155,11 @@ def _pass_lines(graph_pass: OptimizerPass) -> Iterator[Line]:
     yield Line(graph_pass.name, "heading")
     layers = graph_pass.layers
     yield Line(
-        "the log ends before it says" if layers is None else plural(layers, "layer"), label="afterwards"
+        "not in the log (truncated)" if layers is None else plural(layers, "layer"), label="afterwards"
     )
     yield _make_line(graph_pass.line)
     if not steps:
-        yield Line("It changed nothing that the log tells of.", "muted")
+        yield Line("No change stated in the log.", "muted")
         return
     rules = Counter(step.rule or step.kind.value for step in steps)
     yield Line(plural(len(steps), "step"), "section")
@@ -167,7 +168,7 @@ def _pass_lines(graph_pass: OptimizerPass) -> Iterator[Line]:
 
 def _step_lines(step: Fusion) -> Iterator[Line]:
     yield Line(step_text(step), "heading")
-    yield Line(step.rule or "the log names none", label="rule")
+    yield Line(step.rule or "not in the log", label="rule")
     yield Line(step.layer, label="layer")
     types = f"{step.from_type} → {step.to_type}" if step.from_type or step.to_type else None
     yield from _pairs([("with", step.other), ("type", types)])
@@ -185,31 +186,15 @@ def _point_lines(point: MemoryPoint) -> Iterator[Line]:
     ):
         yield Line(f"{size} MiB" + (f", {change:+d} MiB" if change is not None else ""), label=label)
     if point.at_s is not None:
-        yield Line(f"{point.at_s:.0f} s after the log began", label="when")
+        yield Line(f"+{point.at_s:.0f} s", label="when")
     yield _make_line(point.line)
 
 
 def memory_lines(trace: BuildTrace) -> Iterator[Line]:
     """Totals and peaks, by strategy, and the layers that hold most."""
-    if trace.peak_gpu_mib is not None:
-        yield Line("Peak in TensorRT's allocators", "section")
-        yield from _pairs([("GPU", f"{trace.peak_gpu_mib} MiB"), ("CPU", f"{trace.peak_cpu_mib} MiB")], 2)
-    for totals in trace.memory_totals:
-        wins = ", in the engine" if totals.strategy == trace.winner and len(trace.memory_totals) > 1 else ""
-        title = "" if totals.strategy is None else f" of strategy {totals.strategy}{wins}"
-        yield Line(f"Totals{title}", "section")
-        yield from _sizes(
-            {
-                "weights": totals.weights_bytes,
-                "activation": totals.activation_bytes,
-                "scratch": totals.scratch_bytes,
-                "persistent": totals.device_persistent_bytes,
-                "on the host": totals.host_persistent_bytes,
-            }
-        )
-    if known := list(_sizes({"engine": trace.engine_bytes, "context": trace.context_bytes})):
-        yield Line("Engine and execution context", "section")
-        yield from known
+    for section in memory_sections(trace):
+        yield Line(section.title, "section")
+        yield from _pairs(section.facts, 2)
     large = [layer for layer in trace.layer_memory if layer.strategy in (trace.winner, None)]
     large.sort(key=lambda layer: -((layer.scratch_bytes or 0) + layer.device_persistent_bytes))
     if large:
@@ -219,15 +204,11 @@ def memory_lines(trace: BuildTrace) -> Iterator[Line]:
         yield Line(f"{', '.join(map(format_bytes, held))} · {layer.name}", indent=2)
 
 
-def _sizes(sizes: dict[str, int | None]) -> Iterator[Line]:
-    return _pairs(((label, None if size is None else format_bytes(size)) for label, size in sizes.items()), 2)
-
-
 def _strategy_lines(facts: BuildFacts, strategy: BackendStrategy) -> Iterator[Line]:
     yield Line(f"Backend strategy {strategy.number}", "heading")
     yield Line(strategy.verdict.value, label="verdict")
     if strategy.estimate is not None:
-        text = f"{strategy.estimate:g} (the log states no unit: for comparing alone)"
+        text = f"{strategy.estimate:g} (no unit in the log; for comparison only)"
         yield Line(text, label="estimate")
     if facts.trace.is_whole:
         tuned = [layer for layer in facts.tuned if layer.tuning.strategy == strategy.number]
@@ -241,7 +222,7 @@ def _operator_lines(tuning: LayerTuning, table: MyelinTable) -> Iterator[Line]:
     yield Line(tuning.name, label="in the layer")
     yield from _pairs([("ONNX nodes", ", ".join(table.onnx_nodes))])
     yield _make_line(table.line)
-    yield Line(f"{plural(len(table.tactics), 'kernel')} timed, the first is taken", "section")
+    yield Line(f"{plural(len(table.tactics), 'kernel')} timed, the first is used", "section")
     ratios = (f" · {tactic.ratio:.2f}×" if tactic.ratio is not None else "" for tactic in table.tactics)
     texts = [
         f"{_in_ms(tactic.time_ms)}{ratio} · {tactic.kernel}"
@@ -253,7 +234,7 @@ def _operator_lines(tuning: LayerTuning, table: MyelinTable) -> Iterator[Line]:
 def _message_lines(message: Message) -> Iterator[Line]:
     severity = SEVERITIES.get(message.severity, message.severity)
     yield Line(f"{severity}, {plural(message.count, 'time')}", "heading")
-    yield Line("trtexec" if message.is_trtexec else "the library", label="said by")
+    yield Line("trtexec" if message.is_trtexec else "the library", label="sender")
     lines = f"line {message.line}" + (f" to {message.last_line}" if message.last_line != message.line else "")
     yield Line(lines, "muted", label="in the log")
     yield from (Line(part) for part in message.text.splitlines())
@@ -265,7 +246,7 @@ def _message_lines(message: Message) -> Iterator[Line]:
 def tuned_lines(engine: Engine | None, facts: BuildFacts, tuned: TunedLayer) -> Iterator[Line]:
     """How a layer was tuned: how much was tried, what was chosen, and what came next."""
     tuning = tuned.tuning
-    yield Line(tuning.name, "heading")
+    yield Line(tuning.name or f"Layer without a name, line {tuning.line}", "heading")
     yield Line(_tried_text(tuning))
     if tuned.choice is not None:
         yield from _choice_lines(tuned.choice)
@@ -286,13 +267,13 @@ def _tried_text(tuning: LayerTuning) -> str:
     )
     text += f", {len(tuning.skipped)} skipped" if tuning.skipped else ""
     if tuning.is_cached:
-        return f"{text}; every result came {CACHED}"
+        return f"{text}; all results {CACHED}"
     if tuning.seconds is not None:
         return f"{text}, {tuning.seconds:.3f} s"
     if tuning.began_s is not None and tuning.ended_s is not None:
         seconds = tuning.ended_s - tuning.began_s
-        return f"{text}, about {seconds:.0f} s by the time stamps, which are whole seconds"
-    return f"{text}, time not told"
+        return f"{text}, about {seconds:.0f} s (whole-second time stamps)"
+    return f"{text}, time unknown"
 
 
 def _contender_text(contender: Contender) -> str:
@@ -305,23 +286,23 @@ def _choice_lines(choice: LayerChoice) -> Iterator[Line]:
     if choice.chosen is not None:
         yield Line(_contender_text(choice.chosen), label="chosen")
     elif choice.tuning is not None:
-        yield Line("the log does not tell", label="chosen")
+        yield Line("not in the log", label="chosen")
     fastest = choice.fastest
     if fastest is not None and choice.chosen is not None:
         is_chosen = (fastest.runner, fastest.id) == (choice.chosen.runner, choice.chosen.id)
-        yield Line("the chosen one" if is_chosen else _contender_text(fastest), label="fastest")
+        yield Line("the choice" if is_chosen else _contender_text(fastest), label="fastest")
     if choice.second is not None:
         margin = "" if choice.margin_pct is None else f" · {choice.margin_pct:+.2f} %"
         yield Line(_contender_text(choice.second) + margin, label="second best")
     elif choice.chosen is not None:
-        yield Line("nothing else was timed in these formats", "muted", label="second best")
+        yield Line("no other tactic timed in these formats", "muted", label="second best")
     if choice.is_near_tie:
-        yield Line(f"the margin is below {NEAR_TIE_PCT:g} %: which one won is chance", label="near tie")
+        yield Line(f"margin below {NEAR_TIE_PCT:g} %", label="near tie")
     if choice.combination is not None:
-        sure = " (or another that agrees with the engine)" if choice.is_ambiguous else ""
+        sure = " (or another that matches the engine)" if choice.is_ambiguous else ""
         yield Line(choice.combination.text + sure, label="formats")
     if choice.agrees is False:
-        yield Line("The engine's tactic is not the one that the log chose: is it the log of this engine?")
+        yield Line("Engine and log disagree on the tactic; check that the log belongs to this engine.")
     yield from _precision_lines(choice)
 
 
@@ -332,16 +313,16 @@ def _precision_lines(choice: LayerChoice) -> Iterator[Line]:
             text = _in_ms(other.time_ms)
             if choice.chosen is not None and choice.chosen.time_ms > 0:
                 text += f", {100 * (other.time_ms / choice.chosen.time_ms - 1):+.1f} %"
-            yield Line(f"{text}, without reformats it may need", label=f"in {other.precision.value}")
+            yield Line(f"{text}, excluding reformats", label=f"in {other.precision.value}")
 
 
 def _fate_lines(engine: Engine | None, facts: BuildFacts, tuned: TunedLayer) -> Iterator[Line]:
     strategy, winner = tuned.tuning.strategy, facts.trace.winner
     if strategy is not None and len(facts.trace.strategies) > 1:
-        kept = "which the engine was made with" if strategy == winner else "which was not kept"
+        kept = "used for the engine" if strategy == winner else "discarded"
         yield Line(f"{strategy}, {kept}", label="strategy")
     if not tuned.layers and strategy in (winner, None):
-        yield Line("no layer of this engine came of it, as far as names tell", "muted", label="engine")
+        yield Line("no layer of this engine has this name", "muted", label="engine")
     lines = []
     for index in tuned.layers:
         time = ""
@@ -360,13 +341,15 @@ def layer_build_lines(facts: BuildFacts | None, index: int) -> list[Line]:
     lines: list[Line] = []
     if tuned is not None:
         lines.append(Line(_tried_text(tuned.tuning)))
-        if tuned.tuning.name != choice.name:
+        if choice.reused_from is not None:
+            lines.append(Line(f"{choice.reused_from} (an equal layer)", label="timed as"))
+        elif tuned.tuning.name != choice.name:
             lines.append(Line(tuned.tuning.name, label="tuned as part of"))
         lines += _choice_lines(choice)
     if choice.reformat is not None:
         lines.append(Line(reformat_text(choice.reformat), label="inserted for"))
     if not lines:
-        lines.append(Line("the log tells of no tuning of this layer", "muted"))
+        lines.append(Line("not tuned in the log", "muted"))
     return [Line(line.text, line.style, line.label, 2, line.target) for line in lines]
 
 
@@ -379,8 +362,8 @@ def tactics_lines(facts: BuildFacts, tuned: TunedLayer, row: TacticRow | None) -
     if row is not None:
         number = hex_id(row.id) if row.id is not None else ""
         time = _in_ms(row.time_ms) + (f", {CACHED}" if row.is_cached else "")
-        yield Line("Under the cursor", "section")
-        yield Line(row.name or "the log gives no name", label="kernel", indent=2)
+        yield Line("Selection", "section")
+        yield Line(row.name or "no name in the log", label="kernel", indent=2)
         yield Line(" · ".join(filter(None, (row.runner, number))), label="runner", indent=2)
         yield from _pairs(
             [
@@ -417,8 +400,8 @@ def _formats_text(combination: FormatCombination, *, in_engine: bool) -> str:
 
 
 _REASONS = {
-    SkipReason.WORKSPACE: "more scratch memory than the workspace allows",
-    SkipReason.DEVICE_MEMORY: "too little memory free on the device",
+    SkipReason.WORKSPACE: "scratch memory exceeds the workspace",
+    SkipReason.DEVICE_MEMORY: "not enough free device memory",
     SkipReason.OTHER: "another reason",
 }
 
@@ -435,7 +418,7 @@ def skipped_lines(skipped: Sequence[SkippedTactic]) -> Iterator[Line]:
         )
         given = next((tactic.available_bytes for tactic in same if tactic.available_bytes is not None), None)
         text = f"{count}: {_REASONS[reason]}"
-        text += f", up to {format_bytes(most)} asked for" if most is not None else ""
+        text += f", up to {format_bytes(most)} requested" if most is not None else ""
         text += f", {format_bytes(given)} available" if given is not None else ""
         yield Line(text, indent=2)
         yield Line(f"line {same[0].line}: {same[0].message}", "muted", indent=4)
@@ -451,23 +434,20 @@ def empty_view_text(trace: BuildTrace, view: str) -> str:
         view: Its title in small letters.
     """
     if view == "memory":
-        return "The log tells no memory in use."
+        return "No memory usage in the log."
     if view == "messages":
-        return "The log holds neither warnings nor errors."
+        return "No warnings or errors in the log."
     if trace.only_loads:
-        return "This is the log of a run that loads an engine: it tells nothing of its build."
+        return "The log is from a run of a loaded engine; it has no build data."
     if view == "strategies" and trace.is_verbose:
-        return (
-            "The log names no backend strategy (TensorRT 8.6 and later do) and no operator that Myelin tuned "
-            "(10 and later do)."
-        )
+        return "No backend strategies (TensorRT 8.6 and later) or Myelin operators (10 and later) in the log."
     if view == "phases":
-        return "The log states no durations."
+        return "No durations in the log."
     if trace.is_verbose:
-        return f"The log is verbose, and yet tells of no {view}: it may be cut off before."
+        return f"No {view} in this verbose log; it may be truncated."
     return (
-        f"The log is not verbose: it lacks the {view}. With `trtexec --verbose` it tells the passes of the optimizer, every "
-        "tactic that was tried with its time, skipped ones, and what Myelin tuned."
+        f"No {view}: the log is not verbose. `trtexec --verbose` adds optimizer passes, timed and skipped "
+        "tactics, and Myelin tuning."
     )
 
 
@@ -475,9 +455,9 @@ def tuned_summary(facts: BuildFacts) -> str:
     """How much was tuned, in a line."""
     trace = facts.trace
     if not trace.is_whole:
-        return "how many were tuned is not known yet"
+        return "tuning not read yet"
     if not trace.tunings:
-        return "nothing was tuned, as far as the log tells"
+        return "no tuning in the log"
     joined = sum(choice.tuning is not None for choice in facts.choices)
     parts = (
         f"{len(facts.tuned)} tuned",

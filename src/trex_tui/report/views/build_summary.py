@@ -19,6 +19,7 @@ from trex_tui.analysis.build import (
     by_tuning_time,
     tactic_rows,
 )
+from trex_tui.artifacts.runs import list_log_runs
 from trex_tui.buildlog.build_trace import BuildTrace, FusionKind, OptimizerPass, ProfileTable, TraceAverages
 from trex_tui.buildlog.layer_tuning import FormatCombination, LayerTuning, ReformatCost, RunnerTrial, hex_id
 from trex_tui.errors import TrexError
@@ -28,6 +29,9 @@ from trex_tui.report.render_text import table_lines
 from trex_tui.report.views.build import (
     TACTICS,
     build_fact_texts,
+    fusions_table,
+    memory_sections,
+    memory_table,
     messages_table,
     myelin_text,
     passes_table,
@@ -37,7 +41,8 @@ from trex_tui.report.views.build import (
     ties_table,
 )
 from trex_tui.report.views.build_details import tuned_lines
-from trex_tui.text import format_bytes, format_count, plural, printable, shorten_middle
+from trex_tui.report.views.runs import run_document, run_sentences
+from trex_tui.text import format_count, plural, printable, shorten_middle
 
 SCHEMA = "trex-tui/build-log/2"
 _NAME_WIDTH = 60
@@ -54,7 +59,7 @@ def find_tuned(facts: BuildFacts, name: str) -> list[TunedLayer]:
     tuned = [layer for layer in facts.tuned if layer.tuning.name == name]
     tuned = tuned or [layer for layer in facts.tuned if name.lower() in layer.tuning.name.lower()]
     if not tuned:
-        why = "" if facts.tuned else ": the log tells of no tuning; that takes --verbose"
+        why = "" if facts.tuned else ": no tuning in the log (needs --verbose)"
         raise TrexError(f"{facts.trace.path}: no layer {name!r} was tuned{why}")
     return tuned
 
@@ -68,12 +73,14 @@ def build_log_text(facts: BuildFacts, top: int) -> Iterator[str]:
     yield from _facts(trace)
     yield from _table_text(phases_table(trace))
     yield from _table_text(passes_table(trace))
+    yield from _table_text(fusions_table(trace, top))
     yield from _tuned_text(trace)
     yield from _table_text(slowest_table(facts, top))
     yield from _choices_text(facts.choices)
     yield from _table_text(ties_table(facts, top))
     yield from _run_text(trace, top)
-    yield from _memory(trace)
+    yield from _memory_text(trace)
+    yield from _table_text(memory_table(trace, top))
     yield from _table_text(messages_table(trace))
 
 
@@ -96,9 +103,14 @@ def _facts(trace: BuildTrace) -> Iterator[str]:
     yield f"{printable(str(trace.path))}: {plural(trace.lines, 'line')}"
     for run in trace.runs:
         yield f"{run.status or 'unfinished':<12} {printable(run.program)} {printable(run.command)}"
+    yield from run_sentences(list_log_runs(trace.path, trace.measured, _shown_index(trace)))
     for label, text in build_fact_texts(trace).items():
         if label not in ("build took", "log covers", "warnings", "errors"):
             yield f"{label[0].upper() + label[1:]:<12} {printable(text)}"
+
+
+def _shown_index(trace: BuildTrace) -> int | None:
+    return None if trace.shown_number is None else trace.shown_number - 1
 
 
 def _tuned_text(trace: BuildTrace) -> Iterator[str]:
@@ -116,11 +128,11 @@ def _choices_text(choices: Sequence[LayerChoice]) -> Iterator[str]:
     if choices:
         known = sum(choice.chosen is not None for choice in choices)
         yield ""
-        yield f"Engine       {plural(len(choices), 'layer')}; the log tells the choice of {known}"
+        yield f"Engine       {plural(len(choices), 'layer')}; tactic choice known for {known}"
     for choice in choices:
         if choice.agrees is False:
             name = shorten_middle(printable(choice.name), _NAME_WIDTH)
-            yield f"  {name}: the engine's tactic is not the one that the log chose"
+            yield f"  {name}: engine and log disagree on the tactic"
 
 
 def _rest(count: int, top: int, indent: str = "  ") -> Iterator[str]:
@@ -128,18 +140,12 @@ def _rest(count: int, top: int, indent: str = "  ") -> Iterator[str]:
         yield f"{indent}… and {count - top} more"
 
 
-def _memory(trace: BuildTrace) -> Iterator[str]:
-    totals = next((totals for totals in trace.memory_totals if totals.strategy == trace.winner), None)
-    names = ("activation", "weights", "device persistent", "host persistent", "scratch")
-    sizes = {name: getattr(totals, f"{name.replace(' ', '_')}_bytes", None) for name in names}
-    sizes |= {"execution context": trace.context_bytes, "engine": trace.engine_bytes}
-    known = [f"{name} {format_bytes(size)}" for name, size in sizes.items() if size is not None]
-    if known or trace.peak_gpu_mib is not None:
+def _memory_text(trace: BuildTrace) -> Iterator[str]:
+    sections = list(memory_sections(trace))
+    if sections:
         yield ""
-    if known:
-        yield f"Memory       {', '.join(known)}"
-    if trace.peak_gpu_mib is not None:
-        yield f"Peak         GPU {trace.peak_gpu_mib} MiB, CPU {trace.peak_cpu_mib} MiB in TensorRT's allocators"
+    for section in sections:
+        yield f"{section.title}: {', '.join(f'{label} {text}' for label, text in section.facts)}"
 
 
 # Text: a run that measured
@@ -184,8 +190,13 @@ def _profile_table(profile: ProfileTable, top: int) -> Table:
 
 
 def _averages_table(averages: TraceAverages) -> Table:
-    """Each line of the log is an average over some runs; runs of lines that trtexec left out are not in here."""
-    omitted = f"; {plural(averages.omitted, 'more line')} left out" if averages.omitted else ""
+    """Each line of the log is an average over some runs; the queries that trtexec left out are not in here.
+
+    Its message calls them lines, but counts queries.
+    """
+    omitted = ""
+    if averages.omitted:
+        omitted = f"; trtexec omitted {plural(averages.omitted, 'query', 'queries')}"
     runs = f"over {plural(sum(averages.runs), 'run')}"
     title = f"Averages     {plural(len(averages.runs), 'line')} {runs} (line {averages.line}){omitted}"
     columns = {
@@ -246,9 +257,10 @@ def layers_text(facts: BuildFacts, tuned: Sequence[TunedLayer], top: int) -> Ite
 # JSON
 
 _AS_THEY_ARE = (
-    "runs tensorrt_version stated_seconds options run_options phases strategies reformats memory layer_memory memory_totals "
-    "peak_cpu_mib peak_gpu_mib context_bytes engine_bytes non_conforming cache streams dla messages performance profile "
-    "chosen_shapes network_inputs network_outputs bindings winner"
+    "runs tensorrt_version tensorrt_library stated_seconds options run_options phases strategies reformats "
+    "memory layer_memory memory_totals peak_cpu_mib peak_gpu_mib context_bytes engine_bytes engine_mib "
+    "non_conforming cache streams dla messages performance profile chosen_shapes network_inputs network_outputs bindings "
+    "winner"
 )
 
 
@@ -265,6 +277,9 @@ def build_log_document(facts: BuildFacts, tuned: Sequence[TunedLayer] | None, to
         "file": str(trace.path),
         "lines": trace.lines,
         **_fields(trace, _AS_THEY_ARE),
+        "measured_runs": list(
+            map(run_document, list_log_runs(trace.path, trace.measured, _shown_index(trace)))
+        ),
         "onnx": dict(trace.onnx.values) if trace.onnx else None,
         "build_seconds": build_seconds(trace.phases),
         "passes": [_pass_object(graph_pass) for graph_pass in trace.passes],
@@ -324,7 +339,7 @@ def tuning_totals(trace: BuildTrace) -> dict[str, Any]:
 
 def _choice_object(choice: LayerChoice) -> dict[str, Any]:
     other = choice.other_precision
-    return _fields(choice, "name occurrence layer_type agrees margin_pct precision reformat") | {
+    return _fields(choice, "name occurrence layer_type agrees margin_pct precision reformat reused_from") | {
         "tactic": _hex(choice.tactic_id),
         "formats": choice.combination.text if choice.combination else None,
         "formats_are_certain": choice.combination is not None and not choice.is_ambiguous,

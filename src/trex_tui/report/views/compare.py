@@ -2,45 +2,61 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from math import fsum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from trex_tui.analysis.compare.gate_metrics import format_compared, format_metric
 from trex_tui.analysis.compare.model import (
+    BECOMES,
     Block,
+    Cause,
     Change,
     ChangeKind,
     Comparison,
     Difference,
     Match,
-    Reason,
+    Outcome,
     Row,
     Verdict,
+    letter,
 )
-from trex_tui.analysis.filter import filter_layers
-from trex_tui.analysis.gates import GateResult
+from trex_tui.analysis.compare.reasons import CAUSE_NAMES, causes_by_block
+from trex_tui.analysis.energy import power_statistics
+from trex_tui.analysis.filter import filter_engines
+from trex_tui.analysis.gates import FAILED, NOT_JUDGED, PASSED, GateResult
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.model import Layer
-from trex_tui.report.document import Cell, Column, Section, Table, make_table
-from trex_tui.report.render_csv import csv_text
-from trex_tui.report.render_html import sections_page
-from trex_tui.report.render_json import plain
+from trex_tui.errors import Diagnostic, Severity
+from trex_tui.report.document import Cell, Column, Section, Table, drop_empty_columns, make_table
+from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_markdown import comment_markdown
+from trex_tui.report.table_files import csv_text
 from trex_tui.report.views.accuracy import accuracy_evidence, engines_sections
+from trex_tui.report.views.damage import damage_section
 from trex_tui.text import MISSING, format_ms, plural, printable, shorten_middle
+
+if TYPE_CHECKING:
+    from trex_tui.analysis.compare.builds import BuildDifference
 
 DIFF_SCHEMA = "trex-tui/diff/1"
 DIFF_TOP = 20
 """Blocks in text, Markdown and HTML without `--top`."""
 MOST_COLUMNS = 8
 """Engines that fit side by side; of more, tables hold the baseline and the fastest."""
-MOST_REASONS = 8
-MOST_GROUPS = 12
+MOST_GROUPS = 20
+"""Rows of a matrix; the others are summed in one row."""
 LEAST_PART = 12
 """Characters of a part in a list; where there is no room for as many, the end of the list is cut instead."""
-SMALLEST_MS = 0.00005
-"""Smaller differences are shown as 0.0000."""
+MOST_PARTS = 3
+"""Parts of a tactic that are named in a table."""
+CAUTIONS = "cautions"
+"""Id of the section of cautions."""
+REASONS = "reasons"
+"""Id of the table of causes; its rows are the reasons of a difference, in order, and their sum."""
 _FOLDED = frozenset({"by-kind", "by-precision", "by-module"})
 """Sections that a reader of Markdown opens."""
 _MATCHES = {Match.SIGNATURE: "structure", Match.ORDER: "structure"}
@@ -57,6 +73,8 @@ class Shown:
         top: How many of them tables show; None for all.
         filter_text: What was filtered by; empty for nothing.
         gates: Gates that were judged.
+        diagnostics: Of files that belong to none of the engines.
+        builds: Per engine but the baseline, why the builder chose other tactics; empty if that was not asked for.
     """
 
     comparison: Comparison
@@ -64,6 +82,8 @@ class Shown:
     top: int | None = DIFF_TOP
     filter_text: str = ""
     gates: Sequence[GateResult] = ()
+    diagnostics: Sequence[Diagnostic] = ()
+    builds: Sequence[BuildDifference] = ()
 
     @property
     def rows(self) -> Sequence[Block]:
@@ -81,13 +101,13 @@ class Shown:
         return sorted([self.comparison.baseline, *best[: MOST_COLUMNS - 1]])
 
     @property
-    def rest_words(self) -> str:
+    def rest_sentence(self) -> str:
         """How many blocks the table shows, and by which filter."""
         shown, known = len(self.rows), len(self.comparison.blocks)
         words = (
             f"{shown} of {plural(known, 'block')}" if shown < known else f"all of {plural(known, 'block')}"
         )
-        return f"{words}, the largest difference first" + (
+        return f"{words}, largest difference first" + (
             f"; filter: {self.filter_text}" if self.filter_text else ""
         )
 
@@ -101,7 +121,7 @@ def filtered(comparison: Comparison, text: str) -> list[Block]:
     blocks = comparison.by_delta()
     if not text.strip():
         return list(blocks)
-    matching = [{layer.index for layer in filter_layers(engine, text)} for engine in comparison.engines]
+    matching = [{layer.index for layer in layers} for layers in filter_engines(comparison.engines, text)]
     return [
         block
         for block in blocks
@@ -124,14 +144,8 @@ def signed_ms(value: float | None, digits: int = 4) -> str:
     return ("−" if value < 0 else "+") + text
 
 
-def letter(position: int) -> str:
-    """Name an engine in headings of tables: A, B, … Z, then AA."""
-    head, tail = divmod(position, 26)
-    return (letter(head - 1) if head else "") + chr(ord("A") + tail)
-
-
 def describe_changes(block: Block, *, brief: bool = False) -> str:
-    """Describe what differs in a block: `precision FP16→INT8, tactic`, `only in B`.
+    """Describe what differs in a block: `precision FP16⇒INT8, tactic`, `only in B`.
 
     Of more than two engines it says which, by the letters of their columns: `not in D; B, C: tactic, formats`.
 
@@ -155,10 +169,14 @@ def describe_changes(block: Block, *, brief: bool = False) -> str:
 
 def _describe_change(change: Change, *, brief: bool, most: int = 24) -> str:
     kind, before, after = change.kind, printable(change.before), printable(change.after)
-    if kind is ChangeKind.TACTIC or len(before) + len(after) > most:
+    if change.parts:
+        names = [part.part for part in change.parts]
+        more = ["…"] if len(names) > MOST_PARTS else []
+        return kind.value if brief else f"{kind.value} ({', '.join(names[:MOST_PARTS] + more)})"
+    if kind is ChangeKind.TACTIC or len(before) + len(after) > most or "→" in before + after:
         return kind.value
     what = "" if brief and kind is ChangeKind.PRECISION else f"{kind.value} "
-    return f"{what}{before}→{after}"
+    return f"{what}{before}{BECOMES}{after}"
 
 
 def shorten_parts(text: str, width: int) -> str:
@@ -182,34 +200,101 @@ def _head(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
+class Matrix(str, Enum):
+    """What times are summed by; the values stand in headings."""
+
+    KIND = "kind"
+    PRECISION = "precision"
+    MODULE = "module"
+
+
 def sections(shown: Shown) -> Iterator[Section]:
-    """Sections of a comparison, warnings first."""
+    """Sections of a comparison: those of the overview, sums by three properties, and the blocks."""
+    yield from overview_sections(shown)
+    for matrix in Matrix:
+        rows = find_rows(shown.comparison, matrix)
+        if rows and [row.key for row in rows] != [""]:
+            yield Section(f"by-{matrix.value}", f"By {matrix.value}", tables=[matrix_table(shown, matrix)])
+    yield _blocks(shown)
+    if shown.builds:
+        from trex_tui.report.views.compare_builds import why_section  # logs are read for --why alone
+
+        names = {block.index: block_name(shown.comparison, block) for block in shown.blocks}
+        for builds in shown.builds:
+            yield why_section(shown.comparison, builds, names, shown.top, signed_ms)
+
+
+def overview_sections(shown: Shown) -> Iterator[Section]:
+    """Warnings, the differences and their reasons, the engines, accuracy and ranking: the text of the Compare screen."""
     comparison = shown.comparison
-    if cautions := [printable(caution.text) for caution in comparison.cautions]:
-        yield Section("cautions", "Before you compare", sentences=cautions, is_warning=True)
+    cautions = [printable(caution.text) for caution in comparison.cautions]
+    cautions += damage_section(
+        diagnostic for diagnostic in shown.diagnostics if diagnostic.severity is Severity.ERROR
+    ).sentences
+    if cautions:
+        yield Section(CAUTIONS, "Cautions", sentences=cautions, is_warning=True)
     if shown.gates:
-        lines = [
-            f"{'FELL' if result.fell else 'held'}  {printable(result.gate.text)}  —  {printable(result.why)}"
-            for result in shown.gates
-        ]
-        has_fallen = any(result.fell for result in shown.gates)
-        yield Section("gates", "Gates", sentences=lines, is_warning=has_fallen)
-    yield Section("engines", "Engines", tables=[_engines(comparison)])
+        yield _gates(shown)
     for position in shown.columns:
         difference, verdict = comparison.differences[position], comparison.verdicts[position]
         if difference is not None and verdict is not None:
-            yield _difference(comparison, difference, verdict)
+            yield from _difference(comparison, difference, verdict)
+    yield Section("engines", "Engines", tables=[_engines(comparison)])
     yield from engines_sections(comparison.engines)
     if len(comparison.engines) > 2:
         yield _ranking(comparison)
-    for id_, title, rows in (
-        ("by-kind", "By kind", comparison.by_kind),
-        ("by-precision", "By precision", comparison.by_precision),
-        ("by-module", "By module", comparison.by_module),
-    ):
-        if table := _groups(id_, shown, rows):
-            yield Section(id_, title, tables=[table])
-    yield _blocks(shown)
+
+
+def _gates(shown: Shown) -> Section:
+    """A row for each gate and engine; failed ones first, then those that are not judged."""
+    columns = (
+        Column("state", "gate"),
+        Column("gate", "condition", flex=True),
+        Column("engine", ""),
+        Column("value", "value", is_number=True),
+        Column("baseline", "baseline", is_number=True),
+        Column("compared", "change", is_number=True),
+        Column("interval", "95 % interval of the change"),
+        Column("note", "note", flex=True),
+    )
+    rows = []
+    for result in sorted(shown.gates, key=lambda result: (FAILED, NOT_JUDGED, PASSED).index(result.state)):
+        gate = result.gate
+        compared = (
+            format_compared(gate, result.compared) if gate.is_relative and result.fell is not None else None
+        )
+        low, high = result.interval or (None, None)
+        metric = gate.metric
+        rows.append(
+            (
+                result.state,
+                Cell(gate.text, printable(gate.text)),
+                letter(result.index),
+                *(
+                    None if value is None else Cell(value, format_metric(metric, value))
+                    for value in (result.value, result.baseline)
+                ),
+                None if compared is None else Cell(result.compared, compared),
+                None
+                if low is None or high is None
+                else Cell(f"{low} to {high}", f"{_signed(metric, low)} to {_signed(metric, high)}"),
+                Cell(result.note, printable(result.note)) if result.note else None,
+            )
+        )
+    table = drop_empty_columns(make_table("gates", columns, rows, noun="gate"))
+    is_bad = any(result.fell is not False for result in shown.gates)
+    return Section("gates", "Gates", sentences=[_count_gates(shown)], tables=[table], is_warning=is_bad)
+
+
+def _signed(metric: str, value: float) -> str:
+    return ("−" if value < 0 else "+") + format_metric(metric, abs(value))
+
+
+def _count_gates(shown: Shown) -> str:
+    """`1 failed, 1 not judged, 3 passed.`"""
+    counts = Counter(result.state for result in shown.gates)
+    parts = [f"{counts[state]} {state}" for state in (FAILED, NOT_JUDGED, PASSED) if counts[state]]
+    return f"{', '.join(parts)}."
 
 
 def _engines(comparison: Comparison) -> Table:
@@ -225,11 +310,20 @@ def _engines(comparison: Comparison) -> Table:
         Column("latency_sum_ms", f"Σ layers {unit}", is_number=True),
         Column("latency_median_ms", f"median {unit}", is_number=True),
         Column("weights_bytes", "weights", is_number=True),
+        Column("batch", "batch", is_number=True, format=str),
+        Column("power_w", "mean W", is_number=True),
+        Column(
+            "energy_per_inference_j",
+            f"J per {'sample' if comparison.per_batch else 'inference'}",
+            is_number=True,
+        ),
     )
     rows = []
     for position, (side, engine) in enumerate(zip(comparison.sides, comparison.engines, strict=True)):
         latency = end_to_end(engine)
         median = latency.summary.median_ms if latency else None
+        power = power_statistics(engine)
+        energy = power.energy_per_inference_j if power else None
         is_baseline = position == comparison.baseline
         rows.append(
             (
@@ -243,50 +337,86 @@ def _engines(comparison: Comparison) -> Table:
                 side.latency_sum_ms,
                 None if median is None else median / side.per,
                 engine.weights_bytes,
+                side.batch,
+                power.power_w.mean if power and power.power_w else None,
+                None if energy is None else energy / side.per,
             )
         )
-    return make_table("engines", columns, rows, noun="engine")
+    return drop_empty_columns(make_table("engines", columns, rows, noun="engine"))
 
 
-def _difference(comparison: Comparison, difference: Difference, verdict: Verdict) -> Section:
-    position = difference.engine
-    lines = [printable(difference.headline), f"End to end: {verdict.outcome.value}: {printable(verdict.why)}"]
-    lines += [f"  {printable(text)}" for text, _ in reason_lines(difference, MOST_REASONS)]
-    if matches := matches_text(difference):
-        lines.append(f"Blocks matched: {matches}.")
-    title = f"{letter(position)} against {letter(comparison.baseline)}"
-    return Section(f"difference-{letter(position).lower()}", title, sentences=lines)
-
-
-def reason_lines(difference: Difference, most: int) -> list[tuple[str, Reason | None]]:
-    """Sentences on where a difference comes from: at most `most` reasons, then the sum of the others without a reason."""
-    lines: list[tuple[str, Reason | None]] = [(reason.text, reason) for reason in difference.reasons[:most]]
-    if rest := difference.reasons[most:]:
-        total = signed_ms(fsum(reason.delta_ms for reason in rest))
-        lines.append((f"{total} ms in {plural(len(rest), 'smaller group')}", None))
-    if abs(difference.unattributed_ms) >= SMALLEST_MS:
-        text = f"{signed_ms(difference.unattributed_ms)} ms in layers without a time on one side"
-        lines.append((text, None))
-    return lines
-
-
-def matches_text(difference: Difference) -> str:
-    """Count the matched blocks by evidence; empty for none."""
-    matches = difference.matches.items()
-    return ", ".join(f"{count} by {match.value}" for match, count in matches if match is not Match.NONE)
-
-
-def ranked(comparison: Comparison) -> Iterator[tuple[int | None, int, float | None, float | None]]:
-    """Rank, index, milliseconds and ratio to the best of each engine; None where the time is unknown."""
-    best = next((comparison.ranking_ms[position] for position in comparison.ranking), None)
-    for rank, position in enumerate(comparison.ranking, start=1):
-        value = comparison.ranking_ms[position]
-        yield (
-            None if value is None else rank,
-            position,
-            value,
-            value / best if value is not None and best else None,
+def _difference(comparison: Comparison, difference: Difference, verdict: Verdict) -> Iterator[Section]:
+    """The answer with its causes, then what it rests on."""
+    name = letter(difference.engine)
+    title = f"{name} against {letter(comparison.baseline)}: {describe_outcome(verdict)}"
+    tables = [_reasons(comparison, difference)] if difference.reasons else []
+    yield Section(
+        difference_id(difference.engine), title, sentences=[printable(difference.headline)], tables=tables
+    )
+    lines = [f"End to end: {printable(verdict.why)}"]
+    if verdict.outcome is not Outcome.UNKNOWN and verdict.method:
+        lines.append(f"Method: {printable(verdict.method)}.")
+    if noise := difference.noise:
+        lines.append(
+            f"Unchanged layers: times within {noise.pct:.1f} % ({noise.source}) or a tick of the timer "
+            f"({noise.tick_ms:.4g} ms)."
         )
+    matches = difference.matches.items()
+    counts = [f"{count} by {match.value}" for match, count in matches if match is not Match.NONE]
+    if alone := difference.matches.get(Match.NONE):
+        counts.append(f"{alone} in one engine only")
+    lines.append(f"Blocks matched: {', '.join(counts) or 'none'}.")
+    suffix = "" if len(comparison.engines) == 2 else f" on {name}"
+    yield Section(f"evidence-{name.lower()}", f"Evidence{suffix}", sentences=lines)
+
+
+def _reasons(comparison: Comparison, difference: Difference) -> Table:
+    """A row for each cause, and their sum."""
+    unit = "ms per sample" if comparison.per_batch else "ms"
+    columns = (
+        Column("cause", "cause", format=CAUSE_NAMES.__getitem__, help="Cause of the difference."),
+        Column(
+            "delta_ms",
+            f"Δ {unit}",
+            is_number=True,
+            format=signed_ms,
+            help="Sum of the differences of its layers.",
+        ),
+        Column(
+            "decrease_ms", "faster", is_number=True, format=signed_ms, help="Sum of the negative differences."
+        ),
+        Column(
+            "increase_ms", "slower", is_number=True, format=signed_ms, help="Sum of the positive differences."
+        ),
+        Column("layers", "layers", help="Number of layers in each engine."),
+        Column("what", "what", flex=True, help="Layers by kind and change, largest difference first."),
+    )
+    rows: list[Sequence[Any]] = [
+        (
+            reason.cause,
+            reason.delta_ms,
+            reason.decrease_ms,
+            reason.increase_ms,
+            ":".join(map(str, reason.layers)),
+            Cell(reason.text, printable(reason.text)),
+        )
+        for reason in difference.reasons
+    ]
+    rows.append((Cell(None, "Σ"), difference.delta_ms, None, None, None, None))
+    return make_table(REASONS, columns, rows, noun="cause")
+
+
+def describe_outcome(verdict: Verdict) -> str:
+    """`slower (+1.20 %), within one run`."""
+    pct = verdict.difference_pct
+    has_difference = pct is not None and verdict.outcome in (Outcome.FASTER, Outcome.SLOWER)
+    change = f" ({pct:+.2f} %)".replace("-", "−") if has_difference else ""
+    return ", ".join(filter(None, (f"{verdict.outcome.value}{change}", verdict.scope)))
+
+
+def difference_id(position: int) -> str:
+    """Id of the section about an engine against the baseline."""
+    return f"difference-{letter(position).lower()}"
 
 
 def _ranking(comparison: Comparison) -> Section:
@@ -296,41 +426,76 @@ def _ranking(comparison: Comparison) -> Section:
         Column("latency_ms", "ms", is_number=True),
         Column("ratio", "to the best", is_number=True, format=lambda ratio: f"{ratio:.3f}×"),
     )
-    rows = [
-        (
-            rank,
-            Cell(label := comparison.sides[position].label, f"{letter(position)} {printable(label)}"),
-            value,
-            ratio,
-        )
-        for rank, position, value, ratio in ranked(comparison)
-    ]
+    best = next((comparison.ranking_ms[position] for position in comparison.ranking), None)
+    rows = []
+    for rank, position in enumerate(comparison.ranking, start=1):
+        value, label = comparison.ranking_ms[position], comparison.sides[position].label
+        ratio = value / best if value is not None and best else None
+        name = Cell(label, f"{letter(position)} {printable(label)}")
+        rows.append((None if value is None else rank, name, value, ratio))
     table = make_table("ranking", columns, rows, noun="engine")
     return Section("ranking", "Ranking", sentences=[f"By {comparison.ranked_by}."], tables=[table])
+
+
+def _time_columns(positions: Sequence[int], counted: str = "") -> Iterator[Column]:
+    for position in positions:
+        key, title = f"{letter(position).lower()}_latency_ms", f"{letter(position)} ms{counted}"
+        yield Column(key, title, is_number=True, help=f"Time in engine {letter(position)}{counted}.")
 
 
 def _delta_columns(positions: Sequence[int]) -> Iterator[Column]:
     for position in positions:
         key = f"{letter(position).lower()}_delta_ms"
-        yield Column(key, f"Δ {letter(position)}", is_number=True, format=signed_ms)
+        yield Column(
+            key,
+            f"Δ {letter(position)}",
+            is_number=True,
+            format=signed_ms,
+            help=f"Time in {letter(position)} less that in the baseline.",
+        )
 
 
-def _groups(id_: str, shown: Shown, rows: Sequence[Row]) -> Table | None:
-    """A matrix: a row per group, a column per engine, then the deltas."""
+def verdict_values(comparison: Comparison, position: int) -> Iterator[tuple[str, str, str]]:
+    """Verdict and difference of an engine: label, value, and the key of its term."""
+    verdict, difference = comparison.verdicts[position], comparison.differences[position]
+    name = letter(position)
+    if verdict is not None:
+        yield f"{name}, verdict", verdict.outcome.value, "verdict.outcome"
+        yield f"{name}, difference of medians", signed_ms(verdict.difference_ms), "verdict.difference_ms"
+        if verdict.interval_ms is not None:
+            low, high = map(signed_ms, verdict.interval_ms)
+            yield f"{name}, interval", f"{low} to {high}", "verdict.interval_ms"
+    if difference is not None:
+        yield f"{name}, difference of layer times", signed_ms(difference.delta_ms), "differences.delta_ms"
+
+
+def find_rows(comparison: Comparison, matrix: Matrix) -> Sequence[Row]:
+    """The sums by a property."""
+    return {
+        Matrix.KIND: comparison.by_kind,
+        Matrix.PRECISION: comparison.by_precision,
+        Matrix.MODULE: comparison.by_module,
+    }[matrix]
+
+
+def matrix_table(shown: Shown, matrix: Matrix, *, has_counts: bool = True) -> Table:
+    """A row per group and one of the sums; a column per engine, then the deltas.
+
+    Args:
+        has_counts: Numbers of layers stand behind the times.
+    """
     comparison, positions = shown.comparison, shown.columns
-    if not rows or [row.key for row in rows] == [""]:
-        return None
     others = [position for position in positions if position != comparison.baseline]
-    cells = [
+
+    def time(row: Row, position: int) -> Cell:
+        count = f" ({row.layers[position]})" if has_counts else ""
+        return Cell(row.latency_ms[position], format_ms(row.latency_ms[position]) + count)
+
+    rows = find_rows(comparison, matrix)
+    cells: list[Sequence[Any]] = [
         (
-            Cell(row.key, printable(row.key) or "(no module)"),
-            *(
-                Cell(
-                    row.latency_ms[position],
-                    f"{format_ms(row.latency_ms[position])} ({row.layers[position]})",
-                )
-                for position in positions
-            ),
+            Cell(row.key, printable(row.key) or f"(no {matrix.value})"),
+            *(time(row, position) for position in positions),
             *(row.deltas_ms[position] for position in others),
         )
         for row in rows[:MOST_GROUPS]
@@ -343,17 +508,20 @@ def _groups(id_: str, shown: Shown, rows: Sequence[Row]) -> Table | None:
                 *(sum_known(row.deltas_ms[position] for row in rest) for position in others),
             )
         )
+    differences = (comparison.differences[position] for position in others)
+    cells.append(
+        (
+            Cell(None, "Σ"),
+            *(comparison.sides[position].latency_sum_ms for position in positions),
+            *(difference.delta_ms if difference else None for difference in differences),
+        )
+    )
     columns = (
-        Column("group", "", flex=True),
-        *(
-            Column(
-                f"{letter(position).lower()}_latency_ms", f"{letter(position)} ms (layers)", is_number=True
-            )
-            for position in positions
-        ),
+        Column("group", "", flex=True, help=f"The {matrix.value} of the layers."),
+        *_time_columns(positions, " (layers)" if has_counts else ""),
         *_delta_columns(others),
     )
-    return make_table(id_, columns, cells, noun="group")
+    return make_table(f"by-{matrix.value}", columns, cells, noun="group")
 
 
 def sum_known(values: Iterable[float | None]) -> float | None:
@@ -365,17 +533,14 @@ def sum_known(values: Iterable[float | None]) -> float | None:
 def _blocks(shown: Shown) -> Section:
     comparison, positions = shown.comparison, shown.columns
     if not shown.rows:
-        sentence = "Nothing differs: every block has the same time and the same layers."
+        sentence = "No differences: all blocks have the same time and layers."
         return Section("blocks", "Layers", sentences=[sentence])
     others = [position for position in positions if position != comparison.baseline]
     columns = (
         Column("block", "block", flex=True),
         Column("layers", "layers"),
         Column("match", "match"),
-        *(
-            Column(f"{letter(position).lower()}_latency_ms", f"{letter(position)} ms", is_number=True)
-            for position in positions
-        ),
+        *_time_columns(positions),
         *_delta_columns(others),
         Column("changed", "changed", flex=True, shorten=shorten_parts),
     )
@@ -391,7 +556,7 @@ def _blocks(shown: Shown) -> Section:
         for block in shown.rows
     ]
     table = make_table("blocks", columns, rows, noun="block")
-    return Section("blocks", "Layers", sentences=[shown.rest_words], tables=[table])
+    return Section("blocks", "Layers", sentences=[shown.rest_sentence], tables=[table])
 
 
 def block_name(comparison: Comparison, block: Block) -> str:
@@ -409,11 +574,13 @@ def diff_document(shown: Shown) -> dict[str, Any]:
     `blocks_total` says how many there are.
     """
     comparison = shown.comparison
+    causes = _list_causes(comparison)
     return {
         "schema": DIFF_SCHEMA,
         "baseline": comparison.baseline,
         "align": comparison.align.value,
         "per_batch": comparison.per_batch,
+        "is_unit_stated": comparison.is_unit_stated,
         "engines": [_engine(comparison, position) for position in range(len(comparison.engines))],
         "cautions": plain(comparison.cautions),
         "verdict": plain(comparison.verdict),
@@ -431,10 +598,26 @@ def diff_document(shown: Shown) -> dict[str, Any]:
         "filter": shown.filter_text or None,
         "blocks_total": len(comparison.blocks),
         "blocks": [
-            _block(comparison, block) for block in sorted(shown.blocks, key=lambda block: block.index)
+            _block(comparison, block, [of_engine.get(block.index) for of_engine in causes])
+            for block in sorted(shown.blocks, key=lambda block: block.index)
         ],
         "gates": [_gate(result) for result in shown.gates],
+        "why": _why(shown),
+        "diagnostics": list(map(diagnostic_object, shown.diagnostics)),
     }
+
+
+def _why(shown: Shown) -> list[dict[str, Any]] | None:
+    if not shown.builds:
+        return None
+    from trex_tui.report.views.compare_builds import why_objects  # logs are read for --why alone
+
+    return why_objects(shown.builds, {block.index for block in shown.blocks})
+
+
+def _list_causes(comparison: Comparison) -> list[dict[int, Cause]]:
+    """Per engine: place of a block -> the cause of its difference."""
+    return [{} if found is None else causes_by_block(found) for found in comparison.differences]
 
 
 def _engine(comparison: Comparison, position: int) -> dict[str, Any]:
@@ -443,6 +626,7 @@ def _engine(comparison: Comparison, position: int) -> dict[str, Any]:
     return {
         "name": side.label,
         "files": {kind.value: str(path) for kind, path in engine.files.items()},
+        "runs": [run.name for run in comparison.repeats[position]],
         "layers": side.layers,
         "matched_layers": side.matched_layers,
         "matched_pct": side.matched_pct,
@@ -455,10 +639,16 @@ def _engine(comparison: Comparison, position: int) -> dict[str, Any]:
         "tensorrt_version": side.tensorrt_version,
         "precision": engine.precision.value if engine.precision else None,
         "weights_bytes": engine.weights_bytes,
+        "diagnostics": [
+            diagnostic_object(diagnostic)
+            for diagnostic in dict.fromkeys(
+                diagnostic for run in comparison.repeats[position] for diagnostic in run.diagnostics
+            )
+        ],
     }
 
 
-def _block(comparison: Comparison, block: Block) -> dict[str, Any]:
+def _block(comparison: Comparison, block: Block, causes: Sequence[Cause | None]) -> dict[str, Any]:
     positions = range(len(comparison.engines))
     return {
         "index": block.index,
@@ -479,6 +669,7 @@ def _block(comparison: Comparison, block: Block) -> dict[str, Any]:
         "ratio": plain(block.ratio),
         "changed": [kind.value for kind in block.changed],
         "changes": plain(block.changes),
+        "causes": [None if cause is None else cause.value for cause in causes],
         "changed_by_engine": [[kind.value for kind in block.changed_in(position)] for position in positions],
         "not_in": list(block.absent),
     }
@@ -488,10 +679,14 @@ def _gate(result: GateResult) -> dict[str, Any]:
     return {
         "gate": result.gate.text,
         "engine": result.index,
+        "state": result.state,
         "fell": result.fell,
         "value": result.value,
         "baseline": result.baseline,
         "compared": result.compared,
+        "interval": plain(result.interval),
+        "significance": result.significance or None,
+        "note": result.note or None,
         "why": result.why,
     }
 
@@ -499,7 +694,8 @@ def _gate(result: GateResult) -> dict[str, Any]:
 def diff_csv(shown: Shown) -> str:
     """A line per block, in the order of the baseline's execution, with a column of names and one of times per engine.
 
-    Of more than two engines there is a column per engine of what changed in it, too, behind all that two have.
+    Of more than two engines there is a column per engine of what changed in it, too. The last columns are the causes of the
+    differences, per engine but the baseline.
     """
     comparison = shown.comparison
     positions = range(len(comparison.engines))
@@ -507,11 +703,13 @@ def diff_csv(shown: Shown) -> str:
     headings = ["block", "kind", "module", "evidence", "confidence", *heads, "changed", "label"]
     if len(positions) > 2:
         headings += [f"changed_{position}" for position in positions]
+    headings += [f"cause_{position}" for position in comparison.others]
     ordered = sorted(shown.blocks, key=lambda block: block.index)
-    return csv_text(headings, (_csv_row(comparison, block) for block in ordered))
+    causes = _list_causes(comparison)
+    return csv_text(headings, (_csv_row(comparison, block, causes) for block in ordered))
 
 
-def _csv_row(comparison: Comparison, block: Block) -> Iterator[object]:
+def _csv_row(comparison: Comparison, block: Block, causes: Sequence[dict[int, Cause]]) -> Iterator[object]:
     yield from (block.index, block.kind, "/".join(block.module), block.match.value, f"{block.confidence:.2f}")
     positions = range(len(comparison.engines))
     for position in positions:
@@ -520,6 +718,9 @@ def _csv_row(comparison: Comparison, block: Block) -> Iterator[object]:
     yield from (";".join(kind.value for kind in block.changed), block.label)
     if len(positions) > 2:
         yield from (";".join(kind.value for kind in block.changed_in(position)) for position in positions)
+    for position in comparison.others:
+        cause = causes[position].get(block.index)
+        yield "" if cause is None else cause.value
 
 
 def diff_markdown(shown: Shown) -> str:
@@ -529,8 +730,19 @@ def diff_markdown(shown: Shown) -> str:
 
 def diff_page(shown: Shown) -> str:
     """HTML without a script; a policy forbids whatever would be more than text."""
+    from trex_tui.report.render_html import sections_page  # 10 ms, for a page alone
+
     return sections_page(_title(shown), sections(shown))
 
 
 def _title(shown: Shown) -> str:
-    return " · ".join(printable(shown.comparison.sides[position].label) for position in shown.columns)
+    """Names, the verdict and the gates: `A main · B pr: slower (+1.20 %), within one run · 1 failed, 2 passed`."""
+    comparison = shown.comparison
+    parts = []
+    for position in shown.columns:
+        verdict = comparison.verdicts[position]
+        outcome = f": {describe_outcome(verdict)}" if verdict else ""
+        parts.append(f"{letter(position)} {printable(comparison.sides[position].label)}{outcome}")
+    if shown.gates:
+        parts.append(f"gates: {_count_gates(shown).rstrip('.')}")
+    return " · ".join(parts)

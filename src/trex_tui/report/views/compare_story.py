@@ -5,42 +5,37 @@ Engines are called by the letters of their columns: A is the baseline, or whatev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rich.cells import cell_len, set_cell_size
 
-from trex_tui.analysis.compare.model import Block, Comparison, Difference, Outcome, Row, Verdict
-from trex_tui.analysis.timing import end_to_end
-from trex_tui.engine.engine import Engine
+from trex_tui.analysis.compare.model import BECOMES, Block, Change, Comparison, letter
 from trex_tui.engine.model import Layer
+from trex_tui.report.document import Section, Table
+from trex_tui.report.render_text import table_lines
 from trex_tui.report.views.compare import (
+    CAUTIONS,
+    REASONS,
+    Matrix,
+    Shown,
     block_name,
-    letter,
-    matches_text,
-    ranked,
-    reason_lines,
+    difference_id,
+    matrix_table,
+    overview_sections,
     signed_ms,
     sum_known,
 )
 from trex_tui.report.views.layer_details import Line
-from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable, shorten_middle
+from trex_tui.text import MISSING, format_ms, plural, printable, shorten_middle
 
-MOST_REASONS = 12
-MOST_GROUPS = 40
-"""Rows of a matrix; the others are summed in one row."""
-LEAST_LABEL, MOST_LABEL = 8, 28
+MOST_LABEL = 28
+"""Cells of the name of a row in a matrix."""
+MOST_CHANGE = 30
+"""Characters of a change in a line; longer ones take a line for each engine."""
 SLOWER, FASTER = "▲", "▼"
+ZERO = signed_ms(0.0)
 LEAST_NAME = 8
-
-
-class Matrix(str, Enum):
-    """What times are summed by; the values stand in headings."""
-
-    KIND = "kind"
-    PRECISION = "precision"
-    MODULE = "module"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +57,12 @@ class Story:
     """Lines; the target of a line is the position of its goal.
 
     Attributes:
-        totals: Number of the line where the totals begin; None if there are none.
+        cautions, totals: Numbers of the lines where they begin; None if there are none.
     """
 
     lines: list[Line] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
+    cautions: int | None = None
     totals: int | None = None
 
     def say(self, text: str, style: str = "plain", *, label: str = "", indent: int = 0) -> None:
@@ -186,7 +182,7 @@ def describe_sums(
     parts += remarks
     lacking = sum(side.unprofiled_layers for side in comparison.sides if side.latency_sum_ms is not None)
     if lacking:
-        parts.append(f"{plural(lacking, 'layer')} without a time in no sum")
+        parts.append(f"{plural(lacking, 'layer')} without a time excluded")
     return " · ".join(parts)
 
 
@@ -212,148 +208,138 @@ def describe_layer(position: int, layer: Layer) -> str:
 # The story of the whole
 
 
-def overview_story(comparison: Comparison, matrix: Matrix, width: int) -> Story:
-    """Lines about the whole comparison, warnings first.
+def overview_story(
+    comparison: Comparison, matrix: Matrix, width: int, *, has_all_cautions: bool = False
+) -> Story:
+    """The sections of `diff` without its blocks, which have a table of their own; reasons lead to blocks.
+
+    The differences come first, then the cautions in a line.
 
     Args:
+        matrix: The sums to show.
         width: Cells for a line of the tables.
+        has_all_cautions: Whether the cautions are shown in full.
     """
-    story = Story()
-    for caution in comparison.cautions:
-        story.say(caution.text, "warning", label="⚠")
-    for position in comparison.others:
-        difference, verdict = comparison.differences[position], comparison.verdicts[position]
-        if difference is not None and verdict is not None:
-            _difference(story, comparison, difference, verdict)
-    _engines(story, comparison, width)
-    if len(comparison.engines) > 2:
-        _ranking(story, comparison)
-    rows = {
-        Matrix.KIND: comparison.by_kind,
-        Matrix.PRECISION: comparison.by_precision,
-        Matrix.MODULE: comparison.by_module,
-    }[matrix]
+    story, shown = Story(), Shown(comparison, ())
+    goals = {
+        (difference_id(difference.engine), index): Goal(reason.blocks[0])
+        for difference in comparison.differences
+        if difference is not None
+        for index, reason in enumerate(difference.reasons)
+    }
+    sections = list(overview_sections(shown))
+    differences = {difference_id(position) for position in comparison.others}
+    for section in sorted(sections, key=lambda section: section.id not in differences):
+        if section.id == CAUTIONS:
+            story.cautions = len(story.lines)
+        if section.id == CAUTIONS and not has_all_cautions:
+            story.say(_fold(section.sentences, width - 3), "warning", label="⚠")
+        else:
+            _add_section(story, section, goals, width)
     following = list(Matrix)[(list(Matrix).index(matrix) + 1) % len(Matrix)]
     story.totals = len(story.lines)
     unit = "ms per sample" if comparison.per_batch else "ms"
     story.say(f"By {matrix.value}, {unit} (t: by {following.value})", "section")
-    for line in _matrix_lines(comparison, rows, width):
+    for line in _matrix_lines(matrix_table(shown, matrix, has_counts=False), width):
         story.say(line)
     return story
 
 
-def _difference(story: Story, comparison: Comparison, difference: Difference, verdict: Verdict) -> None:
-    position = difference.engine
-    story.say(f"{letter(position)} against {letter(comparison.baseline)}: {verdict.outcome.value}", "heading")
-    story.say(verdict.why)
-    if verdict.outcome is not Outcome.UNKNOWN and verdict.method:
-        story.say(verdict.method, "muted")
-    story.say(difference.headline)
-    for text, reason in reason_lines(difference, MOST_REASONS):
-        if reason is not None and reason.blocks:
-            story.link(text, Goal(reason.blocks[0]), indent=2)
+def _fold(cautions: Sequence[str], width: int) -> str:
+    """The cautions in a line: the first, cut where it is too long, and how many there are."""
+    count = f"{len(cautions)} cautions: " if len(cautions) > 1 else ""
+    if not count and cell_len(cautions[0]) <= width:
+        return cautions[0]
+    rest = " (w: all)"
+    room = max(LEAST_NAME, width - len(count) - len(rest))
+    return f"{count}{set_cell_size(cautions[0], room - 1).rstrip()}…{rest}"
+
+
+def _add_section(story: Story, section: Section, goals: Mapping[tuple[str, int], Goal], width: int) -> None:
+    """Add a section.
+
+    Args:
+        goals: Section and row of its table of reasons -> where the row leads.
+    """
+    if section.is_warning:
+        for sentence in section.sentences:
+            story.say(sentence, "warning", label="⚠")
+        return
+    story.say(section.title, "section")
+    for sentence in section.sentences:
+        story.say(sentence)
+    for table in section.tables:
+        lines = table_lines(table, width)
+        is_wide = max(map(cell_len, lines)) > width
+        if table.id == REASONS:
+            own = [goals.get((section.id, index)) for index in range(len(table.rows))]
+            if is_wide:
+                _add_reasons(story, table, own)
+            else:
+                header = len(lines) - len(own)
+                for line, goal in zip(lines, [None] * header + own, strict=True):
+                    _add_line(story, line, goal)
+        elif is_wide:
+            _add_records(story, table)
         else:
-            story.say(text, "muted" if reason is None else "plain", indent=2)
-    matches = matches_text(difference)
-    alone = next((count for match, count in difference.matches.items() if match.value == "none"), 0)
-    story.say(
-        f"Blocks: {matches or 'none matched'}{f', {alone} in one engine only' if alone else ''}.", "muted"
-    )
+            for line in lines:
+                story.say(line)
 
 
-def _engines(story: Story, comparison: Comparison, width: int) -> None:
-    story.say("Engines", "section")
-    for position, side in enumerate(comparison.sides):
-        engine = comparison.engines[position]
-        role = " (baseline)" if position == comparison.baseline else ""
-        name = shorten_middle(printable(side.label), max(LEAST_NAME, width - 6 - len(role)))
-        story.say(f"{name}{role}", label=letter(position))
-        story.say("  " + " · ".join(_engine_facts(comparison, position, engine)), "muted", indent=2)
+def _add_line(story: Story, text: str, goal: Goal | None) -> None:
+    if goal is None:
+        story.say(text)
+    else:
+        story.link(text, goal)
 
 
-def _engine_facts(comparison: Comparison, position: int, engine: Engine) -> list[str]:
-    side = comparison.sides[position]
-    latency = end_to_end(engine)
-    sample = " per sample" if side.per != 1 else ""
-    facts = [
-        f"layers {format_ms(side.latency_sum_ms)} ms{sample}"
-        if side.latency_sum_ms is not None
-        else "no profile",
-        f"median {format_ms(latency.summary.median_ms / side.per)} ms{sample}"
-        if latency is not None and latency.summary.median_ms is not None
-        else "",
-        f"{side.matched_layers} of {plural(side.layers, 'layer')} matched",
-        f"weights {format_bytes(engine.weights_bytes)}" if engine.weights_bytes is not None else "",
-        engine.precision.value if engine.precision else "",
-        printable(side.device or ""),
-        f"TensorRT {printable(side.tensorrt_version)}" if side.tensorrt_version else "",
-        f"batch {side.batch}" if side.batch is not None else "",
-    ]
-    return [fact for fact in facts if fact]
+def _add_reasons(story: Story, table: Table, goals: Sequence[Goal | None]) -> None:
+    """The rows of the table of causes where it is too wide: the sum and the cause, then the rest without zeros."""
+    texts = [table.texts(index) for index in range(len(table.columns))]
+    for row, goal in zip(zip(*texts, strict=True), goals, strict=True):
+        cause, delta, *_ = row
+        _add_line(story, f"{delta}  {cause}", goal)
+        pairs = zip(table.columns[2:], row[2:], strict=True)
+        facts = [
+            text if column.key == "what" else f"{column.title} {text}"
+            for column, text in pairs
+            if text not in (MISSING, ZERO)
+        ]
+        if facts:
+            story.say(" · ".join(facts), "muted", indent=2)
 
 
-def _ranking(story: Story, comparison: Comparison) -> None:
-    story.say(f"Ranking, by {comparison.ranked_by}", "section")
-    for rank, position, value, ratio in ranked(comparison):
-        factor = "" if ratio is None else f" · {ratio:.3f}×"
-        mark = MISSING if rank is None else str(rank)
-        name = printable(comparison.sides[position].label)
-        story.say(f"{letter(position)}  {format_ms(value)} ms{factor}  {name}", label=mark, indent=2)
+def _add_records(story: Story, table: Table) -> None:
+    """The rows of a table that is too wide, each in lines of its own; a first column without a title is the label."""
+    start = 0 if table.columns[0].title else 1
+    texts = [table.texts(index) for index in range(len(table.columns))]
+    for row in zip(*texts, strict=True):
+        story.say(row[start], label=row[0] if start else "")
+        pairs = zip(table.columns[start + 1 :], row[start + 1 :], strict=True)
+        facts = [f"{column.title} {text}" for column, text in pairs if text != MISSING]
+        story.say(" · ".join(facts), "muted", indent=2)
 
 
-# Matrices
-
-
-def _matrix_lines(comparison: Comparison, rows: Sequence[Row], width: int) -> list[str]:
-    """Lines of a table; without room for them, the differences of further engines are left out."""
-    positions, others = range(len(comparison.engines)), list(comparison.others)
-    entries = [(printable(row.key) or "(none)", row.latency_ms, row.deltas_ms) for row in rows[:MOST_GROUPS]]
-    if rest := rows[MOST_GROUPS:]:
-        times = tuple(sum_known(row.latency_ms[position] for row in rest) for position in positions)
-        deltas = tuple(sum_known(row.deltas_ms[position] for row in rest) for position in positions)
-        entries.append((f"{len(rest)} more", times, deltas))
-    sums = tuple(difference.delta_ms if difference else 0.0 for difference in comparison.differences)
-    entries.append(("Σ", tuple(side.latency_sum_ms for side in comparison.sides), sums))
-    cells = [
-        (
-            name,
-            [format_ms(times[position]) for position in positions],
-            [format_delta_ms(deltas[position]) for position in others],
-        )
-        for name, times, deltas in entries
-    ]
-    heads = (
-        [f"{letter(position)} ms" for position in positions],
-        [f"Δ {letter(position)}" for position in others],
-    )
-    time_width = max(len(text) for _, times, _ in [("", *heads), *cells] for text in times)
-    delta_width = max(len(text) for _, _, deltas in [("", *heads), *cells] for text in deltas)
-    label = max(len("by"), *(cell_len(name) for name, _, _ in cells))
-
-    def room(deltas: int) -> int:
-        return width - (time_width + 2) * len(positions) - (delta_width + 2) * deltas
-
-    shown = len(others)
-    while shown > 1 and room(shown) < LEAST_LABEL:
-        shown -= 1
-    label = max(LEAST_LABEL, min(label, room(shown), MOST_LABEL))
-    return [
-        _padded(name, label)
-        + "".join(f"  {text:>{time_width}}" for text in times)
-        + "".join(f"  {text:>{delta_width}}" for text in deltas[:shown])
-        for name, times, deltas in [("", *heads), *cells]
-    ]
-
-
-def _padded(text: str, width: int) -> str:
-    return set_cell_size(shorten_middle(text, width), width)
+def _matrix_lines(table: Table, width: int) -> list[str]:
+    """Lines of a matrix; without room for them, the differences of further engines are left out."""
+    deltas = sum(column.key.endswith("_delta_ms") for column in table.columns)
+    while True:
+        lines = table_lines(table, width, MOST_LABEL)
+        if deltas <= 1 or max(map(cell_len, lines)) <= width:
+            return lines
+        deltas -= 1
+        table = replace(table, columns=table.columns[:-1], rows=[row[:-1] for row in table.rows])
 
 
 # The story of a block
 
 
-def block_story(comparison: Comparison, block: Block) -> Story:
-    """Lines about a block: its evidence, what differs, and its layers."""
+def block_story(comparison: Comparison, block: Block, why: Iterable[Line] = ()) -> Story:
+    """Lines about a block: its evidence, what differs, and its layers.
+
+    Args:
+        why: Why the builder chose other tactics.
+    """
     story = Story()
     story.say(block_name(comparison, block), "heading")
     module = f" · module {'/'.join(block.module)}" if block.module else ""
@@ -365,13 +351,30 @@ def block_story(comparison: Comparison, block: Block) -> Story:
     if block.changes:
         story.say("What changed", "section")
         for change in block.changes:
-            engine = "" if len(comparison.engines) == 2 else f"{letter(change.engine)} "
-            words = f"{change.before or MISSING} → {change.after or MISSING}"
-            story.say(words, label=f"{engine}{change.kind.value}", indent=2)
+            _describe_change(story, comparison, change)
+    story.lines += why
     for position, indices in enumerate(block.layers):
         for index in indices:
             _layer(story, comparison, position, comparison.engines[position].layers[index])
     return story
+
+
+def _describe_change(story: Story, comparison: Comparison, change: Change) -> None:
+    """A change, then the parts of a tactic that differ.
+
+    Before and after stand in a line; below each other where both are long, or lead from inputs to outputs.
+    """
+    letters = letter(comparison.baseline), letter(change.engine)
+    engine = "" if len(comparison.engines) == 2 else f"{letters[1]} "
+    entries = [(f"{engine}{change.kind.value}", change.before, change.after, 2)]
+    entries += [(part.part, part.before, part.after, 4) for part in change.parts]
+    for label, before, after, indent in entries:
+        texts = before or MISSING, after or MISSING
+        if sum(map(len, texts)) <= MOST_CHANGE and not any("→" in text for text in texts):
+            story.say(f" {BECOMES} ".join(texts), label=label, indent=indent)
+        else:
+            story.say(f"{letters[0]} {texts[0]}", label=label, indent=indent)
+            story.say(f"{letters[1]} {texts[1]}", label=" ", indent=indent)
 
 
 def _describe_time(comparison: Comparison, block: Block, position: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.conditions import capture_document, capture_facts, doubts
+from trex_tui.analysis.dla import total_by_device
 from trex_tui.analysis.gap import gap
 from trex_tui.analysis.memory import activation_memory, traffic_bytes
 from trex_tui.analysis.modules import by_module, describe_fusion
@@ -21,7 +22,6 @@ from trex_tui.analysis.structure import (
     device_transitions,
     reformat_latency_ms,
     reformats,
-    total_by,
     total_by_kind,
     total_by_precision,
 )
@@ -32,19 +32,20 @@ from trex_tui.analysis.timing import (
     enqueue_against_compute,
     timing_statistics,
 )
-from trex_tui.artifacts.metadata import Metadata
+from trex_tui.artifacts.file_kinds import ArtifactKind
+from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine
-from trex_tui.engine.model import Binding, Layer
-from trex_tui.engine.tactics import parse_tactic
+from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic, Severity
-from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number, make_table
+from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number
 from trex_tui.report.render_json import diagnostic_object, plain
-from trex_tui.report.render_text import print_bars, print_facts
-from trex_tui.text import format_bytes, format_count, format_ms, format_pct, format_shape, plural, printable
+from trex_tui.report.views.dla import dla_document, dla_sections
+from trex_tui.report.views.plan import Plan, binding_object, find_plan, plan_document, plan_sections
+from trex_tui.report.views.runs import run_document, run_sentences
+from trex_tui.report.views.totals import by_tensor_cores
+from trex_tui.text import format_bytes, format_count, format_ms, format_pct, plural, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from trex_tui.report.views.lint import EngineReport
 
 SUMMARY_SCHEMA = "trex-tui/summary/2"
@@ -64,6 +65,7 @@ def numbers(engine: Engine) -> dict[str, Any]:
             "floor_ms": facts.roofline.floor_ms,
             "layers_by_bound": plain(facts.roofline.counts),
             "latency_ms_by_bound": plain(facts.roofline.latency_ms_by_bound),
+            "roof_pct_by_bound": plain(facts.roofline.roof_pct_by_bound(engine.layers)),
             "notes": plain(facts.roofline.sentences),
             "assumptions": plain(facts.roofline.assumptions),
         },
@@ -71,6 +73,8 @@ def numbers(engine: Engine) -> dict[str, Any]:
         "enqueue": plain(enqueue_against_compute(engine, statistics)),
         "gap": plain(gap(engine, statistics)),
         "structure": _structure(engine),
+        "dla": dla_document(engine),
+        "power": _power(engine),
     }
 
 
@@ -84,6 +88,7 @@ def _memory(engine: Engine) -> dict[str, Any]:
         "live_at_peak": plain(memory.live_at_peak[:MOST_TENSORS]),
         "live_at_peak_count": len(memory.live_at_peak),
         "tensors_of_unknown_size": memory.unknown,
+        "stated": plain(engine.metadata.memory),
     }
 
 
@@ -98,37 +103,12 @@ def _compute(engine: Engine) -> dict[str, Any]:
     }
 
 
-def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> list[Total]:
-    """Time of the layers that multiply, by whether their kernels run on tensor cores: `yes`, `no`, `unknown`.
+def _power(engine: Engine) -> dict[str, Any] | None:
+    if engine.monitor is None:
+        return None
+    from trex_tui.report.views.power import power_document  # 5 ms, and most engines have no samples
 
-    Args:
-        layers: Some of the engine's layers; by default all.
-    """
-    computes = derived(engine).compute
-    multiplying = [
-        layer
-        for layer in (engine.layers if layers is None else layers)
-        if computes[layer.index].macs or computes[layer.index].reason
-    ]
-
-    def answer(tactic_name: str | None) -> str | None:
-        tactic = parse_tactic(tactic_name)
-        return (
-            None if tactic is None or tactic.tensor_cores is None else "yes" if tactic.tensor_cores else "no"
-        )
-
-    return total_by(engine, lambda layer: answer(layer.tactic), multiplying)
-
-
-def by_bound(engine: Engine, layers: Sequence[Layer]) -> list[Total]:
-    """Time of the layers that compute or move data, by what it is bound by."""
-    points = derived(engine).roofline.points
-
-    def bound(layer: Layer) -> str | None:
-        limit = points[layer.index].bound
-        return limit.value if limit else None
-
-    return total_by(engine, bound, (layer for layer in layers if layer.index in points))
+    return power_document(engine)
 
 
 def _structure(engine: Engine) -> dict[str, Any]:
@@ -171,32 +151,34 @@ def number_sentences(engine: Engine) -> dict[str, list[str]]:
         latency_ms = reformat_latency_ms(engine)
         time = "time unknown" if latency_ms is None else f"{format_ms(latency_ms)} ms"
         lines["Reformats"] = [f"{plural(len(changes), 'layer')}, {time}"]
-    times = facts.roofline.latency_ms_by_bound
-    bounds = [
-        f"{bound.value if bound else 'unknown'} {count}"
-        + ("" if times[bound] is None else f" ({format_ms(times[bound])} ms)")
-        for bound, count in facts.roofline.counts.items()
-        if count
-    ]
-    lines["Bound by"] = [", ".join(bounds) or "unknown", *map(printable, facts.roofline.sentences[:2])]
-    statistics = timing_statistics(engine)
-    if statistics is not None and statistics.stability is not None:
-        stability = statistics.stability
-        lines["Timing"] = [f"{stability.verdict.value}: {' '.join(stability.sentences)}"]
-    difference = gap(engine, statistics)
+    bounds = [*_roof_shares(engine), *facts.roofline.sentences[:2]]
+    if bounds:
+        lines["Bound by"] = [printable(sentence) for sentence in bounds]
+    difference = gap(engine, timing_statistics(engine))
     if difference is not None and difference.sentences:
         lines["Gap"] = list(difference.sentences)
     return lines
 
 
+def _roof_shares(engine: Engine) -> list[str]:
+    """Share of the roof that the layers of each bound reach, as a sentence; none where no bound is known."""
+    by_share = derived(engine).roofline.roof_pct_by_bound(engine.layers)
+    shares = [f"{bound.value} {share:.0f} %" for bound, share in by_share.items()]
+    return [f"share of the roof: {', '.join(shares)}"] if shares else []
+
+
 def _compute_text(engine: Engine) -> str:
     compute = _compute(engine)
+    if not engine.layers:
+        return "unknown: no layers"
     if compute["macs"] is None:
         reasons = compute["layers_without_macs"]
+        if not reasons and all(layer.layer_type is None for layer in engine.layers):
+            return "unknown: layer names only"
         return f"unknown: {next(iter(reasons))}" if reasons else "no convolution, GEMM or attention"
     words = f"{format_count(compute['macs'])}MAC in {plural(compute['layers_with_macs'], 'layer')}"
     missing = sum(compute["layers_without_macs"].values())
-    words += f", not known of {missing}" if missing else ""
+    words += f", unknown for {missing}" if missing else ""
     on = [
         f"{total.key} {format_pct(total.latency_pct)} %"
         for total in by_tensor_cores(engine)
@@ -208,12 +190,17 @@ def _compute_text(engine: Engine) -> str:
 def _memory_text(engine: Engine) -> str:
     memory = activation_memory(engine)
     if memory.peak_bytes is None or memory.peak_index is None:
+        stated = engine.metadata.memory
+        if stated.activation_bytes is not None:
+            return _stated(stated.activation_bytes)
+        if stated.context_bytes is not None:
+            return _stated(stated.context_bytes, "execution context, ")
         return "unknown"
     at_least = "at least " if memory.unknown else ""
     words = f"{at_least}{format_bytes(memory.peak_bytes)} live at once, at layer {memory.peak_index}; "
     traffic = traffic_bytes(engine)
     if traffic is None:
-        return words + "traffic unknown: the size of a tensor or of weights is not told"
+        return words + "traffic unknown (missing tensor or weight sizes)"
     return words + f"traffic {format_bytes(traffic)} per inference, weights included"
 
 
@@ -224,34 +211,42 @@ def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic
         engines: In the order they were found.
         diagnostics: Those that belong to no engine.
     """
+    with gc_paused():
+        summaries = [engine_summary(engine) for engine in engines]
     return {
         "schema": SUMMARY_SCHEMA,
-        "engines": [engine_summary(engine) for engine in engines],
+        "engines": summaries,
         "diagnostics": [diagnostic_object(diagnostic) for diagnostic in diagnostics],
     }
 
 
 def engine_summary(engine: Engine) -> dict[str, Any]:
     """One element of `engines` in `summary --json`."""
-    latency = end_to_end(engine)
+    latency, plan = end_to_end(engine), plan_document(engine)
     return {
         "name": engine.name,
         "files": {kind.value: str(path) for kind, path in engine.files.items()},
         "tensorrt_version": engine.tensorrt_version,
+        "tensorrt_version_source": engine.tensorrt_version_source,
         "device": engine.device_name,
         "precision": engine.precision.value if engine.precision else None,
-        "builder_precision": engine.metadata.builder_precision,
+        "builder_precision": plan["builder"]["precision"],
         "layers": len(engine.layers) if engine.has_graph or engine.has_profile else None,
         "names_only": engine.names_only,
+        "layer_details_source": engine.layer_details_source,
         "optimization_profile": engine.optimization_profile,
         "optimization_profiles": engine.optimization_profiles,
+        "runs": [run_document(run) for run in engine.runs],
         "bindings": {
-            "inputs": [_binding(binding) for binding in engine.bindings if binding.is_input],
-            "outputs": [_binding(binding) for binding in engine.bindings if binding.is_input is False],
-            "undetermined": [_binding(binding) for binding in engine.bindings if binding.is_input is None],
+            "inputs": [binding_object(binding) for binding in engine.bindings if binding.is_input],
+            "outputs": [binding_object(binding) for binding in engine.bindings if binding.is_input is False],
+            "undetermined": [
+                binding_object(binding) for binding in engine.bindings if binding.is_input is None
+            ],
         },
         "by_kind": _totals(total_by_kind(engine)),
         "by_precision": _totals(total_by_precision(engine)),
+        "by_device": _totals(total_by_device(engine)),
         "latency_sum_ms": engine.latency_sum_ms,
         "profile_iterations": engine.profile_iterations,
         "throughput_qps": latency.throughput_qps if latency else None,
@@ -260,6 +255,7 @@ def engine_summary(engine: Engine) -> dict[str, Any]:
         "known_weights_bytes": engine.known_weights_bytes,
         "layers_hiding_weights": engine.layers_hiding_weights,
         **numbers(engine),
+        "plan": plan,
         "capture": capture_document(engine),
         "diagnostics": [diagnostic_object(diagnostic) for diagnostic in engine.diagnostics],
     }
@@ -273,15 +269,6 @@ def _totals(totals: Sequence[Total]) -> dict[str, dict[str, float | int | None]]
             "latency_pct": total.latency_pct,
         }
         for total in totals
-    }
-
-
-def _binding(binding: Binding) -> dict[str, Any]:
-    return {
-        "name": binding.name,
-        "shape": list(binding.shape) if binding.shape is not None else None,
-        "dtype": binding.dtype.value if binding.dtype else None,
-        "format": binding.format.text or None if binding.format else None,
     }
 
 
@@ -303,49 +290,58 @@ def _latency(engine: Engine) -> dict[str, Any] | None:
     }
 
 
+def engine_sections(
+    engine: Engine, analysis: Analysis | None, now: datetime | None = None
+) -> Iterator[Section]:
+    """Sections that the Overview, `summary` and the report show of an engine; one that is added here is in all of them.
+
+    Args:
+        analysis: None while it is computed; its facts are `…` until then, and the plan is left out.
+        now: To state how old the capture is; None to leave that out.
+    """
+    yield Section("engine", "Engine", facts=engine_facts(engine))
+    if engine.runs:
+        yield Section("runs", "Runs", sentences=run_sentences(engine.runs))
+    yield from dla_sections(engine)
+    if analysis is not None:
+        yield from plan_sections(analysis.plan)
+    yield Section("work", "Work", facts=work_facts(engine, analysis))
+    if analysis is not None and engine.monitor is not None:
+        from trex_tui.report.views.power import power_sections  # 5 ms, and most engines have no samples
+
+        yield from power_sections(engine)
+    if conditions := condition_facts(engine, now):
+        doubts = doubt_sentences(engine)
+        yield Section("capture", "Capture", sentences=doubts, facts=conditions, is_warning=bool(doubts))
+    files = [
+        (kind.value.replace("_", " ").capitalize(), printable(path.name))
+        for kind, path in engine.files.items()
+    ]
+    yield Section("files", "Files", facts=files)
+
+
 def engine_facts(engine: Engine) -> list[tuple[str, str]]:
-    """Device, precision, layers, options and bindings."""
+    """Version, precision, layers and notes."""
     return [
-        *_identity_facts(engine),
-        *_option_facts(engine.metadata),
-        ("Notes", count_notes(engine)),
-        *_binding_facts(engine),
-    ]
-
-
-def _identity_facts(engine: Engine) -> list[tuple[str, str]]:
-    return [
-        ("Device", printable(engine.device_name or "not stated")),
-        ("TensorRT", engine.tensorrt_version or "not stated (no log and no plan in the set)"),
-        ("Precision", _precision_text(engine)),
+        ("TensorRT", version_text(engine)),
+        ("Precision", engine.precision.value if engine.precision else "unknown"),
         ("Layers", _layers_text(engine)),
+        ("Notes", count_notes(engine)),
     ]
 
 
-def _binding_facts(engine: Engine) -> list[tuple[str, str]]:
-    return [
-        ("Inputs", _bindings_text([binding for binding in engine.bindings if binding.is_input])),
-        ("Outputs", _bindings_text([binding for binding in engine.bindings if binding.is_input is False])),
-    ]
+def has_log(engine: Engine) -> bool:
+    """Whether the log of a build or a run is in the set."""
+    return ArtifactKind.BUILD_LOG in engine.files or ArtifactKind.PROFILE_LOG in engine.files
 
 
-def _latency_facts(engine: Engine) -> list[tuple[str, str]]:
-    latency = end_to_end(engine)
-    if latency is None:
-        return [("Latency", "unknown: neither a performance summary nor timing rows in the set")]
-    summary = latency.summary
-    values = {
-        "min": summary.min_ms,
-        "mean": summary.mean_ms,
-        "median": summary.median_ms,
-        "max": summary.max_ms,
-        **{f"p{percentile:g}": value for percentile, value in summary.percentiles_ms.items()},
-    }
-    known = [f"{label} {format_ms(value)}" for label, value in values.items() if value is not None]
-    facts = [("Latency ms", "  ".join(known))]
-    if latency.throughput_qps is not None:
-        facts.append(("Throughput", f"{latency.throughput_qps:.2f} qps"))
-    return [*facts, ("  source", latency.source)]
+def version_text(engine: Engine) -> str:
+    """The version of TensorRT; where it is from if that is the name of a library, and why it is unknown if it is."""
+    if engine.tensorrt_version is None:
+        return "not in the log" if has_log(engine) else "unknown (needs a log or a plan)"
+    kind, separator, library = (engine.tensorrt_version_source or "").partition(": ")
+    source = f" (from {printable(library)} in the {kind.replace('_', ' ')})" if separator else ""
+    return printable(engine.tensorrt_version) + source
 
 
 def doubt_sentences(engine: Engine) -> list[str]:
@@ -354,140 +350,45 @@ def doubt_sentences(engine: Engine) -> list[str]:
     return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
 
-def _precision_text(engine: Engine) -> str:
-    main = engine.precision.value if engine.precision else "unknown"
-    allowed = engine.metadata.builder_precision
-    return f"{main} (builder was allowed {printable(allowed)})" if allowed else main
-
-
 def _layers_text(engine: Engine) -> str:
     if not engine.has_graph and not engine.has_profile:
-        return "unknown: neither layer information nor a profile in the set"
+        return "unknown (needs layer information or a profile)"
     idle = sum(not layer.kind.is_work for layer in engine.layers)
-    words = f"{len(engine.layers)}" + (
-        f", of which {idle} {'does' if idle == 1 else 'do'} no work (NoOp, constant, sync, shape)"
-        if idle
-        else ""
-    )
+    words = f"{len(engine.layers)}" + (f" ({idle} no-op)" if idle else "")
     if engine.names_only:
         words += "; names only"
+    elif engine.layer_details_source is not None:
+        words += f"; types, shapes and tactics from the {engine.layer_details_source.replace('_', ' ')}"
     if engine.optimization_profiles > 1:
         words += f"; optimization profile {engine.optimization_profile} of {engine.optimization_profiles}"
     return words
 
 
-def _bindings_text(bindings: Sequence[Binding], most: int = 6) -> str:
-    words = []
-    for binding in bindings[:most]:
-        shape = f" {format_shape(binding.shape)}" if binding.shape is not None else ""
-        words.append(printable(binding.name) + shape + (f" {binding.dtype.value}" if binding.dtype else ""))
-    more = f", and {len(bindings) - most} more" if len(bindings) > most else ""
-    return ", ".join(words) + more if words else "unknown"
-
-
 def describe_weights(engine: Engine, layers: Sequence[Layer]) -> str:
     """Describe the weights of some layers, as far as they are known."""
+    if engine.stated_weights_bytes is not None and len(layers) == len(engine.layers):
+        return _stated(engine.stated_weights_bytes)
     known = [layer.weights_bytes for layer in layers if layer.weights_bytes is not None]
     hidden = len(layers) - len(known)
     if engine.known_weights_bytes is None or not known:
         return "unknown"
     size = format_bytes(sum(known))
-    return f"at least {size}; {plural(hidden, 'layer hides its', 'layers hide theirs')}" if hidden else size
+    if hidden and not sum(known):
+        return f"unknown: missing for {plural(hidden, 'layer')}"
+    return f"at least {size}; missing for {plural(hidden, 'layer')}" if hidden else size
 
 
 def _profile_text(engine: Engine) -> str:
     if engine.latency_sum_ms is None:
-        why = "the profile could not be read" if engine.profile_unread else "no profile in the set"
-        why = "the profile has no time for any layer" if engine.has_profile else why
+        why = "unreadable profile" if engine.profile_unread else "no profile"
+        why = "no layer times in the profile" if engine.has_profile else why
         return f"unknown: {why}"
     words = f"sum {format_ms(engine.latency_sum_ms)} ms"
     if engine.profile_iterations is not None:
         words += f" over {plural(engine.profile_iterations, 'iteration')}"
         if engine.profile_iterations == 1:
-            words += " (one iteration: the times are hardly more than a hint)"
+            words += " (a single sample per layer)"
     return words
-
-
-def print_summary(engine: Engine, console: Console) -> None:
-    """Print the summary of an engine."""
-    from rich.text import Text
-
-    console.print(Text(printable(engine.name), style="bold"))
-    facts = [
-        *_identity_facts(engine),
-        *_binding_facts(engine),
-        ("Weights", describe_weights(engine, engine.layers)),
-        *_latency_facts(engine),
-        ("Layer times", _profile_text(engine)),
-        *condition_facts(engine),
-    ]
-    print_facts(facts, console)
-    for title, totals in (("Kind", total_by_kind(engine)), ("Precision", total_by_precision(engine))):
-        if totals:
-            console.print()
-            print_bars(totals_table(f"by_{title.lower()}", title, totals), console)
-    console.print()
-    numbers = [
-        (label if index == 0 else "", sentence)
-        for label, sentences in number_sentences(engine).items()
-        for index, sentence in enumerate(sentences)
-    ]
-    print_facts(numbers, console)
-    for sentence in doubt_sentences(engine):
-        console.print(Text(f"caution: {sentence}", style="yellow"))
-    for diagnostic in engine.diagnostics:
-        console.print(Text(f"{diagnostic.severity.value}: {printable(str(diagnostic))}", style="yellow"))
-    console.print()
-
-
-def totals_table(
-    id: str,  # noqa: A002 - as the field of Table
-    title: str,
-    totals: Sequence[Total],
-    heading: str = "",
-    styles: Sequence[str] = (),
-) -> Table:
-    """Groups of layers with their time, a bar for each.
-
-    Args:
-        title: Of the column of groups.
-        styles: Of the bars, as `svg.style` names them.
-    """
-    columns = (
-        Column("key", title, value=lambda total: total.key),
-        Column("layers", "Layers", value=lambda total: total.layers, is_number=True),
-        Column("latency_ms", "ms", value=lambda total: total.latency_ms, is_number=True, has_bar=True),
-        Column("latency_pct", "%", value=lambda total: total.latency_pct, is_number=True),
-    )
-    return make_table(
-        id, columns, totals, noun="group", title=heading or f"By {title.lower()}", styles=styles
-    )
-
-
-_USUAL = frozenset({"", "-1", "disabled", "default", "none"})
-# Label of trtexec's log, words for it, and values that are not worth a word. `{}` is the value.
-_BUILD_OPTIONS = (
-    ("BuilderOptimizationLevel", "optimization level {}", ()),
-    ("Sparsity", "sparsity {}", ()),
-    ("Refit", "refittable", ()),
-    ("Strip weights", "weights stripped", ()),
-    ("Weight Streaming", "weight streaming", ()),
-    ("Version Compatible", "version compatible", ()),
-    ("Safe mode", "safe mode", ()),
-    ("Allow GPU fallback for DLA", "GPU fallback for DLA", ()),
-    ("MaxAuxStreams", "at most {} auxiliary streams", ()),
-    ("avgTiming", "{} timing runs per tactic", ("8",)),
-    ("Runtime Platform", "runtime platform {}", ("same as build",)),
-)
-_RUN_OPTIONS = (
-    ("CUDA Graph", "CUDA graph", ()),
-    ("Data transfers", "copies of inputs and outputs", ()),
-    ("Spin-wait", "spin-wait", ()),
-    ("ExposeDMA", "copies exposed", ()),
-    ("Inference Streams", "{} inference streams", ("1",)),
-    ("Streams", "{} streams", ("1",)),
-    ("Duration", "{}", ()),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,10 +398,12 @@ class Analysis:
     Attributes:
         statistics: Of the timing run; None if no file has any.
         sentences: By label.
+        plan: What the engine was built from, with and for, and how it was run.
     """
 
     statistics: TimingStatistics | None
     sentences: Mapping[str, Sequence[str]]
+    plan: Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,16 +430,7 @@ def make_subject(lint: EngineReport, top: int | None = TOP) -> EngineSubject:
 
 def analyse(engine: Engine) -> Analysis:
     """Compute it: up to a second for 20 000 layers or long timing runs."""
-    return Analysis(timing_statistics(engine), number_sentences(engine))
-
-
-def _option_facts(metadata: Metadata) -> list[tuple[str, str]]:
-    if not metadata.build_options and not metadata.inference_options:
-        return [("Options", "not stated (no log and no metadata in the set)")]
-    return [
-        ("Built with", _options_text(metadata.build_options, _BUILD_OPTIONS)),
-        ("Run with", _options_text(metadata.inference_options, _RUN_OPTIONS)),
-    ]
+    return Analysis(timing_statistics(engine), number_sentences(engine), find_plan(engine))
 
 
 def condition_facts(engine: Engine, now: datetime | None = None) -> list[tuple[str, str]]:
@@ -546,13 +440,49 @@ def condition_facts(engine: Engine, now: datetime | None = None) -> list[tuple[s
 
 def memory_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
     """Weights and activations; `…` while they are computed."""
-    return [("Weights", describe_weights(engine, engine.layers)), *_number_facts(analysis, ("Activations",))]
+    weights = describe_weights(engine, engine.layers)
+    more = [fact for fact in stated_memory_facts(engine) if fact[0] not in ("Weights", "Activations")]
+    return [("Weights", weights), *_number_facts(analysis, ("Activations",)), *more]
+
+
+def stated_memory_facts(engine: Engine) -> list[tuple[str, str]]:
+    """Memory as the logs of the set state it; nothing where they do not."""
+    stated = engine.metadata.memory
+    sizes = {
+        "Weights": stated.weights_bytes,
+        "Activations": stated.activation_bytes,
+        "Scratch": stated.scratch_bytes,
+        "Context": stated.context_bytes,
+    }
+    facts = [(label, _stated(size)) for label, size in sizes.items() if size is not None]
+    size = describe_engine_size(stated.engine_bytes, stated.engine_mib)
+    return [*facts, ("Engine size", f"{size} (stated in the log)")] if size else facts
+
+
+def describe_engine_size(size: int | None, whole_mib: int | None) -> str:
+    """The size of a serialized engine, as precisely as it is stated; empty if it is not.
+
+    >>> describe_engine_size(None, 6), describe_engine_size(None, 0)
+    ('6 to 7 MiB', 'under 1 MiB')
+    """
+    if size is not None:
+        return format_bytes(size)
+    if whole_mib is None:
+        return ""
+    return f"{whole_mib} to {whole_mib + 1} MiB" if whole_mib else "under 1 MiB"
+
+
+def _stated(size: int, what: str = "") -> str:
+    return f"{format_bytes(size)} ({what}stated in the log)"
 
 
 def work_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
-    """Layer times, compute, streams, critical path and reformats; `…` while they are computed."""
-    facts = [("Layer times", _profile_text(engine))] if engine.has_profile else []
-    return facts + _number_facts(analysis, ("Compute", "Streams", "Critical path", "Reformats"))
+    """Weights, activations, layer times, compute, streams, critical path and reformats; `…` while they are computed."""
+    return [
+        *memory_facts(engine, analysis),
+        ("Layer times", _profile_text(engine)),
+        *_number_facts(analysis, ("Compute", "Streams", "Critical path", "Reformats")),
+    ]
 
 
 def _number_facts(analysis: Analysis | None, labels: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -561,43 +491,24 @@ def _number_facts(analysis: Analysis | None, labels: tuple[str, ...]) -> list[tu
     return [(label, " ".join(analysis.sentences[label])) for label in labels if label in analysis.sentences]
 
 
-def no_profile(engine: Engine) -> str:
-    """Say why no layer has a time."""
-    why = "The profile could not be read" if engine.profile_unread else "No profile in this set"
-    return f"{why}: latency is unknown."
-
-
-def gap_sentences(engine: Engine, analysis: Analysis | None) -> Sequence[str]:
+def gap_sentences(engine: Engine, analysis: Analysis) -> Sequence[str]:
     """Sentences on the sum of layer times against the end-to-end latency."""
-    if not engine.has_profile:
-        return ()
-    return ("…",) if analysis is None else analysis.sentences.get("Gap", ())
+    return analysis.sentences.get("Gap", ()) if engine.has_profile else ()
 
 
 def bound_sentences(analysis: Analysis | None) -> list[str]:
     """Sentences on layers without a place in the roofline."""
-    _, *lines = ("",) if analysis is None else analysis.sentences["Bound by"]
+    lines = () if analysis is None else analysis.sentences.get("Bound by", ())
     return [f"{line[:1].upper()}{line[1:]}." for line in lines]
 
 
 def count_notes(engine: Engine) -> str:
     """Count the diagnostics by severity."""
     if not engine.diagnostics:
-        return "none: nothing was wrong with the files"
+        return "none"
     counts = Counter(diagnostic.severity for diagnostic in engine.diagnostics)
     names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
     return ", ".join(plural(counts[severity], names[severity]) for severity in Severity if counts[severity])
-
-
-def _options_text(options: Mapping[str, object], wanted: tuple[tuple[str, str, tuple[str, ...]], ...]) -> str:
-    if not options:
-        return "not stated"
-    words = []
-    for label, sentence, usual in wanted:
-        value = str(options.get(label, "")).strip()
-        if value.lower() not in _USUAL and value.lower() not in usual:
-            words.append(sentence.format(printable(value)))
-    return ", ".join(words) or "the usual options"
 
 
 # Keys of the summary, name of the figure, words for it, unit.
@@ -605,9 +516,14 @@ _FIGURES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("latency", "median_ms"), "Median latency, end to end", "ms"),
     (("latency", "p99_ms"), "Latency p99, end to end", "ms"),
     (("throughput_qps",), "Throughput", "qps"),
+    (("power", "power_w", "mean"), "Power, mean", "W"),
+    (("power", "power_w", "max"), "Power, peak", "W"),
+    (("power", "energy_per_inference_j"), "Energy per inference", "J"),
+    (("power", "inferences_per_joule"), "Inferences per joule", ""),
     (("latency_sum_ms",), "Sum of the layers' times", "ms"),
     (("layers",), "Layers", ""),
     (("compute", "macs"), "Multiply-accumulates", "MAC"),
+    (("weights_bytes",), "Weights", ""),
     (("known_weights_bytes",), "Weights", ""),
     (("memory", "peak_live_activation_bytes"), "Activations live at once", ""),
     (("memory", "traffic_bytes"), "Traffic per inference", ""),
@@ -618,22 +534,13 @@ _LOWER_BOUNDS = {
     "known_weights_bytes": ("layers_hiding_weights",),
     "peak_live_activation_bytes": ("memory", "tensors_of_unknown_size"),
 }
-"""Figure -> the count of what it could not include."""
+"""Figure -> number of excluded items."""
 
 
 def summary_sections(subject: EngineSubject) -> Iterator[Section]:
-    """What the engine is, and its figures."""
-    engine, analysis = subject.engine, subject.analysis
-    files = ", ".join(
-        f"{kind.value.replace('_', ' ')}: {printable(path.name)}" for kind, path in engine.files.items()
-    )
-    facts = [
-        *engine_facts(engine),
-        *memory_facts(engine, analysis),
-        *work_facts(engine, analysis),
-        ("Files", files),
-    ]
-    yield Section("summary", "Summary", facts=facts, tables=[_figures(subject)])
+    """The figures of the engine, and what it is."""
+    yield Section("summary", "Summary", tables=[_figures(subject)])
+    yield from engine_sections(subject.engine, subject.analysis)
 
 
 def _figures(subject: EngineSubject) -> Table:
@@ -646,7 +553,9 @@ def _figures(subject: EngineSubject) -> Table:
     rows = []
     for keys, title, unit in _FIGURES:
         value = _at(subject.summary, keys)
-        if value is None:
+        if value is None or (
+            keys == ("known_weights_bytes",) and subject.summary["weights_bytes"] is not None
+        ):
             continue
         is_least = bool(_at(subject.summary, _LOWER_BOUNDS.get(keys[-1], ("",))))
         text = ("at least " if is_least else "") + format_number(keys[-1], value)

@@ -6,35 +6,38 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 
 from trex_tui.analysis.columns import Derived
 from trex_tui.analysis.compute import Compute
 from trex_tui.analysis.dataflow import Neighbour, list_consumers, list_producers
 from trex_tui.analysis.modules import Group, Grouping, Share, by_onnx_node
+from trex_tui.analysis.roofline import format_intensity
 from trex_tui.analysis.structure import hottest, sum_latency_ms
+from trex_tui.analysis.tactic_parts import UNKNOWN_LIBRARY, list_parts
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer, Tensor
-from trex_tui.engine.tactics import Shape, Tactic, parse_tactic
+from trex_tui.engine.tactics import parse_tactic
+from trex_tui.report.views.dla import role_text
 from trex_tui.text import (
     format_bytes,
     format_count,
     format_ms,
     format_pct,
     format_shape,
+    join_words,
     plural,
     printable,
     shorten_middle,
+    shorten_name_list,
 )
 
 LONGEST_HEADING = 200
-"""Characters of a name in the heading; a longer one stands in full below."""
+"""Characters of a name in the heading; longer ones are shown in full below."""
 MOST_NEIGHBOURS = 40
 """Producers or consumers that are listed; the others are summed up."""
 MOST_SLOWEST = 10
-UNKNOWN_LIBRARY = "unknown"
-"""What `parse_tactic` calls the library of a name that fits no pattern."""
 _HIDDEN_ATTRIBUTES = frozenset({"Metadata"})
 
 
@@ -72,8 +75,11 @@ def layer_lines(
         build: What the log of the build tells of it; nothing is said of the build where there are none.
     """
     yield Line(shorten_middle(printable(layer.name), LONGEST_HEADING), "heading")
+    yield Line(_format_summary(engine, layer, facts))
     yield Line(_describe(layer))
     yield from _time_lines(engine, layer)
+    if role := role_text(engine, layer):
+        yield Line(role)
     if findings:
         yield Line("Findings", "section")
         yield from findings
@@ -96,43 +102,65 @@ def layer_lines(
         yield Line(layer.name, indent=2)
     shown = {key: value for key, value in layer.attributes.items() if key not in _HIDDEN_ATTRIBUTES}
     if shown:
-        yield Line("Attributes, as the file has them", "section")
+        yield Line("Raw attributes", "section")
         for key, value in shown.items():
             yield Line(value if isinstance(value, str) else json.dumps(value), label=key, indent=2)
 
 
 def _describe(layer: Layer) -> str:
     types = [type_ for type_ in (layer.layer_type, layer.parameter_type) if type_]
-    words = [layer.kind.value, layer.precision.value if layer.precision else "precision unknown"]
-    words += [" / ".join(dict.fromkeys(types))] if types else ["only its name is known"]
+    words = [
+        layer.kind.value,
+        layer.precision.value if layer.precision else _describe_unknown_precision(layer),
+    ]
+    words += [" / ".join(dict.fromkeys(types))] if types else ["name only"]
     words += [f"stream {layer.stream}"] if layer.stream is not None else []
     words += [layer.device.value] if layer.device else []
     return " · ".join(words)
 
 
+def _describe_unknown_precision(layer: Layer) -> str:
+    types = layer.mixed_input_types
+    return f"precision unknown (inputs {join_words(types)})" if types else "precision unknown"
+
+
 # Time
 
 
-@lru_cache(maxsize=8)
+@per_engine
 def _times(engine: Engine) -> list[float]:
     return sorted(layer.latency_ms for layer in engine.layers if layer.latency_ms is not None)
 
 
+def _format_summary(engine: Engine, layer: Layer, facts: Derived | str | None) -> str:
+    """Time, share, rank, index, and what bounds the layer, as far as they are known."""
+    words = []
+    if layer.latency_ms is not None:
+        times = _times(engine)
+        rank = len(times) - bisect_right(times, layer.latency_ms) + 1
+        words += [f"{format_ms(layer.latency_ms)} ms", f"{format_pct(engine.latency_pct(layer))} %"]
+        words += [f"rank {rank}/{len(engine.layers)}"]
+    words += [f"layer {layer.index}"]
+    point = facts.roofline.points.get(layer.index) if isinstance(facts, Derived) else None
+    if point is not None:
+        words += [f"{point.bound.value}-bound"] if point.bound else []
+        words += [f"{format_pct(point.roof_pct)} % of roof"] if point.roof_pct is not None else []
+        words += [format_intensity(point.intensity)] if point.intensity is not None else []
+    return " · ".join(words)
+
+
 def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
     if layer.latency is None or layer.latency_ms is None:
-        reason = "the profile has no row for it" if engine.has_profile else _no_profile(engine)
+        reason = "no row in the profile" if engine.has_profile else _no_profile(engine)
         yield Line(f"latency unknown: {reason}", "muted")
         return
-    times = _times(engine)
-    place = len(times) - bisect_right(times, layer.latency_ms) + 1
-    share = format_pct(engine.latency_pct(layer))
-    rank = f"no. {place} of {len(engine.layers)} by time"
-    yield Line(f"{format_ms(layer.latency_ms)} ms · {share} % of all layers · {rank}")
     more = []
     if layer.latency.median_ms is not None:
         more.append(f"median {format_ms(layer.latency.median_ms)} ms")
     if layer.latency.total_ms is not None and engine.profile_iterations:
-        more.append(f"{format_ms(layer.latency.total_ms)} ms in {engine.profile_iterations} iterations")
+        more.append(
+            f"{format_ms(layer.latency.total_ms)} ms in {plural(engine.profile_iterations, 'iteration')}"
+        )
     if more:
         yield Line(" · ".join(more), "muted")
 
@@ -192,7 +220,7 @@ def _neighbour_lines(title: str, sign: str, others: Sequence[Neighbour]) -> Iter
 
 def _link_line(layer: Layer, sign: str) -> Line:
     time = "time unknown" if layer.latency_ms is None else f"{format_ms(layer.latency_ms)} ms"
-    words = f"{sign} {layer.index} · {time} · {layer.kind.value} · {layer.name}"
+    words = f"{sign} {layer.index} · {time} · {layer.kind.value} · {shorten_name_list(layer.name)}"
     return Line(words, indent=2, target=layer.index)
 
 
@@ -206,47 +234,11 @@ def _tactic_lines(layer: Layer) -> Iterator[Line]:
     yield Line(layer.tactic or "no name", indent=2)
     tactic = parse_tactic(layer.tactic)
     if tactic is not None and tactic.library != UNKNOWN_LIBRARY:
-        yield from (Line(text, label=label, indent=2) for label, text in _tactic_facts(tactic) if text)
+        yield from (Line(text, label=label, indent=2) for label, text in list_parts(tactic) if text)
     elif layer.tactic:
-        yield Line("its name follows no pattern that is known", "muted", indent=2)
+        yield Line("unknown name pattern", "muted", indent=2)
     if layer.tactic_value:
         yield Line(layer.tactic_value, label="id", indent=2)
-
-
-def _tactic_facts(tactic: Tactic) -> list[tuple[str, str]]:
-    cores = "unknown" if tactic.tensor_cores is None else "yes" if tactic.tensor_cores else "no"
-    types = [
-        f"{word} {dtype.value}"
-        for word, dtype in (
-            ("in", tactic.input_type),
-            ("compute", tactic.compute_type),
-            ("accumulate", tactic.accumulate_type),
-            ("out", tactic.output_type),
-        )
-        if dtype is not None
-    ]
-    special = [
-        word for word, yes in (("sparse 2:4", tactic.is_sparse), ("Winograd", tactic.is_winograd)) if yes
-    ]
-    return [
-        ("library", tactic.library),
-        ("written for", f"sm_{tactic.architecture}" if tactic.architecture else ""),
-        ("tensor cores", cores),
-        ("types", " → ".join(types)),
-        ("tile", _extents(tactic.tile, "M×N×K")),
-        ("stages", str(tactic.stages) if tactic.stages else ""),
-        ("warps", _extents(tactic.warps, "M×N×K")),
-        ("instruction", _extents(tactic.instruction, "M×N×K")),
-        ("filter", _extents(tactic.filter_shape, "R×S")),
-        ("alignment", plural(tactic.alignment, "element") if tactic.alignment else ""),
-        ("epilogue", tactic.epilogue or ""),
-        ("operators", " ".join(tactic.operators)),
-        ("special", ", ".join(special)),
-    ]
-
-
-def _extents(shape: Shape | None, meaning: str) -> str:
-    return f"{format_shape(shape)} ({meaning[: 2 * len(shape) - 1]})" if shape else ""
 
 
 # What it computes
@@ -285,9 +277,9 @@ def _describe_product(compute: Compute) -> str:
 # Groups
 
 
-@lru_cache(maxsize=8)
+@per_engine
 def node_shares(engine: Engine) -> dict[str, Share]:
-    """The time of each ONNX node, by its name; kept for the last few engines."""
+    """The time of each ONNX node, by its name, kept with the engine."""
     return {share.name: share for share in by_onnx_node(engine)}
 
 
@@ -299,9 +291,9 @@ def group_lines(engine: Engine, group: Group, grouping: Grouping) -> Iterator[Li
     if grouping is Grouping.ONNX:
         share = node_shares(engine).get(group.path[-1])
         if share is not None and share.latency_ms is not None:
-            yield Line("This is the time of the layers that name it first among their ONNX nodes.", "muted")
+            yield Line("Time of the layers whose first ONNX node it is.", "muted")
             words = f"{format_ms(share.latency_ms)} ms in {plural(share.layers, 'layer')}"
-            yield Line(f"With each layer's time shared equally among its nodes: {words}.", "muted")
+            yield Line(f"With layer times split equally among their nodes: {words}.", "muted")
     kinds: dict[str, int] = {}
     for layer in group.layers:
         kinds[layer.kind.value] = kinds.get(layer.kind.value, 0) + 1
@@ -315,7 +307,7 @@ def group_lines(engine: Engine, group: Group, grouping: Grouping) -> Iterator[Li
 
 
 def _no_profile(engine: Engine) -> str:
-    return "the profile could not be read" if engine.profile_unread else "no profile in this set"
+    return "unreadable profile" if engine.profile_unread else "no profile in this set"
 
 
 def _group_time_lines(engine: Engine, group: Group) -> Iterator[Line]:

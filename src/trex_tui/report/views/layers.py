@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, derived
+from trex_tui.analysis.columns import ALL_COLUMNS, columns_named, derived
+from trex_tui.analysis.dla import total_by_device
 from trex_tui.analysis.modules import by_module, describe_fusion
-from trex_tui.analysis.structure import hottest, total_by_kind, total_by_precision
+from trex_tui.analysis.structure import hottest, sum_latency_ms, total_by_kind, total_by_precision
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.errors import TrexError
-from trex_tui.report.charts.figure import as_sentence
-from trex_tui.report.charts.svg_elements import kind_class
+from trex_tui.report.colours import kind_class
 from trex_tui.report.document import ChartReference, Column, Listing, Section, Table, is_missing, make_table
 from trex_tui.report.render_text import print_table
-from trex_tui.report.views.engine import EngineSubject, by_bound, by_tensor_cores, no_profile, totals_table
-from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct, plural, printable
+from trex_tui.report.views.totals import bound_table, by_tensor_cores, no_profile, totals_table
+from trex_tui.text import (
+    MISSING,
+    as_sentence,
+    format_bytes,
+    format_count,
+    format_ms,
+    format_pct,
+    join_words,
+    plural,
+    printable,
+    shorten_name_list,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from trex_tui.report.views.engine import EngineSubject
+
 LAYERS_SCHEMA = "trex-tui/layers/1"
-EXPLAIN_SCHEMA = "trex-tui/explain/1"
 
 BRIEF_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
 """Columns that fit a terminal."""
 NO_MODULE = "(no module)"
 """Name of the group of layers that belong to no module."""
-_HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "roof_pct", "bound", "tactic")
-_LEAST_CELLS = 16
-
-
-def columns_named(names: Sequence[str]) -> list[LayerColumn]:
-    """Find the columns of these names, in this order.
-
-    Raises:
-        TrexError: A name is no column; the message lists them all.
-    """
-    unknown = [name for name in names if name not in ALL_COLUMNS_BY_NAME]
-    if unknown:
-        known = ", ".join(column.name for column in ALL_COLUMNS)
-        raise TrexError(f"no column {unknown[0]!r}; the columns are: {known}")
-    return [ALL_COLUMNS_BY_NAME[name] for name in names]
+_HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "cumulative_pct", "roof_pct", "bound", "tactic")
+_LAYOUT = {"index": (8, 3), "name": (24, 0), "kind": (16, 2), "precision": (8, 1), "tactic": (30, 4)}
+"""Width that a text needs, and which go first where there is no room: the largest number."""
 
 
 def sorted_layers(engine: Engine, column: LayerColumn | None, *, reverse: bool = False) -> list[Layer]:
@@ -70,6 +71,7 @@ def layers_table(engine: Engine, layers: Iterable[Layer], columns: Iterable[Laye
 
 def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
     """A column of the layers of an engine."""
+    width, priority = _LAYOUT.get(column.name, (8, 0))
     return Column(
         column.name,
         title,
@@ -80,6 +82,8 @@ def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
         help=column.description.replace("`", ""),
         has_bar=column.name == "latency_ms",
         flex=not column.is_number,
+        width=width,
+        priority=priority,
     )
 
 
@@ -87,15 +91,42 @@ def layers_listing(
     engine: Engine, layers: Iterable[Layer], columns: Iterable[LayerColumn] = ALL_COLUMNS
 ) -> Listing:
     """Layers as `trex-tui layers` writes them: under the names of the columns, names of ONNX nodes as a list."""
-    return Listing(LAYERS_SCHEMA, engine.name, layers_table(engine, layers, columns), "engine")
+    table = layers_table(engine, layers, columns)
+    return Listing(LAYERS_SCHEMA, engine.name, table, "engine", engine.diagnostics)
 
 
 def print_layers(
     engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn], console: Console
 ) -> None:
-    """Print the table; in a terminal no text is wider than a third of it, in a pipe nothing is cut."""
-    most = max(_LEAST_CELLS, console.width // 3)
-    print_table(layers_table(engine, layers, columns), console, "bold", most)
+    """Print the layers: in a terminal fitted to its width, with a line of totals; else whole, under the columns' names."""
+    if not console.is_terminal:
+        print_table(layers_table(engine, layers, columns), console, "bold")
+        return
+    is_brief = tuple(column.name for column in columns) == BRIEF_COLUMNS
+    heads = [
+        replace(made, priority=made.priority if is_brief else 0, has_bar=made.key == "latency_pct")
+        for made in (layer_column(engine, column, column.title) for column in columns)
+    ]
+    print_table(make_table("layers", heads, layers, noun="layer"), console, "bold")
+    whole = len(engine.layers)
+    counted = plural(whole, "layer") if len(layers) == whole else f"{len(layers)} of {plural(whole, 'layer')}"
+    console.print(describe_total(engine, layers, counted), style="dim", soft_wrap=True)
+
+
+def describe_total(engine: Engine, layers: Sequence[Layer], counted: str) -> str:
+    """Count, time and share of some layers in a line.
+
+    Args:
+        counted: How many they are, in words.
+    """
+    if not layers:
+        return counted
+    if not engine.has_profile:
+        return f"{counted} · {no_profile(engine)}"
+    total, whole = sum_latency_ms(layers), engine.latency_sum_ms
+    if total is None or not whole:
+        return f"{counted}, none profiled"
+    return f"{counted} · {format_ms(total)} ms · {format_pct(100.0 * total / whole)} % of all"
 
 
 def cell_text(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cell
@@ -105,7 +136,9 @@ def cell_text(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cel
     if isinstance(value, tuple):
         return ", ".join(map(printable, value))
     if isinstance(value, str):
-        return printable(value)
+        return printable(shorten_name_list(value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if column.name.endswith("_ms"):
         return format_ms(value)
     if column.name.endswith("_pct"):
@@ -124,11 +157,8 @@ def hot_sections(subject: EngineSubject) -> Iterator[Section]:
     if not timed:
         yield Section("hot-layers", "Hot layers", sentences=[no_profile(engine)])
         return
-    layers = hottest(engine.layers, timed if subject.top is None else subject.top)
     lacking = len(engine.layers) - timed
-    columns = [layer_column(engine, column, column.title) for column in columns_named(_HOT_COLUMNS)]
-    styles = [kind_class(layer.kind) for layer in layers]
-    table = make_table("hot_layers", columns, layers, total=timed, noun="layer", styles=styles)
+    table = hot_table(engine, _HOT_COLUMNS, timed, subject.top)
     yield Section(
         "hot-layers",
         "Hot layers",
@@ -140,9 +170,32 @@ def hot_sections(subject: EngineSubject) -> Iterator[Section]:
     )
 
 
-def group_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Time by kind, by precision, and of what multiplies by tensor cores; then by module."""
-    engine = subject.engine
+def hot_table(engine: Engine, columns: Sequence[str], timed: int, top: int | None) -> Table:
+    """The layers that take longest.
+
+    Args:
+        columns: Names.
+        timed: Layers with a time.
+        top: Rows; None for all.
+    """
+    layers = hottest(engine.layers, timed if top is None else top)
+    shown = [layer_column(engine, column, column.title) for column in columns_named(columns)]
+    styles = [kind_class(layer.kind) for layer in layers]
+    return make_table("hot_layers", shown, layers, total=timed, noun="layer", styles=styles)
+
+
+def brief_hot_section(engine: Engine, top: int | None) -> Section | None:
+    """The layers that take longest, in columns that fit a terminal; None without a time."""
+    timed = sum(layer.latency_ms is not None for layer in engine.layers)
+    if not timed:
+        return None
+    table = hot_table(engine, BRIEF_COLUMNS, timed, top)
+    columns = [replace(column, has_bar=column.key == "latency_pct") for column in table.columns]
+    return Section("hot-layers", "Hottest layers", tables=[replace(table, columns=columns)])
+
+
+def group_section(engine: Engine) -> Section:
+    """Time by kind, by precision, and of what multiplies by tensor cores."""
     kinds, precisions = total_by_kind(engine), total_by_precision(engine)
     tables = [
         totals_table("by_kind", "Kind", kinds, styles=[f"kind-{total.key}" for total in kinds]),
@@ -153,14 +206,27 @@ def group_sections(subject: EngineSubject) -> Iterator[Section]:
             styles=[f"precision-{total.key}" for total in precisions],
         ),
     ]
+    if devices := total_by_device(engine):
+        tables.append(totals_table("by_device", "Device", devices))
     if cores := by_tensor_cores(engine):
         tables.append(totals_table("by_tensor_cores", "Tensor cores", cores))
-    yield Section(
-        "groups",
-        "Time by kind and precision",
-        sentences=[] if engine.has_profile else [no_profile(engine)],
-        tables=tables,
-    )
+    sentences = [] if engine.has_profile else [no_profile(engine)]
+    sentences += _mixed_sentences(engine)
+    return Section("groups", "Time by kind and precision", sentences=sentences, tables=tables)
+
+
+def _mixed_sentences(engine: Engine) -> Iterator[str]:
+    """Layers whose precision is unknown because their inputs are of several types."""
+    mixed = Counter(layer.mixed_input_types for layer in engine.layers)
+    del mixed[()]
+    for types, count in mixed.most_common():
+        yield f"Precision unknown of {plural(count, 'opaque layer')} with inputs {join_words(types)}."
+
+
+def group_sections(subject: EngineSubject) -> Iterator[Section]:
+    """Time by kind, by precision and by tensor cores; then by module."""
+    engine = subject.engine
+    yield group_section(engine)
     if engine.has_profile:
         fused = describe_fusion(engine.layers)
         yield Section(
@@ -181,62 +247,26 @@ _MODULE_COLUMNS = (
         "Layers",
         value=lambda module: module.layers,
         is_number=True,
-        help="Each counts once, for the module of its first ONNX node.",
+        help="Each layer counts for the module of its first ONNX node.",
     ),
     Column("latency_ms", "ms", value=lambda module: module.latency_ms, is_number=True, has_bar=True),
 )
 
 
+def bound_section(engine: Engine) -> Section:
+    """Time by what bounds the layers."""
+    bounds = bound_table(engine, engine.layers, "Layer bounds")
+    sentences = [as_sentence(line) for line in derived(engine).roofline.sentences]
+    return Section("roofline", "Roofline", sentences=sentences, tables=[bounds])
+
+
 def roofline_sections(subject: EngineSubject) -> Iterator[Section]:
-    """How close the layers come to what the device can do."""
+    """Layers relative to the device peaks."""
     engine, roofline = subject.engine, derived(subject.engine).roofline
     points = [point for point in roofline.points.values() if point.roof_ms is not None]
     is_drawn = any(point.roof_pct is not None for point in points)
-    bounds = totals_table("by_bound", "Bound by", by_bound(engine, engine.layers), "What layers are bound by")
-    yield Section(
-        "roofline",
-        "Roofline",
-        sentences=[as_sentence(line) for line in roofline.sentences],
+    yield replace(
+        bound_section(engine),
         facts=[("Assumed", as_sentence(line)) for line in roofline.assumptions] if points else [],
         charts=[ChartReference("roofline", engine), ChartReference("efficiency", engine)] if is_drawn else [],
-        tables=[bounds],
     )
-
-
-# What columns mean
-
-
-def explain_column(column: LayerColumn) -> str:
-    """Explain a column: definition, unit, formula and source, a line each."""
-    lines = [column.name, f"  {column.description}"]
-    facts = (("unit", column.unit), ("formula", column.formula), ("source", column.source))
-    lines += [f"  {label:<8}{text}" for label, text in facts if text]
-    return "\n".join(lines)
-
-
-def columns_overview(columns: Sequence[LayerColumn]) -> str:
-    """A line per column: its name and the first sentence of its definition."""
-    width = max(len(column.name) for column in columns)
-    return "\n".join(f"{column.name:<{width}}  {_first_sentence(column.description)}" for column in columns)
-
-
-def _first_sentence(text: str) -> str:
-    return text.split(". ", 1)[0].rstrip(".") + "."
-
-
-def explain_document(columns: Sequence[LayerColumn]) -> dict[str, Any]:
-    """The object that `explain --json` prints."""
-    return {
-        "schema": EXPLAIN_SCHEMA,
-        "columns": [
-            {
-                "name": column.name,
-                "title": column.title,
-                "description": column.description,
-                "unit": column.unit or None,
-                "formula": column.formula or None,
-                "source": column.source,
-            }
-            for column in columns
-        ],
-    }

@@ -6,15 +6,24 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from trex_tui.analysis.short_names import short_names
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import Evidence, FindingSeverity, Judged, LintResult, NotChecked, Rule
-from trex_tui.report.charts.figure import as_sentence
 from trex_tui.report.document import Cell, Column, Section, make_table
 from trex_tui.report.views.layer_details import Line
-from trex_tui.text import MISSING, format_ms, format_pct, plural, printable, shorten_middle
+from trex_tui.text import (
+    MISSING,
+    as_sentence,
+    format_ms,
+    format_pct,
+    plural,
+    printable,
+    shorten_middle,
+    shorten_name_list,
+)
 
 LEVELS = (FindingSeverity.ERROR, FindingSeverity.WARNING, FindingSeverity.INFO)
 MARKS = {
@@ -23,7 +32,7 @@ MARKS = {
     FindingSeverity.INFO: "i",
     FindingSeverity.GOOD: "✓",
 }
-"""Severities in one cell, told apart without colour."""
+"""One-cell severities, distinct without colour."""
 MOST_LAYERS = 200
 """Layers named below a finding; the rest is a number."""
 MOST_NAMES = 3
@@ -37,7 +46,7 @@ class EngineReport:
     engine: Engine
     result: LintResult
 
-    def layers_of(self, judged: Judged) -> list[Layer]:
+    def find_layers(self, judged: Judged) -> list[Layer]:
         return [self.engine.layers[index] for index in judged.layers]
 
     def pct(self, ms: float | None) -> float | None:
@@ -81,7 +90,7 @@ class LintReport:
             count = sum(severity.rank <= fail_on.rank for severity in severities)
             return [f"{plural(count, 'finding')} at or above {fail_on.value}"]
         return [
-            f"gate fell: {fail_on.text}: {linted.engine.name} has {linted.result.count(fail_on.metric)}"
+            f"gate failed: {fail_on.text}: {linted.engine.name} has {linted.result.count(fail_on.metric)}"
             for linted in self.engines
             if linted.result.fails(fail_on)
         ]
@@ -97,7 +106,7 @@ def fingerprint(report: EngineReport, judged: Judged) -> str:
     digest = hashlib.sha256()
     for part in (report.engine.name, judged.rule.id):
         digest.update(part.encode("utf-8", "backslashreplace") + b"\0")
-    for layer in report.layers_of(judged):
+    for layer in report.find_layers(judged):
         digest.update(f"{layer.name}\0{layer.occurrence}\0".encode("utf-8", "backslashreplace"))
     return digest.hexdigest()[:16]
 
@@ -106,24 +115,28 @@ def fingerprint(report: EngineReport, judged: Judged) -> str:
 
 
 def count_findings(result: LintResult) -> str:
-    """`1 error, 2 warnings, 3 infos`, without those there are none of; `no findings`; `no rule ran`."""
+    """`1 error, 2 warnings, 3 infos`, without those there are none of; `no findings`; `no rules run`."""
     if not result.rules:
-        return "no rule ran"
+        return "no rules run"
     counts = [plural(result.counts[level], level.value) for level in LEVELS if result.counts[level]]
     return ", ".join(counts) or "no findings"
 
 
 def describe_savings(report: EngineReport) -> str:
     """What all findings could win together; empty where nothing is known of nothing."""
-    stakes = report.result.stakes
-    if stakes.total_ms is None:
-        return "milliseconds at stake unknown" if report.result.findings else ""
-    share = report.pct(stakes.layers_ms)
-    text = f"{format_ms(stakes.total_ms)} ms at stake"
-    if share is not None:
-        text += f" ({format_pct(share)} % of the layers' time)"
-    if stakes.end_to_end_ms is not None:
-        text += f", {format_ms(stakes.end_to_end_ms)} ms end to end"
+    savings = report.result.savings
+    if savings.total_ms is None:
+        return "possible saving unknown" if report.result.findings else ""
+    parts = []
+    if savings.layers_ms is not None:
+        share = report.pct(savings.layers_ms)
+        of = "" if share is None else f" ({format_pct(share)} % of the layers' time)"
+        parts.append(f"{format_ms(savings.layers_ms)} ms{of}")
+    if savings.engine_ms is not None:
+        parts.append(f"{format_ms(savings.engine_ms)} ms between layers")
+    text = "possible saving " + " and ".join(parts)
+    if savings.end_to_end_ms is not None:
+        text += f", {format_ms(savings.end_to_end_ms)} ms end to end"
     return text
 
 
@@ -137,18 +150,18 @@ def describe_summary(report: EngineReport) -> list[str]:
 
 def describe_saving(report: EngineReport, judged: Judged) -> str:
     """Time of the layers and the part of it that could be won; `unknown` without a profile."""
-    if judged.stake_ms is None:
+    if judged.saving_ms is None:
         if judged.layer_ms is None:
-            return "stake unknown" if judged.layers else "no stake"
-        return f"stake unknown, layers take {report.format_time(judged.layer_ms)}"
-    text = f"stake {report.format_time(judged.stake_ms)}"
-    if judged.layer_ms is not None and judged.layer_ms > judged.stake_ms:
+            return "saving unknown" if judged.layers else "no saving"
+        return f"saving unknown, layers: {report.format_time(judged.layer_ms)}"
+    text = f"saving {report.format_time(judged.saving_ms)}"
+    if judged.layer_ms is not None and judged.layer_ms > judged.saving_ms:
         text += f" of {format_ms(judged.layer_ms)} ms"
     return text
 
 
 def group_not_checked(result: LintResult) -> list[tuple[str, str]]:
-    """Ids of rules and why they could not look, rules with the same reason together."""
+    """Ids of rules that were not checked, with reasons, rules with the same reason together."""
     by_reason: dict[str, list[str]] = {}
     for missing in result.not_checked:
         which = f" ({plural(missing.layers, 'layer')})" if missing.layers is not None else ""
@@ -164,7 +177,7 @@ def name_layers(layers: Sequence[Layer], most: int = MOST_NAMES, width: int = 0)
     """
     names = []
     for layer in layers[:most]:
-        name = printable(layer.name)
+        name = printable(shorten_name_list(layer.name))
         names.append(f"{layer.index} {shorten_middle(name, width) if width else name}")
     return names + ([f"and {len(layers) - most} more"] if len(layers) > most else [])
 
@@ -174,26 +187,31 @@ def name_layers(layers: Sequence[Layer], most: int = MOST_NAMES, width: int = 0)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A finding, something well done, a finding left out, or a rule that could not look.
+    """A finding, something well done, a finding left out, a rule that was not checked, or all such rules together.
 
     Attributes:
-        judged: None for a rule that could not look.
-        not_checked: None for findings.
+        judged: None for rules that were not checked.
+        not_checked: Empty for findings.
     """
 
     report: EngineReport
     judged: Judged | None = None
-    not_checked: NotChecked | None = None
+    not_checked: tuple[NotChecked, ...] = ()
 
     @property
     def rule(self) -> str:
         if self.judged is not None:
             return self.judged.rule.id
-        return self.not_checked.rule if self.not_checked else ""
+        return "" if self.is_group else self.not_checked[0].rule
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is all rules that were not checked."""
+        return len(self.not_checked) > 1
 
     @property
     def severity(self) -> FindingSeverity | None:
-        """None for a rule that could not look, and for what is left out."""
+        """None for a rule that was not checked, and for what is left out."""
         return self.judged.severity if self.judged is not None and not self.judged.reason else None
 
     @property
@@ -210,7 +228,9 @@ class Entry:
         """What was found, or why nothing could be."""
         if self.judged is not None:
             return self.judged.message
-        return f"not checked: {self.not_checked.reason}" if self.not_checked else ""
+        if self.is_group:
+            return f"{plural(self.report.result.rules_not_checked, 'rule')} not checked"
+        return f"not checked: {self.not_checked[0].reason}"
 
     @property
     def title(self) -> str:
@@ -222,13 +242,22 @@ class Entry:
         return self.judged.layers if self.judged is not None else ()
 
     @property
-    def stake_ms(self) -> float | None:
+    def saving_ms(self) -> float | None:
         """What could be won; None if unknown, or for what is left out."""
-        return self.judged.stake_ms if self.judged is not None and self.severity else None
+        return self.judged.saving_ms if self.judged is not None and self.severity else None
 
-    @property
-    def place(self) -> str:
-        return self.report.engine.layers[self.layers[0]].name if self.layers else "the engine"
+    def describe_place(self, width: int | None = None) -> str:
+        """Index and short name of the first layer, and how many more there are: `12 layer1/0/conv1 +3`.
+
+        Args:
+            width: Characters that there are; None for any number.
+        """
+        if not self.layers:
+            return "the engine" if self.judged is not None else MISSING
+        layer, names = self.report.engine.layers[self.layers[0]], short_names(self.report.engine)
+        more = f" +{len(self.layers) - 1}" if len(self.layers) > 1 else ""
+        room = len(layer.name) if width is None else width - len(f"{layer.index} {more}")
+        return f"{layer.index} {names.fit(layer, max(0, room))}{more}"
 
 
 def list_entries(report: EngineReport) -> list[Entry]:
@@ -236,8 +265,19 @@ def list_entries(report: EngineReport) -> list[Entry]:
     result = report.result
     return [
         *(Entry(report, judged) for judged in (*result.findings, *result.positives, *result.suppressed)),
-        *(Entry(report, not_checked=missing) for missing in result.not_checked),
+        *(Entry(report, not_checked=(missing,)) for missing in result.not_checked),
     ]
+
+
+def fold_not_checked(entries: Sequence[Entry], *, is_expanded: bool) -> list[Entry]:
+    """Put rules that were not checked below one entry, or leave only that one; a single rule stays as it is."""
+    missing = [entry for entry in entries if entry.not_checked]
+    if len(missing) < 2:
+        return list(entries)
+    group = Entry(
+        missing[0].report, not_checked=tuple(rule for entry in missing for rule in entry.not_checked)
+    )
+    return [*(entry for entry in entries if entry.judged), group, *(missing if is_expanded else ())]
 
 
 def _list_layers(entry: Entry) -> Cell:
@@ -247,52 +287,53 @@ def _list_layers(entry: Entry) -> Cell:
 
 _RULE = Column("rule", "Rule", value=lambda entry: entry.rule)
 _MESSAGE = Column("message", "Finding", value=lambda entry: entry.message)
-_STAKE = Column("stake_ms", "Stake ms", value=lambda entry: entry.stake_ms, is_number=True)
+_SAVING = Column("saving_ms", "Saving ms", value=lambda entry: entry.saving_ms, is_number=True)
 
 FINDING_COLUMNS = (
     Column("severity", "Severity", value=lambda entry: entry.state),
     _RULE,
     _MESSAGE,
     Column("layers", "Layers", value=_list_layers),
-    replace(_STAKE, has_bar=True, help="Time that could be won."),
-    Column("stake_pct", "%", value=lambda entry: entry.report.pct(entry.stake_ms), is_number=True),
-    Column("remedy", "What to do", value=lambda entry: entry.judged.remedy),
+    replace(_SAVING, has_bar=True),
+    Column("saving_pct", "%", value=lambda entry: entry.report.pct(entry.saving_ms), is_number=True),
+    Column("remedy", "Remedy", value=lambda entry: entry.judged.remedy),
 )
 STRENGTH_COLUMNS = (_RULE, replace(_MESSAGE, title="Well done"))
 SUPPRESSED_COLUMNS = (
     _RULE,
     _MESSAGE,
-    Column("reason", "Why left out", value=lambda entry: entry.judged.reason),
+    Column("reason", "Reason", value=lambda entry: entry.judged.reason),
     Column("origin", "Stated in", value=lambda entry: entry.judged.origin),
 )
-NOT_CHECKED_COLUMNS = (Column("rules", "Rules"), Column("reason", "Why they could not look"))
+NOT_CHECKED_COLUMNS = (Column("rules", "Rules"), Column("reason", "Reason"))
 SCREEN_COLUMNS = (
-    Column("mark", "", value=lambda entry: entry.mark, width=1, help="How much it matters."),
-    replace(_RULE, width=10, help="Id of the rule."),
-    replace(
-        _STAKE,
-        title="At stake",
-        width=9,
-        help="stake_ms: milliseconds that could be won, by the rule's estimate.",
-    ),
     Column(
-        "layers",
-        "Layers",
-        value=lambda entry: len(entry.layers) or None,
-        is_number=True,
-        width=6,
-        priority=1,
-        help="How many layers it is about.",
+        "mark",
+        "",
+        value=lambda entry: entry.mark,
+        width=1,
+        help="E error, W warning, i info, ✓ well done, – suppressed, ? not checked.",
     ),
-    Column("title", "Finding", value=lambda entry: entry.title, flex=True, width=40),
-    Column("where", "Where", value=lambda entry: entry.place, flex=True, width=20, priority=2),
+    replace(_RULE, width=10),
+    replace(
+        _SAVING,
+        title="Saving",
+        width=9,
+    ),
+    Column("title", "Finding", value=lambda entry: entry.title, flex=True, width=28),
+    Column(
+        "where",
+        "Layer",
+        value=lambda entry: entry.layers[0] if entry.layers else None,
+        flex=True,
+        width=22,
+    ),
     Column(
         "confidence",
         "Sure",
         value=lambda entry: entry.judged.confidence.value if entry.judged else None,
         width=6,
-        priority=3,
-        help="How sure the rule is of its milliseconds.",
+        priority=1,
     ),
 )
 
@@ -331,20 +372,20 @@ def fit_summary(report: EngineReport, width: int | None = None) -> str:
     long = ", ".join(plural(counts[level], level.value) for level in LEVELS)
     short = " ".join(f"{MARKS[level]} {counts[level]}" for level in LEVELS if counts[level])
     short = short or "nothing found"
-    stake = end = brief = unchecked = ""
-    if result.stake_ms is not None:
-        stake = f" · at stake {report.format_time(result.stake_ms)}"
-    if result.stakes.end_to_end_ms is not None:
-        number = format_ms(result.stakes.end_to_end_ms)
+    saving = end = brief = unchecked = ""
+    if result.saving_ms is not None:
+        saving = f" · saving {report.format_time(result.saving_ms)}"
+    if result.savings.end_to_end_ms is not None:
+        number = format_ms(result.savings.end_to_end_ms)
         end, brief = f", end to end about {number} ms", f", {number} end to end"
     if result.not_checked:
         unchecked = f" · {plural(result.rules_not_checked, 'rule')} not checked"
     forms = (
-        long + stake + end + unchecked,
-        short + stake + end + unchecked,
-        short + stake + brief + unchecked,
+        long + saving + end + unchecked,
+        short + saving + end + unchecked,
+        short + saving + brief + unchecked,
     )
-    return next((form for form in forms if width is None or len(form) <= width), short + stake + brief)
+    return next((form for form in forms if width is None or len(form) <= width), short + saving + brief)
 
 
 def tab_badge(result: LintResult) -> str:
@@ -357,15 +398,16 @@ def worst_lines(result: LintResult, most: int) -> list[Line]:
     """The worst findings, a line each, for the overview."""
     rest = len(result.findings) - most
     if not result.findings:
-        looked = f"{plural(len(result.rules), 'rule')} looked, {result.rules_not_checked} could not"
+        looked = f"{plural(len(result.rules), 'rule')} checked, {result.rules_not_checked} not checked"
         return [Line(f"Nothing found: {looked}.", "muted")]
     lines = [_short_line(judged) for judged in result.findings[:most]]
     return [*lines, Line(f"and {rest} more", "muted")] if rest > 0 else lines
 
 
 def layer_marks(result: LintResult) -> dict[int, FindingSeverity]:
-    """Of each layer that something was found about, the worst severity."""
-    return {index: findings[0].severity for index, findings in result.by_layer.items()}
+    """Of each layer with an error or a warning, the worst severity."""
+    worst = {index: findings[0].severity for index, findings in result.by_layer.items()}
+    return {index: severity for index, severity in worst.items() if severity.rank < FindingSeverity.INFO.rank}
 
 
 def layer_finding_lines(result: LintResult, index: int) -> list[Line]:
@@ -374,8 +416,8 @@ def layer_finding_lines(result: LintResult, index: int) -> list[Line]:
 
 
 def _short_line(judged: Judged, indent: int = 0) -> Line:
-    stake = f" [{format_ms(judged.stake_ms)} ms at stake]" if judged.stake_ms is not None else ""
-    return Line(judged.message + stake, label=f"{MARKS[judged.severity]} {judged.rule.id}", indent=indent)
+    saving = f" [{format_ms(judged.saving_ms)} ms saving]" if judged.saving_ms is not None else ""
+    return Line(judged.message + saving, label=f"{MARKS[judged.severity]} {judged.rule.id}", indent=indent)
 
 
 def finding_lines(entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
@@ -384,10 +426,16 @@ def finding_lines(entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
     Args:
         rules: Where the rule of something that was not checked is looked up.
     """
-    judged, missing = entry.judged, entry.not_checked
+    judged = entry.judged
+    if entry.is_group:
+        yield Line(entry.message, "heading")
+        for names, reason in group_not_checked(entry.report.result):
+            yield Line(names, "section")
+            yield Line(reason, indent=2)
+        return
     rule = judged.rule if judged else next((rule for rule in rules if rule.id == entry.rule), None)
     yield Line(f"{entry.rule}: {rule.title}" if rule else entry.rule, "heading")
-    if missing is not None:
+    for missing in entry.not_checked:
         which = f" at {plural(missing.layers, 'layer')}" if missing.layers is not None else ""
         yield Line(f"Not checked{which}")
         yield Line(missing.reason)
@@ -405,10 +453,10 @@ def finding_lines(entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
 
 def _weight_lines(report: EngineReport, judged: Judged) -> Iterator[Line]:
     yield Line(judged.message)
-    milder = ", one step milder than the rule: small stake or low confidence" if judged.is_demoted else ""
+    milder = ", lowered by one level: small saving or low confidence" if judged.is_demoted else ""
     yield Line(judged.severity.value + milder, label="Severity")
     if judged.severity is not FindingSeverity.GOOD:
-        yield Line(report.format_time(judged.stake_ms), label="At stake")
+        yield Line(report.format_time(judged.saving_ms), label="Saving")
         if judged.finding.formula:
             yield Line(judged.finding.formula, label="Estimate")
         yield Line(judged.confidence.value, label="Confidence")
@@ -425,10 +473,10 @@ def _weight_lines(report: EngineReport, judged: Judged) -> Iterator[Line]:
 
 def _rule_lines(rule: Rule, judged: Judged | None) -> Iterator[Line]:
     parts = {
-        "What to do": [judged.remedy if judged is not None else rule.remedy],
-        "Why it matters": [rule.why],
-        "What the rule looks for": [rule.looks_for],
-        "What it leaves alone": [rule.not_when],
+        "Remedy": [judged.remedy if judged is not None else rule.remedy],
+        "Why": [rule.why],
+        "Condition": [rule.looks_for],
+        "Exceptions": [rule.not_when],
         "Read on": rule.references,
     }
     for title, texts in parts.items():
@@ -440,10 +488,10 @@ def _rule_lines(rule: Rule, judged: Judged | None) -> Iterator[Line]:
 def _layer_lines(engine: Engine, judged: Judged) -> Iterator[Line]:
     yield Line(f"{plural(len(judged.layers), 'layer')}", "section")
     for index in judged.layers[:MOST_LAYERS]:
-        layer, stake = engine.layers[index], judged.finding.stakes_ms.get(index)
+        layer, saving = engine.layers[index], judged.finding.savings_ms.get(index)
         figures = f"{format_ms(layer.latency_ms)} ms"
-        figures += f", {format_ms(stake)} at stake" if stake is not None else ""
-        yield Line(f"{layer.name}  ({figures})", label=str(index), indent=2, target=index)
+        figures += f", saving {format_ms(saving)} ms" if saving is not None else ""
+        yield Line(f"{shorten_name_list(layer.name)}  ({figures})", label=str(index), indent=2, target=index)
     if len(judged.layers) > MOST_LAYERS:
         yield Line(f"and {len(judged.layers) - MOST_LAYERS} more", "muted", indent=2)
 

@@ -17,28 +17,27 @@ from trex_tui.analysis.memory import (
 )
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.report.charts.figure import as_sentence
 from trex_tui.report.document import ChartReference, Column, Section, Table, make_table
 from trex_tui.report.views.engine import EngineSubject, memory_facts
-from trex_tui.text import format_bytes, format_shape, plural
+from trex_tui.text import as_sentence, format_bytes, format_shape, plural
 
-NO_LAYER_INFO = "No layer information in this set: what is in memory is unknown."
-NAMES_ONLY = "The layer information holds names only: what is in memory is unknown."
+NO_LAYER_INFO = "Memory by layer unknown (needs layer information)."
+NAMES_ONLY = "Memory by layer unknown: the layer information has names only."
 MOST_TENSORS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFigures:
-    """Lifetimes of all tensors, and the memory that is live at each layer."""
+    """Lifetimes of all tensors, the memory that is live at each layer, and the totals by kind of layer."""
 
     values: tuple[LiveTensor, ...]
     activations: ActivationMemory
+    totals: Sequence[MemoryTotal]
 
 
 def memory_figures(engine: Engine) -> MemoryFigures:
     """Compute it: a few hundred milliseconds for 20 000 layers."""
-    values = tuple(live_tensors(engine))
-    return MemoryFigures(values, activation_memory(engine, values))
+    return MemoryFigures(live_tensors(engine), activation_memory(engine), memory_by_kind(engine.layers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def describe_peak(engine: Engine, activations: ActivationMemory) -> str:
     if engine.names_only:
         return NAMES_ONLY
     if activations.peak_bytes is None:
-        return "No layer writes a tensor of known size: memory for activations is unknown."
+        return "Activation memory unknown: no tensor sizes."
     at_least = "at least " if activations.unknown else ""
     return f"peak {at_least}{format_bytes(activations.peak_bytes)} live at layer {activations.peak_index}"
 
@@ -85,7 +84,7 @@ def unknown_sentences(engine: Engine, activations: ActivationMemory | None) -> l
     )
     if activations is not None and activations.unknown:
         tensors = plural(activations.unknown, "tensor has", "tensors have")
-        sentences.append(f"{tensors} a dynamic shape or no type: not in the sums of what is live.")
+        sentences.append(f"{tensors} a dynamic shape or no type: excluded from live memory.")
     return sentences
 
 
@@ -119,9 +118,7 @@ def memory_sections(subject: EngineSubject) -> Iterator[Section]:
         return
     totals = memory_by_kind(engine.layers)
     styles = [f"kind-{total.key}" for total in totals]
-    tables = [
-        make_table("memory_by_kind", _KIND_COLUMNS, totals, noun="kind", title="By kind", styles=styles)
-    ]
+    tables = [make_table("memory_by_kind", KIND_COLUMNS, totals, noun="kind", title="By kind", styles=styles)]
     charts = []
     if activations.peak_bytes is not None:
         charts.append(ChartReference("memory", engine))
@@ -137,13 +134,15 @@ def _footprint(total: MemoryTotal) -> int | None:
     return total.footprint_bytes if total.footprint_unknown < total.layers else None
 
 
-_KIND_COLUMNS = (
+KIND_COLUMNS = (
     Column("key", "Kind", value=lambda total: total.key),
     Column("layers", "Layers", value=lambda total: total.layers, is_number=True),
-    Column("weights_bytes", "Weights", value=_weights, is_number=True, help="Over the layers that tell."),
+    Column(
+        "weights_bytes", "Weights", value=_weights, is_number=True, help="Over the layers with known weights."
+    ),
     Column(
         "weights_unknown",
-        "not told",
+        "unknown",
         value=lambda total: total.weights_unknown,
         is_number=True,
         help="Layers whose weights are unknown.",
@@ -154,11 +153,11 @@ _KIND_COLUMNS = (
         value=_footprint,
         is_number=True,
         has_bar=True,
-        help="What each layer touches, padded.",
+        help="Footprint of each layer, padded.",
     ),
     Column(
         "footprint_unknown",
-        "not told",
+        "unknown",
         value=lambda total: total.footprint_unknown,
         is_number=True,
         help="Layers whose footprint is unknown.",
@@ -192,7 +191,7 @@ def _live_table(engine: Engine, alive: Sequence[LiveTensor], top: int | None) ->
         ),
         Column("type", "Shape and type", value=lambda tensor: _type_text(engine, tensor)),
     )
-    return make_table("live_at_peak", columns, alive, top=top, noun="tensor", title="Live at the peak")
+    return make_table("live_at_peak", columns, alive, top=top, noun="tensor", title="Live at peak")
 
 
 def padding_pct(layer: Layer) -> float | None:
@@ -215,13 +214,9 @@ LAYER_COLUMNS = (
         value=attrgetter("index"),
         is_number=True,
         width=5,
-        priority=7,
-        help="index: place in execution order, from 0",
     ),
-    Column("name", "Layer", value=attrgetter("name"), width=24, flex=True, help="name of the layer"),
-    Column(
-        "kind", "Kind", value=attrgetter("kind.value"), width=11, priority=6, help="kind: what the layer does"
-    ),
+    Column("name", "Layer", value=attrgetter("name"), width=24, flex=True),
+    Column("kind", "Kind", value=attrgetter("kind.value"), width=11, priority=6),
     Column(
         "weights_bytes",
         "Weights",
@@ -229,7 +224,6 @@ LAYER_COLUMNS = (
         is_number=True,
         width=9,
         priority=1,
-        help="weights_bytes: weights and other constants of the layer",
     ),
     Column(
         "activation_bytes",
@@ -238,7 +232,6 @@ LAYER_COLUMNS = (
         is_number=True,
         width=12,
         priority=2,
-        help="activation_bytes: inputs and outputs without constants, without padding",
     ),
     Column(
         "footprint_bytes",
@@ -247,7 +240,6 @@ LAYER_COLUMNS = (
         is_number=True,
         width=10,
         priority=4,
-        help="footprint_bytes: all it touches, without padding",
     ),
     Column(
         "footprint_allocated_bytes",
@@ -256,7 +248,6 @@ LAYER_COLUMNS = (
         is_number=True,
         width=10,
         priority=3,
-        help="footprint_allocated_bytes: all it touches, with the padding of vectorised layouts",
     ),
     Column(
         "padding_pct",
@@ -265,7 +256,7 @@ LAYER_COLUMNS = (
         is_number=True,
         width=6,
         priority=5,
-        help="padding_pct: share of the allocated bytes that is padding",
+        help="Share of the allocated bytes that is layout padding.",
     ),
 )
-"""What a layer holds, what it touches, and how much of that is padding."""
+"""Allocated bytes, footprint and padding by layer."""

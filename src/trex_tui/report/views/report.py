@@ -10,10 +10,9 @@ from trex_tui.report.document import TOP, Column, Document, Part, Section, make_
 from trex_tui.report.views.accuracy import engines_sections
 from trex_tui.report.views.build import build_sections
 from trex_tui.report.views.compare import Shown, diff_document, sections
+from trex_tui.report.views.cross_tables import cross_sections
 from trex_tui.report.views.engine import (
     EngineSubject,
-    condition_facts,
-    doubt_sentences,
     make_subject,
     summary_sections,
 )
@@ -22,15 +21,6 @@ from trex_tui.report.views.lint import EngineReport, lint_sections
 from trex_tui.report.views.memory import memory_sections
 from trex_tui.report.views.timing import timing_sections
 from trex_tui.text import plural, printable
-
-
-def capture_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Machine and conditions of the capture, doubts first; nothing without a manifest."""
-    facts = condition_facts(subject.engine)
-    if not facts:
-        return
-    sentences = doubt_sentences(subject.engine)
-    yield Section("capture", "Capture", sentences=sentences, facts=facts, is_warning=bool(sentences))
 
 
 def accuracy_sections(subject: EngineSubject) -> Iterator[Section]:
@@ -55,7 +45,7 @@ def note_sections(subject: EngineSubject) -> Iterator[Section]:
     """Diagnostics of the engine's files."""
     if notes := subject.engine.diagnostics:
         table = make_table("notes", NOTE_COLUMNS, notes, top=subject.top, noun="remark")
-        yield Section("notes", "Remarks on the files", tables=[table])
+        yield Section("notes", "Problems in the input files", tables=[table])
 
 
 def comparison_part(shown: Shown) -> Part:
@@ -66,10 +56,10 @@ def comparison_part(shown: Shown) -> Part:
 
 SECTIONS: tuple[Callable[[EngineSubject], Iterator[Section]], ...] = (
     summary_sections,
-    capture_sections,
     timing_sections,
     hot_sections,
     group_sections,
+    cross_sections,
     memory_sections,
     roofline_sections,
     findings_sections,

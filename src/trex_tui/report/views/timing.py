@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trex_tui.analysis.compare.traits import find_batch
-from trex_tui.analysis.stability import Stability, Steadiness
+from trex_tui.analysis.stability import Stability, is_rising
 from trex_tui.analysis.timing import (
     PERCENTILES,
     SeriesStatistics,
@@ -20,21 +19,25 @@ from trex_tui.analysis.timing import (
     warmup_ms,
     without_warmup,
 )
-from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.analysis.trtexec_runs import Batch, find_batch_size
+from trex_tui.artifacts.file_kinds import ArtifactKind
+from trex_tui.artifacts.runs import FileRun
 from trex_tui.engine.engine import Engine
+from trex_tui.errors import Diagnostic
 from trex_tui.report.charts.figure import Lines, Scale, Series, spread
 from trex_tui.report.charts.sampling import column_medians
 from trex_tui.report.charts.svg_painter import draw_svg, picture
 from trex_tui.report.charts.svg_plot import Caption
 from trex_tui.report.document import ChartReference, Column, Section, Table, drop_empty_columns, make_table
-from trex_tui.report.render_csv import csv_text
-from trex_tui.report.render_json import plain
+from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_text import table_lines
+from trex_tui.report.table_files import csv_text
 from trex_tui.report.views.engine import Analysis, EngineSubject, gap_sentences
-from trex_tui.text import MISSING, plural, printable
+from trex_tui.report.views.runs import run_document, run_sentences
+from trex_tui.text import MISSING, format_ms, plural, printable
 
 TIMES_SCHEMA = "trex-tui/times/2"
-NO_RUN = "Neither a performance summary nor timing rows in this set: the latency end to end is unknown."
+NO_RUN = "No end-to-end latency (needs --exportTimes or a profile log)."
 
 SERIES = (
     ("latency", "latency"),
@@ -54,6 +57,8 @@ _CHARTS = {
     "latency_percentiles.svg": "percentiles",
     "latency_over_time.svg": "over-time",
 }
+_MONITOR_CHARTS = (("power", "power_w"), ("temperature", "gpu_temperature_c"), ("clock", "gpu_clock_mhz"))
+"""Chart -> the quantity it needs; they lie under that of the latency."""
 _ENQUEUE_CHART = "enqueue_compute.svg"
 _TABLES = ("summary.csv", "latency_percentiles.csv", "latency_series.csv", "enqueue_compute_series.csv")
 FILE_NAMES = frozenset(
@@ -105,16 +110,16 @@ def read_times(engine: Engine, batch: int | None = None) -> Times | None:
     """Read the timing run of an engine; None without timing rows and performance summary.
 
     Args:
-        batch: Samples in a query, instead of the first extent of the inputs.
+        batch: Samples in a query, instead of what the files state.
     """
     statistics = timing_statistics(engine)
     if statistics is None:
         return None
-    source = "--batch" if batch is not None else "first extent of the inputs"
-    known = batch if batch is not None else find_batch(engine)
+    known = find_batch_size(engine) if batch is None else Batch(batch, "--batch")
+    size, source = (known.size, known.source) if known else (None, "")
     timing = engine.timing
     if timing is None or statistics.queries is None:
-        return Times(engine, statistics, known, source if known else "", None, {}, None)
+        return Times(engine, statistics, size, source, None, {}, None)
     rows, _ = without_warmup(timing, warmup_ms(engine))
     whole = {key: column[rows.start : rows.stop] for key, column in timing.columns.items()}
     series: dict[str, Sequence[float]] = {name: whole[key] for name, key in _ROW_KEYS if key in whole}
@@ -126,12 +131,20 @@ def read_times(engine: Engine, batch: int | None = None) -> Times | None:
     stamps = [start - first for start in starts] if starts else None
     ends = () if "enqueueMs" in whole else whole.get("endEnqMs", ())
     resolution = stamp_resolution_ms(ends) if enqueue is not None else None
-    return Times(engine, statistics, known, source if known else "", rows, series, stamps, resolution)
+    return Times(engine, statistics, size, source, rows, series, stamps, resolution)
 
 
-def times_document(runs: Sequence[Times]) -> dict[str, Any]:
-    """The object that `times --json` prints, and `summary.json` holds."""
-    return {"schema": TIMES_SCHEMA, "engines": [_run(run) for run in runs]}
+def times_document(runs: Sequence[Times], diagnostics: Iterable[Diagnostic] = ()) -> dict[str, Any]:
+    """The object that `times --json` prints, and `summary.json` holds.
+
+    Args:
+        diagnostics: Those that belong to no engine.
+    """
+    return {
+        "schema": TIMES_SCHEMA,
+        "engines": [_run(run) for run in runs],
+        "diagnostics": list(map(diagnostic_object, diagnostics)),
+    }
 
 
 def _run(run: Times) -> dict[str, Any]:
@@ -146,7 +159,17 @@ def _run(run: Times) -> dict[str, Any]:
         "throughput_samples_per_s": run.samples_per_s,
         "timing": plain(run.statistics),
         "enqueue": plain(enqueue_against_compute(run.engine, run.statistics)),
+        "runs": [run_document(file_run) for file_run in timed_file_runs(run.engine)],
+        "diagnostics": list(map(diagnostic_object, run.engine.diagnostics)),
     }
+
+
+def timed_file_runs(engine: Engine) -> list[FileRun]:
+    """The runs of the file that the latency is of, where it holds several: timing rows, else a log."""
+    without = engine.files.get(ArtifactKind.PROFILE)
+    runs = [run for run in engine.runs if run.file != without]
+    rows = [run for run in runs if run.file == engine.files.get(ArtifactKind.TIMING)]
+    return rows or runs
 
 
 def _file(run: Times) -> Path | None:
@@ -159,10 +182,24 @@ def summary_csv(run: Times) -> str:
     return csv_text(("metric", "value"), _metrics(run))
 
 
+def runs_csv(runs: Iterable[Times]) -> str:
+    """A line per engine and number, its unit at the end of its name."""
+    rows = (
+        (run.engine.name, metric, value)
+        for run in runs
+        for metric, value in _metrics(run)
+        if metric != "engine"
+    )
+    return csv_text(("engine", "metric", "value"), rows)
+
+
 def _metrics(run: Times) -> Iterator[tuple[str, object]]:
     statistics = run.statistics
     yield "engine", run.engine.name
     yield "source", statistics.origin
+    shown = [file_run.number for file_run in timed_file_runs(run.engine) if file_run.is_shown]
+    if shown:
+        yield "run", shown[0]
     yield "queries", statistics.queries
     yield "warmup_queries", statistics.warmup_queries
     yield "batch", run.batch
@@ -243,7 +280,7 @@ def percentiles_csv(run: Times) -> str:
 
 
 def times_text(run: Times) -> str:
-    """Text of a run: table, throughput, steadiness and source."""
+    """Text of a run: table, throughput, stability and source."""
     statistics = run.statistics
     names = (*STATISTICS[:-1], _TAIL, STATISTICS[-1])
     table = performance_table(statistics, names)
@@ -263,25 +300,24 @@ def _facts(run: Times) -> Iterator[tuple[str, str]]:
     if run.batch is not None and run.samples_per_s is not None:
         yield "", f"{run.samples_per_s:.2f} samples/s at batch {run.batch} ({run.batch_source})"
     if statistics.stability is not None:
-        yield "Steadiness", describe_stability(statistics.stability)
+        yield "Stability", describe_stability(statistics.stability)
     enqueue = enqueue_against_compute(run.engine, statistics)
-    for place, sentence in enumerate(enqueue.sentences if enqueue else ()):
-        yield "" if place else "Enqueue", sentence
+    for index, sentence in enumerate(enqueue.sentences if enqueue else ()):
+        yield "" if index else "Enqueue", sentence
     warmup, file = statistics.warmup_queries, _file(run)
-    left_out = f", {plural(warmup, 'query', 'queries')} of warm-up left out" if warmup else ""
+    left_out = f", {plural(warmup, 'query', 'queries')} of warm-up excluded" if warmup else ""
     yield "Source", printable(f"{statistics.origin}{left_out}" + (f", {file.name}" if file else ""))
+    for index, sentence in enumerate(run_sentences(timed_file_runs(run.engine))):
+        yield "" if index else "Runs", sentence
     if statistics.enqueue is not None and statistics.enqueue.source is not statistics.source:
-        yield "", "the enqueue as trtexec printed it: the stamps of the rows tell it less well"
+        yield "", "enqueue as printed by trtexec, more precise than the time stamps"
     for note in statistics.notes:
         yield "Note", note
 
 
 def describe_stability(run: Stability) -> str:
-    """The verdict on the run with its sentences; a stable run has only the sentences."""
-    text = " ".join(run.sentences)
-    if run.verdict is Steadiness.STABLE:
-        return text
-    return f"{run.verdict.value}: {text}" if text else run.verdict.value
+    """The verdict on the run, and its sentences."""
+    return " ".join((f"{run.verdict.value.capitalize()}.", *run.sentences))
 
 
 def throughput_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
@@ -291,37 +327,54 @@ def throughput_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
 
 
 def run_facts(analysis: Analysis) -> list[tuple[str, str]]:
-    """Steadiness and source of the timing run."""
+    """Stability and source of the timing run."""
     statistics = analysis.statistics
     if statistics is None:
         return []
-    steadiness = (
-        "unknown: no timing rows in this set"
+    stability = (
+        "unknown (needs --exportTimes)"
         if statistics.stability is None
         else describe_stability(statistics.stability)
     )
-    return [("Steadiness", steadiness), ("Source", statistics.origin)]
+    return [("Stability", stability), ("Source", statistics.origin)]
+
+
+def performance_sections(engine: Engine, analysis: Analysis, most: int | None = None) -> Iterator[Section]:
+    """The timing run and its gap to the layer times, as the Overview, `summary` and the report show them.
+
+    Args:
+        most: Quantities in the table, of the others the medians become facts; None for all in the table.
+    """
+    statistics = analysis.statistics
+    if statistics is None:
+        yield Section("timing", "Performance", sentences=[NO_RUN])
+    else:
+        known = known_series(statistics)
+        facts = throughput_facts(statistics)
+        facts += [
+            (f"{heading} ms", f"median {format_ms(series.median_ms)}")
+            for _, heading, series in known[len(known) if most is None else most :]
+        ]
+        facts += [*run_facts(analysis), *(("Note", printable(note)) for note in statistics.notes)]
+        tables = [performance_table(statistics, most=most)] if known else []
+        yield Section("timing", "Performance", facts=facts, tables=tables)
+    if gap := gap_sentences(engine, analysis):
+        yield Section("gap", "Layers vs. end to end", sentences=gap)
 
 
 def timing_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Statistics of the timing run, its conditions, and the gap to the layer times."""
-    statistics, gap = subject.analysis.statistics, gap_sentences(subject.engine, subject.analysis)
-    if statistics is None:
-        yield Section("timing", "Timing", sentences=[NO_RUN, *gap])
-        return
-    facts = [*throughput_facts(statistics), *run_facts(subject.analysis)]
-    facts += [("Note", printable(note)) for note in statistics.notes]
-    charts = (
-        ("histogram", "percentiles", "over-time") if subject.engine.timing is not None else ("percentiles",)
-    )
-    yield Section(
-        "timing",
-        "Timing",
-        sentences=gap,
-        facts=facts,
-        charts=[ChartReference(chart, subject.engine) for chart in charts],
-        tables=[_statistics_table(statistics)] if known_series(statistics) else [],
-    )
+    """The timing run with all its percentiles and charts, and the gap to the layer times."""
+    engine, statistics = subject.engine, subject.analysis.statistics
+    names = ["histogram", "percentiles", "over-time"] if engine.timing is not None else ["percentiles"]
+    names += [
+        name for name, quantity in _MONITOR_CHARTS if engine.monitor and quantity in engine.monitor.columns
+    ]
+    for section in performance_sections(engine, subject.analysis):
+        if section.tables and statistics is not None:
+            charts = [ChartReference(name, engine) for name in names]
+            yield replace(section, charts=charts, tables=[_statistics_table(statistics)])
+        else:
+            yield section
 
 
 def _statistics_table(statistics: TimingStatistics) -> Table:
@@ -368,7 +421,7 @@ def times_files(run: Times) -> dict[str, str]:
 def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
     """SVG of enqueue and compute time of each query; of many queries medians of neighbours."""
     starts = run.starts_ms
-    stamps = [start / 1000.0 for start in starts] if starts and list(starts) == sorted(starts) else None
+    stamps = [start / 1000.0 for start in starts] if starts and is_rising(starts) else None
     places = stamps or [float(row) for row in range(len(run.series["enqueue"]))]
     x = Scale(places[0], max(places[-1], places[0] + 1e-6), "s from the first query" if stamps else "query")
     shown = [
@@ -378,12 +431,12 @@ def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
     ]
     words = [f"Enqueue and compute of each query: {plural(len(places), 'query', 'queries')}."]
     if len(places) > _MOST_POINTS:
-        words.append(f"Drawn are the medians of {_MEDIANS} parts of the run.")
+        words.append(f"Shown: medians of {_MEDIANS} parts of the run.")
     missing = []
     resolution = run.enqueue_resolution_ms
     if resolution is not None:
         missing.append(
-            f"The enqueue is a difference of stamps, which late in the run resolve {resolution:.2g} ms."
+            f"Enqueue times are differences of time stamps with a resolution of {resolution:.2g} ms."
         )
     values = [1.05 * value for series in shown for _, value in series.points]
     caption = Caption(
@@ -393,9 +446,9 @@ def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
 
 
 def _thinned(x: Scale, places: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
-    known = [(place, value) for place, value in zip(places, values, strict=True) if value == value]
+    known = [(position, value) for position, value in zip(places, values, strict=True) if value == value]
     if len(known) <= _MOST_POINTS:
         return known
-    fractions = [x.fraction(place) for place, _ in known]
+    fractions = [x.fraction(position) for position, _ in known]
     at, medians = column_medians(fractions, [value for _, value in known], _MEDIANS)
     return [(x.low + fraction * (x.high - x.low), value) for fraction, value in zip(at, medians, strict=True)]

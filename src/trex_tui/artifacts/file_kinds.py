@@ -1,0 +1,463 @@
+"""Kinds of files that describe an engine: by content what a file is, by name which engine it belongs to.
+
+Content: each schema of trtexec is recognised by its keys, whatever the name of the file and the version of TensorRT. Only the
+head is read; a JSON object is searched for its key.
+
+Names: trtexec lets people choose every name. Known are trex's `resnet.onnx.engine.graph.json`, plain `resnet.graph.json`,
+toolkits' `layers_resnet.json`, `resnet_profile.json`, and bare `profile.json`.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
+from trex_tui.artifacts.input_files import (
+    decode_text,
+    open_bytes,
+    parse_head,
+    parse_json,
+    read_fully,
+    read_head,
+)
+from trex_tui.artifacts.layer_times import NAME_KEYS, find_layer_times
+from trex_tui.artifacts.log_prefixes import STAMPED, is_routed_log
+from trex_tui.artifacts.time_units import UnknownUnitError, plain, split_unit
+from trex_tui.artifacts.timing import timing_column
+from trex_tui.errors import ArtifactError
+
+
+class ArtifactKind(str, Enum):
+    """What a file is, by its content. The values name files in `summary --json`."""
+
+    GRAPH = "graph"
+    """`--exportLayerInfo`, or the same JSON out of `IEngineInspector`."""
+    PROFILE = "profile"
+    """`--exportProfile`: time per layer."""
+    TIMING = "timing"
+    """`--exportTimes`: one row per measured query."""
+    BUILD_METADATA = "build_metadata"
+    """Options and device of the build run, as trex's log parser writes them."""
+    PROFILE_METADATA = "profile_metadata"
+    """Performance summary, inference options and device of the profile run, likewise."""
+    DEVICE_METADATA = "metadata"
+    """The list of device attributes that old trex wrote with pycuda."""
+    BUILD_LOG = "build_log"
+    PROFILE_LOG = "profile_log"
+    PLAN = "engine"
+    """The serialized engine itself; only its header is read."""
+    ACCURACY = "accuracy"
+    """`output_diff.json`: how far its outputs are from those of another."""
+    MONITOR = "monitor"
+    """Samples of power, temperature and clocks while it ran."""
+    IDLE_POWER = "idle_power"
+    """`idling_power.json`: power of the idle board."""
+
+    @property
+    def words(self) -> str:
+        """What such a file is, behind `a`."""
+        names = {
+            ArtifactKind.ACCURACY: "comparison of outputs",
+            ArtifactKind.PLAN: "serialized engine",
+            ArtifactKind.MONITOR: "log of power, temperature and clocks",
+            ArtifactKind.IDLE_POWER: "record of idle power",
+        }
+        return names.get(self, self.value.replace("_", " "))
+
+    MANIFEST = "capture_manifest"
+    """Manifest of the set, written by `trex-tui capture`."""
+
+    @property
+    def describes_engine(self) -> bool:
+        """Whether a file of this kind alone is something to open."""
+        return self in (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
+
+    @property
+    def is_companion(self) -> bool:
+        """Whether it was left by a program that knows nothing of engines: where it fits no set, nobody is to blame."""
+        return self in (ArtifactKind.MONITOR, ArtifactKind.IDLE_POWER)
+
+
+_CANONICAL = re.compile(
+    r"(?P<stem>.+?)\.(?:"
+    r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
+    r"|(?:build|profile)\.log(?:\.gz)?"
+    r"|monitor\.csv"
+    r"|engine|plan|trt|tea)",
+    re.IGNORECASE | re.DOTALL,
+)
+_EXTENSION = re.compile(r"(?:\.(?:json|log|txt|csv|gz|engine|plan|trt|tea))+$", re.IGNORECASE)
+_ENGINE_EXTENSION = re.compile(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
+_WORD = re.compile(r"[^._\-\s]+")
+
+# Words that say what a file is, not whose it is.
+_ROLE_WORDS = frozenset(
+    {
+        *(
+            "build",
+            "dump",
+            "engine",
+            "graph",
+            "info",
+            "json",
+            "latency",
+            "log",
+            "meta",
+            "metadata",
+            "output",
+            "run",
+        ),
+        *(
+            "exportlayerinfo",
+            "exportprofile",
+            "exporttimes",
+            "layer",
+            "layerinfo",
+            "layers",
+            "stderr",
+            "stdout",
+        ),
+        *("prof", "profile", "profiling", "time", "times", "timing", "timings", "trt", "trtexec"),
+    }
+)
+_MONITOR_WORDS = frozenset(
+    ("csv", "gpu", "jtop", "monitor", "nvidia", "power", "smi", "stats", "tegrastats", "usage")
+)
+"""The same for other files: an engine may have such a name."""
+
+
+def is_canonical(path: Path) -> bool:
+    """Whether the name is one that trex and trex-tui give."""
+    return _CANONICAL.fullmatch(path.name) is not None
+
+
+def engine_stem(path: Path) -> str:
+    """Return the part of the name that files of one engine share; empty if the name only says what the file is.
+
+    >>> engine_stem(Path("resnet.onnx.engine.profile.metadata.json")), engine_stem(Path("layers_fp16.json"))
+    ('resnet.onnx', 'fp16')
+    >>> engine_stem(Path("trtexec_stdout.log"))
+    ''
+    """
+    if path.name.lower() in (OUTPUT_DIFF, PER_SAMPLE_DIFF):
+        return ""
+    match = _CANONICAL.fullmatch(path.name)
+    if match:
+        return _ENGINE_EXTENSION.sub("", match["stem"])
+    base = _EXTENSION.sub("", path.name)
+    words = list(_WORD.finditer(base))
+    first, last = 0, len(words)
+    roles = _ROLE_WORDS if path.suffix.lower() == ".json" else _ROLE_WORDS | _MONITOR_WORDS
+    while last > first and words[last - 1].group().lower() in roles:
+        last -= 1
+    if last == len(words):
+        while first < last and words[first].group().lower() in roles:
+            first += 1
+    return base[words[first].start() : words[last - 1].end()] if last > first else ""
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the name is that of a TensorRT engine archive."""
+    return path.suffix.lower() == ".tea"
+
+
+def tells_role(path: Path) -> bool:
+    """Whether the name says what the file is, and so means something by the rest of its words."""
+    if is_canonical(path):
+        return True
+    return any(word.group().lower() in _ROLE_WORDS for word in _WORD.finditer(_EXTENSION.sub("", path.name)))
+
+
+def display_name(stem: str) -> str:
+    """The stem as people say it: without the `.onnx` that trex leaves in."""
+    return re.sub(r"\.onnx$", "", stem, flags=re.IGNORECASE)
+
+
+HEAD_BYTES = 64 * 1024
+_PIECE_BYTES = 512 * 1024
+_OVERLAP_BYTES = 1024
+_MOST_SEARCHED = 256 << 20
+"""How far into a JSON object its telling key is looked for."""
+GZIP_MARK = b"\x1f\x8b"
+
+_KEY = re.compile(r'"([A-Za-z][\w /.()-]*)"\s*:')
+_BANNER = "TensorRT.trtexec"
+
+# The telling keys of a root object. Bytes, because a large file is searched without being decoded.
+_ROOT_KEY = re.compile(
+    rb'"(?:(?P<profile>performance_summary|inference_options)|(?P<build>build_options|model_options))"\s*:\s*\{'
+    rb'|"Layers"\s*:\s*\['
+)
+_LAYER_INFO_KEYS = re.compile(r'"(?:LayerType|Inputs|Outputs)"\s*:')
+_OWN = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"(trex-tui/[\w/.-]*)')
+# Timing files of other tools: a telling key before numbers or rows, or a column before a holder of numbers.
+_TIMES = re.compile(
+    r'"(?:times|timings|per_?iteration|latenc(?:y|ies))(?:[ _]?in)?[ _(]*'
+    r'(?:[mun\u00b5\u03bc]?s|(?:milli|micro|nano)?seconds)?\)?"\s*:\s*(?:\[\s*[-\d{]|\{\s*(?:"unit"\s*:\s*"[^"]*"\s*,\s*)?"(?:values|samples|data|raw)"\s*:\s*\[)',
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"\[\s*-?\d[\d.eE+-]*\s*[,\]]")
+_TIMES_NAME = re.compile(r"times?(?![a-z])|timings?(?![a-z])|latenc(?:y|ies)", re.IGNORECASE)
+_MANIFEST = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
+_ACCURACY = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/accuracy(?P<part>-samples?)?/')
+_IDLE_POWER = re.compile(r'"avg_idle_power"\s*:')
+_LAYER_POWER = re.compile(r'"layer_power_(?:in|ex)cluding_idle_power_micro_watt"\s*:')
+_COMPARED = (OUTPUT_DIFF, PER_SAMPLE_DIFF)
+# Keys of the first objects of a root list -> kind.
+_LIST_KEYS = (
+    (frozenset({"averageMs", "timeMs"}), ArtifactKind.PROFILE),
+    (frozenset({"count"}), ArtifactKind.PROFILE),
+    (frozenset({"latencyMs"}), ArtifactKind.TIMING),
+    (frozenset({"computeMs", "startComputeMs"}), ArtifactKind.TIMING),
+    (frozenset({"Name", "LayerType"}), ArtifactKind.GRAPH),
+    (frozenset({"ComputeCapability", "CUDA_VERSION"}), ArtifactKind.DEVICE_METADATA),
+)
+_TELLING_COLUMNS = ("latencyMs", "computeMs")
+
+
+@dataclass(frozen=True, slots=True)
+class Sniffed:
+    """What a file is, or why it is nothing to us.
+
+    Attributes:
+        kind: None if the file is no artifact.
+        reason: Why not, as the end of a sentence whose subject is the file; empty if it is one.
+        claims: Whether it looks as if it meant to be an artifact (JSON, a log), so that people should hear of it.
+    """
+
+    kind: ArtifactKind | None
+    reason: str = ""
+    claims: bool = False
+
+
+def sniff(path: Path) -> Sniffed:
+    """Recognise one file. Never raises; a file that cannot be read is a reason."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return Sniffed(None, "is not a regular file")
+        head = read_head(path, HEAD_BYTES)
+    except OSError as error:
+        return Sniffed(None, f"cannot be read: {error.strerror or error}", claims=True)
+    if not head:
+        return Sniffed(None, "is empty", claims=path.suffix.lower() in (".json", ".log"))
+    if head.startswith(b"ftrt"):
+        return Sniffed(ArtifactKind.PLAN)
+    if head.startswith(GZIP_MARK):
+        return _sniff_gzip(path, head)
+    return _sniff_text(decode_text(head), path)
+
+
+def unpacked_head(head: bytes) -> bytes:
+    """What the head of a file holds, at most `HEAD_BYTES` of it, if it is packed; else the head itself.
+
+    Raises:
+        zlib.error: It is damaged.
+    """
+    if not head.startswith(GZIP_MARK):
+        return head
+    return zlib.decompressobj(wbits=31).decompress(head, HEAD_BYTES)
+
+
+def _sniff_gzip(path: Path, head: bytes) -> Sniffed:
+    try:
+        text = decode_text(unpacked_head(head))
+    except zlib.error:
+        text = ""
+    if not text:
+        return Sniffed(None, "is a damaged gzip file", claims=True)
+    if text.lstrip()[:1] in ("{", "["):
+        return Sniffed(None, "is compressed JSON; unpack it first", claims=True)
+    sniffed = _sniff_text(text, path)
+    return sniffed if sniffed.kind else Sniffed(None, "is a gzip file without a trtexec log")
+
+
+def _sniff_text(text: str, path: Path) -> Sniffed:
+    body = text.lstrip()
+    if body.startswith("{"):
+        return _sniff_object(path, text)
+    if sniffed := _sniff_log(text, path):
+        return sniffed
+    if body.startswith("["):
+        return _sniff_list(text, path)
+    if _is_monitor(text):
+        return Sniffed(ArtifactKind.MONITOR)
+    if _BANNER in text:
+        # Whatever trtexec logs carries a time stamp; its help does not.
+        return Sniffed(
+            None, "is trtexec output, but not the log of a run", claims=path.suffix.lower() == ".log"
+        )
+    named_json = path.suffix.lower() == ".json"
+    if not body:
+        return Sniffed(None, "starts with white space only", claims=named_json)
+    what = ("is binary but not a TensorRT plan") if "\0" in text else "is text, but not JSON or a trtexec log"
+    return Sniffed(None, what, claims=named_json or path.suffix.lower() == ".log")
+
+
+def _is_monitor(text: str) -> bool:
+    from trex_tui.artifacts.monitor import find_producer  # 10 ms, and few directories have such a file
+
+    return find_producer(text) is not None
+
+
+def _sniff_log(text: str, path: Path) -> Sniffed | None:
+    """A log of trtexec, or of another program that writes down what the library says; None if it is neither."""
+    if STAMPED.search(text) or is_routed_log(text):
+        return Sniffed(_log_role(text, path))
+    return None
+
+
+def _sniff_object(path: Path, head: str) -> Sniffed:
+    if _MANIFEST.match(head):
+        return Sniffed(ArtifactKind.MANIFEST)
+    if (ours := _ACCURACY.match(head)) or path.name.lower() in _COMPARED:
+        if (ours and ours["part"]) or path.name.lower() == PER_SAMPLE_DIFF:
+            return Sniffed(None, "is part of an output comparison; its result is output_diff.json")
+        return Sniffed(ArtifactKind.ACCURACY)
+    kind = _kind_of_object(head.encode(errors="replace")) or _kind_of_large_object(path)
+    if kind is ArtifactKind.GRAPH and not _LAYER_INFO_KEYS.search(head) and _holds_layer_times(head, path):
+        kind = ArtifactKind.PROFILE  # other tools list times under "Layers" too
+    if kind is not None:
+        return Sniffed(kind)
+    if _IDLE_POWER.search(head):
+        return Sniffed(ArtifactKind.IDLE_POWER)
+    if own := _OWN.match(head):
+        return Sniffed(None, f"is a result of trex-tui ({own[1]})")
+    if _holds_layer_times(head, path):
+        return Sniffed(ArtifactKind.PROFILE)
+    if _TIMES.search(head):
+        return Sniffed(ArtifactKind.TIMING)
+    return _truncation(head, path) or _unknown("JSON", _KEY.findall(head[:4096]))
+
+
+def _holds_layer_times(head: str, path: Path) -> bool:
+    try:
+        return bool(find_layer_times(parse_head(head), path.name))
+    except UnknownUnitError:
+        return True  # the reader names the unit
+
+
+_SHAPES = (
+    (
+        "a profile",
+        '{"layers": [{"name": …, "averageMs": …}]}',
+        "layers layer layername profile averagems avgms time",
+    ),
+    (
+        "layer information",
+        '{"Layers": [{"Name": …, "LayerType": …}]}',
+        "layertype inputs outputs bindings tacticname",
+    ),
+    ("a timing file", '{"times": [ms, …]}', "times timings latency latencies iterations perf throughput qps"),
+    ("metadata", '{"build_options": {…}}', "options device precision builder config selecteddevice"),
+)
+"""What an artifact is called, how it looks, and keys that files like it have, in lower-case letters and digits."""
+_KNOWN = ("layer information", "profiles", "timing files", "metadata of trtexec")
+
+
+def _unknown(what: str, keys: Sequence[str]) -> Sniffed:
+    """JSON of no kind that is known: its keys, and the known form that these come nearest to."""
+    unique = list(dict.fromkeys(keys))
+    words = {stem for key in unique for stem, _ in split_unit(key)}
+    scores = [len(words & set(hints.split())) for _, _, hints in _SHAPES]
+    name, form, _ = _SHAPES[scores.index(max(scores))]
+    known = f"closest known: {name}, {form}" if any(scores) else f"known are {', '.join(_KNOWN)}"
+    message = f"is {what} of an unknown kind (keys: {_cut(', '.join(unique) or 'none')}); {known}"
+    return Sniffed(None, message, claims=True)
+
+
+def _kind_of_object(content: bytes) -> ArtifactKind | None:
+    match = _ROOT_KEY.search(content)
+    if match is None:
+        return None
+    if match["profile"]:
+        return ArtifactKind.PROFILE_METADATA
+    return ArtifactKind.BUILD_METADATA if match["build"] else ArtifactKind.GRAPH
+
+
+def _kind_of_large_object(path: Path) -> ArtifactKind | None:
+    """By reading piece by piece: a mapped file that somebody cuts meanwhile would end the process."""
+    try:
+        with open_bytes(path) as file:
+            before = b""
+            for _ in range(_MOST_SEARCHED // _PIECE_BYTES):
+                piece = read_fully(file, _PIECE_BYTES)
+                kind = _kind_of_object(before + piece)
+                if kind is not None or len(piece) < _PIECE_BYTES:
+                    return kind
+                before = piece[-_OVERLAP_BYTES:]
+    except OSError:
+        pass  # What cannot be read again is judged by its head alone.
+    return None
+
+
+def _sniff_list(head: str, path: Path) -> Sniffed:
+    if path.name.lower() in _COMPARED:
+        is_result = path.name.lower() == OUTPUT_DIFF
+        return Sniffed(
+            ArtifactKind.ACCURACY if is_result else None, "" if is_result else "is a part of a comparison"
+        )
+    if _LAYER_POWER.search(head):
+        return Sniffed(None, "has layer powers computed by another tool")
+    keys = set(_KEY.findall(head))
+    has_names = any(plain(key) in NAME_KEYS for key in keys)
+    for wanted, kind in _LIST_KEYS:
+        if wanted <= keys and not (kind is ArtifactKind.TIMING and has_names):
+            return Sniffed(kind)
+    if has_names and _holds_layer_times(head, path):
+        return Sniffed(ArtifactKind.PROFILE)
+    if any(timing_column(key)[0] in _TELLING_COLUMNS for key in keys):
+        return Sniffed(ArtifactKind.TIMING)
+    if _NUMBERS.match(head.lstrip("\ufeff \t\r\n")) and _TIMES_NAME.search(path.name):
+        return Sniffed(ArtifactKind.TIMING)
+    return _truncation(head, path) or _unknown("a JSON list", sorted(keys))
+
+
+def _truncation(head: str, path: Path) -> Sniffed | None:
+    """Of JSON of no known kind: that it ends too early, and what would tell its kind may be what it lacks. None if it does
+    not, or is longer than the head."""
+    if len(head) >= HEAD_BYTES // 4:  # a letter has four bytes at most
+        return None
+    try:
+        parse_json(head, path)
+    except ArtifactError as error:
+        message = error.diagnostic.message
+        return Sniffed(None, message, claims=True) if message.startswith("is truncated") else None
+    return None
+
+
+def _cut(text: str, width: int = 60) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+_ENGINE_OPTION = re.compile(r"--(?:save|load)Engine=(\S+)")
+
+
+def logged_engine(path: Path) -> tuple[str, str] | None:
+    """The engine that a log says it saves or loads, as the name of its file and the version of TensorRT in the banner; None
+    where its head does not say."""
+    try:
+        head = decode_text(unpacked_head(read_head(path, HEAD_BYTES)))
+    except (OSError, zlib.error):
+        return None
+    banner = head[head.find(_BANNER) :].split("\n", 1)[0] if _BANNER in head else ""
+    match = _ENGINE_OPTION.search(banner)
+    if match is None:
+        return None
+    version, bracket, _ = banner.partition("[TensorRT ")[2].partition("]")
+    return re.split(r"[\\/]", match[1].strip("'\""))[-1], version if bracket else ""
+
+
+def _log_role(text: str, path: Path) -> ArtifactKind:
+    """A log is of the profile run if it loads an engine; the command line in its banner says so."""
+    banner = text[text.find(_BANNER) :].split("\n", 1)[0] if _BANNER in text else ""
+    if "--loadEngine" in banner:
+        return ArtifactKind.PROFILE_LOG
+    if "--onnx" in banner or "--saveEngine" in banner:
+        return ArtifactKind.BUILD_LOG
+    return ArtifactKind.PROFILE_LOG if "profile" in path.name.lower() else ArtifactKind.BUILD_LOG

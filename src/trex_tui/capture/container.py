@@ -1,0 +1,134 @@
+"""trtexec inside a container of this machine: each command becomes a `docker run` that sees the directories it needs.
+
+They lie in the container where they lie here, so that paths in commands and logs mean the same. Nothing is pulled: images of
+TensorRT have gigabytes. The container gets signals through docker's client; one that outlives it is removed by its name.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from trex_tui.capture.machine import Machine, RunControl
+from trex_tui.capture.options import CaptureOptions, input_files
+from trex_tui.capture.process import ProcessOutcome, Stop
+from trex_tui.capture.trtexec import Trtexec, TrtexecNotFoundError, ask
+from trex_tui.capture.verdict import RunVerdict
+from trex_tui.errors import TrexError
+
+_ENTRY = (
+    'for d in "" /usr/src/tensorrt/bin/ /opt/tensorrt/bin/ /workspace/tensorrt/bin/; do '
+    'p=$(command -v "${d}trtexec") && exec "$p" "$@"; done; echo "there is no trtexec in this image" >&2; exit 127'
+)
+_JETSON = Path("/etc/nv_tegra_release")
+_PASSED_ON = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+_REMOVE_S = 30.0
+
+
+class ContainerMachine(Machine):
+    """This machine, with trtexec in a container.
+
+    Args:
+        image: As docker takes it.
+        folders: Directories that trtexec reads or writes, which must exist.
+        given: The trtexec in the image; None looks for it there.
+        stop: Ends scripts that probe this machine.
+        environ: Where PATH is read, and what chooses GPUs.
+    """
+
+    def __init__(
+        self,
+        image: str,
+        folders: Iterable[Path],
+        given: str | None = None,
+        stop: Stop | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        super().__init__(stop=stop)
+        self.image = image
+        self.folders = _without_nested(folders)
+        self.given = given
+        self.environ = environ
+
+    def find(self, note: Callable[[str], None]) -> Trtexec:
+        """Return the trtexec of the image.
+
+        Raises:
+            TrtexecNotFoundError: There is no docker here, or none in the image that can be used.
+        """
+        if shutil.which("docker", path=self.environ.get("PATH", os.defpath)) is None:
+            raise TrtexecNotFoundError("--docker: there is no docker on PATH")
+        path = Path(self.given or "trtexec")
+        return ask(path, f"--docker {self.image}", self.environ, note, self.command(("--help",)))
+
+    def command(self, arguments: Sequence[str], name: str = "") -> tuple[str, ...]:
+        """Return the command that runs trtexec with these arguments; `name` is that of the container."""
+        mounts = [word for folder in self.folders for word in ("--mount", _mount(folder))]
+        gpus = ("--runtime", "nvidia") if _JETSON.exists() else ("--gpus", "all")
+        chosen = [word for key in _PASSED_ON if key in self.environ for word in ("-e", key)]
+        named = ("--name", name) if name else ()
+        entry = ("--entrypoint", self.given or "/bin/sh", self.image)
+        script = () if self.given else ("-c", _ENTRY, "trtexec")
+        return (
+            *("docker", "run", "--rm", "--init", "--pull", "never", *gpus, *named),
+            *("--user", f"{os.getuid()}:{os.getgid()}", *mounts, "-w", str(Path.cwd()), *chosen),
+            *(*entry, *script, *arguments),
+        )
+
+    def command_line(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        return self.command(argv[1:])
+
+    def execute(self, argv: Sequence[str], control: RunControl) -> tuple[ProcessOutcome, RunVerdict | None]:
+        name = f"trex-tui-{secrets.token_hex(8)}"
+        outcome, lost = super().execute(
+            self.command(argv[1:], name),
+            # Not the memory of docker's client.
+            replace(control, tick=lambda _: control.tick(None)),
+        )
+        if outcome.stopped or outcome.signal is not None:
+            with suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run(
+                    ["docker", "rm", "--force", name], capture_output=True, check=False, timeout=_REMOVE_S
+                )
+        return outcome, lost
+
+
+def needed_folders(options: CaptureOptions, outdir: Path) -> Iterator[Path]:
+    """Directories that trtexec needs for a capture: those of its files, also behind links, and where the set will lie.
+
+    Raises:
+        TrexError: One is the root directory, which cannot be lent to a container.
+    """
+    cache = () if options.timing_cache is None else (options.timing_cache,)
+    files = [Path(text) for text in (*input_files(options), *cache)]
+    found = [folder for file in files for folder in (file.absolute().parent, file.resolve().parent)]
+    target = outdir.absolute().parent
+    found.append(next(folder for folder in (target, *target.parents) if folder.is_dir()))
+    for folder in found:
+        if folder == Path("/"):
+            raise TrexError(
+                "--docker: a file or the set lies in /, which cannot be mounted; use a directory below it"
+            )
+        yield folder
+
+
+def _without_nested(folders: Iterable[Path]) -> list[Path]:
+    kept: list[Path] = []
+    for folder in sorted(set(folders)):
+        if not any(above in folder.parents for above in kept):
+            kept.append(folder)
+    return kept
+
+
+def _mount(folder: Path) -> str:
+    """An argument of `--mount`, which is a line of CSV."""
+    quoted = [
+        f'"{field.replace(chr(34), chr(34) * 2)}"' for field in (f"source={folder}", f"target={folder}")
+    ]
+    return f"type=bind,{','.join(quoted)}"

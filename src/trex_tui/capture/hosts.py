@@ -1,0 +1,229 @@
+"""Captures over ssh, and on which machine each was done: remembered, so that its engine can be measured there again.
+
+The record is a private file of the user, since sets are passed on and the name of a machine is private. An entry
+belongs to one manifest and one engine, by their digests: the set of another user has no entry, and no other
+engine gets there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from trex_tui.artifacts.input_files import open_bytes, read_fully, read_piece
+from trex_tui.artifacts.output_files import reason, write_atomically
+from trex_tui.capture.manifest import read_manifest
+from trex_tui.capture.plan import Names
+from trex_tui.capture.process import Stop
+from trex_tui.capture.remote import RemoteMachine
+from trex_tui.capture.run import CaptureObserver, CaptureRequest, CaptureResult, capture
+from trex_tui.capture.ssh import Ssh, checked_hosts
+from trex_tui.errors import TrexError
+
+SCHEMA = "trex-tui/hosts/1"
+_MOST_SETS = 1000
+"""The oldest are forgotten."""
+_MOST_BYTES = 8 << 20
+_LONGEST_PATH = 4096
+_CHUNK = 1 << 20
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHost:
+    """The machine that a set was captured on.
+
+    Attributes:
+        ssh: How to reach it.
+        trtexec: The path of its trtexec, there.
+    """
+
+    ssh: Ssh
+    trtexec: str
+
+
+class TransferObserver(CaptureObserver, Protocol):
+    """Shows how far a capture elsewhere is."""
+
+    @property
+    def transferring(self) -> Callable[[str, int, int, float], None]:
+        """Gets the progress of a transfer: what it is, bytes done, bytes in all, seconds since its start."""
+
+
+def capture_there(
+    ssh: Ssh,
+    request: CaptureRequest,
+    given: str | None,
+    stop: Stop,
+    view: TransferObserver,
+    record: Path | None,
+    *,
+    with_engine: bool = False,
+) -> CaptureResult:
+    """Capture on a machine over ssh, and remember which it was.
+
+    Args:
+        given: The trtexec there that a person named; None looks for it.
+        record: The file that remembers it; None where there is no home.
+        with_engine: Bring the engine back too.
+
+    Raises:
+        TrexError: As `capture`, or the machine cannot be reached.
+    """
+    with RemoteMachine(
+        ssh,
+        stop,
+        with_engine=with_engine,
+        note=view.note,
+        observe=view.transferring,
+        grace_s=request.grace_s,
+    ) as machine:
+        trtexec = machine.find(given)
+        result = capture(request, trtexec, stop, view, machine)
+    if result.passed:
+        try:
+            remember(record, Names(request.outdir, request.name).manifest, ssh.host, str(trtexec.path))
+        except TrexError as error:  # the set is worth no less
+            view.note(f"note: P will not find {ssh.host} again: {error}")
+    return result
+
+
+def remember(record: Path | None, manifest: Path, host: str, trtexec: str) -> None:
+    """Note the machine of a set whose manifest this is. Without a digest of its engine there is nothing to note.
+
+    Raises:
+        TrexError: The record cannot be read or written. One that trex-tui did not write stays as it is.
+    """
+    if record is None:
+        raise TrexError("there is no home directory")
+    root = read_manifest(manifest)
+    engine = root["engine"].get("sha256") if root is not None else None
+    if not isinstance(engine, str):
+        return
+    try:
+        digest = _compute_sha256(manifest)
+        record.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(record.with_name(f".{record.name}.lock")):
+            sets = _read(record)
+            sets.pop(digest, None)
+            sets[digest] = {"engine": engine, "host": host, "trtexec": trtexec}
+            kept = dict(list(sets.items())[-_MOST_SETS:])
+            text = json.dumps({"schema": SCHEMA, "sets": kept}, indent=1)
+            write_atomically(record, text + "\n", is_private=True)
+    except OSError as error:
+        raise TrexError(f"{record}: {reason(error)}") from error
+
+
+def recall(record: Path | None, manifest: Path, engine: Path) -> KnownHost:
+    """The machine that a set was captured on.
+
+    Args:
+        manifest: Of the set.
+        engine: What is to be measured there: only the engine that was.
+
+    Raises:
+        TrexError: Nothing is noted of this set, its engine is another, or the record cannot be used.
+    """
+    if record is None:
+        raise TrexError("there is no home directory with a record of captures over ssh")
+    try:
+        digest = _compute_sha256(manifest)
+    except OSError as error:
+        raise TrexError(f"{manifest}: cannot be read: {reason(error)}") from error
+    entry = _read(record).get(digest)
+    if entry is None:
+        raise TrexError(
+            f"this set was captured over ssh, and {record} has no entry for it; capture --host adds one"
+        )
+    known = _understand(entry)
+    if known is None:
+        raise TrexError(f"{record}: its entry for this set is not a machine with a trtexec")
+    try:
+        is_same = _compute_sha256(engine) == entry["engine"]
+    except OSError as error:
+        raise TrexError(f"{engine}: cannot be read: {reason(error)}") from error
+    if not is_same:
+        raise TrexError(f"{engine} is not the engine that was captured on {known.ssh.host}")
+    return known
+
+
+def _understand(entry: Any) -> KnownHost | None:  # noqa: ANN401 - any JSON value
+    """None of what no capture notes; a host that ssh would take for an option, for one."""
+    if not isinstance(entry, dict):
+        return None
+    engine, host, trtexec = (entry.get(key) for key in ("engine", "host", "trtexec"))
+    if not (isinstance(engine, str) and isinstance(host, str) and isinstance(trtexec, str)):
+        return None
+    is_path = trtexec.startswith("/") and "\0" not in trtexec and len(trtexec) <= _LONGEST_PATH
+    if not is_path or _DIGEST.fullmatch(engine) is None:
+        return None
+    try:
+        return KnownHost(checked_hosts([host])[0], trtexec)
+    except TrexError:
+        return None
+
+
+def _read(record: Path) -> dict[str, Any]:
+    """Digest of a manifest -> what is noted of its set, the oldest first; empty if there is no record.
+
+    Raises:
+        TrexError: It cannot be read, trex-tui did not write it, or another user could have.
+    """
+    try:
+        with open_bytes(record) as file:
+            status = os.fstat(file.fileno())
+            data = read_fully(file, _MOST_BYTES + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise TrexError(f"{record}: cannot be read: {reason(error)}") from error
+    if status.st_uid != os.geteuid():
+        raise TrexError(f"{record}: it belongs to another user, and is not used")
+    if status.st_mode & 0o022:
+        raise TrexError(f"{record}: others may write to it, so it is not used; delete it, or chmod 600")
+    sets = _parse(data) if len(data) <= _MOST_BYTES else None
+    if sets is None:
+        raise TrexError(f"{record}: is no record of captures over ssh; move it away")
+    return sets
+
+
+def _parse(data: bytes) -> dict[str, Any] | None:
+    try:
+        root = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(root, dict) or root.get("schema") != SCHEMA:
+        return None
+    sets = root.get("sets")
+    return sets if isinstance(sets, dict) else None
+
+
+def _compute_sha256(path: Path) -> str:
+    """Hex digest of a regular file; it may have become something else since it was found.
+
+    Raises:
+        OSError: It cannot be read, or is no such file.
+    """
+    digest = hashlib.sha256()
+    with open_bytes(path) as file:
+        while piece := read_piece(file, _CHUNK):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Wait for other captures that note something; where files cannot be locked, the last one counts."""
+    import fcntl  # not on Windows, where no trtexec is captured
+
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb") as file:  # noqa: PTH123
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

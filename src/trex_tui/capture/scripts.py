@@ -1,0 +1,143 @@
+"""What runs on the machine that measures, this one or another: POSIX sh and nothing else, each script on one line.
+
+Of what POSIX allows, busybox takes no `kill -s TERM -- -1`, hence `kill -TERM -1`; ksh adds 256 to a signal, others 128.
+Every script takes a random word first, which marks what it prints itself: no program can print it by chance or by intent.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_END: Final = (
+    # A group (or, where there is no setsid, a process) goes: asked first, after $g tenths of a second killed.
+    'end() { kill -TERM "$1" 2>/dev/null || return 1; n=0; '
+    'while kill -0 "$1" 2>/dev/null && [ "$n" -lt "$g" ]; do '
+    "n=$((n + 1)); sleep 0.1 2>/dev/null || { sleep 1; n=$((n + 9)); }; done; "
+    'kill -KILL "$1" 2>/dev/null; }; '
+)
+KEEP: Final = (
+    # word grace name. Makes the directory and prints its path; when its input ends, all is deleted.
+    "umask 077; trap '' HUP INT TERM PIPE; t=$1 g=$2; "
+    + _END
+    + 'case ${TMPDIR-} in /*) d=$TMPDIR;; *) d=/tmp;; esac; d=$d/trex-tui.$3; mkdir "$d" || exit 1; '
+    'printf "%s\\n%s\\n%s\\n" "$t" "$d" "$t"; exec >/dev/null 2>&1; while read -r x; do :; done; '
+    ': >"$d/over"; if [ -f "$d/pid" ] && read -r p <"$d/pid"; then end "$p"; fi; '
+    'n=0; while rm -rf "$d"; [ -e "$d" ] && [ "$n" -lt 20 ]; do n=$((n + 1)); sleep 1; done; [ ! -e "$d" ]'
+)
+RUN: Final = (
+    # word directory grace command…. Output in order in one stream, without the messages of the shell (`Killed`). The
+    # input is a life line: when it ends, so does the command. The last line is `word exit-code left`; left is 1 if children
+    # were left, which are ended. There is no last line if the connection that holds the directory was lost.
+    "umask 077; t=$1 d=$2 g=$3; shift 3; " + _END + 'exec 3<&0 </dev/null 2>/dev/null; cd "$d" || exit 1; '
+    'if command -v setsid >/dev/null; then setsid "$@" 3<&- 2>&1 & p=$! e=-$p; else "$@" 3<&- 2>&1 & p=$! e=$p; fi; '
+    'printf "%s\\n" "$e" >"$d/pid"; '
+    '( while read -r x <&3; do :; done; end "$e" || end "$p" ) >/dev/null 2>&1 & w=$!; exec 3<&-; '
+    'wait "$p"; r=$?; [ "$r" -lt 256 ] || r=$((r - 128)); kill -KILL "$w" 2>/dev/null; wait "$w" 2>/dev/null; l=0; '
+    'if kill -0 "$e" 2>/dev/null; then l=1; end "$e"; fi; rm -f "$d/pid"; '
+    '[ -d "$d" ] && [ ! -e "$d/over" ] || exit 1; printf "%s %s %s\\n" "$t" "$r" "$l"; exit 0'
+)
+_WITHIN: Final = (
+    'within() { s=$1; shift; if command -v timeout >/dev/null; then timeout -s KILL "$s" "$@"; '
+    'else "$@"; fi </dev/null 2>&1; }; '
+)
+FIND: Final = (
+    # word given others. For each trtexec up to the first that answers as one: `word by`, its path, `word help`, what it
+    # says, `word code`, its exit code. With a third word also those that come after it, which are not asked: `word other`,
+    # the path.
+    _WITHIN + "t=$1 f=$2 l=${3-} u=; "
+    'try() { [ -f "$1" ] && [ -x "$1" ] || return 0; if [ -n "$u" ]; then '
+    '[ "$1" -ef "$u" ] 2>/dev/null || printf "\\n%s other\\n%s\\n" "$t" "$1"; return 0; fi; '
+    'printf "\\n%s %s\\n%s\\n%s help\\n" "$t" "$2" "$1" "$t"; '
+    'o=$(within 120 "$1" --help); c=$?; printf "%s\\n\\n%s code\\n%s\\n" "$o" "$t" "$c"; '
+    "case $o in *'&&&& '*) u=$1; [ -n \"$l\" ] || exit 0;; esac; }; "
+    'if [ -n "$f" ] || [ -n "${TRTEXEC-}" ]; then b=--trtexec; [ -n "$f" ] || { b=\'$TRTEXEC\'; f=$TRTEXEC; }; '
+    "case $f in '~'/*) f=$HOME/${f#??};; /*) ;; */*) f=$PWD/$f;; "
+    '*) if [ -e "$f" ]; then f=$PWD/$f; else f=$(command -v "$f"); fi;; esac; '
+    '[ ! -d "$f" ] || f=$f/trtexec; try "$f" "$b"; [ -n "$u" ] || exit 0; fi; '
+    'p=$(command -v trtexec); case $p in /*) try "$p" PATH;; esac; '
+    "for x in /usr/src/tensorrt/bin /opt/tensorrt/bin /usr/local/tensorrt/bin /workspace/tensorrt/bin "
+    '"${TENSORRT_ROOT:-/nowhere}/bin" "${TRT_ROOT:-/nowhere}/bin" "${TENSORRT_DIR:-/nowhere}/bin"; '
+    'do try "$x/trtexec" "$x"; done; '
+    # The newest first: by the numbers of the name, for 10.16 comes after 8.6.
+    'for x in /usr/local/TensorRT-*/bin /opt/TensorRT-*/bin "$HOME"/TensorRT-*/bin; do '
+    'v=${x%/bin}; [ ! -f "$x/trtexec" ] || printf "%s.0.0.0 %s\\n" "${v##*/TensorRT-}" "$x"; done | '
+    'sort -t. -k1,1nr -k2,2nr -k3,3nr | while read -r v x; do try "$x/trtexec" "$x"; done; exit 0'
+)
+MAKE: Final = (
+    # word directory…; prints the free space of the first.
+    'umask 077; shift; mkdir -p "$@" && { df -Pk "$1" 2>/dev/null; :; }'
+)
+SEND: Final = (
+    # word directory file: standard input goes there; prints its size.
+    'umask 077; mkdir -p "$2" && cat >"$2/$3" && wc -c <"$2/$3"'
+)
+FETCH: Final = (
+    # word file…: of each its size and its bytes, or `-`.
+    'shift; for f in "$@"; do if [ -f "$f" ]; then wc -c <"$f" && cat "$f" || exit 1; else echo -; fi; done'
+)
+ENGINE: Final = (
+    # word file: size, the digest if a program there computes it, and whether it begins like an engine.
+    '[ -f "$2" ] || { echo -; exit 0; }; wc -c <"$2"; '
+    'h=$({ sha256sum <"$2" || shasum -a 256 <"$2" || openssl dgst -sha256 -r <"$2"; } 2>/dev/null); '
+    'echo "${h%% *}."; dd if="$2" bs=4 count=1 2>/dev/null'
+)
+_LOOK: Final = (
+    _WITHIN +
+    # The programs of this script itself are found whatever PATH is; those that are looked for only on PATH, and in $2.
+    't=$1; shift; p=$PATH; PATH=$PATH:/usr/bin:/bin; say() { printf "\\n%s %s\\n" "$t" "$*"; }; '
+    'where() { PATH=$p${2-} command -v "$1"; }; '
+    # `word kind name`, the exit code, and what the program prints.
+    'answer() { say "$1"; shift; o=$(within 10 "$@"); c=$?; printf "%s\\n%s\\n" "$c" "$o"; }; '
+)
+PROBE: Final = (
+    # word root ids all-fields group…: `word kind name`, then the text.
+    _LOOK + "r=${1%/} i=$2 q=$3; shift 3; "
+    'say uname release; uname -r; say uname machine; uname -m; [ "$i" = 0 ] || { say uname node; uname -n; }; '
+    'say env CUDA_VISIBLE_DEVICES; printf "%s\\n" "${CUDA_VISIBLE_DEVICES-}"; '
+    'say env CUDA_DEVICE_ORDER; printf "%s\\n" "${CUDA_DEVICE_ORDER-}"; '
+    '( cd "$r/" && for f in .dockerenv run/.containerenv proc/1/cgroup etc/nv_tegra_release proc/device-tree/compatible '
+    "proc/device-tree/model proc/meminfo sys/class/devfreq/*/device/of_node/name sys/class/devfreq/*/cur_freq "
+    "sys/class/devfreq/*/min_freq sys/class/devfreq/*/max_freq sys/class/devfreq/*/governor "
+    "sys/class/thermal/thermal_zone*/type sys/class/thermal/thermal_zone*/temp sys/class/hwmon/hwmon*/name "
+    'sys/class/hwmon/hwmon*/oc*_event_cnt; do [ -f "$f" ] && [ -r "$f" ] && { say file "$f"; cat "$f" 2>/dev/null; }; '
+    "done ); "
+    'if x=$(where nvidia-smi); then say program nvidia-smi; printf %s "$x"; '
+    'smi() { answer "smi $1" "$x" "--query-gpu=$1" --format=csv,noheader,nounits; }; '
+    'smi "$q"; case $c in 0|14) ;; *) for g in "$@"; do smi "$g"; done;; esac; fi; '
+    'if x=$(where nvpmodel ":$r/usr/sbin"); then say program nvpmodel; printf %s "$x"; answer nvpmodel "$x" -q; fi; exit 0'
+)
+ENVIRONMENT: Final = (
+    # word root directory. What doctor wants beside PROBE: `word kind name`, then the text. Nothing is made or changed.
+    # Without a directory it is that of temporary files, where a capture over ssh works.
+    _LOOK + 'r=${1%/} d=${2-}; ( cd "$r/" || exit; '
+    'for f in proc/self/status proc/uptime; do [ -r "$f" ] && { say file "$f"; cat "$f"; }; done; '
+    'for f in dev/nvidiactl dev/nvidia0 dev/nvmap dev/dxg; do if [ -e "$f" ] || [ -h "$f" ]; then '
+    'say device "/$f"; [ ! -r "$f" ] || echo r; [ ! -w "$f" ] || echo w; fi; done; '
+    "for f in etc/systemd/system/default.target usr/lib/systemd/system/default.target; do "
+    '[ ! -h "$f" ] || { say link "$f"; readlink "$f"; }; done ); '
+    'say program nvidia-smi; where nvidia-smi; say program tegrastats; where tegrastats ":$r/usr/bin"; '
+    'if x=$(where dpkg-query); then say program dpkg-query; printf %s "$x"; '
+    'answer dpkg-query "$x" -W -f="\\${Package} \\${Version}\\n" "libnvinfer*"; fi; '
+    'say env LD_LIBRARY_PATH; printf "%s\\n" "${LD_LIBRARY_PATH-}"; '
+    '[ -n "$d" ] || case ${TMPDIR-} in /*) d=$TMPDIR;; *) d=/tmp;; esac; say disk wanted; printf %s "$d"; '
+    'while [ ! -e "$d" ] && [ ! -h "$d" ]; do d=${d%/*}; d=${d:-/}; done; say disk existing; printf %s "$d"; '
+    'if [ -d "$d" ]; then say disk directory; [ ! -w "$d" ] || [ ! -x "$d" ] || say disk writable; fi; '
+    'answer df df -Pk "$d"; exit 0'
+)
+SMI: Final = (
+    # word argument…: `word`, the variables that choose GPUs, where nvidia-smi is (empty: nowhere), and what it answers.
+    _WITHIN
+    + 't=$1; shift; printf "\\n%s\\n%s\\n%s\\n%s\\n" "$t" "${CUDA_VISIBLE_DEVICES-}" "${CUDA_DEVICE_ORDER-}" '
+    '"$(command -v nvidia-smi)"; [ "$#" = 0 ] || within 30 nvidia-smi "$@"; exit 0'
+)
+HOLD: Final = (
+    # word gpu option value said restore…. Changes a setting and prints the answer, between two lines `word`; if it has what
+    # is said of success, the setting is restored when the input ends: then the answer, and `word code`. It is the inner
+    # process that does all this, and the outer one restores where the inner one is killed; signals they ignore, as
+    # nvidia-smi does then.
+    "trap '' HUP INT TERM PIPE; t=$1 i=$2 a=$3 v=$4 m=$5; shift 5; exec 3<&0 </dev/null; "
+    "free() { while read -r x <&3; do :; done; "
+    'o=$(nvidia-smi -i "$i" "$@" 2>&1 3<&-); c=$?; printf "%s\\n%s %s\\n" "$o" "$t" "$c"; }; '
+    '( o=$(nvidia-smi -i "$i" "$a" "$v" 2>&1 3<&-); printf "%s\\n%s\\n%s\\n" "$t" "$o" "$t"; '
+    'case $o in *"$m"*) free "$@";; esac; exit 0 ) 2>/dev/null & wait "$!" || free "$@" 2>/dev/null; exit 0'
+)

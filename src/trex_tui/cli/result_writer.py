@@ -1,0 +1,224 @@
+"""The result of a command: to stdout, or to the file of `-o`, in the format that the options name.
+
+A result of damaged files states them in every format: text and Markdown in a section of their own, JSON, HTML and SARIF under
+`diagnostics`, remarks and notifications. Formats without a place for words (CSV, Parquet, Excel, pictures, graphs) get a file
+beside theirs, `NAME.diagnostics.csv`; the next result of whole files removes it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex_tui.artifacts.output_files import (
+    NO_INPUTS,
+    Inputs,
+    OutputKind,
+    check_output,
+    reason,
+    write_all,
+    write_output,
+)
+from trex_tui.cli.output import complain
+from trex_tui.errors import Diagnostic, ExitCode, Severity, TrexError
+from trex_tui.report.path_completion import typed_path
+from trex_tui.text import plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rich.console import Console
+
+STDOUT = "-"
+_ENDINGS = {
+    "txt": "text",
+    "json": "json",
+    "csv": "csv",
+    "md": "md",
+    "markdown": "md",
+    "html": "html",
+    "htm": "html",
+    "pdf": "pdf",
+    "sarif": "sarif",
+    "svg": "svg",
+    "png": "png",
+}
+"""Ending of a file -> format that it names, of any command or of none."""
+COMPANION_ENDING = ".diagnostics.csv"
+
+
+class ResultWriter:
+    """Where the result of a command goes, and in which format.
+
+    Attributes:
+        path: The file; None for stdout.
+        format: One of the formats of the command.
+        inputs: Files that are never overwritten.
+        damage: What the result lacks because files are damaged, as `report` was given it.
+    """
+
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        formats: Sequence[str] | None = None,
+        kind: OutputKind | None = None,
+        inputs: Inputs = NO_INPUTS,
+    ) -> None:
+        """Read the options that `options.add_result_options` added.
+
+        Args:
+            formats: Those that the other options leave; the first is the default. None for all of the command.
+            kind: How an earlier file of the command is recognized; by default by the schema that bears its name.
+            inputs: Files that are never overwritten.
+
+        Raises:
+            TrexError: The ending of the file names a format that the command does not have.
+        """
+        self.path = None if options.output == STDOUT else Path(typed_path(options.output))
+        self.inputs = inputs
+        self.damage: list[Diagnostic] = []
+        self._force = options.force
+        self._is_strict = options.strict
+        named = getattr(options, "path", None) or getattr(options, "log", None)
+        self._named = list(getattr(options, "paths", ())) + ([named] if named else [])
+        self._reported: set[Diagnostic] = set()
+        self._kind = kind or OutputKind(f"trex-tui {options.command}", (f"trex-tui/{options.command}/",))
+        self.format = self._choose_format(
+            options.format, formats or options.formats, formats[0] if formats else options.default_format
+        )
+
+    def _choose_format(self, wanted: str | None, formats: Sequence[str], default: str) -> str:
+        known = ", ".join(formats)
+        if wanted is not None:
+            if wanted not in formats:
+                raise TrexError(f"--format {wanted}: not available here; choose {known}")
+            return wanted
+        if self.path is None or len(formats) == 1:
+            return default
+        name = self.path.name.lower()
+        ending = _ENDINGS.get("sarif" if name.endswith(".sarif.json") else self.path.suffix[1:].lower())
+        if ending == "pdf":
+            raise TrexError(f"{self.path}: PDF is not supported; write .html and print it from a browser")
+        if ending is None and default == "text":
+            return default
+        if ending is None or ending not in formats:
+            what = "unknown extension" if ending is None else f"no {ending} here"
+            raise TrexError(f"{self.path}: {what}; choose --format {known}")
+        return ending
+
+    def check(self, inputs: Inputs) -> None:
+        """Refuse, before long work, a file that must not be overwritten.
+
+        Raises:
+            TrexError: It was read, exists and is not of this command, or has no directory.
+        """
+        self.inputs = inputs
+        if self.path is not None:
+            check_output(self.path, self._kind, inputs, force=self._force)
+
+    def report(self, diagnostics: Iterable[Diagnostic], *, errors_only: bool = False) -> None:
+        """Write diagnostics to stderr, each once, and keep those of damaged files for the result and the exit code.
+
+        Args:
+            errors_only: Leave out warnings and remarks.
+        """
+        for diagnostic in diagnostics:
+            is_error = diagnostic.severity is Severity.ERROR
+            if diagnostic in self._reported or (errors_only and not is_error):
+                continue
+            self._reported.add(diagnostic)
+            complain(f"{diagnostic.severity.value}: {diagnostic}")
+            if is_error:
+                from trex_tui.artifacts.discover import is_damage
+
+                self.damage += [diagnostic] if is_damage(diagnostic, self._named) else []
+
+    def exit_code(self, code: ExitCode = ExitCode.OK) -> int:
+        """The exit code of the command: `code`, or with `--strict` that of bad input if a file is damaged."""
+        if not (self._is_strict and self.damage):
+            return int(code)
+        files = len({diagnostic.file for diagnostic in self.damage})
+        complain(f"error: --strict: {plural(files, 'file')} damaged or unreadable; the result is incomplete")
+        return int(ExitCode.BAD_INPUT)
+
+    def write(self, content: str | bytes, summary: str = "", known: Iterable[Diagnostic] = ()) -> None:
+        """Write the result, and name the file on stderr. Damage that it does not state is added, or written beside it.
+
+        Args:
+            summary: What the file holds.
+            known: Diagnostics that the content states already.
+
+        Raises:
+            TrexError: It cannot be written, or must not be overwritten.
+        """
+        stated = set(known)
+        damage = [diagnostic for diagnostic in self.damage if diagnostic not in stated]
+        if damage and self.format in ("text", "md") and isinstance(content, str):
+            content, damage = self._add_damage(content, damage), []
+        if self.path is not None:
+            replaces = self._force or self.path.exists()
+            check_output(self.path, self._kind, self.inputs, force=self._force, content=content)
+            self._write_files(self.path, content, damage, replaces=replaces)
+            complain(f"wrote {self.path}" + (f" ({summary})" if summary else ""))
+        elif isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.buffer.write(content)
+
+    def _add_damage(self, content: str, damage: Sequence[Diagnostic]) -> str:
+        """Markdown names damaged files before any number; text after them, where a table in a pipe keeps its place."""
+        from trex_tui.report.views.damage import damage_section
+
+        section = damage_section(damage)
+        if self.format == "md":
+            from trex_tui.report.render_markdown import warning_markdown
+
+            return "\n".join(warning_markdown(section)) + "\n" + content
+        lines = (section.title, *section.sentences)
+        return "\n".join([content.rstrip("\n"), "", *lines]).lstrip("\n") + "\n"
+
+    def _write_files(
+        self, path: Path, content: str | bytes, damage: Sequence[Diagnostic], *, replaces: bool
+    ) -> None:
+        """Write the file; beside one of a format without a place for words the damage, or remove an earlier result's."""
+        companion = path.with_name(path.name + COMPANION_ENDING)
+        if not damage and not companion.is_file():
+            write_output(path, content, replace=replaces)
+            return
+        from trex_tui.report.views.damage import DAMAGE_HEADER, damage_csv
+
+        kind = OutputKind(self._kind.command, csv_header=DAMAGE_HEADER)
+        if damage:
+            check_output(companion, kind, self.inputs, force=self._force)
+            try:
+                write_all({path: content, companion: damage_csv(damage)})
+            except OSError as error:
+                raise TrexError(f"{path} cannot be written: {reason(error)}") from error
+            complain(f"wrote {companion} ({plural(len(damage), 'error')})")
+            return
+        write_output(path, content, replace=replaces)
+        if kind.is_own(companion):
+            companion.unlink()
+            complain(f"removed stale {companion}")
+
+    def write_json(self, document: object, known: Iterable[Diagnostic] = ()) -> None:
+        """Write one JSON value, indented; never NaN. `known` as for `write`."""
+        self.write(json.dumps(document, indent=2, allow_nan=False) + "\n", known=known)
+
+    def draw(self, draw: Callable[[Console], None], known: Iterable[Diagnostic] = ()) -> None:
+        """Write what Rich draws: to the width of a terminal; uncut and unpadded into a pipe or a file.
+
+        A terminal shows damaged files by what is on stderr. `known` as for `write`.
+        """
+        from rich.console import Console
+
+        from trex_tui.report.render_text import plain_text
+
+        console = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
+        if self.path is None and console.is_terminal:
+            draw(console)
+        else:
+            self.write(plain_text(draw, sys.stdout if self.path is None else None), known=known)

@@ -1,0 +1,160 @@
+"""The runs of each engine that `trex-tui diff` compares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from trex_tui.analysis.compare.repeats import find_difference, group_repeats, numbers_of_repeats
+from trex_tui.analysis.load import LoadOptions, load
+from trex_tui.artifacts import ArtifactSet, scan
+from trex_tui.artifacts.discover import with_unique_names
+from trex_tui.cli import RUNS_SEPARATOR
+from trex_tui.cli.engines import load_each
+from trex_tui.cli.output import complain
+from trex_tui.errors import TrexError
+from trex_tui.text import printable
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from trex_tui.engine.engine import Engine
+    from trex_tui.errors import Diagnostic
+
+
+def load_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], list[Diagnostic]]:
+    """The runs of each engine: as `--runs` groups the paths, else sets that are runs of another by their names.
+
+    The first run of each is the engine that is compared layer by layer.
+
+    Raises:
+        TrexError: `--runs` names fewer than two engines, or there are paths beside it.
+        ArtifactError: As `load_each`.
+    """
+    if options.run_a is not None or options.run_b is not None:
+        return _load_file_runs(options)
+    return _load_stated_runs(options) if options.runs else _load_repeats(options)
+
+
+def _load_repeats(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], list[Diagnostic]]:
+    """Sets that are runs of another by their names."""
+    engines, strays = load_each(options)
+    grouped = group_repeats(engines)
+    for note in grouped.notes:
+        complain(f"note: {printable(note)}")
+    if options.run is None and _find_same_run(engines):
+        complain("note: both paths are the same run; choose two runs with --run-a and --run-b")
+    return [_with_file_runs(runs, options) for runs in grouped.groups], strays
+
+
+def _load_stated_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], list[Diagnostic]]:
+    """The paths that `--runs` groups."""
+    if options.paths:
+        raise TrexError(
+            f"--runs: {printable(options.paths[0])} does not belong to an engine; list its runs in --runs, "
+            "engines separated by --"
+        )
+    sides = _split_runs(options.runs)
+    if len(sides) < 2:
+        raise TrexError("--runs: diff compares two or more engines; write --runs A1 A2 -- B1 B2")
+    options.paths = [path for paths in sides for path in paths]
+    engines, strays = load_each(options)
+    groups: list[tuple[Engine, ...]] = []
+    first = 0
+    for paths in sides:
+        count = sum(len(scan([path]).sets) for path in paths)
+        groups.append(tuple(engines[first : first + count]))
+        first += count
+    if first != len(engines):
+        raise TrexError(f"--runs: {first - len(engines)} of {first} runs cannot be read")
+    for runs in groups:
+        for run in runs[1:]:
+            if difference := find_difference(runs[0], run):
+                complain(
+                    f"warning: {printable(run.name)} is a run of {printable(runs[0].name)} with {printable(difference)}"
+                )
+    return [_with_file_runs(runs, options, is_stated=True) for runs in groups], strays
+
+
+def _find_same_run(engines: Sequence[Engine]) -> bool:
+    """Whether two of the engines are the same run of files that hold several."""
+    several = [(tuple(engine.files.values()), engine.run_number) for engine in engines if engine.runs]
+    return len(set(several)) < len(several)
+
+
+def _load_file_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], list[Diagnostic]]:
+    """The runs that `--run-a` and `--run-b` choose, of two paths or of one.
+
+    Raises:
+        TrexError: Other options choose runs too, there are more than two engines, or both are the same run.
+        ArtifactError: As `load`.
+    """
+    if options.runs or options.run is not None:
+        other = "--runs" if options.runs else "--run"
+        raise TrexError(f"{other} cannot be combined with --run-a and --run-b; remove one of them")
+    paths = options.paths or ["."]
+    if len(paths) > 2:
+        raise TrexError(f"--run-a and --run-b need one or two paths; {len(paths)} given")
+    sources: list[ArtifactSet] = []
+    strays: list[Diagnostic] = []
+    for path in paths:
+        discovery = scan([path])
+        strays += discovery.diagnostics
+        if len(discovery.sets) > 1:
+            known = ", ".join(printable(source.name) for source in discovery.sets)
+            raise TrexError(
+                f"{printable(str(path))}: {len(discovery.sets)} engines found ({known}); give the path of one"
+            )
+        sources += discovery.sets
+    first, second = sources if len(sources) > 1 else sources * 2
+    is_one = first.files == second.files
+    if not is_one:
+        first, second = with_unique_names([first, second])
+    sides = []
+    for source, number in ((first, options.run_a), (second, options.run_b)):
+        engine = load(source, LoadOptions.of(options.optimization_profile, options.peak, number))
+        shown = engine.run_number
+        is_named = shown is not None and (is_one or number is not None)
+        sides.append(replace(engine, name=f"{engine.name} run {shown}") if is_named else engine)
+    if is_one and sides[0].run_number == sides[1].run_number:
+        raise TrexError(
+            f"{printable(first.name)}: both are run {sides[0].run_number or 1}; choose two runs with --run-a and --run-b"
+        )
+    return [(side,) for side in sides], strays
+
+
+def _split_runs(words: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The paths of each engine."""
+    sides: list[list[str]] = []
+    for group in words:
+        sides.append([])
+        for word in group:
+            if word == RUNS_SEPARATOR:
+                sides.append([])
+            else:
+                sides[-1].append(word)
+    return [side for side in sides if side]
+
+
+def _with_file_runs(
+    runs: tuple[Engine, ...], options: argparse.Namespace, *, is_stated: bool = False
+) -> tuple[Engine, ...]:
+    """With the further runs in the files of each run.
+
+    Args:
+        is_stated: A person said that the paths are runs of one engine, so that those in a file are, too.
+    """
+    if options.run is not None:
+        return runs
+    every_run: list[Engine] = []
+    for engine in runs:
+        numbers = numbers_of_repeats(engine)
+        if is_stated and not numbers:
+            timed = [run.number for run in engine.runs if run.queries is not None]
+            numbers = [number for number in timed if number != engine.run_number]
+        every_run.append(engine)
+        for number in numbers:
+            wanted = LoadOptions.of(options.optimization_profile, options.peak, number)
+            every_run.append(replace(load(engine.source, wanted), name=f"{engine.name} run {number}"))
+    return tuple(every_run)

@@ -1,0 +1,40 @@
+"""Results that are kept with their engine, and go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from trex_tui.engine.engine import Engine
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+_RESULTS = "_results"
+
+
+def per_engine(
+    function: Callable[Concatenate[Engine, Arguments], Result],
+) -> Callable[Concatenate[Engine, Arguments], Result]:
+    """Compute once per engine, and per further arguments, of which there are few.
+
+    `lru_cache` would keep the last engines themselves: after some reloads the explorer would hold as many copies.
+    """
+
+    @wraps(function)
+    def kept(engine: Engine, /, *arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        key: Any = (function, arguments, *keywords.items()) if arguments or keywords else function
+        try:
+            result: Result = vars(engine)[_RESULTS][key]
+        except KeyError:
+            result = function(engine, *arguments, **keywords)
+            vars(engine).setdefault(_RESULTS, {})[key] = result
+        return result
+
+    return kept
+
+
+def forget_results(engine: Engine) -> None:
+    """Drop what is kept of an engine, to measure how long it takes to compute."""
+    vars(engine).pop(_RESULTS, None)

@@ -1,0 +1,187 @@
+"""Colours of layers by the values of a column: kinds and precisions in their own, others in tones, numbers by range."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.structure import UNKNOWN, known_value
+from trex_tui.engine.columns import LayerColumn
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Layer
+from trex_tui.report.charts.figure import BAR_SIGN, MUTED, Key, Subject
+from trex_tui.report.charts.grid import apart
+from trex_tui.report.colours import kind_style, precision_style
+from trex_tui.report.document import Column
+
+OTHERS = "others"
+"""Group of the values without a separate tone."""
+_TONES = ("$primary", "$accent", "$success", "$secondary", "$error", "$warning")
+_LEAST_RANGES = 3
+"""Ranges of a number that has more values than there are tones; at most twice as many, since two neighbours together hold
+more than this part of all values."""
+_LONGEST_KEY = 30
+"""Characters of a value in a legend."""
+_PATTERNS = "█▓▒░"
+"""Fill characters of the parts of a bar, so that they differ without colour too."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColorGroup:
+    """The layers of one colour.
+
+    Attributes:
+        text: The value or the range of values that they share.
+        tone: The theme token of the style, which several groups may have.
+        pattern: Fills their part of a bar.
+    """
+
+    text: str
+    style: str
+    tone: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coloring:
+    """Which layers have which colour.
+
+    Attributes:
+        column: What the colours show.
+        groups: Numbers from the smallest; else the group with the most time first.
+    """
+
+    column: LayerColumn
+    groups: tuple[ColorGroup, ...]
+    _values: Mapping[int, Any]
+    _positions: Mapping[int, int]
+
+    def text(self, layer: Layer) -> str:
+        """The value of a layer in words, whatever group it is in."""
+        value = self._values[layer.index]
+        return UNKNOWN if value is None else format_value(self.column, value)
+
+    def group(self, layer: Layer) -> ColorGroup:
+        """The group of a layer."""
+        return self.groups[self._positions[layer.index]]
+
+    def style(self, layer: Layer) -> str:
+        """The colour of a layer."""
+        return self.group(layer).style
+
+    def legend(self, layers: Iterable[Layer]) -> list[Key]:
+        """The groups of the layers that have a bar; those of one colour share an entry."""
+        shown = {self._positions[layer.index] for layer in layers}
+        texts: dict[str, list[str]] = {}
+        styles: dict[str, str] = {}
+        for position, (group, text) in enumerate(zip(self.groups, self._short_texts, strict=True)):
+            if position in shown:
+                # Bold is no colour: a block looks the same with it.
+                tone = group.tone.rpartition(" ")[2]
+                texts.setdefault(tone, []).append(text)
+                styles.setdefault(tone, group.style)
+        return [Key(BAR_SIGN, ", ".join(shared), styles[tone]) for tone, shared in texts.items()]
+
+    @property
+    def pattern_keys(self) -> list[Key]:
+        """The legend of bars in parts: each group has its pattern."""
+        return [
+            Key(group.pattern, text, group.style)
+            for group, text in zip(self.groups, self._short_texts, strict=True)
+        ]
+
+    @property
+    def _short_texts(self) -> list[str]:
+        """The groups in words that fit a legend, each different."""
+        return apart([group.text for group in self.groups], _LONGEST_KEY)
+
+
+def color_layers(subject: Subject, default: str) -> Coloring:
+    """Group the layers of a chart by the column that colours it.
+
+    Args:
+        default: Name of the column where the subject chooses none.
+    """
+    column = subject.color or ALL_COLUMNS_BY_NAME[default]
+    values = [known_value(column.value(subject.engine, layer)) for layer in subject.layers]
+    texts = _group_texts(column, values)
+    ordered = _order_groups(subject, column, values, texts)
+    looks = _looks(subject, column, ordered)
+    shown = [text for text in ordered if text in looks]
+    if len(shown) < len(ordered):
+        shown.append(OTHERS)
+        looks[OTHERS] = ("$foreground", "$foreground")
+    groups = [
+        ColorGroup(text, *looks[text], _PATTERNS[number % len(_PATTERNS)])
+        for number, text in enumerate(shown)
+    ]
+    position_of = {text: shown.index(text if text in looks else OTHERS) for text in ordered}
+    positions = {layer.index: position_of[text] for layer, text in zip(subject.layers, texts, strict=True)}
+    return Coloring(
+        column,
+        tuple(groups),
+        {layer.index: value for layer, value in zip(subject.layers, values, strict=True)},
+        positions,
+    )
+
+
+def _order_groups(
+    subject: Subject, column: LayerColumn, values: Sequence[Any], texts: Sequence[str]
+) -> list[str]:
+    """Numbers from the smallest, other values by time, then by layers; the unknown ones of numbers last."""
+    if column.is_number:
+        known = {text: value for text, value in zip(texts, values, strict=True) if value is not None}
+        return sorted(dict.fromkeys(texts), key=lambda text: (text not in known, known.get(text, 0)))
+    weights: dict[str, tuple[float, int]] = {}
+    for layer, text in zip(subject.layers, texts, strict=True):
+        time, count = weights.get(text, (0.0, 0))
+        weights[text] = (time + (layer.latency_ms or 0.0), count + 1)
+    return sorted(weights, key=lambda text: (-weights[text][0], -weights[text][1], text))
+
+
+def format_value(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cell
+    """A value of a column in words, without the unit that its name states."""
+    return Column(column.name, column.title).text(value)
+
+
+def _group_texts(column: LayerColumn, values: Sequence[Any]) -> list[str]:
+    """The group of each value: itself, or the range that it lies in; a frequent number is a range of its own."""
+    numbers = sorted(value for value in values if value is not None) if column.is_number else []
+    counts = Counter(numbers)
+    if len(counts) <= len(_TONES):
+        return [UNKNOWN if value is None else format_value(column, value) for value in values]
+    ranges: list[list[Any]] = []
+    size = 0
+    for value, count in counts.items():
+        if not ranges or size + count > len(numbers) / _LEAST_RANGES:
+            ranges.append([])
+            size = 0
+        ranges[-1].append(value)
+        size += count
+    texts = {value: _format_range(column, group[0], group[-1]) for group in ranges for value in group}
+    return [UNKNOWN if value is None else texts[value] for value in values]
+
+
+def _format_range(column: LayerColumn, low: Any, high: Any) -> str:  # noqa: ANN401 - any number
+    first, last = format_value(column, low), format_value(column, high)
+    return first if first == last else f"{first} to {last}"
+
+
+def _looks(subject: Subject, column: LayerColumn, ordered: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Style and tone of the values; where there are more than tones, of the first ones."""
+    palette = subject.palette
+    if column.name == "kind":
+        kinds = {kind.value: kind for kind in LayerKind}
+        return {text: (palette.kind(kinds[text]), kind_style(kinds[text])) for text in ordered}
+    if column.name in ("precision", "output_precision"):
+        types = {dtype.value: dtype for dtype in DataType}
+        return {
+            text: (palette.precision(types.get(text)), precision_style(types.get(text))) for text in ordered
+        }
+    known = [text for text in ordered if text != UNKNOWN]
+    looks = {text: (tone, tone) for text, tone in zip(known, _TONES, strict=False)}
+    return {**looks, **({UNKNOWN: (MUTED, MUTED)} if UNKNOWN in ordered else {})}

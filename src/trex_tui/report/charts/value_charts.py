@@ -1,0 +1,241 @@
+"""Charts of a number that layers have: by default their time, else any column of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.statistics import percentile
+from trex_tui.engine.columns import LayerColumn
+from trex_tui.engine.model import Layer
+from trex_tui.report.charts.coloring import color_layers, format_value
+from trex_tui.report.charts.figure import (
+    NO_LAYER,
+    NO_PROFILE,
+    Bar,
+    Bars,
+    Chart,
+    Figure,
+    Histogram,
+    Mark,
+    Subject,
+)
+from trex_tui.report.charts.sampling import count_bins
+from trex_tui.report.document import is_missing
+from trex_tui.text import format_pct, plural, shorten_middle
+
+TIME = "latency_ms"
+_ADDITIVE = ("_ms", "_bytes", "macs", "_count")
+"""Ends of the names of columns that add up over layers."""
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_MARKED_PERCENTILES = (50.0, 90.0)
+_MOST_BARS, _MOST_CHOSEN_BARS = 32, 100
+"""In a picture of all layers, which fits a page, and of those that a person chose."""
+_LONGEST_TEXT = 24
+"""Characters of a value of the column that colours, beside a bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number of each layer of a chart.
+
+    Attributes:
+        values: By layer index; None where unknown.
+        known: The layers with a value.
+        scale: How much a unit of the axis is, and what it is called; empty where the title of the column says it.
+    """
+
+    column: LayerColumn
+    layers: Sequence[Layer]
+    values: Mapping[int, float | None]
+    known: Sequence[Layer]
+    scale: tuple[float, str]
+
+    @property
+    def is_time(self) -> bool:
+        return self.column.name == TIME
+
+    @property
+    def title(self) -> str:
+        return "Time" if self.is_time else self.column.name
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the sum over layers means something."""
+        return self.column.name.endswith(_ADDITIVE)
+
+    @property
+    def superlative(self) -> str:
+        return "slowest" if self.is_time else "largest"
+
+    @property
+    def axis(self) -> str:
+        """Title of the axis, which ends in the unit of `scaled` values."""
+        _, unit = self.scale
+        return f"{self.column.title}, {unit}" if unit else self.column.title
+
+    def scaled(self, layer: Layer) -> float | None:
+        """The value of a layer in the unit of the axis."""
+        value = self.values[layer.index]
+        return None if value is None else value / self.scale[0]
+
+    @property
+    def nothing(self) -> str:
+        """Sentence for layers of which none has a value."""
+        return NO_PROFILE if self.is_time else f"No {self.column.name} in these layers."
+
+    @property
+    def sum_text(self) -> str:
+        """The sum with a comma before it, of a number that adds up."""
+        return f", {self.words(sum_known(self.values.values()))}{self.unit}" if self.adds_up else ""
+
+    @property
+    def unit(self) -> str:
+        """The unit behind a number in words, which has its own for bytes."""
+        return {"milliseconds": " ms", "percent": " %", "bytes": ""}.get(
+            self.column.unit, f" {self.column.unit}" if self.column.unit else ""
+        )
+
+    def words(self, value: float) -> str:
+        """A value without its unit."""
+        return format_value(self.column, value)
+
+    def text(self, layer: Layer) -> str:
+        """The value of a layer with its unit."""
+        value = self.values[layer.index]
+        return format_value(self.column, value) + ("" if value is None else self.unit)
+
+    def describe_missing(self, consequence: str) -> tuple[str, ...]:
+        """Sentence on the layers without a value, with what becomes of them."""
+        count = len(self.layers) - len(self.known)
+        what = "a time" if self.is_time else self.column.name
+        return (f"{plural(count, 'layer')} without {what} {consequence}.",) if count else ()
+
+
+def find_bytes_unit(size: float) -> tuple[float, str]:
+    """The largest binary unit that a size reaches: its bytes and its name."""
+    for power, name in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if size >= 1024**power:
+            return float(1024**power), name
+    return 1.0, "B"
+
+
+def find_quantity(subject: Subject) -> Quantity:
+    """The number that a chart of layers shows."""
+    column = subject.value or ALL_COLUMNS_BY_NAME[TIME]
+    values: dict[int, float | None] = {}
+    for layer in subject.layers:
+        value = column.value(subject.engine, layer)
+        values[layer.index] = None if is_missing(value) or not math.isfinite(value) else value
+    known = [layer for layer in subject.layers if values[layer.index] is not None]
+    return Quantity(column, subject.layers, values, known, _find_scale(column, values))
+
+
+def _find_scale(column: LayerColumn, values: Mapping[int, float | None]) -> tuple[float, str]:
+    """The unit of an axis for the largest of some values."""
+    largest = max((abs(value) for value in values.values() if value is not None), default=0.0)
+    if column.unit == "bytes":
+        return find_bytes_unit(largest)
+    return next(((size, name) for size, name in _PREFIXES if largest >= size), (1.0, ""))
+
+
+def sum_known(values: Iterable[float | None]) -> float:
+    """The sum of the finite numbers among some values."""
+    return math.fsum(value for value in values if value is not None and math.isfinite(value))
+
+
+def layer_bars(subject: Subject) -> Figure:
+    """The layers with the largest values as bars with names."""
+    if not subject.layers:
+        return Figure((NO_LAYER,))
+    quantity = find_quantity(subject)
+    layers = sorted(quantity.known, key=lambda layer: (-(quantity.values[layer.index] or 0.0), layer.index))
+    if not layers:
+        return Figure((quantity.nothing,))
+    coloring = color_layers(subject, "kind")
+    current = subject.shown_current
+    whole = sum_known(quantity.column.values(subject.engine)) if quantity.adds_up else 0.0
+    has_share = whole > 0
+
+    def share(part: Sequence[Layer]) -> float:
+        return 100.0 * math.fsum(quantity.values[layer.index] or 0.0 for layer in part) / whole
+
+    bars = [
+        Bar(
+            layer.name,
+            quantity.scaled(layer),
+            (
+                str(layer.index),
+                shorten_middle(coloring.text(layer), _LONGEST_TEXT),
+                format_value(quantity.column, quantity.values[layer.index]),
+                *([format_pct(share([layer]))] if has_share else []),
+            ),
+            coloring.style(layer),
+            layer is current,
+        )
+        for layer in layers
+    ]
+    headings = ("#", coloring.column.title, quantity.column.title, *(["%"] if has_share else []))
+
+    def rest(first: int) -> str:
+        others = layers[first:]
+        return f"and {len(others)} more" + (f": {format_pct(share(others))} %" if has_share else "")
+
+    of_engine = f", {format_pct(share(layers))} % of the engine" if has_share else ""
+    words = (
+        f"{quantity.title} of {plural(len(layers), 'layer')}, the {quantity.superlative} first"
+        f"{quantity.sum_text}{of_engine}; colours show {coloring.column.name}."
+    )
+    keys = coloring.legend(layer for layer in layers if quantity.values[layer.index])
+    most = _MOST_CHOSEN_BARS if subject.is_filtered else _MOST_BARS
+    form = Bars(bars, headings, quantity.axis, keys, rest, most)
+    return Figure((words,), quantity.describe_missing("left out"), form)
+
+
+def layer_distribution(subject: Subject) -> Figure:
+    """How many layers have which value."""
+    if not subject.layers:
+        return Figure((NO_LAYER,))
+    quantity = find_quantity(subject)
+    ordered = sorted(value for value in quantity.values.values() if value is not None)
+    if not ordered:
+        return Figure((quantity.nothing,))
+    scaled = sorted(value for layer in quantity.known if (value := quantity.scaled(layer)) is not None)
+    marks = [
+        Mark(
+            percentile(scaled, pct),
+            f"p{pct:g} {quantity.words(percentile(ordered, pct))}",
+            short=f"p{pct:g}",
+        )
+        for pct in _MARKED_PERCENTILES
+    ]
+    figures = [f"{mark.label}{quantity.unit}" for mark in marks]
+    words = (
+        f"{quantity.title} of {plural(len(ordered), 'layer')}: {', '.join(figures)}, "
+        f"max {quantity.words(ordered[-1])}{quantity.unit}{quantity.sum_text.replace(', ', '; in all ', 1)}."
+    )
+    limits = (min(0.0, scaled[0]), scaled[-1])
+    form = Histogram(partial(count_bins, scaled, limits), quantity.axis, "layers", marks)
+    return Figure((words,), quantity.describe_missing("left out"), form, marks_layer=False)
+
+
+CHARTS = (
+    Chart(
+        "bar",
+        "Top layers",
+        "Layers with the largest time or another value.",
+        layer_bars,
+        has_value=True,
+        has_color=True,
+    ),
+    Chart(
+        "distribution",
+        "Distribution",
+        "Distribution of layer times or other values.",
+        layer_distribution,
+        has_value=True,
+    ),
+)

@@ -1,0 +1,100 @@
+"""A term: the explanation of a number, of a key in JSON and of a label on a screen, written once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
+_UNITS = {
+    "_flop_per_s": "FLOP/s",
+    "_flops_per_s": "FLOP/s",
+    "_bytes_per_s": "bytes per second",
+    "_samples_per_s": "samples per second",
+    "_intensity": "FLOP per byte",
+    "_us_per_layer": "microseconds per layer",
+    "_bytes": "bytes",
+    "_bits": "bits",
+    "_pct": "percent",
+    "_qps": "queries per second",
+    "_mib": "MiB",
+    "_kib": "KiB",
+    "_ghz": "GHz",
+    "_mhz": "MHz",
+    "_db": "decibels",
+    "_us": "microseconds",
+    "_ms": "milliseconds",
+    "_hz": "Hz",
+    "_s": "seconds",
+    "_c": "degrees Celsius",
+    "_w": "watts",
+    "_j": "joules",
+    "_mj": "millijoules",
+    "seconds": "seconds",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """The explanation of a number or a label.
+
+    Attributes:
+        key: Path in JSON, as much of its end as tells it from others: `gap.ratio`. `*` stands for a key that is data, the
+            name of a document (`build-log.layers`) for the root of that document.
+        definition: The answer first, in at most two sentences; then detail.
+        also: Other paths with the same meaning.
+        labels: Texts that stand beside the number on screens and in reports, and other names of it.
+        gates: Metrics of `--fail-on` that it is, of `diff`, `lint` or `accuracy`.
+        unit: By default what the end of the key says; empty for counts, words and flags.
+        formula: How it is computed; empty for what a file states.
+        source: File kind and key; by default that of the subject.
+        values: All that it can be, if these are a few words.
+        entries: Of an object whose keys are data: what its keys are. Its values are explained below `key.*`.
+        is_verbatim: The value is taken over as a file or a tool states it; what is inside is not explained.
+    """
+
+    key: str
+    definition: str
+    _: KW_ONLY
+    also: Sequence[str] = ()
+    labels: Sequence[str] = ()
+    gates: Sequence[str] = ()
+    unit: str | None = None
+    formula: str = ""
+    source: str = ""
+    values: Sequence[str] = ()
+    entries: str = ""
+    is_verbatim: bool = False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return self.key, *self.also
+
+    @property
+    def tail(self) -> str:
+        """The last part of the key that is not data."""
+        return next(part for part in reversed(self.key.split(".")) if part != "*")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Terms of one subject.
+
+    Attributes:
+        id: Stable name.
+        title: A noun.
+        shown: Screens and commands that show its terms.
+        source: Where the values come from, unless a term says otherwise.
+    """
+
+    id: str
+    title: str
+    shown: str
+    source: str
+    terms: Sequence[Term]
+
+
+def find_unit(term: Term) -> str:
+    """The unit of a term's values; empty for none."""
+    if term.unit is not None:
+        return term.unit
+    return next((unit for end, unit in _UNITS.items() if term.tail.endswith(end)), "")

@@ -1,0 +1,86 @@
+"""Groups of layers with their time: a table, and groups by what bounds them or by tensor cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trex_tui.analysis.columns import YES_NO, derived
+from trex_tui.analysis.compute import uses_tensor_cores
+from trex_tui.analysis.structure import Total, total_by
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.report.document import Column, Table, make_table
+
+
+def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> list[Total]:
+    """Time of the layers that multiply, by whether their kernels run on tensor cores: `yes`, `no`, `unknown`.
+
+    Args:
+        layers: Some of the engine's layers; by default all.
+    """
+    computes = derived(engine).compute
+    multiplying = [
+        layer
+        for layer in (engine.layers if layers is None else layers)
+        if computes[layer.index].macs or computes[layer.index].reason
+    ]
+
+    return total_by(engine, lambda layer: YES_NO[uses_tensor_cores(layer)], multiplying)
+
+
+def by_bound(engine: Engine, layers: Sequence[Layer]) -> list[Total]:
+    """Time of the layers that compute or move data, by what it is bound by."""
+    points = derived(engine).roofline.points
+
+    def bound(layer: Layer) -> str | None:
+        limit = points[layer.index].bound
+        return limit.value if limit else None
+
+    return total_by(engine, bound, (layer for layer in layers if layer.index in points))
+
+
+def bound_table(engine: Engine, layers: Sequence[Layer], heading: str = "Bound by") -> Table:
+    """Layers by what bounds them, with the share of the roof that each group reaches."""
+    by_share = derived(engine).roofline.roof_pct_by_bound(layers)
+    shares = {bound.value: share for bound, share in by_share.items()}
+    share = Column(
+        "roof_pct",
+        "% roof",
+        value=lambda total: shares.get(total.key),
+        is_number=True,
+        help="Sum of the roof times over the sum of the times.",
+    )
+    return totals_table("by_bound", "Bound by", by_bound(engine, layers), heading, more=[share])
+
+
+def totals_table(
+    id: str,  # noqa: A002 - as the field of Table
+    title: str,
+    totals: Sequence[Total],
+    heading: str = "",
+    styles: Sequence[str] = (),
+    more: Sequence[Column] = (),
+) -> Table:
+    """Groups of layers with their time, a bar for each.
+
+    Args:
+        title: Of the column of groups.
+        styles: Of the bars, as `svg.style` names them.
+        more: Columns behind the usual ones.
+    """
+    columns = (
+        Column("key", title, value=lambda total: total.key),
+        Column("layers", "Layers", value=lambda total: total.layers, is_number=True),
+        Column("latency_ms", "ms", value=lambda total: total.latency_ms, is_number=True, has_bar=True),
+        Column("latency_pct", "%", value=lambda total: total.latency_pct, is_number=True),
+        *more,
+    )
+    return make_table(
+        id, columns, totals, noun="group", title=heading or f"By {title.lower()}", styles=styles
+    )
+
+
+def no_profile(engine: Engine) -> str:
+    """Say why no layer has a time."""
+    why = "The profile could not be read" if engine.profile_unread else "No profile in this set"
+    return f"{why}: latency is unknown."

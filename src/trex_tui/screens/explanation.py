@@ -1,0 +1,182 @@
+"""The window of `i`: what the numbers of a screen are, the selected one first, in the words of `trex-tui explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from textual.content import Content
+
+from trex_tui.artifacts import ArtifactKind
+from trex_tui.engine.columns import LayerColumn
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.report.document import Section
+from trex_tui.report.glossary.explanation import entry_lines
+from trex_tui.report.glossary.registry import Entry, column_entry, find_label, find_path, find_terms
+from trex_tui.report.views.layers import cell_text
+from trex_tui.screens.dialogs import TextScreen
+from trex_tui.text import MISSING, printable
+from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.text_view import TextLine, sentence_line
+
+LAYERS = "layers"
+"""Id of tables whose columns are those of layers."""
+_FILES = {
+    "layer information": (ArtifactKind.GRAPH,),
+    "profile": (ArtifactKind.PROFILE,),
+    "timing rows": (ArtifactKind.TIMING,),
+    "log": (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG),
+    "metadata": (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA),
+}
+_INDENT, _LITTLE = 10, 2
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNumber:
+    """A number or a label on a screen.
+
+    Attributes:
+        label: As on the screen.
+        value: As on the screen; empty for a column without a row.
+        entry: Its term; None where only `help` explains it.
+        exact: The value with all digits, where the screen rounds it.
+    """
+
+    label: str
+    value: str
+    entry: Entry | None
+    help: str = ""
+    exact: str = ""
+
+
+def column_numbers(table: VirtualTable[Any], table_id: str, first: str | None = None) -> list[ShownNumber]:
+    """The columns of a table with their values under the cursor.
+
+    Args:
+        table_id: As in reports: its columns are explained below this name.
+        first: Key of the column to begin with.
+    """
+    row = table.cursor_item
+    columns = sorted(table.columns, key=lambda column: column.key != first)
+    numbers = []
+    for column in columns:
+        entry = column_entry(column.key) if table_id == LAYERS else None
+        entry = entry or find_path((table_id, table_id, column.key))
+        if entry is None and not column.description:
+            continue
+        value = "" if row is None else column.cell_text(row)
+        exact = "" if row is None else _exact(column.value(row), value)
+        numbers.append(ShownNumber(column.title or column.key, value, entry, column.description, exact))
+    return numbers
+
+
+def layer_numbers(
+    engine: Engine, columns: Iterable[LayerColumn], layer: Layer | None, first: str | None = None
+) -> list[ShownNumber]:
+    """Columns of layers with the values of a layer; those that it has not are left out."""
+    numbers = []
+    for column in sorted(columns, key=lambda column: column.name != first):
+        value = None if layer is None else column.value(engine, layer)
+        if layer is not None and value is None:
+            continue
+        text = "" if layer is None else cell_text(column, value)
+        entry = column_entry(column.name)
+        numbers.append(ShownNumber(column.title, text, entry, exact=_exact(value, text)))
+    return numbers
+
+
+def section_numbers(sections: Iterable[Section]) -> Iterator[ShownNumber]:
+    """The facts of sections, then the columns of numbers of their tables."""
+    for section in sections:
+        for label, text in section.facts:
+            if entry := find_label(label):
+                yield ShownNumber(label, text, entry)
+        for table in section.tables:
+            for column in table.columns:
+                entry = find_path((table.id, table.id, column.key))
+                if entry is not None and column.is_number:
+                    yield ShownNumber(column.title, "", entry)
+
+
+def statistic_numbers(sections: Iterable[Section]) -> Iterator[ShownNumber]:
+    """The rows of the table of a timing run: statistics of the latency."""
+    for section in sections:
+        for table in section.tables:
+            if table.id == "performance":
+                names, *values = map(table.texts, range(len(table.columns)))
+                terms = [f"latency.{name}_ms" for name in names]
+                yield from term_numbers(zip(names, values[0] if values else (), terms, strict=False))
+
+
+def term_numbers(values: Iterable[tuple[str, str, str]]) -> Iterator[ShownNumber]:
+    """Numbers by label, value and key of the term; those without a value are left out."""
+    for label, value, key in values:
+        entries = find_terms(key)
+        if entries and value and value != MISSING:
+            yield ShownNumber(label, value, entries[0])
+
+
+def _exact(value: object, shown: str) -> str:
+    return repr(value) if isinstance(value, float) and repr(value) != shown else ""
+
+
+def explanation_lines(engine: Engine, heading: str, numbers: Sequence[ShownNumber]) -> list[TextLine]:
+    """Format numbers: value, definition, unit, formula and source of each, and the files of the first.
+
+    Args:
+        heading: What the values are of; empty for nothing.
+    """
+    lines = [TextLine(Content.styled(printable(heading), "$muted"))] if heading else []
+    seen: set[tuple[str, str]] = set()
+    for position, number in enumerate(numbers):
+        key = (number.entry.term.key if number.entry else "", number.label)
+        if key in seen:
+            continue
+        seen.add(key)
+        lines += [TextLine(Content(""))] if lines else []
+        lines.append(_value_line(number))
+        lines += _term_lines(number, is_first=position == 0)
+        if position == 0 and number.entry is not None:
+            source = number.entry.term.source or number.entry.subject.source
+            lines += [
+                TextLine(Content(f"  file    {printable(path)}"), _INDENT) for path in _files(engine, source)
+            ]
+    return lines or [sentence_line("No numbers on this screen yet.", "$muted")]
+
+
+def _value_line(number: ShownNumber) -> TextLine:
+    parts = [(f"{printable(number.label)}  ", "bold"), (printable(number.value), "bold $accent")]
+    exact = f"  (exactly {number.exact})" if number.exact else ""
+    return TextLine(Content.assemble(*parts, (exact, "$muted")), _INDENT)
+
+
+def _term_lines(number: ShownNumber, *, is_first: bool) -> Iterator[TextLine]:
+    """The term without what stands on the screen; the source that a whole subject has, with the first number only."""
+    if number.entry is None:
+        yield TextLine(Content(f"  {printable(number.help)}"), _LITTLE)
+        return
+    key, definition, *facts = entry_lines(number.entry)
+    if key != number.label:
+        yield TextLine(Content.styled(f"  {key}", "$muted"), _LITTLE)
+    yield TextLine(Content(f"  {definition}"), _LITTLE)
+    left_out = (
+        ("label ", "shown ") if is_first or number.entry.term.source else ("label ", "shown ", "source ")
+    )
+    for fact in facts:
+        if not fact.startswith(left_out):
+            yield TextLine(Content(f"  {fact}"), _INDENT)
+
+
+def _files(engine: Engine, source: str) -> Iterator[str]:
+    for word, kinds in _FILES.items():
+        if word in source:
+            yield from (str(engine.files[kind]) for kind in kinds if kind in engine.files)
+
+
+class ExplainScreen(TextScreen):
+    """What the numbers of a screen are, the selected one first."""
+
+    def __init__(self, engine: Engine, title: str, heading: str, numbers: Sequence[ShownNumber]) -> None:
+        super().__init__(printable(title), explanation_lines(engine, heading, numbers))

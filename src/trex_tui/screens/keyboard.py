@@ -1,0 +1,86 @@
+"""Keys, mouse events, pastes and reloads, one after the other.
+
+Textual sends a key to the widget with the focus and goes on to the next key at once. The first key is handled when it has
+passed the queues of that widget, of its ancestors and of the app. A key that follows in the same packet overtakes it if it
+has a priority binding, and reaches the wrong widget if the first key moves the focus or opens a window.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from textual import events
+from textual.app import App
+from textual.message_pump import MessagePump
+
+from trex_tui.screens.loading import Reloaded
+
+Turn = events.InputEvent | events.Paste | Reloaded
+
+MOST_WAITING = 10_000
+"""Keys behind one that takes long; more are not typed, and would take memory without end."""
+
+
+class Keyboard:
+    """Delivers an event when the key before it has been handled and the screen on top is mounted.
+
+    Args:
+        app: The app whose focus decides where keys go.
+        deliver: Acts on an event.
+    """
+
+    def __init__(self, app: App[None], deliver: Callable[[Turn], Awaitable[None]]) -> None:
+        self._app, self._deliver = app, deliver
+        self._waiting: deque[Turn] = deque()
+        self._followed: MessagePump | None = None
+        """Whose queue holds the callback behind the key under way; None if there is no such key."""
+        self._has_typed = False
+        """Text is under way to the widget with the focus."""
+
+    async def take(self, event: Turn) -> None:
+        """Deliver an event now or when its turn comes; keys like Ctrl-C, which the app has with priority, at once."""
+        if isinstance(event, events.Key) and self._is_urgent(event.key):
+            await self._deliver(event)
+            return
+        if len(self._waiting) >= MOST_WAITING and not isinstance(event, Reloaded):
+            return
+        self._waiting.append(event)
+        if self._followed is not None and _has_ended(self._followed):
+            self._followed = None  # Its queue is gone, and the key with it.
+        await self._continue()
+
+    def _is_urgent(self, key: str) -> bool:
+        return any(binding.priority for binding in self._app._bindings.key_to_bindings.get(key, ()))
+
+    async def _continue(self) -> None:
+        while self._waiting and self._followed is None and self._app.screen_stack:
+            event, screen = self._waiting[0], self._app.screen
+            target = screen.focused or screen
+            # A key that is text moves no focus: the next one need not wait, so that fast typing filters once.
+            is_text = isinstance(event, events.Key) and target.check_consume_key(event.key, event.character)
+            if self._has_typed and not is_text:
+                self._has_typed = False
+                self._follow([*target.ancestors_with_self])
+            elif not screen.is_mounted or getattr(screen, "is_rebuilt", False):
+                self._follow([screen, self._app])
+            else:
+                self._waiting.popleft()
+                await self._deliver(event)
+                self._has_typed = is_text
+                if isinstance(event, events.Key) and not is_text:
+                    self._follow([*target.ancestors_with_self])
+
+    def _follow(self, path: Sequence[MessagePump]) -> None:
+        """Pass the queues that a key passes, behind it; then deliver the next event."""
+        for number, node in enumerate(path, start=1):
+            if not _has_ended(node) and node.call_later(self._follow, path[number:]):
+                self._followed = node
+                return
+        self._followed = None
+        self._app.call_next(self._continue)
+
+
+def _has_ended(node: MessagePump) -> bool:
+    """Whether a node handles no messages any more. One that is not mounted yet will."""
+    return not node.is_running and getattr(node, "is_mounted", True) is True

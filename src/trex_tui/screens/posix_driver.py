@@ -1,0 +1,211 @@
+"""The terminal that may go away, and the program that is suspended only where it can be continued.
+
+Textual's driver leaves six gaps. A byte that is no UTF-8 ends its thread that reads, and with that the program; the parts
+of a key that come apart are other keys. Its thread that writes dies with the first write to a terminal that is gone; then its
+queue fills, and the program waits for room in it for ever. Its thread that reads has the program print a traceback. A
+signal that comes after the terminal was changed, but before the app is mounted, ends the process at once. And it stops the
+process with SIGSTOP, which no kernel refuses: without a shell, as under `ssh -t HOST trex-tui`, nobody could continue it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import signal
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from time import monotonic
+from types import FrameType
+from typing import IO, Any
+
+from textual._xterm_parser import XTermParser
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
+from textual.events import AppFocus, Resize
+from textual.message import Message
+
+from trex_tui.screens.changed_cells import ChangedCells
+from trex_tui.screens.driver import catch_signals
+
+
+class LastingOutput:
+    """A terminal to write to, that takes everything without a word once it is gone.
+
+    Args:
+        file: The terminal.
+        gone: Called once, in the thread that writes.
+    """
+
+    def __init__(self, file: IO[str], gone: Callable[[], object]) -> None:
+        self._file, self._gone, self._is_gone = file, gone, False
+
+    def write(self, text: str) -> int:
+        if not self._is_gone:
+            try:
+                return self._file.write(text)
+            except (OSError, ValueError):
+                self._lose()
+        return len(text)
+
+    def flush(self) -> None:
+        if not self._is_gone:
+            try:
+                self._file.flush()
+            except (OSError, ValueError):
+                self._lose()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever else a file has
+        return getattr(self._file, name)
+
+    def _lose(self) -> None:
+        self._is_gone = True
+        self._gone()
+
+
+POLL_S = 0.1
+LONGEST_PART_S = 1.0
+"""How long the rest of a sequence may take. Esc alone waits for `ESCDELAY`, as it does in Textual."""
+_MOST_PART = 64
+_PART = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)\Z")
+
+
+class PartialKeys:
+    """Holds the beginning of a sequence until the rest comes.
+
+    A slow connection delivers `ESC [ A` in parts. After a tenth of a second Textual takes the first part for the key Esc, and
+    the rest for letters: an arrow closes a window, and types into what is below.
+    """
+
+    def __init__(self) -> None:
+        self._part, self._since = "", 0.0
+
+    def take(self, text: str) -> str:
+        """Return what is complete."""
+        text = self._part + text
+        match = _PART.search(text, max(0, len(text) - _MOST_PART))
+        self._part, self._since = match[0] if match else "", monotonic()
+        return text[: len(text) - len(self._part)]
+
+    def give_up(self) -> str:
+        """Return what is held for too long; empty if nothing is."""
+        if not self._part or monotonic() - self._since < LONGEST_PART_S:
+            return ""
+        part, self._part = self._part, ""
+        return part
+
+
+class LastingDriver(LinuxDriver):
+    """Textual's driver, which survives the loss of its terminal."""
+
+    _is_lasting = False
+
+    def start_application_mode(self) -> None:
+        """First the signals, then the terminal."""
+        if not self._is_lasting:
+            self._is_lasting = True
+            catch_signals(self._app.killed)  # type: ignore[attr-defined]  # there is no other app here
+            lasting_output = LastingOutput(self._file, self._terminal_gone)
+            self._file: Any = ChangedCells(
+                lasting_output, self._get_terminal_size, erases_in_colour=_erases_in_colour(self.fileno)
+            )
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        on_resize = signal.getsignal(signal.SIGWINCH)
+
+        def resized(number: int, frame: FrameType | None) -> None:
+            self.forget_cells()
+            if callable(on_resize):
+                on_resize(number, frame)
+
+        signal.signal(signal.SIGWINCH, resized)
+
+    def forget_cells(self) -> None:
+        """Write every cell again with the next frame."""
+        self._file.forget()
+
+    def process_message(self, message: Message) -> None:
+        """A terminal that has another size may have moved its cells; one that was not looked at, been written to."""
+        if isinstance(message, Resize | AppFocus):
+            self.forget_cells()
+        super().process_message(message)
+
+    def run_input_thread(self) -> None:
+        """Read keys until the end, or until there is no terminal to read from."""
+        try:
+            self._read_keys()
+        except (OSError, ValueError):
+            self._terminal_gone()
+
+    def _read_keys(self) -> None:
+        """As Textual does, except for bytes that are no UTF-8, and for sequences that come in parts."""
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        keys = PartialKeys()
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                if selector.select(POLL_S):
+                    data = os.read(self.fileno, 4096)
+                    if not data:
+                        raise OSError("the terminal has gone")
+                    text = keys.take(decode(data))
+                else:
+                    # Only now: where the process gets no time, the rest of a sequence waits to be read.
+                    self._process(parser.tick())
+                    text = keys.give_up()
+                if text:
+                    self._process(parser.feed(text))
+
+    def _process(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self.process_message(message)
+
+    def _sigtstp_application(self, *_: object) -> None:
+        """Stop by SIGTSTP, which the kernel ignores if there is no shell to continue the process."""
+        self.suspend_application_mode()
+        self._must_signal_resume = True
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, self._sigtstp_application)
+        if not self._is_reading:
+            self.resume_application_mode()
+            words = "Cannot suspend: no parent shell."
+            self._app.call_later(self._app.notify, words, severity="warning")
+
+    def _sigcont_application(self, *_: object) -> None:
+        """Draw again; after SIGSTOP, which nothing announced, stop drawing first."""
+        if self._is_reading:
+            self.suspend_application_mode()
+        self.resume_application_mode()
+
+    def give_back(self) -> None:
+        """Restore the terminal, from any thread: outside the main one, Textual leaves the mouse on."""
+        self._disable_mouse_support()
+        self.stop_application_mode()
+        self.close()
+
+    @property
+    def _is_reading(self) -> bool:
+        return self._key_thread is not None and self._key_thread.is_alive()
+
+    def _terminal_gone(self) -> None:
+        """In a thread; as if the signal had come that comes where the terminal is the process's own."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._app.killed, signal.SIGHUP)  # type: ignore[attr-defined]
+
+
+def _erases_in_colour(fileno: int) -> bool:
+    """Whether a terminal erases cells to the background that is set; False where terminfo does not know it."""
+    with suppress(ImportError):
+        import curses
+
+        with suppress(curses.error):
+            curses.setupterm(fd=fileno)
+            return curses.tigetflag("bce") > 0
+    return False
+
+
+def lasting(driver: type[Driver]) -> type[Driver]:
+    """A driver as this one that lives through the loss of its terminal. Only that of terminals is changed."""
+    return LastingDriver if driver is LinuxDriver else driver

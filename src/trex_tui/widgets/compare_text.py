@@ -1,0 +1,54 @@
+"""The text beside a comparison. Apart from the other text widgets, which do without anything of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trex_tui.report.views.compare_story import Goal, Story
+from trex_tui.widgets.text_view import LinkedText, TextLine, text_lines
+
+LEAST_IN_VIEW = 2
+"""Lines below the title of the totals without which they are not in view."""
+
+
+class CompareText(LinkedText):
+    """A story that is told for the width there is; some of its lines lead to blocks and layers."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._tell: Callable[[int], Story] = lambda _: Story()
+        self._story: tuple[int, Story] | None = None
+
+    def tell(self, tell: Callable[[int], Story], *, from_top: bool) -> None:
+        """Show what `tell` makes for a number of cells."""
+        self._tell, self._story = tell, None
+        self.show_lines((), from_top=from_top)
+
+    def make_lines(self, width: int) -> list[TextLine]:
+        if self._story is None or self._story[0] != width:
+            self._story = width, self._tell(width)
+        self.lines = self._story[1].lines
+        return text_lines(self.lines, self.chosen)
+
+    def goal(self, target: int) -> Goal:
+        assert self._story is not None  # a line was followed, so there are lines
+        return self._story[1].goals[target]
+
+    def show_totals(self) -> bool:
+        """Scroll to the totals; False if they are in view already, or there are none."""
+        return self._show_line(self._story[1].totals if self._story is not None else None)
+
+    def show_cautions(self) -> None:
+        """Scroll to the cautions where they are not in view."""
+        self._show_line(self._story[1].cautions if self._story is not None else None)
+
+    def _show_line(self, number: int | None) -> bool:
+        """Scroll to a line; False if it is in view already."""
+        if number is None:
+            return False
+        row = self._starts()[number]
+        first = self.scroll_offset.y
+        if first <= row < first + self.size.height - LEAST_IN_VIEW:
+            return False
+        self.scroll_to(y=row, animate=False)
+        return self.scroll_offset.y != first

@@ -1,0 +1,115 @@
+"""What is closed, replaced or left can be collected: no cache of ours or of Textual keeps it."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from textual.screen import Screen
+from textual.widget import Widget
+
+from trex_tui.app import TrexApp
+from trex_tui.engine.engine import Engine
+from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.engines import EnginesScreen
+from tui import Session, running, several_engines, small_engine
+
+PASSING = {"Engine": 0, "Widget": 12, "Screen": 3}
+"""That a message or a search under way may hold. What stays is as many times more as there are rounds."""
+
+
+def collect() -> None:
+    gc.unfreeze()  # What was read while the app ran is frozen.
+    gc.collect()
+
+
+@contextmanager
+def nothing_stays(app: TrexApp, *, screens: int) -> Iterator[None]:
+    """Fail if more engines, widgets or screens than before can be reached afterwards.
+
+    Args:
+        screens: How many of the screens that are open stay open.
+    """
+    kinds = (Engine, Widget, Screen)
+
+    def alive() -> dict[str, int]:
+        collect()
+        found = [thing for thing in gc.get_objects() if isinstance(thing, kinds)]
+        return {kind.__name__: sum(isinstance(thing, kind) for thing in found) for kind in kinds}
+
+    before = alive()
+    yield
+    assert len(app.screen_stack) == screens
+    after = alive()
+    assert {kind: after[kind] for kind in after if after[kind] > before[kind] + PASSING[kind]} == {}, before
+
+
+async def reload(session: Session) -> None:
+    old = session.screen.engine
+    await session.press("R")
+    await session.until(
+        lambda: (
+            session.screen.engine is not old
+            and not session.screen.is_rebuilt
+            and session.screen.lint is not None
+        ),
+        "the engine again",
+    )
+
+
+async def visit_tabs(session: Session) -> None:
+    await session.press(*"12345678")
+    await session.press("3", "slash", *"conv", "enter", "escape")
+
+
+async def test_an_engine_that_was_read_again_is_gone(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        await visit_tabs(session)
+        await reload(session)
+        await visit_tabs(session)
+        await reload(session)
+        with nothing_stays(session.app, screens=2):
+            for _ in range(4):
+                await visit_tabs(session)
+                await reload(session)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [("question_mark",), ("i",), ("s",), ("c", "slash"), ("colon",), ("e",), ("o",), ("exclamation_mark",)],
+)
+async def test_a_window_that_was_closed_is_gone(tmp_path, keys):
+    async with running(small_engine(tmp_path)) as session:
+
+        async def open_and_close() -> None:
+            await session.press(*keys)
+            assert not isinstance(session.app.screen, EngineScreen)
+            for _ in keys:
+                await session.press("escape")
+            await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+            await session.press("j")  # The frames of the last key hold the window.
+
+        await open_and_close()
+        with nothing_stays(session.app, screens=2):
+            for _ in range(PASSING["Screen"] + 1):
+                await open_and_close()
+
+
+async def test_an_engine_that_was_left_is_gone(tmp_path):
+    async with running(several_engines(tmp_path)) as session:
+
+        async def visit() -> None:
+            await session.press("j", "enter")
+            await session.until(lambda: isinstance(session.app.screen, EngineScreen) and session.screen.lint)
+            await visit_tabs(session)
+            await session.press("q")
+            await session.until(lambda: isinstance(session.app.screen, EnginesScreen))
+
+        await visit()
+        await session.press("k")
+        with nothing_stays(session.app, screens=2):
+            for _ in range(3):
+                await visit()
+                await session.press("k")
