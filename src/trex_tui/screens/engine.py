@@ -373,7 +373,8 @@ class EngineScreen(MainScreen, EngineHolder):
             self.notify(otherwise, markup=False)
         else:
             self.stand_on(visit.layer)
-            await self._show(visit.tab)
+            if visit.tab != self._tab:  # Else the focus stays where it is: perhaps on the neighbourhood.
+                await self._show(visit.tab)
 
     # Filter
 
