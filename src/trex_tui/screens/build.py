@@ -87,13 +87,14 @@ class BuildPane(TablePane[Any], ShowsBuild):
         """Orders to be taken over once the log has been read again."""
         self.tables = make_tables()
         self.chart = TextView(self._make_chart, id="build-chart")
+        self.main = Vertical(id="build-main")
         self.words: TextView = TextView(self._make_lines, id="build-words")
         self.summary = SummaryLine(id="build-summary")
 
     def compose(self) -> ComposeResult:
         yield self.summary
         with Container(id="build-parts"):
-            with Vertical(id="build-main"):
+            with self.main:
                 yield self.chart
                 yield from self.tables
             yield self.words
@@ -140,6 +141,10 @@ class BuildPane(TablePane[Any], ShowsBuild):
     @property
     def table(self) -> VirtualTable[Any]:  # type: ignore[override]  # one of several
         return self.tables.tactics if self.tuned is not None else self.tables.of(self.view)
+
+    @property
+    def divided_parts(self) -> tuple[Widget, Widget]:
+        return self.main, self.words
 
     @property
     def is_nothing(self) -> bool:

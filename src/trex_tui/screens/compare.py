@@ -214,6 +214,15 @@ class ComparePane(TablePane[Any]):
     # The table on screen
 
     @property
+    def divided_parts(self) -> tuple[Widget, Widget]:
+        return self.words, self.table
+
+    @property
+    def divider_id(self) -> str:
+        """Blocks and lanes want different shares."""
+        return "compare" if self.lanes is None else "lanes"
+
+    @property
     def table(self) -> BlockTable | LaneTable:  # type: ignore[override]  # one of two
         return self.block_table if self.lanes is None else self.lane_table
 
@@ -259,6 +268,7 @@ class ComparePane(TablePane[Any]):
             else:
                 part.styles.display = "none"
             part.refresh(layout=True)
+        self.place_divider()
         self.refresh_bindings()
 
     def show_comparison(self, comparison: Comparison) -> None:

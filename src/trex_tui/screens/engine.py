@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 from textual.reactive import reactive
+from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from trex_tui.analysis.columns import derived
@@ -240,6 +241,8 @@ class EngineScreen(MainScreen, EngineHolder):
             return self.is_listed
         if action == "choose_run":
             return bool(self.engine.runs) or self.engine.optimization_profiles > 1
+        if action == "move_divider":
+            return self.is_mounted and self.pane.has_divider
         if action == "filter":
             return not (self.is_mounted and self.query_one(FilterBar).is_open)
         return super().check_action(action, parameters)
@@ -281,6 +284,14 @@ class EngineScreen(MainScreen, EngineHolder):
     def _focus_pane(self) -> None:
         # At once, not when the messages now waiting are done: the next key may be among them.
         self.set_focus(self.pane.main_part)
+
+    def get_focusable_widget_at(self, x: int, y: int) -> Widget | None:
+        """The focus stays where it is when the mouse takes a divider."""
+        is_on_divider = self.is_mounted and not self.is_rebuilt and self.pane.is_on_divider(x, y)
+        return None if is_on_divider else super().get_focusable_widget_at(x, y)
+
+    def action_move_divider(self, step: int) -> None:
+        self.pane.move_divider(step)
 
     @on(TabChosen)
     async def _tab_chosen(self, event: TabChosen) -> None:

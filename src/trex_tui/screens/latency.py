@@ -58,6 +58,10 @@ class LatencyPane(LayerTablePane, ShowsLint):
         yield self.table
         yield self.summary
 
+    @property
+    def divided_parts(self) -> None:
+        """There is no text beside the table."""
+
     def on_mount(self) -> None:
         self._say_sum()
         make = partial(derived, self.engine)

@@ -100,6 +100,15 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         return self.neighbourhood if self.has_class("-neighbourhood") else self.details
 
     @property
+    def divided_parts(self) -> tuple[Widget, Widget]:
+        return self.table, self.words
+
+    @property
+    def divider_id(self) -> str:
+        """Details and neighbourhood want different shares."""
+        return "neighbourhood" if self.words is self.neighbourhood else "layers"
+
+    @property
     def _has_room_for_both(self) -> bool:
         return self.screen.has_class("-wide") and self.screen.has_class("-tall")
 
@@ -211,6 +220,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         had_focus = self.is_beside
         self.toggle_class("-neighbourhood")
         self.remove_class("-only-table")
+        self.place_divider()
         self._show_side()
         self.refresh_bindings()
         if had_focus:

@@ -149,13 +149,24 @@ class OverviewPane(LayerTablePane, ShowsLint):
         rows = [*self._hot, *([extra] if extra is not None else [])]
         self.table.set_columns(_hot_columns(self.engine, self._hot_title()))
         self.table.set_rows(rows, keep=lambda layer: layer.index)
-        self.table.styles.height = len(rows) + 1 if rows else 2
+        self.place_divider()
 
     def _hot_title(self) -> str:
         has_extra = self._extra is not None
         if self._is_filtered:
             return f"Hottest of {len(self._layers)}" + (", and current" if has_extra else " that match")
         return "Hottest and current layer" if has_extra else "Hottest layers"
+
+    @property
+    def divided_parts(self) -> tuple[Widget, Widget]:
+        return self.words, self.table
+
+    def _divide(self, cells: int | None) -> None:
+        """Give the list the lines that it has rows for, until somebody moves the divider."""
+        super()._divide(cells)
+        self.table.styles.max_height = None if cells is None else "100%"
+        if cells is None:
+            self.table.styles.height = len(self.table.shown_rows) + 1 if self.table.shown_rows else 2
 
     @property
     def main_part(self) -> Widget:

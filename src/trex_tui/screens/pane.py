@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from textual import on
-from textual.containers import Container
 from textual.message import Message
 from textual.widget import Widget
 
@@ -16,6 +15,7 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.screens.dialogs import choose_sort
+from trex_tui.screens.divider import DividedContainer
 from trex_tui.screens.explanation import LAYERS, ShownNumber, column_numbers
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Row, SortKey
@@ -108,7 +108,7 @@ class ShowsBuild:
         raise NotImplementedError
 
 
-class EnginePane(Container):
+class EnginePane(DividedContainer):
     """A tab of an engine: shows layers, and posts what the user does.
 
     Attributes:
@@ -215,6 +215,10 @@ class TablePane(EnginePane, Generic[Row]):
     def focus_text(self) -> None:
         self.remove_class("-only-table")
         self.screen.set_focus(self.words)
+
+    @property
+    def divided_parts(self) -> tuple[Widget, Widget] | None:
+        return self.table, self.words
 
     @property
     def cursor_layer(self) -> Layer | None:

@@ -28,6 +28,7 @@ class Settings:
         columns: Of the table of layers, in order.
         sort: Columns that the table is sorted by, each with whether it descends; None if nobody chose.
         grouping: How the tree groups.
+        dividers: Pane and direction -> share of its first part, where a person moved the divider.
     """
 
     theme: str = ""
@@ -35,6 +36,7 @@ class Settings:
     columns: tuple[str, ...] = ()
     sort: tuple[tuple[str, bool], ...] | None = None
     grouping: str = ""
+    dividers: tuple[tuple[str, float], ...] = ()
 
 
 class SettingsStore:
@@ -105,7 +107,7 @@ def _read_json(file: Path | None) -> tuple[Any, str]:
 
 def settings_from(document: Mapping[str, Any]) -> Settings:
     """Return the settings of a document; values of a wrong type are left out."""
-    readers = {"columns": _names, "sort": _sort}
+    readers = {"columns": _names, "sort": _sort, "dividers": _shares}
     values: dict[str, Any] = {}
     for field in fields(Settings):
         value = readers.get(field.name, _text)(document.get(field.name))
@@ -130,6 +132,14 @@ def _sort(value: object) -> tuple[tuple[str, bool], ...] | None:
     keys = [tuple(key) for key in value if isinstance(key, list) and len(key) == 2]
     right = all(isinstance(name, str) and isinstance(descends, bool) for name, descends in keys)
     return tuple(keys) if right and len(keys) == len(value) else None
+
+
+def _shares(value: object) -> tuple[tuple[str, float], ...] | None:
+    if not isinstance(value, list):
+        return None
+    pairs = [tuple(pair) for pair in value if isinstance(pair, list) and len(pair) == 2]
+    right = all(isinstance(name, str) and isinstance(share, float) and 0 < share < 1 for name, share in pairs)
+    return tuple(pairs) if right and len(pairs) == len(value) else None
 
 
 MOST = 20

@@ -231,6 +231,14 @@ ACTIONS: tuple[Action, ...] = (
         Place.ENGINE,
     ),
     Action(
+        "engine.divider_back", "left_parenthesis", "move_divider(-1)", "divider left",
+        "Move the divider left or up (or drag it; a double click resets it).", Place.ENGINE,
+    ),
+    Action(
+        "engine.divider_forward", "right_parenthesis", "move_divider(1)", "divider right",
+        "Move the divider right or down.", Place.ENGINE,
+    ),
+    Action(
         "engines.notes", "exclamation_mark", "notes", "notes", "Show skipped files.",
         Place.ENGINES, True,
     ),
@@ -390,6 +398,8 @@ _KEY_NAMES = {
     "exclamation_mark": "!",
     "escape": "Esc",
     "space": "Space",
+    "left_parenthesis": "(",
+    "right_parenthesis": ")",
     "left_square_bracket": "[",
     "right_square_bracket": "]",
     "less_than_sign": "<",
