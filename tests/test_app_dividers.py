@@ -20,9 +20,7 @@ def extents(session: Session) -> tuple[int, int]:
     assert parts is not None
     first, second = (part.region for part in parts)
     return (
-        (first.width, second.width)
-        if session.screen.pane.is_side_by_side
-        else (first.height, second.height)
+        (first.width, second.width) if session.screen.pane.is_side_by_side else (first.height, second.height)
     )
 
 
