@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from rich.cells import cell_len
 from textual.binding import Binding
 
 from helpers import some
@@ -251,28 +252,39 @@ async def test_footer_has_room_for_all_its_keys_in_the_narrowest_terminal(tmp_pa
     write_set(tmp_path / "a", "a", layers, {"conv": 1.0})
     write_set(tmp_path / "b", "b", layers, {"conv": 1.0})
     async with running(tmp_path, (60, 16)) as session:
-        assert session.footer == "! notes space mark = compare ? help ^p find e export q quit"
+        assert session.footer == "! notes  space mark  = compare  ? help  ^p find  q quit  …"
         await session.press("enter")
         await session.until(lambda: isinstance(session.app.screen, EngineScreen))
         await session.press(TO_LATENCY, "slash", "c", "enter")
         await session.until(lambda: "esc undo" in session.footer)
-        assert session.footer == "s sort S reverse / filter esc undo q engines ? help ^p find"
+        assert session.footer == "s sort  S reverse  / filter  esc undo  q engines  ? help  …"
         await session.press(TO_LAYERS)
         await session.until(lambda: "t group" in session.footer)
-        assert session.footer == "t group s sort / filter esc undo q engines ? help ^p find"
+        assert session.footer == "t group  s sort  / filter  esc undo  q engines  ? help  …"
 
 
-async def test_footer_stays_within_the_width_and_what_is_spare_goes_first(tmp_path):
+async def test_footer_stays_within_the_width_and_says_where_keys_have_left_it(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         for width in some([60, 80, 160, 100, 120], 3):
             await session.pilot.resize_terminal(width, 24)
-            for digit in DIGITS.values():
+            for tab, digit in DIGITS.items():
                 await session.press(digit)
-                shown = session.app.screen.query_one(KeyFooter).shown
-                assert session.footer == " ".join(f"{key.label} {key.words}" for key in shown), "none is cut"
+                await session.until(lambda: session.screen.pane.id == tab)  # noqa: B023
+                footer = session.screen.query_one(KeyFooter)
+                active = session.screen.active_bindings.values()
+                is_cut = len(footer.shown) < len({key.binding.action for key in active if key.binding.show})
+                keys = [f"{key.label} {key.words}" for key in footer.shown]
+                assert session.footer == "  ".join([*keys, *(["…"] if is_cut else [])]), "none is cut"
+                assert cell_len(session.footer) <= width
                 assert "? help" in session.footer
                 assert "q quit" in session.footer
-                assert ("y copy" in session.footer) or width < 100
+
+
+async def test_the_sign_for_more_keys_opens_the_help(tmp_path):
+    async with running(small_engine(tmp_path), (60, 16)) as session:
+        await session.until(lambda: session.footer.endswith("…"))
+        await session.pilot.click(KeyFooter, offset=(len(session.footer) - 1, 0))
+        await session.until(lambda: isinstance(session.app.screen, HelpScreen))
 
 
 async def test_palette_finds_a_layer_before_actions_with_the_same_letters(tmp_path):

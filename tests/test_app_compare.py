@@ -114,7 +114,7 @@ async def test_nothing_chosen_is_a_sentence_and_no_key_fails(tmp_path):
         assert "No comparison yet." in session.text
         assert not pane.table.display
         assert session.app.focused is pane.words
-        assert session.footer.startswith("c compare / filter"), "only keys that mean something now"
+        assert session.footer.startswith("c compare  / filter"), "only keys that mean something now"
         for key in ("s", "S", "d", "x", "t", "v", "z", "m", "M", "b", "y"):
             await session.press(key)
             assert isinstance(session.app.screen, EngineScreen), key

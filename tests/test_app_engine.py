@@ -169,7 +169,7 @@ async def test_grouping_and_order_work_in_the_tree_and_in_the_details(tmp_path):
         await session.press("s")
         assert [name for name in session.tree_names if name[0] in "▸▾"] == ["▾ layer1", "▾ head", "▾ stem"]
         assert "By module, slowest first" in session.text
-        assert "t group s sort" in session.footer
+        assert "t group  s sort" in session.footer
 
 
 async def test_tab_goes_round_and_details_scroll(tmp_path):

@@ -52,7 +52,7 @@ class Action:
         place: Where it works.
         footer: Whether the footer shows it.
         spare: It leaves the footer where there is no room for all: the smaller numbers first, of equals the last in this
-            list; 0 never leaves.
+            list; those without a number after all of them.
         bound_by_widget: The widget binds it; nothing else may.
         priority: It is looked for before the key reaches any widget: it works over a window too, and keys typed right
             behind it find the keyboard where it put it.

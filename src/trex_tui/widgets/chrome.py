@@ -235,6 +235,12 @@ class TabBar(Widget):
 
 _SPARE = [action.action for action in sorted(ACTIONS, key=lambda action: -action.spare) if action.spare]
 """What leaves the line first: the last of these."""
+_LASTING = {"help", "close", "back", "clear", "cancel", "dismiss_dialog"}
+"""What never leaves it: how to get help, and how to get out."""
+KEY_GAP = "  "
+"""Between keys; a single blank stands between a key and its words, and `/` is a key."""
+MORE = "…"
+"""At the end of the line where keys have left it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +269,7 @@ class FooterKey:
 
 
 class KeyFooter(Widget):
-    """Where there is no room for all keys, those go that the table of actions calls spare."""
+    """Where there is no room for all keys, those go that the table of actions calls spare, and `…` stands at the end."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -302,23 +308,28 @@ class KeyFooter(Widget):
         return list(keys.values())
 
     def render(self) -> RenderResult:
+        shown = self.shown
         parts = [
             Content.assemble(
                 (key.label, "bold $footer-key-foreground" if key.is_enabled else "dim"),
                 (f" {key.words}", "$footer-description-foreground" if key.is_enabled else "dim"),
             )
-            for key in self.shown
+            for key in shown
         ]
-        return Content(" ").join(parts)
+        if len(shown) < len(self._keys):
+            parts.append(Content.styled(MORE, "bold $footer-key-foreground"))
+        return Content(KEY_GAP).join(parts)
 
     def key_at(self, x: int) -> FooterKey | None:
-        return next((key for start, key in self._places() if start <= x < start + key.cells), None)
-
-    def _places(self) -> Iterator[tuple[int, FooterKey]]:
-        start = 0
-        for key in self.shown:
-            yield start, key
-            start += key.cells + 1
+        """The key at a cell; that of the help at the sign for more keys."""
+        shown, start = self.shown, 0
+        for key in shown:
+            if start <= x < start + key.cells:
+                return key
+            start += key.cells + len(KEY_GAP)
+        if len(shown) < len(self._keys) and start <= x < start + len(MORE):
+            return next((key for key in shown if key.action == "help"), None)
+        return None
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         key = self.key_at(event.x)
@@ -335,12 +346,19 @@ class KeyFooter(Widget):
 
 
 def fitting(keys: Sequence[FooterKey], width: int) -> list[FooterKey]:
+    """The keys that fit into `width` cells, with a sign for those that do not: spare ones leave first, then the last."""
     kept = list(keys)
-    for action in reversed(_SPARE):
-        if sum(key.cells + 1 for key in kept) <= width + 1:
+    ordinary = [key.action for key in kept if key.action not in _SPARE and key.action not in _LASTING]
+    for action in (*reversed(_SPARE), *reversed(ordinary)):
+        if _cells(kept, is_cut=len(kept) < len(keys)) <= width:
             break
         kept = [key for key in kept if key.action != action]
     return kept
+
+
+def _cells(keys: Sequence[FooterKey], *, is_cut: bool) -> int:
+    cells = [key.cells for key in keys] + ([len(MORE)] if is_cut else [])
+    return sum(cells) + len(KEY_GAP) * (len(cells) - 1)
 
 
 class SummaryLine(Widget):
