@@ -6,8 +6,8 @@
 Each case is a set of files that follows from the seed and its number alone: cut, flipped, spliced or encoded otherwise,
 with values swapped, of wrong types, huge or nested deeply, with keys twice and NUL. A process looks at many cases, with a
 limit of time and of memory for each; one that does not answer is ended, which is a finding too. What breaks is kept once
-for each place in the code, in a directory: the files as they were, and the traceback. At the end stands a table: tried and
-failed, by command.
+for each place in the code, in a directory: the files as they were, and the traceback. At the end, or after Ctrl-C, stands a
+table: tried and failed, by command.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,6 +44,8 @@ MOST_ENTRIES = 24
 MOST_LINES = 200
 VARIANTS = 20
 """Smaller sets of each."""
+WHOLE_SETS = 0.2
+"""How often a set to splice from has its full size."""
 ENDINGS = (".json", ".log")
 
 
@@ -51,7 +54,7 @@ class TakesTooLongError(BaseException):
 
 
 def base_sets(paths: list[Path]) -> list[Files]:
-    """The files of each directory, cut so that a case takes milliseconds."""
+    """The files of each directory."""
     sets: dict[Path, Files] = {}
     for path in sorted(one for root in paths for one in root.rglob("*") if one.is_file()):
         if path.suffix in ENDINGS:
@@ -66,46 +69,71 @@ def base_sets(paths: list[Path]) -> list[Files]:
 
 
 class Bases:
-    """The sets that are damaged, and a number of smaller ones of each: to parse an engine takes longer than a case."""
+    """The sets that are damaged, and a number of smaller ones of each."""
 
     def __init__(self, paths: list[Path]) -> None:
         self._sets = base_sets(paths)
-        self._smaller: dict[tuple[int, int], Files] = {}
+        self._smaller: dict[int, list[Files]] = {}
 
     def choose(self, rng: random.Random) -> Files:
         """A smaller set."""
-        key = rng.randrange(len(self._sets)), rng.randrange(VARIANTS)
-        if key not in self._smaller:
-            self._smaller[key] = smaller(self._sets[key[0]], random.Random(f"{key}"))
-        return self._smaller[key]
+        index, variant = rng.randrange(len(self._sets)), rng.randrange(VARIANTS)
+        if index not in self._smaller:
+            self._smaller[index] = smaller_sets(self._sets[index], random.Random(index))
+        return self._smaller[index][variant]
 
     def damage(self, files: Files, rng: random.Random) -> Files:
         """The files with damage, which may take parts of other sets."""
-        return damaged(files, self._sets, rng)
+        return damaged(files, self._choose_other, rng)
+
+    def _choose_other(self, rng: random.Random) -> Files:
+        return rng.choice(self._sets) if rng.random() < WHOLE_SETS else self.choose(rng)
 
 
-def smaller(files: Files, rng: random.Random) -> Files:
-    """The same set with a few layers, rows and lines, which stand where they stood."""
-    start = rng.random()
-    result = {}
+def smaller_sets(files: Files, rng: random.Random) -> list[Files]:
+    """The same set with a few layers, rows and lines, which stand where they stood, several times."""
+    # A case takes milliseconds, and to parse an engine takes longer: once for all variants.
+    starts = [rng.random() for _ in range(VARIANTS)]
+    sets: list[Files] = [{} for _ in starts]
     for name, data in files.items():
-        if name.endswith(".log"):
-            lines = data.split(b"\n")
-            first = int(rng.random() * max(1, len(lines) - MOST_LINES))
-            result[name] = b"\n".join([*lines[:3], *lines[first : first + MOST_LINES], *lines[-3:]])
-            continue
-        try:
-            root = json.loads(data, strict=False)
-        except ValueError:
-            result[name] = data[:20_000]
-            continue
-        layers = root.get("Layers") if isinstance(root, dict) else root
-        if isinstance(layers, list) and len(layers) > MOST_ENTRIES:
-            first = int(start * (len(layers) - MOST_ENTRIES))
-            del layers[first + MOST_ENTRIES :]
-            del layers[1:first]
-        result[name] = json.dumps(root, indent=1, ensure_ascii=False).encode("utf-8", errors="replace")
-    return result
+        cut = _cut_log(data) if name.endswith(".log") else _cut_json(data)
+        for smaller, start in zip(sets, starts, strict=True):
+            smaller[name] = cut(start)
+    return sets
+
+
+def _cut_log(data: bytes) -> Callable[[float], bytes]:
+    lines = data.split(b"\n")
+
+    def cut(start: float) -> bytes:
+        first = int(start * max(1, len(lines) - MOST_LINES))
+        return b"\n".join([*lines[:3], *lines[first : first + MOST_LINES], *lines[-3:]])
+
+    return cut
+
+
+def _cut_json(data: bytes) -> Callable[[float], bytes]:
+    try:
+        root = json.loads(data, strict=False)
+    except ValueError:
+        return lambda _: data[:20_000]
+    layers = root.get("Layers") if isinstance(root, dict) else root
+
+    def write(value: object) -> bytes:
+        return json.dumps(value, separators=(",\n", ": "), ensure_ascii=False).encode(
+            "utf-8", errors="replace"
+        )
+
+    if not isinstance(layers, list) or len(layers) <= MOST_ENTRIES:
+        written = write(root)
+        return lambda _: written
+
+    def cut(start: float) -> bytes:
+        first = int(start * (len(layers) - MOST_ENTRIES))
+        few = [*layers[:1], *layers[max(1, first) : first + MOST_ENTRIES]]
+        return write({**root, "Layers": few} if isinstance(root, dict) else few)
+
+    return cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +213,7 @@ def work(pipe: Connection, options: argparse.Namespace) -> None:
         crash_log.report = _raise
         parser.build_parser = lru_cache(parser.build_parser)  # half of the time of a case
     signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # It is for the process that asks.
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + options.memory_mib * 2**20, resource.RLIM_INFINITY))
     bases = Bases(options.paths)
@@ -336,11 +365,13 @@ def main() -> None:
     options.paths = [path.resolve() for path in options.paths]
     results = Results(options)
     end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
+    stopped = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: stopped.set())
 
     def run_share(index: int) -> None:
         worker = Worker(options)
         for number in range(options.first + index, options.first + options.cases, options.jobs):
-            if time.monotonic() > end:
+            if stopped.is_set() or time.monotonic() > end:
                 break
             results.add(worker.ask(number))
         worker.end()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,11 +62,19 @@ def test_any_damage_is_borne(tmp_path: Path, rng: Any) -> None:
     whole = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     for name in whole:
         (tmp_path / name).unlink()
-    for name, data in damaged(whole, [whole], rng).items():
+    for name, data in damaged(whole, lambda _: whole, rng).items():
         (tmp_path / name).write_bytes(data)
     examine(tmp_path, rng.choice(COMMANDS))
     for path in tmp_path.iterdir():
         path.unlink()
+
+
+def test_damage_to_a_nested_file_does_not_fill_the_memory() -> None:
+    """Files that were nested by one damage get another; indented, each would have 25 MB."""
+    whole = {"a.graph.json": b'{"Layers": [%s]}' % b",".join([b"[" * 500 + b"]" * 500] * 100)}
+    for seed in range(10):
+        for data in damaged(whole, lambda _: whole, random.Random(seed)).values():
+            assert len(data) < 2_000_000
 
 
 def test_a_pattern_is_not_searched_for_where_it_would_take_minutes(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Random keys, clicks and resizes in a real pseudo-terminal: the program is still there afterwards, and answers.
 
 A seed chooses them, so that a failure can be repeated. A failure prints all of them; `TREX_TUI_REPLAY` takes fewer, to find
-those that matter: a Python list of what to send, and of sizes. `TREX_TUI_RANDOM_KEYS` is how many there are for each engine.
+those that matter: a Python list of what to send, and of sizes. `TREX_TUI_RANDOM_KEYS` is how many there are for each engine,
+`TREX_TUI_RANDOM_SEED` chooses others.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ Input = str | tuple[int, int]
 """A key or an event of the mouse as a terminal sends it, or a size of the terminal."""
 
 INPUTS_PER_ENGINE = int(os.environ.get("TREX_TUI_RANDOM_KEYS", "250"))
+FURTHER_SEED = os.environ.get("TREX_TUI_RANDOM_SEED", "")
 
 MARKER, QUESTION = "answered", "\x1b[24~"
 ANSWER = b"\x1b]52;c;" + base64.b64encode(MARKER.encode())
@@ -203,6 +205,7 @@ def resnet(_: Path) -> Path:
 def test_random_keys_do_not_end_the_program(make, seed, tmp_path, monkeypatch):
     path = make(tmp_path)
     monkeypatch.chdir(tmp_path)  # What is exported stays here.
+    seed = f"{seed}/{FURTHER_SEED}" if FURTHER_SEED else seed
     chooser = random.Random(seed)
     source = random_inputs(chooser)
     replayed = ast.literal_eval(os.environ.get("TREX_TUI_REPLAY", "None"))

@@ -41,6 +41,10 @@ RAW_TOKENS = (
     "1 2",
     "",
 )
+MOST_BYTES = 8 << 20
+"""A file grows no further by raw tokens."""
+MOST_PLACES = 2000
+"""In a file with more values, none is repeated many times: several such damages would fill the memory."""
 HOSTILE_TEXTS = (
     "",
     " ",
@@ -128,12 +132,12 @@ CHUNKS = (
 )
 
 
-def damaged(files: Files, others: list[Files], rng: random.Random) -> Files:
+def damaged(files: Files, find_other: Callable[[random.Random], Files], rng: random.Random) -> Files:
     """A set with damage of one kind or another in one to three of its files.
 
     Args:
         files: The set, by file name.
-        others: More sets, to splice from.
+        find_other: Chooses a set to splice from.
     """
     result = dict(files)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
@@ -145,14 +149,13 @@ def damaged(files: Files, others: list[Files], rng: random.Random) -> Files:
         elif name.endswith(".log") and rng.random() < 0.7:
             result[name] = _in_lines(result[name], rng)
         else:
-            result[name] = rng.choice(_WHOLE)(result[name], rng, _any_file(others, rng))
+            result[name] = rng.choice(_WHOLE)(result[name], rng, _any_file(find_other(rng), rng))
         if not result:
             return dict(files)
     return result
 
 
-def _any_file(others: list[Files], rng: random.Random) -> bytes:
-    files = rng.choice(others)
+def _any_file(files: Files, rng: random.Random) -> bytes:
     return files[rng.choice(sorted(files))]
 
 
@@ -260,15 +263,20 @@ def _everywhere(data: bytes, rng: random.Random) -> bytes:
 
 def _written(root: Any, data: bytes, rng: random.Random) -> bytes:  # noqa: ANN401 - JSON
     """JSON in one of the ways that it is written, with the raw words that stand for no value of it."""
-    indent, is_ascii = rng.choice((None, 1)), rng.random() < 0.5
+    # Lines by separators, not by an indent: that is slow, and its blanks are without end where an earlier damage nested.
+    separators, is_ascii = rng.choice(((", ", ": "), (",\n", " : "))), rng.random() < 0.5
     try:
-        text = json.dumps(root, indent=indent, ensure_ascii=is_ascii)
-    except RecursionError:  # nested by an earlier damage
+        text = json.dumps(root, separators=separators, ensure_ascii=is_ascii)
+    except RecursionError:
         return _edited(data, rng, b"")
-    text = re.sub(f'"{RAW}(\\d+){RAW}"', lambda match: RAW_TOKENS[int(match[1])], text)
-    text = re.sub(r'"\\ue000(\d+)\\ue000"', lambda match: RAW_TOKENS[int(match[1])], text)
+    if len(text) + sum(len(RAW_TOKENS[int(number)]) for number in _RAW_TOKEN.findall(text)) > MOST_BYTES:
+        return _edited(data, rng, b"")
+    text = _RAW_TOKEN.sub(lambda match: RAW_TOKENS[int(match[1])], text)
     text = re.sub(r'(?:\ue001|\\ue001)(?=")', "", text)
     return text.encode("utf-8", errors="surrogatepass")
+
+
+_RAW_TOKEN = re.compile(rf'"(?:{RAW}|\\ue000)(\d+)(?:{RAW}|\\ue000)"')
 
 
 def _places(root: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401 - JSON
@@ -300,7 +308,7 @@ def _hurt(container: Any, key: Any, rng: random.Random, places: list[tuple[Any, 
     elif what == 8:
         _swap(container, key, *rng.choice(places))
     elif isinstance(container, list):
-        container[key:key] = [container[key]] * rng.choice((1, 2, 50))
+        container[key:key] = [container[key]] * (rng.choice((1, 2, 50)) if len(places) < MOST_PLACES else 1)
     elif what == 9:
         container[rng.choice(HOSTILE_TEXTS)] = container.pop(key)
     else:
