@@ -11,22 +11,27 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from textual.command import CommandPalette
 
 from test_app_layers import ADD, branched_engine
+from trex_tui.app import TrexApp
 from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.lint import LintPane
-from trex_tui.screens.loading import LoadingScreen
+from trex_tui.screens.loading import LoadingScreen, read_engines
 from trex_tui.widgets.actions import ACTIONS, TABS, Place
 from tui import (
+    BY_TIME,
     DIGITS,
+    LIMIT_S,
     NET,
     SLOWEST,
+    SMALL,
     TO_LATENCY,
     TO_LAYERS,
     Session,
@@ -78,6 +83,12 @@ def cursor(session: Session) -> int:
 def classes(session: Session) -> frozenset[str]:
     """The classes of the pane: what is zoomed, and what it shows beside."""
     return frozenset(session.screen.pane.classes)
+
+
+def first_part(session: Session) -> object:
+    """The size of the part before the divider."""
+    parts = session.screen.pane.divided_parts
+    return None if parts is None else parts[0].region.size
 
 
 def charts(session: Session) -> ChartsPane:
@@ -148,6 +159,8 @@ STEPS: dict[Place, list[Step]] = {
         *each("engine.trail_forward", "alt+right", lambda one: one.current, SLOWEST, prepare=("minus",)),
         Step("engine.next_pane", "tab", lambda one: one.app.focused, prepare=(TO_LAYERS,)),
         Step("engine.previous_pane", "shift+tab", lambda one: one.app.focused),
+        Step("engine.divider_back", "left_parenthesis", first_part, prepare=(TO_LAYERS,)),
+        Step("engine.divider_forward", "right_parenthesis", first_part),
         Step("engine.capture", "P", on_top, "CaptureScreen", undo=ESC),
         Step("engine.reload", "R", lambda one: id(one.screen.engine), prepare=(TO_LATENCY,)),
         # Back goes to the list; Enter there opens the engine again.
@@ -337,3 +350,50 @@ async def test_keys_of(tmp_path, place):
 def _holds(step: Step, before: object, session: Session) -> bool:
     now = step.look(session)
     return now != before if step.becomes is CHANGED else now == step.becomes
+
+
+# Keys before there is an engine
+
+
+@asynccontextmanager
+async def reading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Session, Event]]:
+    """An app that reads until the event is set."""
+    may_read = Event()
+
+    def read(*arguments: Any) -> None:
+        assert may_read.wait(LIMIT_S)
+        read_engines(*arguments)
+
+    monkeypatch.setattr("trex_tui.app.read_engines", read)
+    app = TrexApp([str(folder)])
+    async with app.run_test(size=SMALL) as pilot:
+        session = Session(app, pilot)
+        await session.until(lambda: app._wanted is not None)
+        try:
+            yield session, may_read
+        finally:
+            may_read.set()
+
+
+async def test_keys_pressed_while_an_engine_is_read_are_done_when_it_is_there(tmp_path, monkeypatch):
+    async with reading(small_engine(tmp_path), monkeypatch) as (session, may_read):
+        session.type_ahead(TO_LATENCY, "j", "slash", *"conv", "enter", "question_mark")
+        await session.pilot.pause()
+        assert on_top(session) == "LoadingScreen", "the key of the help is not the first"
+        may_read.set()
+        await session.until(lambda: on_top(session) == "HelpScreen")
+        engine = next(screen for screen in session.app.screen_stack if isinstance(screen, EngineScreen))
+        assert engine.pane.id == "latency"
+        assert engine.filter_text == "conv"
+        assert engine.current_layer is not None
+        assert engine.current_layer.index == BY_TIME[1]
+
+
+async def test_keys_that_work_while_an_engine_is_read(tmp_path, monkeypatch):
+    async with reading(small_engine(tmp_path), monkeypatch) as (session, _):
+        await session.press("question_mark")
+        await session.until(lambda: on_top(session) == "HelpScreen")
+        await session.press("escape")
+        await session.until(lambda: on_top(session) == "LoadingScreen")
+        await session.press(TO_LATENCY, "q")
+    assert session.app.return_code == 0

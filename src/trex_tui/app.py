@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
+from time import time
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from textual import events, on, work
 from textual._context import active_message_pump
@@ -17,9 +19,10 @@ from textual.driver import Driver
 from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
-from textual.notifications import Notify, SeverityLevel
+from textual.notifications import Notifications, Notify, SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.widgets._toast import ToastRack
 from textual.worker import WorkerFailed, get_current_worker
 
 from trex_tui.config import recent_file, settings_file
@@ -106,6 +109,8 @@ class TrexApp(App[None]):
         self.captured: list[Engine] = []
         """Measurements started from this app."""
         self._notified: set[str] = set()
+        self._opened: WeakKeyDictionary[Screen[Any], float] = WeakKeyDictionary()
+        """When each window came on screen, in seconds since the epoch."""
         self._collector = Collector()
         self._keyboard = Keyboard(self, self._deliver)
         self.forced_exit: ForcedExit | None = None
@@ -157,6 +162,19 @@ class TrexApp(App[None]):
         """Show a toast, from any thread; `timeout` in seconds."""
         seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
         self.post_message(Notify(Notice(message, title, severity, seconds, markup=markup)))
+
+    def _refresh_notifications(self) -> None:
+        """Leave toasts raised before a window was opened behind it."""
+        if not self.screen_stack or not self.screen.is_modal:
+            super()._refresh_notifications()
+            return
+        opened = self._opened.setdefault(self.screen, time())
+        later = Notifications()
+        for notification in self._notifications:
+            if notification.raised_at >= opened:
+                later.add(notification)
+        for rack in self.screen.query_children(ToastRack):
+            self.call_later(rack.show, later)
 
     def say_once(self, about: str, words: str) -> None:
         """Notify of something once per session."""
@@ -263,6 +281,7 @@ class TrexApp(App[None]):
     def _cancel_reading(self) -> None:
         """Stop reading: return to the screen before, or quit."""
         self._wanted = None
+        self._keyboard.forget()
         if len(self.screen_stack) > 1:
             self._drop_loading_screen()
         else:
@@ -295,6 +314,7 @@ class TrexApp(App[None]):
             self._collector.note_engine(replaces=is_other)
             self._leave_all()
             self._show_engine(event.engine)
+            self.call_next(self._keyboard.release)
 
     @on(SetsDiscovered)
     def _found(self, event: SetsDiscovered) -> None:
@@ -308,6 +328,7 @@ class TrexApp(App[None]):
             engines = [row.engine for row in event.pair if row.engine is not None]
             if len(engines) > 1:
                 self._show_engine(engines[0], engines[1:])
+            self.call_next(self._keyboard.release)
 
     @on(RowsRead)
     def _rows_read(self, event: RowsRead) -> None:
@@ -322,6 +343,7 @@ class TrexApp(App[None]):
         if event.request is not self._wanted:
             return
         self._wanted = None
+        self._keyboard.forget()
         if self._current is None:
             if isinstance(event.error, TrexError):
                 self.failure = event.error

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from textual import events
 from textual.app import App
 from textual.message_pump import MessagePump
+from textual.screen import Screen
 
-from trex_tui.screens.loading import Reloaded
+from trex_tui.screens.loading import LoadingScreen, Reloaded
 
 Turn = events.InputEvent | events.Paste | Reloaded
 
@@ -33,6 +35,8 @@ class Keyboard:
     def __init__(self, app: App[None], deliver: Callable[[Turn], Awaitable[None]]) -> None:
         self._app, self._deliver = app, deliver
         self._waiting: deque[Turn] = deque()
+        self._early: list[events.Key] = []
+        """Keys pressed while an engine is read, which are for it."""
         self._followed: MessagePump | None = None
         """Whose queue holds the callback behind the key under way; None if there is no such key."""
         self._has_typed = False
@@ -43,7 +47,7 @@ class Keyboard:
         if isinstance(event, events.Key) and self._is_urgent(event.key):
             await self._deliver(event)
             return
-        if len(self._waiting) >= MOST_WAITING and not isinstance(event, Reloaded):
+        if len(self._waiting) + len(self._early) >= MOST_WAITING and not isinstance(event, Reloaded):
             return
         self._waiting.append(event)
         if self._followed is not None and _has_ended(self._followed):
@@ -53,9 +57,27 @@ class Keyboard:
     def _is_urgent(self, key: str) -> bool:
         return any(binding.priority for binding in self._app._bindings.key_to_bindings.get(key, ()))
 
+    async def release(self) -> None:
+        """Deliver the keys pressed while the engine now on screen was read."""
+        self._waiting.extendleft(reversed(self._early))
+        self._early.clear()
+        await self._continue()
+
+    def forget(self) -> None:
+        """Drop them: what they were for does not come."""
+        self._early.clear()
+
+    def _is_early(self, key: str, screen: Screen[Any]) -> bool:
+        """Whether a key is for the engine that is being read."""
+        return isinstance(screen, LoadingScreen) and not screen.acts_on(key, is_first=not self._early)
+
     async def _continue(self) -> None:
         while self._waiting and self._followed is None and self._app.screen_stack:
             event, screen = self._waiting[0], self._app.screen
+            if isinstance(event, events.Key) and self._is_early(event.key, screen):
+                self._waiting.popleft()
+                self._early.append(event)
+                continue
             target = screen.focused or screen
             # A key that is text moves no focus: the next one need not wait, so that fast typing filters once.
             is_text = isinstance(event, events.Key) and target.check_consume_key(event.key, event.character)

@@ -19,7 +19,7 @@ from trex_tui.crash_log import internal
 from trex_tui.errors import ArtifactError
 from trex_tui.screens.services import ReadingCancelled
 from trex_tui.text import format_bytes, printable, shorten_middle
-from trex_tui.widgets.actions import Place, bindings_in
+from trex_tui.widgets.actions import ACTIONS, Place, bindings_in
 
 if TYPE_CHECKING:
     from trex_tui.analysis.load import LoadOptions
@@ -227,8 +227,17 @@ def _describe_file(file: Path) -> str:
         return file.name
 
 
+def _keys(*ids: str) -> frozenset[str]:
+    return frozenset(key for action in ACTIONS if action.id in ids for key in action.keys.split(","))
+
+
+_CANCEL = _keys("loading.cancel")
+_MEANWHILE = _keys("app.help", "app.open")
+"""What is of use while something is read."""
+
+
 class LoadingScreen(Screen[None]):
-    """Shows what is being read.
+    """Shows what is being read. Keys other than those of this screen wait for what comes.
 
     Args:
         paths: What a person asked for.
@@ -271,6 +280,11 @@ class LoadingScreen(Screen[None]):
 
     def show_file(self, words: str) -> None:
         self.query_one("#file", Static).update(Content(shorten_middle(printable(words), 56)))
+
+    @staticmethod
+    def acts_on(key: str, *, is_first: bool) -> bool:
+        """Whether a key works here and now; `is_first` if no key before it waits."""
+        return key in _CANCEL or (is_first and key in _MEANWHILE)
 
     def action_cancel(self) -> None:
         self.post_message(ReadingCancelled())

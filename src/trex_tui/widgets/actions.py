@@ -232,7 +232,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "engine.divider_back", "left_parenthesis", "move_divider(-1)", "divider left",
-        "Move the divider left or up (or drag it; a double click resets it).", Place.ENGINE,
+        "Move the divider left or up (the mouse drags it).", Place.ENGINE,
     ),
     Action(
         "engine.divider_forward", "right_parenthesis", "move_divider(1)", "divider right",
