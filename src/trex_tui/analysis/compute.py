@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -53,7 +54,7 @@ class Compute(NamedTuple):
 
 def is_depthwise(layer: Layer) -> bool:
     """Whether each channel is convolved alone: no tensor-core kernel does that."""
-    if "depthwise" in (layer.layer_type or "").lower():
+    if layer.layer_type and _names_depthwise(layer.layer_type):
         return True
     groups = GROUPS(layer) or 1
     return (
@@ -63,11 +64,17 @@ def is_depthwise(layer: Layer) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)  # few types, asked for with every layer
+def _names_depthwise(layer_type: str) -> bool:
+    return "depthwise" in layer_type.lower()
+
+
 def uses_tensor_cores(layer: Layer) -> bool | None:
     """Whether a layer's kernel runs on tensor cores, by the tactic's name or the layer's type; None if neither tells."""
-    tactic = parse_tactic(layer.tactic)
-    if tactic is not None and tactic.tensor_cores is not None:
-        return tactic.tensor_cores
+    if layer.tactic is not None:
+        tactic = parse_tactic(layer.tactic)
+        if tactic is not None and tactic.tensor_cores is not None:
+            return tactic.tensor_cores
     return False if layer.layer_type == "CudaDepthwiseConvolution" else None
 
 
@@ -77,6 +84,8 @@ MOST_MACS = 2**80
 NOTHING = Compute()
 """Note of layers without multiplications, which only move bytes."""
 
+_NAME_ONLY = Compute(reason="only the layer's name is known")
+
 
 def compute_products(layer: Layer) -> Compute:
     """The product of a layer: of convolutions, GEMMs and attention; `NOTHING` for every other kind."""
@@ -84,7 +93,7 @@ def compute_products(layer: Layer) -> Compute:
     if reader is None:
         return NOTHING
     if layer.layer_type is None:
-        return Compute(reason="only the layer's name is known")
+        return _NAME_ONLY
     if not layer.inputs or not layer.outputs:
         return Compute(reason="no inputs or outputs listed")
     if layer.inputs[0].volume is None or layer.outputs[0].volume is None:

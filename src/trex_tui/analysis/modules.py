@@ -9,6 +9,7 @@ the same number for each. Fusion over the border of two modules is rare, and `fu
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -33,6 +34,8 @@ _INSERTED_STARTS = ("copied_", "reshape_", "squeeze_", "unsqueeze_")
 # Torch-TensorRT writes `[CONVOLUTION]-[aten_ops.convolution.default]-[/conv1/convolution]`.
 _TORCH = re.compile(r"^.*?\[[A-Z_]*[\w.]*\]-\[(?=/)")
 _FUSED = re.compile(r" \+ ")
+_PLAIN = re.compile(r"/[\w/-]+")
+"""A path without anything that is removed or split below."""
 _SEVERAL = re.compile(r" \+ |\.\.\.|, |\|\|")
 
 
@@ -52,7 +55,15 @@ def module_of_name(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 18)
 def _path_and_operator(name: str) -> tuple[tuple[str, ...], str]:
+    return _split_name(name)
+
+
+def _split_name(name: str) -> tuple[tuple[str, ...], str]:
     """The modules that the first of the names in `name` lies in, and what remains of it."""
+    if _PLAIN.fullmatch(name):  # as most of hundreds of thousands of names
+        steps = name[1:].split("/")
+        if "" not in steps and len(set(steps)) == len(steps):
+            return tuple(steps[:-1][:MOST_LEVELS]), steps[-1]
     # Plain tests first: there are as many names as layers, and patterns take three times as long.
     if name.startswith("Reformatting"):
         name = _REFORMAT.sub("", name)
@@ -101,7 +112,8 @@ def _role(reformat: re.Match[str]) -> str:
 def _without_repeats(name: str) -> list[str]:
     """The parts of a path at slashes and dots: PyTorch writes `/layer1/layer1.0/conv1/Conv` for `layer1/0/conv1/Conv`."""
     if "." not in name:
-        return [step for step, _ in groupby(filter(None, name.split("/")))]
+        steps = [step for step in name.split("/") if step]
+        return steps if len(set(steps)) == len(steps) else [step for step, _ in groupby(steps)]
     kept: list[str] = []
     for step in name.split("/"):
         if "." in step:
@@ -142,20 +154,20 @@ def by_module(engine: Engine, depth: int = 1) -> list[Share]:
 
     Adds up to `engine.latency_sum_ms`, the layers to all layers. Layers outside any module are under the empty name.
     """
-    groups: dict[str, list[Layer]] = {}
+    groups: dict[Path, list[Layer]] = defaultdict(list)
     for layer in engine.layers:
-        groups.setdefault(find_module(layer, depth), []).append(layer)
-    return _slowest_first(Share(name, sum_latency_ms(group), len(group)) for name, group in groups.items())
-
-
-def find_module(layer: Layer, depth: int = 1) -> str:
-    """The module that a layer counts for, `depth` levels deep; empty outside of any."""
-    return "/".join(module_path(layer)[:depth])
+        # Not `module_path`, which keeps names: for the one pass over them that takes as long again.
+        path, _ = _split_name(layer.onnx_nodes[0] if layer.onnx_nodes else layer.name)
+        groups[path[:depth]].append(layer)
+    return _slowest_first(
+        Share("/".join(path), sum_latency_ms(group), len(group)) for path, group in groups.items()
+    )
 
 
 def fused_over_modules(layers: Iterable[Layer]) -> list[Layer]:
     """The layers whose ONNX nodes lie in several of the outermost modules, of which the first has all of the time."""
-    return [layer for layer in layers if len({module_of_name(node)[:1] for node in layer.onnx_nodes}) > 1]
+    fused = (layer for layer in layers if len(layer.onnx_nodes) > 1)
+    return [layer for layer in fused if len({module_of_name(node)[:1] for node in layer.onnx_nodes}) > 1]
 
 
 def describe_fusion(layers: Sequence[Layer]) -> str | None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from trex_tui.analysis.compute import Compute, compute_products
 from trex_tui.analysis.device import DeviceModel
@@ -106,6 +108,8 @@ class Bound(str, Enum):
     """Far below both roofs: too few thread blocks to fill the device, or dependent steps."""
     LAUNCH = "launch"
 
+    __hash__ = str.__hash__  # that of Enum is a function in Python
+
 
 class RooflinePoint(NamedTuple):
     """A layer under its roof. See `FORMULAS` for the definitions; None is unknown, with the reasons in `reasons`.
@@ -176,7 +180,7 @@ class Roofline:
     @cached_property
     def counts(self) -> dict[Bound | None, int]:
         """Layers by bound; under None those for which it is unknown. Adds up to the number of points."""
-        counts = Counter(point.bound for point in self.points.values())
+        counts = Counter(map(attrgetter("bound"), self.points.values()))
         return {bound: counts[bound] for bound in (*Bound, None)}
 
     @cached_property
@@ -226,7 +230,7 @@ class Roofline:
             )
         if self.floor_ms is None:
             lines.append(f"launch-bound layers count as latency-bound (needs ≥ {FLOOR_LAYERS} timed layers)")
-        reasons = Counter(reason for point in self.points.values() for reason in point.reasons)
+        reasons = Counter(chain.from_iterable(map(attrgetter("reasons"), self.points.values())))
         rare = [counted for counted in reasons.most_common() if counted[0] not in (bandwidth, compute)]
         lines += [f"{plural(count, 'layer')}: {reason}" for reason, count in rare[:REASONS_SHOWN]]
         if rest := sum(count for _, count in rare[REASONS_SHOWN:]):
@@ -252,7 +256,7 @@ class Roofline:
 
 def latency_floor_ms(layers: Iterable[Layer]) -> float | None:
     """What the shortest layers take, in milliseconds: see `FORMULAS["floor_ms"]`; None with too few timed layers."""
-    times = sorted(layer.latency_ms for layer in layers if layer.latency_ms)
+    times = sorted([time_ms for layer in layers if (time_ms := layer.latency_ms)])
     if len(times) < FLOOR_LAYERS:
         return None
     position = FLOOR_PERCENTILE / 100 * (len(times) - 1)
@@ -263,6 +267,10 @@ def latency_floor_ms(layers: Iterable[Layer]) -> float | None:
 def traffic_bytes(layer: Layer) -> int | None:
     """The bytes a layer touches: as allocated, with the padding of vectorised layouts."""
     return layer.footprint_allocated_bytes
+
+
+_make_point: Callable[[tuple[Any, ...]], RooflinePoint] = partial(tuple.__new__, RooflinePoint)
+"""Without the function in Python that a NamedTuple is made by."""
 
 
 class _Roofs:
@@ -281,7 +289,7 @@ class _Roofs:
         time_ms = latency_ms if latency_ms and latency_ms >= SHORTEST_MS else None
         flops = compute.flops or None
         is_opaque = compute.macs is None and layer.kind in _COMPUTING
-        if size is None and flops is None:  # as of every layer of which only the name is known
+        if size is None and flops is None:
             reasons = self._reasons(layer, compute, None, None, is_opaque)
             return RooflinePoint(layer.index, latency_ms, compute.macs, reasons=reasons)
         on_gpu = layer.device is not Device.DLA
@@ -321,6 +329,25 @@ class _Roofs:
             () if is_complete else self._reasons(layer, compute, size, peak, is_opaque),
             peak.assumptions if peak else (),
         )
+
+    def points_of_names(self, layers: Sequence[Layer], computes: Sequence[Compute]) -> list[RooflinePoint]:
+        """As `point` of each, of layers of which only the names are known: a profile may have hundreds of thousands."""
+        times = [layer.latency_ms for layer in layers]
+        reasons: dict[tuple[object, ...], tuple[str, ...]] = {}
+        of_layers = []
+        for layer, compute, time_ms in zip(layers, computes, times, strict=True):
+            key = (layer.kind, layer.device, compute, None if time_ms is None else time_ms < SHORTEST_MS)
+            found = reasons.get(key)
+            if found is None:
+                found = reasons[key] = self._reasons(layer, compute, None, None, layer.kind in _COMPUTING)
+            of_layers.append(found)
+        columns: dict[str, Iterable[Any]] = dict.fromkeys(RooflinePoint._fields, repeat(None)) | {
+            "layer_index": [layer.index for layer in layers],
+            "latency_ms": times,
+            "reasons": of_layers,
+            "assumptions": repeat(()),
+        }
+        return list(map(_make_point, zip(*columns.values(), strict=False)))
 
     def _bound(self, time_ms: float | None, roof_ms: float | None, side: Bound | None) -> Bound | None:
         if not time_ms or not roof_ms or side is None:
@@ -372,9 +399,13 @@ def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | 
     floor_ms = latency_floor_ms(engine.layers)
     roofs = _Roofs(device, floor_ms)
     known = computes or [compute_products(layer) for layer in engine.layers]
-    working = (layer for layer in engine.layers if layer.kind.is_work)
-    points = {layer.index: roofs.point(layer, known[layer.index]) for layer in working}
-    return Roofline(device, points, floor_ms)
+    working = [layer for layer in engine.layers if layer.kind.is_work]
+    products = [known[layer.index] for layer in working]
+    if all(layer.layer_type is None for layer in working):
+        points = roofs.points_of_names(working, products)
+    else:
+        points = list(map(roofs.point, working, products))
+    return Roofline(device, {point.layer_index: point for point in points}, floor_ms)
 
 
 def format_intensity(flop_per_byte: float) -> str:

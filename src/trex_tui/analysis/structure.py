@@ -37,27 +37,31 @@ class Total:
 
 
 def total_by(
-    engine: Engine, key: Callable[[Layer], str | None], layers: Iterable[Layer] | None = None
+    engine: Engine, key: Callable[[Layer], str | int | None], layers: Iterable[Layer] | None = None
 ) -> list[Total]:
     """Group layers and add up their time; the slowest group first, then the largest, then by name.
 
     Args:
         engine: Whose total the percentages refer to.
-        key: Group of a layer, a text or a member of an enum of texts; None becomes `UNKNOWN`.
+        key: Group of a layer: a number, a text or a member of an enum of texts; None becomes `UNKNOWN`.
         layers: Some of the engine's layers; by default all.
     """
     chosen = engine.layers if layers is None else list(layers)
     names = list(map(key, chosen))
-    groups: dict[str, Sequence[Layer]] = {}
-    if len(distinct := set(names)) == 1:
-        groups[distinct.pop() or UNKNOWN] = chosen
+    groups: dict[str | int | None, Sequence[Layer]] = {}
+    if len(set(names)) == 1:
+        groups[names[0]] = chosen
     else:
-        lists: dict[str, list[Layer]] = defaultdict(list)
+        lists: dict[str | int | None, list[Layer]] = defaultdict(list)
         for name, layer in zip(names, chosen, strict=True):
-            lists[name or UNKNOWN].append(layer)
+            lists[None if name == "" else name].append(layer)
         groups.update(lists)
-    totals = [_total(engine, getattr(name, "value", name), group) for name, group in groups.items()]
+    totals = [_total(engine, _name_group(value), group) for value, group in groups.items()]
     return sorted(totals, key=lambda total: (-(total.latency_ms or 0.0), -total.layers, total.key))
+
+
+def _name_group(value: str | int | None) -> str:
+    return UNKNOWN if value in (None, "") else str(getattr(value, "value", value))
 
 
 def _total(engine: Engine, key: str, layers: Sequence[Layer]) -> Total:
@@ -122,7 +126,11 @@ def known_value(value: Any) -> Any:  # noqa: ANN401 - any cell
 
 def sum_latency_ms(layers: Iterable[Layer]) -> float | None:
     """Sum of the known times; None if no layer has one."""
-    known = [time_ms for layer in layers if (time_ms := layer.latency_ms) is not None]
+    known = [
+        latency.average_ms
+        for layer in layers
+        if (latency := layer.latency) is not None and latency.average_ms is not None
+    ]
     return math.fsum(known) if known else None
 
 
@@ -187,7 +195,7 @@ def critical_path(engine: Engine) -> CriticalPath | None:
 
 def by_stream(engine: Engine) -> list[Total]:
     """Layers and time by `StreamId`; streams run side by side, so the times do not add up to a latency."""
-    return total_by(engine, lambda layer: None if layer.stream is None else str(layer.stream))
+    return total_by(engine, attrgetter("stream"))
 
 
 def describe_streams(engine: Engine) -> str:

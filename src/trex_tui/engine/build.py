@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +128,9 @@ def build_layers(
             constant.
         latencies: One per object.
     """
+    names = [raw["Name"] for raw in selected]
     if all(len(raw) == 1 for raw in selected):
-        return tuple(map(_named_layer, range(len(selected)), _occurrences(selected), selected, latencies))
+        return build_named_layers(names, latencies)
     known = set(bindings)
     if not known:
         # Which inputs are the network's is not told: not those of layers that list their weights.
@@ -136,7 +139,7 @@ def build_layers(
                 known.update(_tensor_names(raw.get("Inputs")))
     for raw in selected:
         known.update(_tensor_names(raw.get("Outputs")))
-    occurrences = _occurrences(selected)
+    occurrences = _occurrences(names)
     return tuple(
         [
             _layer(index, occurrence, raw, known, latency)
@@ -147,42 +150,45 @@ def build_layers(
     )
 
 
-def _occurrences(selected: Sequence[dict[str, Any]]) -> list[int]:
-    """How many of the objects before each have its name."""
+def build_named_layers(names: Sequence[str], latencies: Sequence[LayerLatency | None]) -> tuple[Layer, ...]:
+    """Make layers of which only the names are known, column by column: a profile may have hundreds of thousands.
+
+    Args:
+        names: In execution order.
+        latencies: One per name.
+    """
+    have_suffixes = any("[profile" in name for name in names)
+    columns: dict[str, Iterable[Any]] = dict.fromkeys(Layer._fields, repeat(None)) | {
+        "index": range(len(names)),
+        "name": names,
+        "occurrence": _occurrences(names),
+        "kind": map(classify_name, names),
+        "inputs": repeat(()),
+        "outputs": repeat(()),
+        "onnx_nodes": repeat(()),
+        "constant_inputs": repeat(_NO_NAMES),
+        "latency": latencies,
+        "optimization_profile": map(parse_optimization_profile, names) if have_suffixes else repeat(0),
+        "attributes": repeat({}),
+    }
+    return tuple(map(_make_layer, zip(*columns.values(), strict=False)))
+
+
+_make_layer: Callable[[tuple[Any, ...]], Layer] = partial(tuple.__new__, Layer)
+_make_latency: Callable[[tuple[Any, ...]], LayerLatency] = partial(tuple.__new__, LayerLatency)
+
+
+def _occurrences(names: Sequence[str]) -> Iterable[int]:
+    """How many of the names before each are equal to it."""
+    if len(set(names)) == len(names):
+        return repeat(0, len(names))
     seen: dict[str, int] = {}
     occurrences = []
-    for raw in selected:
-        occurrence = seen.get(raw["Name"], 0)
-        seen[raw["Name"]] = occurrence + 1
+    for name in names:
+        occurrence = seen.get(name, 0)
+        seen[name] = occurrence + 1
         occurrences.append(occurrence)
     return occurrences
-
-
-def _named_layer(index: int, occurrence: int, raw: dict[str, Any], latency: LayerLatency | None) -> Layer:
-    """A layer of which only the name is known."""
-    name = raw["Name"]
-    return Layer(
-        index,
-        name,
-        occurrence,
-        classify_name(name),
-        layer_type=None,
-        parameter_type=None,
-        inputs=(),
-        outputs=(),
-        precision=None,
-        tactic=None,
-        tactic_value=None,
-        stream=None,
-        device=None,
-        onnx_nodes=(),
-        weights_bytes=None,
-        constant_input_bytes=None,
-        constant_inputs=_NO_NAMES,
-        latency=latency,
-        optimization_profile=parse_optimization_profile(name),
-        attributes={},
-    )
 
 
 def _layer(
@@ -420,13 +426,14 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
         return JoinedProfile([None] * len(names), [])
     rows = profile.rows
     if list(names) == [row.name for row in rows]:
-        return JoinedProfile(list(map(_latency, rows)), [])
+        return JoinedProfile(list(map(_make_latency, map(_LATENCY, rows))), [])
     waiting: dict[str, list[int]] = {}
     for position in range(len(rows) - 1, -1, -1):
         waiting.setdefault(rows[position].name, []).append(position)
     none: list[int] = []
     latencies = [
-        _latency(rows[found.pop()]) if (found := waiting.get(name, none)) else None for name in names
+        _make_latency(_LATENCY(rows[found.pop()])) if (found := waiting.get(name, none)) else None
+        for name in names
     ]
     left = [
         rows[position] for position in sorted(position for found in waiting.values() for position in found)
@@ -435,8 +442,8 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
     return JoinedProfile(latencies, notes, len(left))
 
 
-def _latency(row: ProfileRow) -> LayerLatency:
-    return LayerLatency(row.average_ms, row.median_ms, row.total_ms, row.percentage)
+_LATENCY = attrgetter("average_ms", "median_ms", "total_ms", "percentage")
+"""The values of a `LayerLatency`, of a row of a profile."""
 
 
 def _leftovers(

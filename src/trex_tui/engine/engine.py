@@ -21,6 +21,7 @@ from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.build import (
     build_bindings,
     build_layers,
+    build_named_layers,
     complete_bindings,
     join_profile,
     parse_optimization_profile,
@@ -115,9 +116,10 @@ class Engine:
         info, profile = records.layer_info, records.profile
         file = records.source.files.get(ArtifactKind.PROFILE)
         notes = list(records.diagnostics)
+        objects: Sequence[dict[str, Any]] = ()
         if info is None:
-            objects = [{"Name": row.name} for row in profile.rows] if profile else []
-            chosen, profile_layers = 0, {0: len(objects)}
+            names = [row.name for row in profile.rows] if profile else []
+            chosen, profile_layers = 0, {0: len(names)}
             if profile:
                 message = "no layer information: layers are known by name and time only"
                 notes.append(Diagnostic(Severity.WARNING, file, "", message))
@@ -126,6 +128,7 @@ class Engine:
             chosen = _choose(optimization_profile, sorted(profile_layers), profile)
             selected = info.layers if len(profile_layers) == 1 else select_profile(info, chosen)
             objects = add_transfers(selected, profile)
+            names = [raw["Name"] for raw in objects]
             if len(profile_layers) > 1:
                 message = (
                     f"the engine has {len(profile_layers)} optimization profiles; profile {chosen} is shown"
@@ -133,9 +136,11 @@ class Engine:
                 notes.append(
                     Diagnostic(Severity.INFO, records.source.files.get(ArtifactKind.GRAPH), "", message)
                 )
-        joined = join_profile([raw["Name"] for raw in objects], profile, file)
+        joined = join_profile(names, profile, file)
         layers, dla_blocks = place_layers(
-            build_layers(objects, info.bindings if info else (), joined.latencies),
+            build_layers(objects, info.bindings, joined.latencies)
+            if info
+            else build_named_layers(names, joined.latencies),
             records.metadata.dla_layers,
             is_asked=records.metadata.asks_for_dla,
         )

@@ -239,7 +239,7 @@ class Context:
     def roofline(self) -> Roofline:
         return derived(self.engine).roofline
 
-    @property
+    @cached_property
     def device(self) -> DeviceModel:
         return self.roofline.device
 
@@ -324,8 +324,13 @@ class Context:
 
     def is_matrix_vector(self, layer: Layer) -> bool:
         """Whether the product has one row or one column: then reading the weights is all of its work."""
-        product = self.compute[layer.index]
-        return (product.m == 1 or product.n == 1) and product.batch in (1, None)
+        return layer.index in self._matrix_vectors
+
+    @cached_property
+    def _matrix_vectors(self) -> frozenset[int]:
+        products = enumerate(self.compute)
+        vectors = [(index, product) for index, product in products if product.m == 1 or product.n == 1]
+        return frozenset(index for index, product in vectors if product.batch in (1, None))
 
     # Bytes and rates
 
@@ -357,7 +362,7 @@ class Context:
         )
         return rates[min(len(rates) - 1, int(0.95 * len(rates)))] if rates else None
 
-    @property
+    @cached_property
     def bandwidth_bytes_per_ms(self) -> float | None:
         """Of the device, or else the best copy of this engine; None if neither is known."""
         stated = self.device.peak_bandwidth_bytes_per_s

@@ -404,11 +404,13 @@ def incomplete_layers(context: Context) -> Findings:
             },
             remedy="Export the layer information with an execution context: --exportLayerInfo in a run that also infers.",
         )
-    dynamic = [
-        layer
+    unknown = {
+        layer.index: layer
         for layer in context.layers
-        if any(tensor.dtype is None or -1 in tensor.shape for tensor in (*layer.inputs, *layer.outputs))
-    ]
+        for tensor in (*layer.inputs, *layer.outputs)
+        if tensor.dtype is None or -1 in tensor.shape
+    }
+    dynamic = list(unknown.values())
     if dynamic:
         yield finding(
             f"{plural(len(dynamic), 'layer')} of {count} without dimensions or types: their bytes and MACs "

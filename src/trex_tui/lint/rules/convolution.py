@@ -6,7 +6,9 @@ from trex_tui.analysis.compute import is_depthwise
 from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.analysis.roofline import Bound
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
 from trex_tui.engine.tactics import Tactic
@@ -52,14 +54,21 @@ NO_TACTIC = "the tactic name is missing, or does not show whether the kernel use
 NO_DEVICE = "the device is unknown: keep trtexec's log, or set [device] in trex-tui.toml"
 
 
-def is_product_for_tensor_cores(context: Context, layer: Layer) -> bool:
-    """A convolution with more than a few channels, not depthwise, and with more than one row and column to compute."""
-    if layer.kind is not LayerKind.CONVOLUTION or is_depthwise(layer):
-        return False
+@per_engine
+def find_wide_convolutions(engine: Engine) -> dict[int, Layer]:
+    """Convolutions for tensor cores by index, in execution order: with more than a few channels, not depthwise, and with
+    more than one row and column to compute."""
+    context = Context(engine)
+    return {
+        layer.index: layer
+        for layer in context.select(LayerKind.CONVOLUTION)
+        if not context.is_matrix_vector(layer) and not _is_narrow(context, layer) and not is_depthwise(layer)
+    }
+
+
+def _is_narrow(context: Context, layer: Layer) -> bool:
     channels = context.channels(layer)
-    if channels is not None and channels // context.groups(layer) <= FIRST_CHANNELS:
-        return False
-    return not context.is_matrix_vector(layer)
+    return channels is not None and channels // context.groups(layer) <= FIRST_CHANNELS
 
 
 def find_on_cuda_cores(context: Context, layers: list[Layer]) -> Findings:
@@ -121,8 +130,7 @@ def _compare_with_tensor_cores(context: Context, layer: Layer, precision: DataTy
     needs=(details,),
 )
 def reduced_convolution_on_cuda_cores(context: Context) -> Findings:
-    wanted = [layer for layer in context.layers if is_product_for_tensor_cores(context, layer)]
-    return find_on_cuda_cores(context, wanted)
+    return find_on_cuda_cores(context, list(find_wide_convolutions(context.engine).values()))
 
 
 @rule(
@@ -142,7 +150,8 @@ def reduced_convolution_on_cuda_cores(context: Context) -> Findings:
     thresholds={"peak_ratio": 1.5},
 )
 def single_precision_on_cuda_cores(context: Context, peak_ratio: float) -> Findings:
-    layers = [layer for layer in context.layers if _is_single_on_cuda_cores(context, layer)]
+    products = context.select(LayerKind.CONVOLUTION, LayerKind.GEMM)
+    layers = [layer for layer in products if _is_single_on_cuda_cores(context, layer)]
     single = peak_ops(context.device, DataType.FP32, tensor_cores=False).flop_per_s
     tensor = peak_ops(context.device, DataType.TF32, tensor_cores=True).flop_per_s
     if not single or not tensor:
@@ -174,7 +183,7 @@ def _is_single_on_cuda_cores(context: Context, layer: Layer) -> bool:
         return False
     if layer.kind is LayerKind.GEMM:
         return not context.is_matrix_vector(layer)
-    return is_product_for_tensor_cores(context, layer)
+    return layer.index in find_wide_convolutions(context.engine)
 
 
 @rule(
@@ -194,7 +203,7 @@ def _is_single_on_cuda_cores(context: Context, layer: Layer) -> bool:
 )
 def padded_channels(context: Context, waste_pct: float) -> Findings:
     dynamic = 0
-    for layer in context.layers:
+    for layer in find_wide_convolutions(context.engine).values():
         granule = _granule(context, layer)
         if granule is None:
             continue
@@ -246,7 +255,7 @@ def _granule(context: Context, layer: Layer) -> int | None:
     TF32 4, FP16 and BF16 8 (16 with 2:4 sparse weights), INT8 and FP8 16, or 32 in layouts of 32 channels.
     """
     tactic, precision = context.tactic(layer), context.input_type(layer)
-    if not is_product_for_tensor_cores(context, layer) or (tactic and tactic.tensor_cores is False):
+    if tactic and tactic.tensor_cores is False:
         return None
     if precision in (DataType.FP16, DataType.BF16):
         return 16 if tactic and tactic.is_sparse else 8

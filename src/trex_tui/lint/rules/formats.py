@@ -428,7 +428,8 @@ def movement_share(context: Context, info_pct: float, warning_pct: float) -> Fin
 )
 def needless_copy(context: Context) -> Findings:
     regions = map_plugin_regions(context.engine)
-    for layer in filter(takes_time, context.layers):
+    generated = [layer for layer in context.layers if layer.layer_type == "kgen"]
+    for layer in filter(takes_time, generated):
         if layer.index in regions or context.writes_network_output(layer):
             continue
         if not _copies_nothing_new(context, layer):

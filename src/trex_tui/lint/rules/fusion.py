@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.attributes import count_operations
+from trex_tui.engine.cache import per_engine
+from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import (
@@ -64,7 +66,7 @@ _ADVICE_ON_SUMS = (
 )
 def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
     groups: dict[tuple[str, ...], list[tuple[Layer, Layer]]] = {}
-    for product, pointwise in _find_epilogues(context):
+    for product, pointwise in find_epilogues(context.engine):
         share = context.pct(pointwise.latency_ms)
         if share is None or share >= least_pct:
             tactic = context.tactic(pointwise)
@@ -104,12 +106,12 @@ def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
         )
 
 
-def _find_epilogues(context: Context) -> Iterator[tuple[Layer, Layer]]:
+@per_engine
+def find_epilogues(engine: Engine) -> list[tuple[Layer, Layer]]:
     """Products with one reader that is a separate pointwise layer and could be their epilogue, both in execution order."""
-    for product in context.select(*_PRODUCTS):
-        path = only_reader_beyond(context, product, IDLE)
-        if path is not None and _is_epilogue(context, product, path[1]):
-            yield product, path[1]
+    context = Context(engine)
+    paths = ((product, only_reader_beyond(context, product, IDLE)) for product in context.select(*_PRODUCTS))
+    return [(product, path[1]) for product, path in paths if path and _is_epilogue(context, product, path[1])]
 
 
 def _is_epilogue(context: Context, product: Layer, pointwise: Layer) -> bool:
@@ -394,7 +396,7 @@ def copies_around_plugin(context: Context) -> Findings:
 )
 def fused_epilogues(context: Context) -> Finding | None:
     products = context.select(*_PRODUCTS)
-    if not context.has_details or not products or any(True for _ in _find_epilogues(context)):
+    if not context.has_details or not products or find_epilogues(context.engine):
         return None
     count = plural(len(products), "convolution and GEMM", "convolutions and GEMMs")
     text = f"{count} without a separate pointwise kernel."

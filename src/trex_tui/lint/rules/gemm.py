@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from trex_tui.analysis.compute import Compute, is_depthwise
 from trex_tui.analysis.tiling import Tiling, find_tiling, has_plain_schedule
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import (
@@ -149,7 +151,9 @@ def _granule(context: Context, layer: Layer) -> int | None:
 )
 def bound_by_weights(context: Context, share_pct: float) -> Findings:
     vectors = [layer for layer in context.multiplying if context.is_matrix_vector(layer)]
-    if vectors and not context.has_profile:
+    if not vectors:
+        return
+    if not context.has_profile:
         yield not_checked(NO_PROFILE, len(vectors))
         return
     unknown = 0
@@ -191,7 +195,7 @@ def _find_best_rate(context: Context) -> float | None:
 
     Layers near the shortest time do not count: they wait for their launch.
     """
-    times = [layer.latency_ms for layer in context.layers if layer.latency_ms]
+    times = [time for layer in context.layers if (time := layer.latency_ms)]
     least = TIMES_SHORTEST * min(times, default=0.0)
     rates = [
         size / layer.latency_ms
@@ -224,10 +228,12 @@ class TiledProduct(NamedTuple):
         )
 
 
-def _find_tiled(context: Context, layers: list[Layer]) -> list[TiledProduct]:
-    """Layers whose kernels name a tile of the result, grouped by product and tile."""
+@per_engine
+def find_tiled(engine: Engine) -> list[TiledProduct]:
+    """Convolutions and GEMMs whose kernels name a tile of the result, grouped by product and tile."""
+    context = Context(engine)
     groups: dict[tuple[Compute, Tiling, bool], list[Layer]] = {}
-    for layer in layers:
+    for layer in context.select(LayerKind.CONVOLUTION, LayerKind.GEMM):
         tactic, product = context.tactic(layer), context.compute[layer.index]
         tiling = find_tiling(layer, product, tactic)
         if tactic and tiling and not (product.m == 1 and product.batch == 1) and not is_depthwise(layer):
@@ -253,7 +259,7 @@ def _find_tiled(context: Context, layers: list[Layer]) -> list[TiledProduct]:
 )
 def partial_waves(context: Context, share_pct: float, full: float, empty_pct: float) -> Findings:
     layers = context.select(LayerKind.CONVOLUTION, LayerKind.GEMM)
-    tiled = [group for group in _find_tiled(context, layers) if group.has_plain_schedule]
+    tiled = [group for group in find_tiled(context.engine) if group.has_plain_schedule]
     count = sum(len(group.layers) for group in tiled)
     sms = context.device.sms
     if tiled and not context.has_profile:
@@ -321,15 +327,17 @@ def _find_half_empty(context: Context, tiled: list[TiledProduct], sms: int, empt
 )
 def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findings:
     products = context.select(LayerKind.CONVOLUTION, LayerKind.GEMM)
-    for group in _find_tiled(context, products):
+    for group in find_tiled(context.engine):
+        useful = group.tiling.useful
+        if useful >= useful_pct / 100:
+            continue
         layers = [
             layer
             for layer in group.layers
             if not is_busy(context, layer)
             and (not context.has_profile or context.share_pct(layer) >= share_pct)
         ]
-        useful = group.tiling.useful
-        if useful >= useful_pct / 100 or not layers:
+        if not layers:
             continue
         savings: dict[int, float] = {}
         for layer in layers:

@@ -306,12 +306,10 @@ def hot_layer(context: Context, latency_pct: float) -> Findings:
         if isinstance(answer, Finding)
         for index in answer.layers
     }
+    hot_pct, warm_pct = max(latency_pct, HOT_TIMES_MEAN * mean), max(WARM_PCT, WARM_TIMES_MEDIAN * median)
     for layer in timed:
-        if layer.device is Device.DLA:
-            continue
         share = context.share_pct(layer)
-        is_hot = share >= max(latency_pct, HOT_TIMES_MEAN * mean)
-        if not is_hot and share < max(WARM_PCT, WARM_TIMES_MEDIAN * median):
+        if (share < hot_pct and share < warm_pct) or layer.device is Device.DLA:
             continue
         if layer.kind is LayerKind.CONVOLUTION and layer.index in stems:
             continue
@@ -339,7 +337,7 @@ def hot_layer(context: Context, latency_pct: float) -> Findings:
             remedy=remedy,
             group="layers dominate",
         )
-    yield from _hot_blocks(context, max(latency_pct, HOT_TIMES_MEAN * mean))
+    yield from _hot_blocks(context, hot_pct)
 
 
 def _hot_blocks(context: Context, least_pct: float) -> Findings:

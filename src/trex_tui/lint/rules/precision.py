@@ -110,11 +110,10 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
 
 
 def _is_wide(layer: Layer) -> bool:
-    if not layer.kind.is_work or layer.kind in _CONVERSIONS | _OPAQUE or not layer.outputs:
+    if layer.output_precision not in _WIDE or not layer.kind.is_work or layer.kind in _CONVERSIONS | _OPAQUE:
         return False
-    inputs = {tensor.dtype for tensor in layer.data_inputs}
-    floats = inputs & (FLOATING | QUANTIZED | _WIDE)
-    if not floats or not floats <= _WIDE or layer.output_precision not in _WIDE:
+    floats = {tensor.dtype for tensor in layer.data_inputs} & (FLOATING | QUANTIZED | _WIDE)
+    if not floats or not floats <= _WIDE:
         return False
     return (layer.outputs[0].volume or 0) >= MANY_ELEMENTS
 

@@ -317,11 +317,11 @@ def mostly_floating(context: Context, share_pct: float) -> Findings:
 )
 def stays_quantized(context: Context) -> Finding | None:
     layers = [layer for layer in context.multiplying if context.is_quantized(layer)]
+    if not layers or any(_leaves_quantization(context, layer) for layer in layers):
+        return None
     dangling = [
         layer for layer in context.select(*_MAY_CONVERT) if takes_time(layer) and conversion_role(layer)
     ]
-    if not layers or any(_leaves_quantization(context, layer) for layer in layers):
-        return None
     if not all(context.reads_network_input(layer) for layer in dangling):
         return None
     count = plural(len(layers), "quantized layer")

@@ -22,7 +22,7 @@ def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> li
     multiplying = [
         layer
         for layer in (engine.layers if layers is None else layers)
-        if computes[layer.index].macs or computes[layer.index].reason
+        if (compute := computes[layer.index]).macs or compute.reason
     ]
 
     return total_by(engine, lambda layer: YES_NO[uses_tensor_cores(layer)], multiplying)
