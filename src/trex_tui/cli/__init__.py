@@ -75,16 +75,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guarded(arguments: list[str]) -> int:
     """Run one command; what a person can act on becomes a line."""
-    from trex_tui.errors import TrexError
-
     try:
         return _run(arguments)
-    except TrexError as error:
-        complain(f"error: {error}")
-        return int(error.exit_code)
     except OSError:
         raise
-    except Exception as error:  # noqa: BLE001 - nobody expected it, and nobody wants a traceback on the terminal
+    except Exception as error:  # noqa: BLE001 - nobody wants a traceback on the terminal
+        from trex_tui.errors import TrexError
+
+        if isinstance(error, TrexError):
+            complain(f"error: {error}")
+            return int(error.exit_code)
         from trex_tui.crash_log import report
 
         return report(error)
@@ -121,7 +121,9 @@ def _run(arguments: list[str]) -> int:
     from trex_tui.cli.parser import build_parser
 
     try:
-        options = build_parser().parse_args(_with_command(arguments))
+        words = _with_command(arguments)
+        command = words[0] if words and words[0] in COMMANDS else None
+        options = build_parser(command).parse_args(words)
         if options.ascii:
             os.environ["TREX_TUI_ASCII"] = "1"
         if options.log_file is not None:

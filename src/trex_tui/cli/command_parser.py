@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import shutil
+import os
 import sys
 from functools import partial
-from typing import IO, Any, NoReturn
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this
+if TYPE_CHECKING:
+    from typing import IO, Any, NoReturn
 
 GLOBAL_OPTIONS = "global options"
 """Title of the group that only the help of trex-tui itself lists."""
-_WIDEST = 100
+_WIDEST, _USUAL = 100, 80
 _SEE_GLOBAL = "Global options: see `trex-tui --help`."
 
 
@@ -18,12 +21,12 @@ class CommandParser(argparse.ArgumentParser):
     """The sentence on the command comes first in its help, the examples last; an error names the nearest option."""
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - those of argparse
-        super().__init__(**options)
+        # With a width: argparse makes a formatter for each argument, and without asks for that of the terminal.
+        super().__init__(**options, formatter_class=_make_formatter(_USUAL))
         self._positionals.title = "arguments"
 
     def format_help(self) -> str:
-        width = min(shutil.get_terminal_size().columns, _WIDEST) - 2
-        self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
+        self.formatter_class = _make_formatter(min(_find_columns(), _WIDEST))
         formatter = self._get_formatter()
         formatter.add_text(self.description)
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
@@ -103,3 +106,18 @@ class CommandParser(argparse.ArgumentParser):
         complain(f"error: {message}")
         write_message(f"Try `{self.prog} --help`.\n")
         self.exit(2)
+
+
+def _make_formatter(columns: int) -> Any:  # noqa: ANN401 - argparse wants a class
+    return partial(argparse.RawDescriptionHelpFormatter, width=columns - 2)
+
+
+def _find_columns() -> int:
+    """As `shutil.get_terminal_size`, whose module takes 5 ms to import."""
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdecimal() and int(stated):
+        return int(stated)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _USUAL  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # closed, detached, or no terminal
+        return _USUAL

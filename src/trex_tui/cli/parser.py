@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
 
 from trex_tui._version import __version__
 from trex_tui.cli import engine_parsers, trtexec_parsers
 from trex_tui.cli.command_parser import GLOBAL_OPTIONS, CommandParser
 from trex_tui.cli.options import add_engine_globals, add_globals
+
+TYPE_CHECKING = False  # as in typing, which takes as long to import as the rest of this package for --help
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 _EXAMPLES = """\
 `trex-tui COMMAND --help` shows the options of a command. A first argument that
@@ -27,24 +30,24 @@ examples:
   trex-tui report fp16/ int8/ -o precisions.html
   trex-tui explain p99
 """
-_COMMANDS = (
-    engine_parsers.add_open,
-    engine_parsers.add_serve,
-    engine_parsers.add_summary,
-    engine_parsers.add_layers,
-    engine_parsers.add_lint,
-    engine_parsers.add_diff,
-    engine_parsers.add_report,
-    engine_parsers.add_times,
-    engine_parsers.add_export,
-    engine_parsers.add_explain,
-    trtexec_parsers.add_capture,
-    trtexec_parsers.add_doctor,
-    engine_parsers.add_keys,
-    engine_parsers.add_build_log,
-    engine_parsers.add_metadata,
-    trtexec_parsers.add_accuracy,
-)
+_COMMANDS = {
+    "open": engine_parsers.add_open,
+    "serve": engine_parsers.add_serve,
+    "summary": engine_parsers.add_summary,
+    "layers": engine_parsers.add_layers,
+    "lint": engine_parsers.add_lint,
+    "diff": engine_parsers.add_diff,
+    "report": engine_parsers.add_report,
+    "times": engine_parsers.add_times,
+    "export": engine_parsers.add_export,
+    "explain": engine_parsers.add_explain,
+    "capture": trtexec_parsers.add_capture,
+    "doctor": trtexec_parsers.add_doctor,
+    "keys": engine_parsers.add_keys,
+    "build-log": engine_parsers.add_build_log,
+    "metadata": engine_parsers.add_metadata,
+    "accuracy": trtexec_parsers.add_accuracy,
+}
 """In the order of the list in the help."""
 _SHELLS = ("bash", "zsh", "tcsh")
 
@@ -65,8 +68,12 @@ class _PrintCompletion(argparse.Action):
         parser.exit()
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser; shell completion is generated from it."""
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser; shell completion is generated from it.
+
+    Args:
+        command: The only one to be parsed; the others are left out. None for all.
+    """
     parser = CommandParser(
         prog="trex-tui",
         usage="trex-tui [OPTION ...] [COMMAND] [PATH ...]",
@@ -83,7 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", title="commands", prog="trex-tui", required=True
     )
-    for add in _COMMANDS:
+    for add in _COMMANDS.values() if command is None else (_COMMANDS[command],):
         add(commands)
     add_globals(parser.add_argument_group(GLOBAL_OPTIONS, "of every command"))
     add_engine_globals(parser.add_argument_group("engine options", "of every command that reads engines"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -334,6 +333,8 @@ def default_directory(artifacts: Iterable[Path]) -> Path:
     for directory in (Path(), Path(os.path.expanduser("~"))):  # noqa: PTH111 - no home is no error here
         if os.path.realpath(directory) not in taken and directory.is_dir():
             return directory
+    import tempfile  # 5 ms
+
     return Path(tempfile.gettempdir())
 
 
