@@ -239,9 +239,9 @@ STEPS: dict[Place, list[Step]] = {
     ],
     Place.ENGINES: [
         *each("engines.reload", "R", second_engine),
-        *each("engines.mark", "space", lambda one: len(one.listed.table.marked), undo=("k", "space")),
+        *each("engines.mark", "space", lambda one: len(one.listed.table.marked), undo=("space",)),
         *each("engines.notes", "exclamation_mark", on_top, "TextScreen", undo=ESC),
-        *each("engines.compare", "equals_sign", on_top, "EngineScreen", prepare=("space", "space")),
+        *each("engines.compare", "equals_sign", on_top, "EngineScreen", prepare=("j", "space", "j", "space")),
     ],
     Place.LOADING: each("loading.cancel", "escape q", on_top, "EngineScreen"),
     Place.DIALOG: each("dialog.close", "escape q", on_top, "EngineScreen", prepare=("question_mark",)),

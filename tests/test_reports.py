@@ -242,8 +242,9 @@ class TestLayers:
         assert all(cell_len(line) <= width for line in (head, *rows, total))
         assert len(rows) == 10
         for row, line in enumerate(rows):
-            assert "/model/" in line
-            assert f"Relu_{row} " in line, "the tail sets names apart"
+            assert "/model/" not in line, "common to all"
+            assert f"{row}/self_attenti" in line
+            assert f"Relu_{row} " in line
         assert {"Layer", "ms", "%"} <= set(head.split())
         bars = [line.count("█") for line in rows]
         assert bars == sorted(bars)

@@ -85,7 +85,8 @@ def test_a_ratio_is_a_change_in_percent(ratio, text):
 
 def test_title_fits_and_names_give_way(pair, four):
     whole = describe_engines(pair, 200)
-    assert whole.endswith("A fp16 · B int8: faster −0.1500 ms (−15.8 %)")
+    assert whole.endswith("A fp16 0.9500 ms · B int8 0.8000 ms: faster −0.1500 ms (−15.8 %)")
+    assert describe_engines(pair, 70).endswith("A fp16 0.9500 ms · B int8 0.8000 ms: faster (−15.8 %)")
     assert whole.startswith("⚠ 2 cautions")
     long = replace(pair, sides=tuple(replace(side, label=side.label * 40) for side in pair.sides))
     for width in (78, 100, 158):
@@ -132,8 +133,8 @@ def test_cautions_are_folded_into_a_line_behind_the_differences(pair, width):
     story = overview_story(pair, Matrix.KIND, width)
     (folded,) = [line for line in story.lines if line.style == "warning"]
     assert story.lines[story.cautions] is folded
-    assert folded.text.startswith(f"{len(pair.cautions)} cautions: ")
-    assert folded.text.endswith(" (w: all)")
+    assert folded.text.startswith(f"{len(pair.cautions)} cautions: Enter or w")
+    assert story.goals[folded.target].is_cautions
     assert cell_len(f"{folded.label}  {folded.text}") <= max(width, 34)
     whole = overview_story(pair, Matrix.KIND, width, has_all_cautions=True)
     assert [line.text for line in whole.lines if line.style == "warning"] == [
@@ -142,14 +143,14 @@ def test_cautions_are_folded_into_a_line_behind_the_differences(pair, width):
 
 
 def test_overview_begins_with_the_answer_and_reasons_lead_to_blocks(pair):
-    story = overview_story(pair, Matrix.KIND, 50)
+    story = overview_story(pair, Matrix.KIND, 50, has_all_cautions=True)
     assert [line.style for line in story.lines[:2]] == ["section", "plain"]
     assert story.lines[1].text == pair.differences[1].headline
     reasons = pair.differences[1].reasons
     assert story.goals == [Goal(one.blocks[0]) for one in reasons]
     linked = [line.text for line in story.lines if line.target is not None]
     assert linked == [f"{signed_ms(one.delta_ms)}  {CAUSE_NAMES[one.cause]}" for one in reasons]
-    wide = overview_story(pair, Matrix.KIND, 160)
+    wide = overview_story(pair, Matrix.KIND, 160, has_all_cautions=True)
     assert wide.goals == story.goals
     rows = [line.text for line in wide.lines if line.target is not None]
     for row, one in zip(rows, reasons, strict=True):
@@ -162,7 +163,7 @@ def test_the_screen_has_every_sentence_and_figure_of_diff(four, width):
     story = overview_story(four, Matrix.KIND, width, has_all_cautions=True)
     lines = [line.text for line in story.lines]
     whole = " ".join([line.label for line in story.lines] + lines)
-    for section in overview_sections(Shown(four, ())):
+    for section in overview_sections(Shown(four, ()), has_method=False):  # which the screen explains with i
         assert {sentence.strip() for sentence in section.sentences} <= set(lines)
         for table in section.tables:
             for index in range(len(table.columns)):
@@ -183,7 +184,7 @@ def test_a_reason_of_two_engines_leads_to_the_block_of_its_own(pair):
         ranking=(),
         by_kind=(),
     )
-    goals = [goal.block for goal in overview_story(both, Matrix.KIND, 80).goals]
+    goals = [goal.block for goal in overview_story(both, Matrix.KIND, 80, has_all_cautions=True).goals]
     assert goals == [*(one.blocks[0] for one in difference.reasons if one.blocks), 7]
 
 

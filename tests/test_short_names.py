@@ -39,7 +39,7 @@ def ambiguous_pct(names: list[str], texts: list[str]) -> float:
 def test_no_two_layers_of_a_real_engine_read_alike(real: Any) -> None:
     engine = load_set(find(real.path("graph"))[0])
     names = [one.name for one in engine.layers]
-    short = ShortNames(engine.layers)
+    short = ShortNames.of_layers(engine.layers)
     for width in WIDTHS:
         texts = [short.fit(one, width) for one in engine.layers]
         assert max(map(len, texts)) <= width
@@ -50,7 +50,7 @@ def test_the_middle_alone_does_not_tell_layers_apart(tmp_path: Path) -> None:
     names = [f"/features/features.{n}/conv/conv.0/conv.0.2/Clip" for n in range(2, 19)]
     assert ambiguous_pct(names, [shorten_middle(name, 25) for name in names]) == 100
     layers = layers_named(tmp_path, names)
-    short = ShortNames(layers)
+    short = ShortNames.of_layers(layers)
     assert [short.fit(one, 25) for one in layers[:2]] == ["2/conv/0/2/Clip", "3/conv/0/2/Clip"]
 
 
@@ -58,7 +58,7 @@ def test_the_middle_alone_does_not_tell_layers_apart(tmp_path: Path) -> None:
 def test_any_names(names: list[str], width: int) -> None:
     with TemporaryDirectory() as folder:
         layers = layers_named(Path(folder), names)
-    short = ShortNames(layers)
+    short = ShortNames.of_layers(layers)
     texts = [short.fit(one, width) for one in layers]
     assert max(map(len, texts)) <= width
     assert len(set(texts)) == len(names)

@@ -29,6 +29,8 @@ _REFORMAT = re.compile(
     r"^Reformatting CopyNode for (?:(?P<role>Input|Output) Tensor (?P<port>\d+) to |Network (?P<network>Input|Output) )"
 )
 _WRAPPERS = re.compile(r"^(?:PWN\(|\{ForeignNode\[|\()+")
+_BLOCK = re.compile(r"^\{ForeignNode\[([^\[\]{}]+?)\.{3}([^\[\]{}]+)\]\}$")
+"""A block of Myelin's, from its first node to its last."""
 _INSERTED = re.compile(r"^(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_")
 _INSERTED_STARTS = ("copied_", "reshape_", "squeeze_", "unsqueeze_")
 # Torch-TensorRT writes `[CONVOLUTION]-[aten_ops.convolution.default]-[/conv1/convolution]`.
@@ -45,7 +47,12 @@ def module_path(layer: Layer) -> tuple[str, ...]:
     The first ONNX node stands for a fused layer; without metadata, the first name in the layer's own name. A reformat
     lies where the layer lies that it serves. Layers with no path in their name lie at the top.
     """
-    return _path_and_operator(layer.onnx_nodes[0] if layer.onnx_nodes else layer.name)[0]
+    return module_of_name(first_node(layer))
+
+
+def first_node(layer: Layer) -> str:
+    """The name that tells the modules of a layer: its first ONNX node, else its own name."""
+    return layer.onnx_nodes[0] if layer.onnx_nodes else layer.name
 
 
 def module_of_name(name: str) -> tuple[str, ...]:
@@ -84,23 +91,42 @@ def _split_name(name: str) -> tuple[tuple[str, ...], str]:
 def label_in(layer: Layer, depth: int) -> str:
     """A layer's name as it reads inside the first `depth` modules of its path.
 
-    `/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu` reads `conv1/Conv + Relu` inside `layer1/0`. A name that tells
-    no path stays whole.
+    `/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu` reads `conv1/Conv + Relu` inside `layer1/0`, and a block of
+    Myelin's `{conv1/Conv...fc/Gemm}`. A name without a path stays whole.
     """
-    return _label(layer.name, module_path(layer), depth)
+    return label_of_name(layer.name, first_node(layer), depth)
+
+
+def label_of_name(name: str, first: str, depth: int) -> str:
+    """As `label_in`, of a layer that is only a name.
+
+    Args:
+        first: The name that tells its modules.
+    """
+    return _label(name, module_of_name(first), depth)
 
 
 @lru_cache(maxsize=4096)
 def _label(name: str, path: tuple[str, ...], depth: int) -> str:
+    block = _BLOCK.match(name)
+    if block:
+        ends = [_path_and_operator(end) for end in block.groups()]
+        common = ends[0][0][:depth]
+        shown = (
+            "/".join([*(modules[depth:] if modules[:depth] == common else modules), operator])
+            for modules, operator in ends
+        )
+        return f"{{{'...'.join(shown)}}}"
     reformat = _REFORMAT.match(name)
     if not path:
         return name if reformat is None else f"{_role(reformat)}{name[reformat.end() :]}"
+    inserted = _INSERTED.match(name)
     names = _FUSED.split(_REFORMAT.sub("", name))
     operators = " + ".join(_path_and_operator(name)[1] for name in names)
     label = "/".join([*path[depth:], operators])
-    if reformat is None:
-        return label
-    return f"{_role(reformat)}{label}"
+    if inserted is not None:
+        return f"{inserted[0].replace('_', ' ')}{label}"
+    return label if reformat is None else f"{_role(reformat)}{label}"
 
 
 def _role(reformat: re.Match[str]) -> str:

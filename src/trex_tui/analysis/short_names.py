@@ -1,13 +1,14 @@
-"""Short names of layers: what tells a layer from the others of its engine, in as many characters as there is room for."""
+"""Short names of layers and tactics: what tells them from others, in as many characters as there is room for."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 
-from trex_tui.analysis.modules import label_in, module_path
+from trex_tui.analysis.modules import first_node, label_of_name, module_of_name
+from trex_tui.analysis.tactic_parts import describe_parts
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -16,8 +17,9 @@ from trex_tui.text import ELLIPSIS, printable, shorten_middle, shorten_name_list
 MOST_COMPARED = 2_000
 """Names are made unique in engines of up to this many layers: 1,300 take 10 to 60 ms for each width. Names of
 larger engines are shortened one by one."""
-_PART = re.compile(r"[^/._+ \-:\[\](){},]+|[/._+ \-:\[\](){},]+")
-_SEPARATORS = frozenset("/._+ -:[](){},")
+_PART = re.compile(r"[^/._+ \-:\[\](){},·]+|[/._+ \-:\[\](){},·]+")
+_SEPARATORS = frozenset("/._+ -:[](){},·")
+_BETWEEN_WORDS = re.compile(r"[_ ]+")
 _OPENING = frozenset("[({")
 _BEFORE_WORD = re.compile(r"[/. ](?=\w)")
 _LEAST_PARTS = 10
@@ -25,75 +27,186 @@ _ODD = re.compile(r"[^\w/.+\-:*|,^~ \[\](){}]")
 """Characters that no exporter writes in a path."""
 
 
-class ShortNames:
-    """Names of the layers of an engine, without what all have in common, and with fused layers as their operators.
+class ShortLabels:
+    """Texts of things, cut so that different texts stay different.
 
-    `/model/layer1/layer1.0/conv1/Conv + /model/layer1/layer1.0/relu/Relu` is `layer1/0/conv1/Conv + Relu` where all layers
-    lie in `model`. A name that is too long loses parts that others have too, at separators.
+    A text that is too long loses parts that others have too, at separators.
     """
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
-        self._layers = layers
-        self._by_width: dict[int, dict[int, str]] = {}
+    def __init__(self, labels: Iterable[str]) -> None:
+        self._labels = dict.fromkeys(labels)
+        self._by_width: dict[int, dict[str, str]] = {}
 
     @cached_property
     def longest(self) -> int | None:
-        """Characters of the longest label; None where they are too many to look at."""
-        return max(map(len, self._labels.values()), default=0) if self._is_compared else None
+        """Characters of the longest text; None where they are too many to look at."""
+        return max(map(len, self._labels), default=0) if self._are_compared else None
 
     @property
-    def _is_compared(self) -> bool:
-        return len(self._layers) <= MOST_COMPARED
+    def _are_compared(self) -> bool:
+        return len(self._labels) <= MOST_COMPARED
+
+    def fit(self, label: str, width: int) -> str:
+        """One of the texts in at most `width` characters; different ones of different texts, if there is any room."""
+        if len(label) <= width:
+            return label
+        if not self._are_compared or label not in self._labels:
+            return shorten_label(label, width)
+        if width not in self._by_width:
+            self._by_width[width] = _tell_apart(list(self._labels), width)
+        return self._by_width[width][label]
+
+
+def distinguish(names: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """The label of each name; the name itself where another name has the same label."""
+    names_of = defaultdict(set)
+    for name, label in zip(names, labels, strict=True):
+        names_of[label].add(name)
+    return [
+        printable(name) if len(names_of[label]) > 1 else label
+        for name, label in zip(names, labels, strict=True)
+    ]
+
+
+class ShortNames:
+    """Names of layers, without what all have in common, and with fused layers as their operators.
+
+    `/model/layer1/layer1.0/conv1/Conv + /model/layer1/layer1.0/relu/Relu` is `layer1/0/conv1/Conv + Relu` where all layers
+    lie in `model`.
+
+    Args:
+        names: Each with the name that tells its modules.
+    """
+
+    def __init__(self, names: Iterable[tuple[str, str]]) -> None:
+        self._names = dict.fromkeys(names)
+
+    @classmethod
+    def of_layers(cls, layers: Iterable[Layer]) -> ShortNames:
+        """Short names of layers, of one engine or several."""
+        return cls((layer.name, first_node(layer)) for layer in layers)
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> ShortNames:
+        """Short names of layers that are only names."""
+        return cls((name, name) for name in names)
+
+    @property
+    def longest(self) -> int | None:
+        """Characters of the longest label; None where they are too many to look at."""
+        return self._short.longest if self._are_compared else None
+
+    @property
+    def _are_compared(self) -> bool:
+        return len(self._names) <= MOST_COMPARED
 
     @cached_property
     def _depth(self) -> int:
-        return _common_depth(self._layers)
+        return _common_depth(first for _, first in self._names)
 
-    def _label(self, layer: Layer) -> str:
-        if _ODD.search(layer.name):
-            return printable(layer.name)
-        return printable(shorten_name_list(label_in(layer, self._depth)))
+    def _label(self, name: str, first: str) -> str:
+        if _ODD.search(name):
+            return printable(name)
+        return printable(shorten_name_list(label_of_name(name, first, self._depth)))
 
     @cached_property
-    def _labels(self) -> dict[int, str]:
-        """Layer index -> the whole label; layers with different names have different ones."""
-        labels = {layer.index: self._label(layer) for layer in self._layers}
-        names = defaultdict(set)
-        for layer in self._layers:
-            names[labels[layer.index]].add(layer.name)
-        for layer in self._layers:
-            if len(names[labels[layer.index]]) > 1:
-                labels[layer.index] = printable(layer.name)
-        return labels
+    def _labels(self) -> dict[tuple[str, str], str]:
+        """The whole label of each; different names have different ones."""
+        labels = [self._label(*pair) for pair in self._names]
+        distinct = distinguish([name for name, _ in self._names], labels)
+        return dict(zip(self._names, distinct, strict=True))
+
+    @cached_property
+    def _short(self) -> ShortLabels:
+        return ShortLabels(self._labels.values())
+
+    @cached_property
+    def _by_text(self) -> dict[str, tuple[str, str]]:
+        """The names as documents have them."""
+        return {printable(shorten_name_list(pair[0])): pair for pair in reversed(self._names)}
 
     def fit(self, layer: Layer, width: int) -> str:
         """The label in at most `width` characters; of layers with different names, different ones, if there is any room."""
-        if not self._is_compared:
-            return shorten_label(self._label(layer), width)
-        label = self._labels[layer.index]
-        if len(label) <= width:
-            return label
-        if width not in self._by_width:
-            self._by_width[width] = self._fit_all(width)
-        return self._by_width[width][layer.index]
+        return self._fit((layer.name, first_node(layer)), width)
 
-    def _fit_all(self, width: int) -> dict[int, str]:
-        layers_of: dict[str, list[int]] = defaultdict(list)
-        for index, label in self._labels.items():
-            layers_of[label].append(index)
-        texts = _tell_apart(list(layers_of), width)
-        return {index: texts[label] for label, indices in layers_of.items() for index in indices}
+    def fit_name(self, name: str, width: int, first: str = "") -> str:
+        """As `fit`, of a layer that is only a name, and maybe the name that tells its modules."""
+        return self._fit((name, first or name), width)
+
+    def label(self, name: str) -> str:
+        """The whole label of a layer that is only a name."""
+        return self._labels[name, name] if self._are_compared else self._label(name, name)
+
+    def fit_text(self, text: str, width: int) -> str:
+        """As `fit`, of a name as a document has it; another text is cut."""
+        pair = self._by_text.get(text)
+        return shorten_label(text, width) if pair is None else self._fit(pair, width)
+
+    def _fit(self, pair: tuple[str, str], width: int) -> str:
+        if self._are_compared and pair in self._names:
+            return self._short.fit(self._labels[pair], width)
+        return shorten_label(self._label(*pair), width)
 
 
 @per_engine
 def short_names(engine: Engine) -> ShortNames:
     """The short names of an engine's layers."""
-    return ShortNames(engine.layers)
+    return ShortNames.of_layers(engine.layers)
 
 
-def _common_depth(layers: Sequence[Layer]) -> int:
-    """Modules that all layers with a path have in common, of two layers or more."""
-    paths = [path for layer in layers if (path := module_path(layer))]
+class ShortTactics:
+    """Names of tactics as family, tile, stages, instruction and split of K: `implicit gemm · 128×64×16 · st 3 · 16×8×16`.
+
+    Tactics that agree in these have the words of their names that tell them apart behind them; a name without a tile stays.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = dict.fromkeys(names)
+
+    @property
+    def longest(self) -> int | None:
+        """Characters of the longest text; None where they are too many to look at."""
+        return self._short.longest if self._are_compared else None
+
+    @property
+    def _are_compared(self) -> bool:
+        return len(self._names) <= MOST_COMPARED
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        """The whole text of each; different names have different ones."""
+        names_of: dict[str, list[str]] = defaultdict(list)
+        for name in self._names:
+            names_of[describe_parts(name)].append(name)
+        labels = {}
+        for text, names in names_of.items():
+            words = [dict.fromkeys(filter(None, _BETWEEN_WORDS.split(name))) for name in names]
+            common = words[0].keys() if len(names) == 1 else set(words[0]).intersection(*words[1:])
+            for name, own in zip(names, words, strict=True):
+                rest = " ".join(word for word in own if word not in common)
+                labels[name] = printable(f"{text} · {rest}" if rest else text)
+        return labels
+
+    @cached_property
+    def _short(self) -> ShortLabels:
+        return ShortLabels(self._labels.values())
+
+    def fit(self, name: str, width: int) -> str:
+        """The parts of a tactic in at most `width` characters; of different tactics different texts, if there is room."""
+        if self._are_compared and name in self._names:
+            return self._short.fit(self._labels[name], width)
+        return shorten_label(printable(describe_parts(name)), width)
+
+
+@per_engine
+def short_tactics(engine: Engine) -> ShortTactics:
+    """The short names of the tactics of an engine's layers."""
+    return ShortTactics(layer.tactic for layer in engine.layers if layer.tactic)
+
+
+def _common_depth(names: Iterable[str]) -> int:
+    """Modules that all names with a path have in common, of two names or more."""
+    paths = [path for name in names if (path := module_of_name(name))]
     if len(paths) < 2:
         return 0
     first, last = min(paths), max(paths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from trex_tui.engine.tactics import Shape, Tactic, parse_tactic
@@ -62,6 +63,22 @@ def list_parts(tactic: Tactic) -> list[tuple[str, str]]:
 
 def _extents(shape: Shape | None, meaning: str) -> str:
     return f"{format_shape(shape)} ({meaning[: 2 * len(shape) - 1]})" if shape else ""
+
+
+@lru_cache(maxsize=1 << 14)
+def describe_parts(name: str) -> str:
+    """Family, tile, stages, instruction and split of K in a line; the name itself where it states no tile."""
+    tactic = parse_tactic(name)
+    if tactic is None or tactic.tile is None:
+        return name
+    parts = (
+        tactic.family,
+        format_shape(tactic.tile),
+        f"st {tactic.stages}" if tactic.stages else "",
+        format_shape(tactic.instruction) if tactic.instruction else "",
+        f"split {tactic.split_k}" if tactic.split_k else "",
+    )
+    return " · ".join(filter(None, parts))
 
 
 def compare_tactics(before: Iterable[str], after: Iterable[str]) -> tuple[PartChange, ...]:

@@ -457,7 +457,7 @@ BUILD_OPTIONS: tuple[Option, ...] = (
     ),
     _switch(
         "ignore_parsed_plugins", "Parsed plugins ignored", "ignoreParsedPluginLibs",
-        "Whether plugin libraries that the parser asks for are ignored", "--ignoreParsedPluginLibs", is_detail=True,
+        "Whether plugin libraries requested by the parser are ignored", "--ignoreParsedPluginLibs", is_detail=True,
     ),
     _switch(
         "skip_inference", "Inference skipped", ("Skip inference", "Build only"), "Whether the run ended after the build",

@@ -77,7 +77,8 @@ class Column:
         format: Text of a value that is not missing; by default what the end of the key asks for.
         help: What the column means, in a sentence.
         has_bar: Markdown and HTML draw a bar of each value against the largest.
-        shorten: Cuts a text to a number of characters.
+        shorten: Cuts a text to a number of characters; may be given texts that fit.
+        is_fitted_first: Has as many cells as its shortened texts need before other flexible columns have more than the least.
         width: Cells in a terminal; of a flexible column what it needs before others are left out.
         flex: A text that gives way in a terminal where there is no room for it.
         priority: 0 is always on the screen; where it is too narrow, the largest number goes first.
@@ -93,6 +94,7 @@ class Column:
     help: str = ""
     has_bar: bool = False
     shorten: Callable[[str, int], str] = shorten_middle
+    is_fitted_first: bool = False
     width: int = 8
     flex: bool = False
     priority: int = 0

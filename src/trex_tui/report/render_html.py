@@ -16,10 +16,12 @@ from trex_tui.report.charts.svg_elements import ROOT, stylesheet
 from trex_tui.report.charts.svg_painter import Picture, picture
 from trex_tui.report.document import Column, Document, Part, Section, Table, describe_folded, number
 from trex_tui.report.render_json import REPORT_SCHEMA
-from trex_tui.text import printable
+from trex_tui.text import printable, shorten_middle
 
 _LONGEST = 240
 """Longer texts lose their middle: a name may have 16 384 characters; JSON holds them whole."""
+_LONGEST_HINT = 2_000
+"""Characters of the tooltip of a text that is cut."""
 _ONE_LINE = 24
 """Texts up to this length stay on one line."""
 _SHORT = 12
@@ -235,13 +237,16 @@ def _figure(chart: Picture) -> str:
 
 
 def _table(table: Table, *, is_report: bool = True) -> Iterator[str]:
-    """A table; in a report its columns sort, and endless texts lose their middle."""
+    """A table; in a report its columns sort, and endless texts lose their middle but in a tooltip."""
     if table.title:
         yield f"<h4>{safe(table.title)}</h4>"
     tops = [table.largest(index) if column.has_bar else None for index, column in enumerate(table.columns)]
+    whole = [table.texts(index) for index in range(len(table.columns))]
     texts = [
-        [column.shorten(text, _LONGEST) for text in texts] if is_report and not column.is_number else texts
-        for column, texts in zip(table.columns, map(table.texts, range(len(table.columns))), strict=True)
+        [text if len(text) <= _LONGEST else column.shorten(text, _LONGEST) for text in texts]
+        if is_report and not column.is_number
+        else texts
+        for column, texts in zip(table.columns, whole, strict=True)
     ]
     kinds = [
         "number"
@@ -256,10 +261,14 @@ def _table(table: Table, *, is_report: bool = True) -> Iterator[str]:
     yield f'<div class="{group}"><table{label}><thead><tr>'
     yield "".join(_head(column, is_report) for column in table.columns)
     yield "</tr></thead><tbody>"
-    for row, row_texts, style in zip(
-        table.rows, zip(*texts, strict=True), table.styles or repeat(""), strict=False
+    for row, row_texts, row_whole, style in zip(
+        table.rows,
+        zip(*texts, strict=True),
+        zip(*whole, strict=True),
+        table.styles or repeat(""),
+        strict=False,
     ):
-        cells = map(_cell, table.columns, kinds, row, row_texts, tops, repeat(style))
+        cells = map(_cell, table.columns, kinds, row, row_texts, row_whole, tops, repeat(style))
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
     if table.rest:
@@ -276,9 +285,12 @@ def _head(column: Column, is_sortable: bool) -> str:
     return f'<th scope="col" class="{kind}"{sorts}>{shown}</th>{bar}'
 
 
-def _cell(column: Column, kind: str, value: object, text: str, top: float | None, style: str) -> str:
+def _cell(
+    column: Column, kind: str, value: object, text: str, whole: str, top: float | None, style: str
+) -> str:
     if not column.is_number:
-        return f'<td class="{kind}">{safe(text)}</td>'
+        hint = f' title="{safe(shorten_middle(whole, _LONGEST_HINT))}"' if text != whole else ""
+        return f'<td class="{kind}"{hint}>{safe(text)}</td>'
     known = number(value)
     data = "" if known is None else f' data-value="{known!r}"'
     bar = "" if top is None else f'<td class="bar">{_bar(known, top, style)}</td>'

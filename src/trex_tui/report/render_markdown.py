@@ -116,7 +116,7 @@ def _longest(column: Column) -> int:
 
 def _cells(column: Column, value: object, top: float, longest: Callable[[Column], int] | None) -> list[str]:
     text = column.text(value)
-    if longest is not None and not column.is_number:
+    if longest is not None and not column.is_number and len(text) > longest(column):
         text = column.shorten(text, longest(column))
     if not column.has_bar:
         return [escaped(text)]

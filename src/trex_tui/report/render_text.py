@@ -23,6 +23,8 @@ BAR_CELLS = 8
 _BAR_CELLS = 24
 _GAP = 2
 _ENDLESS = 1_000_000
+_MOST_MEASURED = 2_000
+"""Rows of a table whose shortened texts are measured."""
 _LEAST_CELLS = 12
 """Cells that a flexible text keeps at least."""
 
@@ -185,9 +187,9 @@ def table_lines(
             if column.flex
         }
         if room is not None:
-            limits = _share(
-                widths, limits, room - (_bars_width(table, range(len(widths))) if bar_mark else 0)
-            )
+            taken = sum(width for index, width in enumerate(widths) if index not in limits)
+            taken += _GAP * (len(widths) - 1) + (_bars_width(table, range(len(widths))) if bar_mark else 0)
+            limits = _share(table, columns, limits, room - taken)
         for index, limit in limits.items():
             if limit < widths[index]:
                 shorten = table.columns[index].shorten
@@ -220,13 +222,26 @@ def _bar_texts(table: Table, index: int, mark: str) -> list[str]:
     return [f"{bar:<{BAR_CELLS}}" for bar in ("", *bars)]
 
 
-def _share(widths: Sequence[int], limits: dict[int, int], room: int) -> dict[int, int]:
-    """Cells of the flexible columns: they share what the others leave, and a narrow one takes only what it needs."""
-    fixed = sum(width for index, width in enumerate(widths) if index not in limits)
-    left = room - _GAP * (len(widths) - 1) - fixed
+def _share(table: Table, texts: Sequence[Sequence[str]], limits: dict[int, int], room: int) -> dict[int, int]:
+    """Cells of the flexible columns in `room`: a narrow one takes only what it needs, and leaves others the rest."""
+    left = room
+    if sum(limits.values()) <= left:
+        return limits
     shares: dict[int, int] = {}
-    for count, index in enumerate(sorted(limits, key=lambda index: limits[index])):
-        shares[index] = min(limits[index], max(_LEAST_CELLS, left // (len(limits) - count)))
+    for index, limit in limits.items():
+        column = table.columns[index]
+        if column.is_fitted_first and len(table.rows) <= _MOST_MEASURED:
+            needed = _measure(column.shorten(text, limit) for text in texts[index])
+            others = sum(
+                min(max(_LEAST_CELLS, table.columns[other].width), limits[other])
+                for other in limits
+                if other != index
+            )
+            shares[index] = min(limit, max(_LEAST_CELLS, min(needed, left - others)))
+    left -= sum(shares.values())
+    waiting = sorted((index for index in limits if index not in shares), key=limits.__getitem__)
+    for count, index in enumerate(waiting):
+        shares[index] = min(limits[index], max(_LEAST_CELLS, left // (len(waiting) - count)))
         left -= shares[index]
     return shares
 
@@ -241,8 +256,7 @@ def _cell_count(text: str) -> int:
 
 
 def _fit(text: str, width: int, shorten: Callable[[str, int], str]) -> str:
-    if _cell_count(text) <= width:
-        return text
+    """The text in a number of cells; short names even where the whole one would fit, so that a column has one form."""
     letters = width
     while _cell_count(shown := shorten(text, letters)) > width and letters > 1:
         letters -= 1

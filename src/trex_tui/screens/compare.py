@@ -490,7 +490,9 @@ class ComparePane(TablePane[Any]):
         event.stop()
         goal = self.words.goal(event.index)
         assert self.comparison is not None
-        if goal.block is None:
+        if goal.is_cautions:
+            self.action_cautions()
+        elif goal.block is None:
             self._open(goal.engine, self.comparison.engines[goal.engine].layers[goal.layer])
         elif self.table.go_to(self.comparison.blocks[goal.block]):
             self.screen.set_focus(self.main_part)

@@ -172,7 +172,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         self.app.push_screen(TextScreen("Notes", lines or [TextLine(Content("No skipped files."))]))
 
     def action_mark(self) -> None:
-        """Toggle the mark and move down."""
+        """Toggle the mark; the cursor stays."""
         row = self.table.cursor_item
         if row is None:
             return
@@ -182,7 +182,6 @@ class EnginesScreen(MainScreen, EngineHolder):
             self._marked.append(row.source.name)
         self.table.marked = frozenset(self._marked)
         self._show()
-        self.table.action_cursor_down()
 
     def action_compare(self) -> None:
         """Compare the marked engines, the first as the baseline; one with that under the cursor; of two both."""

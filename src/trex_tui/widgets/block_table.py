@@ -14,7 +14,7 @@ from textual.binding import BindingType
 from trex_tui.analysis.compare.model import Block, Comparison, Match, letter
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import precision_style
-from trex_tui.report.views.compare import block_name, describe_changes
+from trex_tui.report.views.compare import ComparisonNames, block_name, describe_changes
 from trex_tui.report.views.compare_story import (
     describe_formats,
     format_delta_ms,
@@ -31,6 +31,10 @@ SIZE, ORDER, TIME, DELTA = "size", "order", "ms:", "delta:"
 """Sort keys of blocks: magnitude of the largest delta, execution; with a place behind it, a time or a delta."""
 RATIO = "ratio:"
 LEAST_NUMBER = 6
+_MOST_NAME = 40
+"""Cells of a name before the column of changes gets the rest."""
+_LAYER_INDENT = 3
+"""Cells before the letter of a layer."""
 PINNED = "pinned"
 """Said of a block matched by hand; the column of matches has no room in a narrow terminal."""
 
@@ -107,6 +111,7 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         self.comparison: Comparison | None = None
+        self.names: ComparisonNames | None = None
         self.order = Order()
         self._widths = LEAST_NUMBER, LEAST_NUMBER
         """Cells for a time and for a delta."""
@@ -121,7 +126,7 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     def show(self, comparison: Comparison) -> None:
         """Show another comparison; nothing of it until `show_blocks`."""
-        self.comparison = comparison
+        self.comparison, self.names = comparison, ComparisonNames(comparison)
         self._widths = _widths(comparison)
         self.expanded = set()
         if self.order.by not in orders(comparison):
@@ -153,7 +158,7 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     def draw_name(self, row: BlockRow, name: str) -> str:
         """Layers stand under the name of their block, without guides: their letter leads."""
-        return f"   {name}" if row.layer is not None else super().draw_name(row, name)
+        return f"{_LAYER_INDENT * ' '}{name}" if row.layer is not None else super().draw_name(row, name)
 
     def go_to(self, block: Block, engine_index: int | None = None, layer: int | None = None) -> bool:
         """Put the cursor on a block, or on a layer in it if that is shown; False if the block is not."""
@@ -212,7 +217,15 @@ class BlockTable(ExpandableTable[BlockRow]):
         title = "Block: max |Δ|" if self.order.by == SIZE and len(others) > 1 else "Block"
         return [
             TableColumn(
-                "name", title, self._format_name, flex=True, width=24, style=_name_style, descending=False
+                "name",
+                title,
+                self._format_name,
+                shorten=self._shorten_name,
+                longest=self._find_longest if len(others) == 1 else None,
+                flex=True,
+                width=24,
+                style=_name_style,
+                descending=False,
             ),
             TableColumn(
                 "layers",
@@ -307,6 +320,17 @@ class BlockTable(ExpandableTable[BlockRow]):
             return f"{letter(row.engine_index)} {row.layer.name}"
         assert self.comparison is not None
         return block_name(self.comparison, row.block)
+
+    def _shorten_name(self, row: BlockRow, width: int) -> str:
+        assert self.names is not None
+        if row.layer is None or row.engine_index is None:
+            return self.names.fit_block(row.block, width)
+        lane = f"{letter(row.engine_index)} "
+        return lane + self.names.fit_layer(row.layer, max(0, width - len(lane)))
+
+    def _find_longest(self) -> int | None:
+        longest = self.names.longest if self.names is not None else None
+        return None if longest is None else min(_MOST_NAME, longest + _LAYER_INDENT + len("A "))
 
     def _changed(self, row: BlockRow) -> str:
         if row.layer is None:

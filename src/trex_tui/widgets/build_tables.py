@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from textual.content import Content
 
 from trex_tui.analysis.build import BuildFacts, TacticRow, TunedLayer, build_seconds
+from trex_tui.analysis.short_names import ShortNames, ShortTactics, shorten_label
 from trex_tui.buildlog.build_trace import BuildTrace, Fusion, FusionKind, Message
 from trex_tui.buildlog.layer_tuning import hex_id
 from trex_tui.engine.engine import Engine
@@ -29,7 +30,7 @@ from trex_tui.report.views.build_details import (
     tuned_summary,
 )
 from trex_tui.report.views.layer_details import Line
-from trex_tui.text import plural
+from trex_tui.text import MISSING, plural, printable
 from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import BAR_WIDTH, bar_against_largest, muted, textual_column
@@ -159,11 +160,16 @@ _LAYER_KEYS = ("tactics", "skipped", "chosen_ms", "fastest_ms", "margin_pct", "n
 
 def layer_columns(facts: BuildFacts) -> list[TableColumn[TunedLayer]]:
     strategy = ("strategy",) if len(facts.trace.strategies) > 1 else ()
+    names = ShortNames.of_names(tuned.tuning.name for tuned in facts.tuned)
     tie_style = {"style": lambda tuned: "$warning" if tuned.is_near_tie else ""}
     return _columns(
         build.pick(build.LAYERS, "name", "index", *strategy, *_LAYER_KEYS),
         "tunings",
-        name={"style": lambda tuned: "" if tuned.layers else "$muted"},
+        name={
+            "shorten": lambda tuned, width: names.fit_name(tuned.tuning.name, width) or MISSING,
+            "longest": lambda: names.longest,
+            "style": lambda tuned: "" if tuned.layers else "$muted",
+        },
         skipped={"text": lambda tuned: str(tuned.skipped or "")},
         margin_pct=tie_style,
         near_tie={
@@ -174,6 +180,17 @@ def layer_columns(facts: BuildFacts) -> list[TableColumn[TunedLayer]]:
         },
         seconds=bar_against_largest(facts.tuned, attrgetter("seconds")),
     )
+
+
+def pass_columns(trace: BuildTrace) -> list[TableColumn[build.OutlineNode]]:
+    """The columns of the passes; the layers of steps have short names."""
+    steps = build.StepTexts(trace)
+
+    def shorten(node: build.OutlineNode, width: int) -> str:
+        is_step = isinstance(node.item, Fusion)
+        return steps.fit(node.item, width) if is_step else shorten_label(printable(node.label), width)
+
+    return _outline(build.PASS_OUTLINE, "passes", name={"shorten": shorten, "style": _step_style})
 
 
 def tactic_mark(row: TacticRow) -> str:
@@ -194,9 +211,12 @@ def _tactic_style(row: TacticRow) -> str:
 
 def tactic_columns(rows: list[TacticRow]) -> list[TableColumn[TacticRow]]:
     operator = ("operator",) if any(row.operator for row in rows) else ()
+    # One runner of all tactics is in the details; its column would only repeat it.
+    runner = ("runner",) if len({row.runner for row in rows}) > 1 else ()
+    tactics = ShortTactics(row.label for row in rows)
     style = {"style": _tactic_style}
     columns = _columns(
-        build.pick(build.TACTICS, "formats", "runner", "name", *operator, "tactic", "time_ms", "line"),
+        build.pick(build.TACTICS, "formats", *runner, "name", *operator, "tactic", "time_ms", "line"),
         "tactics",
         formats={
             "title": "Fmt",
@@ -207,7 +227,12 @@ def tactic_columns(rows: list[TacticRow]) -> list[TableColumn[TacticRow]]:
             "description": "formats: number of the format combination, from 1",
         },
         runner=style,
-        name={"value": attrgetter("label"), **style},
+        name={
+            "value": attrgetter("label"),
+            "shorten": lambda row, width: tactics.fit(row.label, width),
+            "longest": lambda: tactics.longest,
+            **style,
+        },
         operator={"value": attrgetter("operator")},
         tactic={"text": lambda row: "" if row.id is None else hex_id(row.id)},
         time_ms=style | bar_against_largest(rows, attrgetter("time_ms")),
@@ -295,7 +320,7 @@ class Tables(NamedTuple):
 def make_tables() -> Tables:
     return Tables(
         Outline(_outline(build.PHASE_OUTLINE, "phases", count={"style": muted}), id="build-phases"),
-        Outline(_outline(build.PASS_OUTLINE, "passes", name={"style": _step_style}), id="build-passes"),
+        Outline((), id="build-passes"),
         VirtualTable(id="build-layers", empty_text="No tuned layer matches the filter."),
         VirtualTable(_columns(build.MEMORY, "memory"), id="build-memory"),
         Outline(_outline(_STRATEGY_COLUMNS, "strategies"), id="build-strategies"),
@@ -308,6 +333,7 @@ def fill_tables(tables: Tables, facts: BuildFacts) -> None:
     """Show what the log tells."""
     trace = facts.trace
     tables.phases.show_nodes(build.phase_nodes(trace))
+    tables.passes.set_columns(pass_columns(trace))
     tables.passes.show_nodes(build.pass_nodes(trace))
     tables.strategies.show_nodes(build.strategy_nodes(facts))
     tables.layers.set_columns(layer_columns(facts))

@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from trex_tui.analysis.compare.lanes import LaneRow, align_lanes
 from trex_tui.analysis.compare.model import Block, Comparison, Match
 from trex_tui.report.colours import precision_style
+from trex_tui.report.views.compare import ComparisonNames
 from trex_tui.report.views.compare_lanes import BLOCK, DELTA, LANES, LINK, lane_columns, lane_key
 from trex_tui.report.views.compare_story import format_delta_ms, layer_ms
 from trex_tui.text import format_ms
@@ -128,6 +129,7 @@ class LaneTable(VirtualTable[LaneRow]):
         return {key for pair in pairs if len(pair & keys) == 1 for key in pair & keys}
 
     def _columns(self, comparison: Comparison) -> list[TableColumn[LaneRow]]:
+        names = ComparisonNames(comparison)
         longest = max(
             (
                 layer.latency_ms / comparison.sides[engine].per
@@ -145,7 +147,7 @@ class LaneTable(VirtualTable[LaneRow]):
             },
         }
         for lane, engine in enumerate(self.engines):
-            changes |= _lane_changes(comparison, engine, lane, longest)
+            changes |= _lane_changes(comparison, names, engine, lane, longest)
         shown = [column for column in lane_columns(comparison, self.engine) if column.key != BLOCK]
         columns = textual_columns(shown, LANES, **changes)
         keys = [column.key for column in columns]
@@ -158,7 +160,7 @@ class LaneTable(VirtualTable[LaneRow]):
 
 
 def _lane_changes(
-    comparison: Comparison, engine: int, lane: int, longest: float
+    comparison: Comparison, names: ComparisonNames, engine: int, lane: int, longest: float
 ) -> dict[str, dict[str, Any]]:
     """What the columns of a lane have on a screen only."""
 
@@ -181,6 +183,9 @@ def _lane_changes(
         },
         key("layer"): {
             "text": lambda row: "" if (layer := row.layers[lane]) is None else layer.name,
+            "shorten": lambda row, width: (
+                "" if (layer := row.layers[lane]) is None else names.fit_layer(layer, width)
+            ),
             "style": _name_style,
         },
         key("precision"): {

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 
 from trex_tui.analysis.dataflow import Lanes, layer_lanes, whole_lanes
 from trex_tui.analysis.modules import Group, Grouping, Path, arrange, layer_label, ordered_entries
-from trex_tui.analysis.short_names import short_names, shorten_label
+from trex_tui.analysis.short_names import MOST_COMPARED, ShortLabels, distinguish, short_names, shorten_label
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import FindingSeverity
@@ -51,6 +51,10 @@ class LayerTree(ExpandableTable[Entry]):
         self._lanes: Lanes | None = None
         """What is drawn beside the rows; None where they are not in execution order."""
         self._most_lanes = 0
+        self._entries: dict[Hashable, Sequence[Entry]] = {}
+        """What stands in each group that was expanded; at the top under None."""
+        self._short: dict[Hashable, tuple[dict[Hashable, str], ShortLabels]] = {}
+        """By group: the labels of what stands in it, by row, and the short ones."""
         self._marks: Mapping[int, FindingSeverity] = {}
         """What lint found, by the index of the layer."""
         super().__init__(id=id, empty_text="No layer matches the filter.")
@@ -61,7 +65,15 @@ class LayerTree(ExpandableTable[Entry]):
 
     def rows_below(self, row: Entry | None) -> Sequence[Entry]:
         group = row if isinstance(row, Group) else self._root
-        return ordered_entries(group, self.grouping, by_latency=self.by_latency)
+        entries = ordered_entries(group, self.grouping, by_latency=self.by_latency)
+        self._entries[None if row is None else group.path] = entries
+        return entries
+
+    def _group_layers(self) -> None:
+        """Group the layers anew."""
+        self._root = arrange(self._layers, self.grouping, self.engine)
+        self._entries.clear()
+        self._short.clear()
 
     def row_key(self, row: Entry) -> Path | int:
         return row.path if isinstance(row, Group) else row.index
@@ -77,7 +89,7 @@ class LayerTree(ExpandableTable[Entry]):
         """Show these layers only. What a filter found is expanded, unless it is half the engine, and as before without."""
         self._layers = layers
         self._draw_lanes()
-        self._root = arrange(layers, self.grouping, self.engine)
+        self._group_layers()
         if is_filtered:
             if self._expanded_before is None:
                 self._expanded_before = self.expanded
@@ -195,9 +207,24 @@ class LayerTree(ExpandableTable[Entry]):
         return layer_label(row, self.grouping, len(module or ()))
 
     def _fit_name(self, row: Entry, width: int) -> str:
-        if isinstance(row, Group) or self.grouping in (Grouping.MODULE, Grouping.ONNX):
-            return shorten_label(printable(shorten_name_list(self._entry_name(row))), width)
-        return short_names(self.engine).fit(row, width)
+        if isinstance(row, Layer) and self.grouping not in (Grouping.MODULE, Grouping.ONNX):
+            return short_names(self.engine).fit(row, width)
+        parent = self.position(row).parent
+        if parent not in self._short:
+            self._short[parent] = self._shorten_entries(self._entries[parent])
+        labels, short = self._short[parent]
+        label = labels.get(self.row_key(row))
+        return shorten_label(self._label(row), width) if label is None else short.fit(label, width)
+
+    def _shorten_entries(self, entries: Sequence[Entry]) -> tuple[dict[Hashable, str], ShortLabels]:
+        """The labels of what stands in a group; none where it is too much to compare."""
+        if len(entries) > MOST_COMPARED:
+            return {}, ShortLabels(())
+        labels = distinguish([row.name for row in entries], list(map(self._label, entries)))
+        return dict(zip(map(self.row_key, entries), labels, strict=True)), ShortLabels(labels)
+
+    def _label(self, row: Entry) -> str:
+        return printable(shorten_name_list(self._entry_name(row)))
 
     def _pct(self, row: Entry) -> float | None:
         share = self._share(row)
@@ -224,7 +251,7 @@ class LayerTree(ExpandableTable[Entry]):
     def group_by(self, grouping: Grouping) -> None:
         layer = self.current_layer
         self.grouping = grouping
-        self._root = arrange(self._layers, self.grouping, self.engine)
+        self._group_layers()
         self.expanded = self.expandable_keys() if len(self._layers) <= EXPANDED_AT_FIRST else set()
         self._expanded_before = None if self._expanded_before is None else set()
         if layer is not None:

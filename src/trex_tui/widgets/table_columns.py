@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME, engine_columns, find_column
-from trex_tui.analysis.short_names import short_names
+from trex_tui.analysis.short_names import short_names, short_tactics
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -17,6 +17,7 @@ from trex_tui.report.glossary.registry import find_column as find_explanation
 from trex_tui.report.views.layers import layer_column
 from trex_tui.report.views.lint import MARKS
 from trex_tui.report.views.memory import LAYER_COLUMNS, main_column
+from trex_tui.text import MISSING
 from trex_tui.widgets.table_model import Row, TableColumn
 
 BAR_WIDTH = 8
@@ -56,6 +57,12 @@ def short_name_cells(engine: Engine) -> dict[str, Any]:
     """What a column of names of layers shows of each: as much as tells it from the others."""
     names = short_names(engine)
     return {"shorten": names.fit, "longest": lambda: names.longest}
+
+
+def short_tactic_cells(engine: Engine) -> dict[str, Any]:
+    """What a column of tactics shows of each: the parts of its name."""
+    tactics = short_tactics(engine)
+    return {"shorten": lambda layer, width: tactics.fit(layer.tactic, width) if layer.tactic else MISSING}
 
 
 def muted(_: object) -> str:
@@ -160,6 +167,7 @@ def _latency_column(engine: Engine, source: LayerColumn, width: int, priority: i
         priority=priority,
         flex=name in ("name", "tactic"),
         **(short_name_cells(engine) if name == "name" else {}),
+        **(short_tactic_cells(engine) if name == "tactic" else {}),
         style=_STYLES.get(name),
         descending=source.is_number and name not in ("index", "stream"),
         **(

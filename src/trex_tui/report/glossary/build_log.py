@@ -26,7 +26,7 @@ BUILD_LOG = Subject(
         Term("build-log.runs.status", "PASSED, FAILED or WAIVED; null if the run ended without a banner."),
         Term(
             "tensorrt_library",
-            "Library of TensorRT whose name has the version; null where the log states the version.",
+            "TensorRT library with the version in its name; null if the log states the version.",
         ),
         Term(
             "stated_seconds",

@@ -8,7 +8,7 @@ CAPTURE = Subject(
     "capture",
     "Capture and machine",
     "Overview; summary, doctor, capture",
-    "NAME.capture.json, written by trex-tui capture; doctor asks the machine",
+    "NAME.capture.json, written by trex-tui capture; doctor: this machine",
     (
         Term(
             "started",

@@ -246,7 +246,7 @@ COMPARISON = Subject(
             also=("why.because",),
             labels=("because",),
         ),
-        Term("why.blocks.why", "What the logs say of the choices, in sentences."),
+        Term("why.blocks.why", "Explanation of the choices from the logs, in sentences."),
         Term("why.blocks.choices", "What the builds of the baseline and of the engine timed."),
         Term("choices.engine", "Place of the engine."),
         Term("choices.layer", "Index of the block's main layer."),

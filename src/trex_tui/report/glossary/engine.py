@@ -67,7 +67,7 @@ ENGINE = Subject(
         ),
         Term(
             "tensorrt_version_source",
-            "Kind of the file that states the version; behind a colon the library whose name has it.",
+            "File kind that states the version; after a colon, the library with the version in its name.",
         ),
         Term(
             "engines.device",

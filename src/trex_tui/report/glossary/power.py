@@ -85,7 +85,7 @@ POWER = Subject(
         ),
         Term(
             "energy_per_inference_j",
-            "Energy of an inference: of the GPU or of the whole board, as power_of says. Null if the "
+            "Energy of an inference: of the GPU or of the whole board, see power_of. Null if the "
             "measurement interval is unknown. In a comparison per sample: of a sample.",
             labels=("Energy per inference", "joules", "J per inference", "J per sample"),
             gates=("energy_per_inference_j",),

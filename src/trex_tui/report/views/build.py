@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ from trex_tui.analysis.build import (
     phase_shares,
     tactic_rows,
 )
+from trex_tui.analysis.short_names import ShortLabels, ShortNames
 from trex_tui.buildlog.build_trace import (
     BuildTrace,
     Fusion,
@@ -386,16 +387,46 @@ def _step_counts(steps: Iterable[Fusion]) -> dict[str, int | None]:
     return {kind.value: counts[kind] or None for kind in FusionKind}
 
 
-def step_text(step: Fusion) -> str:
-    """What a pass did to a layer, in a few words and its names."""
+def step_text(step: Fusion, form: Callable[[str], str] = str) -> str:
+    """What a pass did to a layer, in a few words and its names.
+
+    Args:
+        form: Of the names of layers.
+    """
+    layer = form(step.layer)
     if step.kind is FusionKind.FUSED:
-        return f"fused {step.layer} with {step.other}" if step.other else f"fused {step.layer}"
+        return f"fused {layer} with {form(step.other)}" if step.other else f"fused {layer}"
     if step.kind is FusionKind.CONVERTED:
         types = f" from {step.from_type} to {step.to_type}" if step.from_type and step.to_type else ""
-        return f"converted {step.layer}{types}"
+        return f"converted {layer}{types}"
     if step.kind is FusionKind.TRIED:
-        return f"{step.rule or 'tried'} on {step.layer}"
-    return f"removed {step.layer}"
+        return f"{step.rule or 'tried'} on {layer}"
+    return f"removed {layer}"
+
+
+class StepTexts:
+    """What passes did to layers, with short names of these."""
+
+    def __init__(self, trace: BuildTrace) -> None:
+        steps = [step for graph_pass in trace.passes for step in graph_pass.fusions]
+        self._names = ShortNames.of_names(name for step in steps for name in (step.layer, step.other) if name)
+        self._steps = steps
+
+    @cached_property
+    def _labels(self) -> ShortLabels:
+        return ShortLabels(map(self._text, self._steps))
+
+    def _text(self, step: Fusion) -> str:
+        return step_text(step, self._names.label)
+
+    @property
+    def longest(self) -> int | None:
+        """Characters of the longest text; None where they are too many to look at."""
+        return self._labels.longest
+
+    def fit(self, step: Fusion, width: int) -> str:
+        """A step in at most `width` characters; different steps read differently, if there is any room."""
+        return self._labels.fit(self._text(step), width)
 
 
 def strategy_nodes(facts: BuildFacts) -> list[OutlineNode]:
@@ -754,7 +785,8 @@ def slowest_table(facts: BuildFacts, top: int | None) -> Table:
         keys.insert(3, "myelin_tactics")
     if len({tuning.strategy for tuning in tunings}) > 1:
         keys.insert(1, "strategy")
-    columns = pick((*LAYERS, *TUNING_COLUMNS), *keys)
+    names = ShortNames.of_names(tuning.name for tuning in tunings)
+    columns = _with_short_names(pick((*LAYERS, *TUNING_COLUMNS), *keys), names)
     by_tuning = {id(layer.tuning): layer for layer in facts.tuned}
     longest = [by_tuning[id(tuning)] for tuning in by_tuning_time(facts.trace)]
     return make_table("slowest_tunings", columns, longest, top=top, noun="tuning", title="Longest tuning")
@@ -763,7 +795,12 @@ def slowest_table(facts: BuildFacts, top: int | None) -> Table:
 def ties_table(facts: BuildFacts, top: int | None) -> Table:
     """Layers whose tactic was chosen by chance."""
     title = f"Near ties: another tactic is within {NEAR_TIE_PCT:g} %"
-    return make_table("near_ties", _TIES, near_ties(facts.choices), top=top, noun="layer", title=title)
+    columns = _with_short_names(_TIES, ShortNames.of_names(choice.name for choice in facts.choices))
+    return make_table("near_ties", columns, near_ties(facts.choices), top=top, noun="layer", title=title)
+
+
+def _with_short_names(columns: Iterable[Column], names: ShortNames) -> list[Column]:
+    return [replace(column, shorten=names.fit_text) if column.key == "name" else column for column in columns]
 
 
 def messages_table(trace: BuildTrace, top: int | None = None) -> Table:

@@ -19,6 +19,7 @@ from trex_tui.analysis.build import (
     by_tuning_time,
     tactic_rows,
 )
+from trex_tui.analysis.short_names import ShortNames, ShortTactics
 from trex_tui.artifacts.runs import list_log_runs
 from trex_tui.buildlog.build_trace import BuildTrace, FusionKind, OptimizerPass, ProfileTable, TraceAverages
 from trex_tui.buildlog.layer_tuning import FormatCombination, LayerTuning, ReformatCost, RunnerTrial, hex_id
@@ -185,7 +186,10 @@ def _profile_table(profile: ProfileTable, top: int) -> Table:
     title = f"Profile      {plural(len(profile.rows), 'layer')}{iterations} (line {profile.line})"
     longest = sorted(profile.rows, key=lambda row: -(row.total_ms or 0.0))
     total = [profile.total] if profile.total is not None else []
-    table = make_table("profile", _PROFILE, [*longest[:top], *total], title=title)
+    name, *numbers = _PROFILE
+    names = ShortNames.of_names(row.name for row in profile.rows)
+    columns = [replace(name, shorten=names.fit_text), *numbers]
+    table = make_table("profile", columns, [*longest[:top], *total], title=title)
     return replace(table, total=len(longest) + len(total))
 
 
@@ -249,7 +253,11 @@ def layers_text(facts: BuildFacts, tuned: Sequence[TunedLayer], top: int) -> Ite
         rows = tactic_rows(facts, layer)
         timed = sorted((row for row in rows if row.time_ms is not None), key=lambda row: row.time_ms or 0.0)
         others = [row for row in rows if row.time_ms is None]
-        table = make_table("tactics", _TACTICS, [*timed[:top], *others], title="Tactics")
+        tactics = ShortTactics(row.name for row in rows if row.name)
+        columns = [
+            replace(column, shorten=tactics.fit) if column.key == "name" else column for column in _TACTICS
+        ]
+        table = make_table("tactics", columns, [*timed[:top], *others], title="Tactics")
         yield from _table_text(replace(table, total=len(rows)))
         yield ""
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ from trex_tui.analysis.compare.reasons import CAUSE_NAMES, causes_by_block
 from trex_tui.analysis.energy import power_statistics
 from trex_tui.analysis.filter import filter_engines
 from trex_tui.analysis.gates import FAILED, NOT_JUDGED, PASSED, GateResult
+from trex_tui.analysis.modules import first_node
+from trex_tui.analysis.short_names import ShortNames
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic, Severity
@@ -37,7 +40,7 @@ from trex_tui.report.render_markdown import comment_markdown
 from trex_tui.report.table_files import csv_text
 from trex_tui.report.views.accuracy import accuracy_evidence, engines_sections
 from trex_tui.report.views.damage import damage_section
-from trex_tui.text import MISSING, format_ms, plural, printable, shorten_middle
+from trex_tui.text import MISSING, format_ms, plural, printable
 
 if TYPE_CHECKING:
     from trex_tui.analysis.compare.builds import BuildDifference
@@ -183,8 +186,6 @@ def shorten_parts(text: str, width: int) -> str:
     """Cut a list with `; ` between its parts: the end of each part gives way, so that none passes for another."""
     parts = text.split("; ")
     left = width - 2 * (len(parts) - 1)
-    if len(parts) == 1:
-        return shorten_middle(text, width)
     if len(text) <= width:
         return text
     if left < LEAST_PART * len(parts):
@@ -220,12 +221,17 @@ def sections(shown: Shown) -> Iterator[Section]:
         from trex_tui.report.views.compare_builds import why_section  # logs are read for --why alone
 
         names = {block.index: block_name(shown.comparison, block) for block in shown.blocks}
+        short = ComparisonNames(shown.comparison)
         for builds in shown.builds:
-            yield why_section(shown.comparison, builds, names, shown.top, signed_ms)
+            yield why_section(shown.comparison, builds, names, short.fit_text, shown.top, signed_ms)
 
 
-def overview_sections(shown: Shown) -> Iterator[Section]:
-    """Warnings, the differences and their reasons, the engines, accuracy and ranking: the text of the Compare screen."""
+def overview_sections(shown: Shown, *, has_method: bool = True) -> Iterator[Section]:
+    """Warnings, the differences and their reasons, the engines, accuracy and ranking: the text of the Compare screen.
+
+    Args:
+        has_method: Whether to state how verdicts were reached.
+    """
     comparison = shown.comparison
     cautions = [printable(caution.text) for caution in comparison.cautions]
     cautions += damage_section(
@@ -238,7 +244,7 @@ def overview_sections(shown: Shown) -> Iterator[Section]:
     for position in shown.columns:
         difference, verdict = comparison.differences[position], comparison.verdicts[position]
         if difference is not None and verdict is not None:
-            yield from _difference(comparison, difference, verdict)
+            yield from _difference(comparison, difference, verdict, has_method=has_method)
     yield Section("engines", "Engines", tables=[_engines(comparison)])
     yield from engines_sections(comparison.engines)
     if len(comparison.engines) > 2:
@@ -345,16 +351,18 @@ def _engines(comparison: Comparison) -> Table:
     return drop_empty_columns(make_table("engines", columns, rows, noun="engine"))
 
 
-def _difference(comparison: Comparison, difference: Difference, verdict: Verdict) -> Iterator[Section]:
+def _difference(
+    comparison: Comparison, difference: Difference, verdict: Verdict, *, has_method: bool
+) -> Iterator[Section]:
     """The answer with its causes, then what it rests on."""
     name = letter(difference.engine)
-    title = f"{name} against {letter(comparison.baseline)}: {describe_outcome(verdict)}"
+    title = f"{name} against {letter(comparison.baseline)}: {describe_verdict(verdict)}"
     tables = [_reasons(comparison, difference)] if difference.reasons else []
     yield Section(
         difference_id(difference.engine), title, sentences=[printable(difference.headline)], tables=tables
     )
     lines = [f"End to end: {printable(verdict.why)}"]
-    if verdict.outcome is not Outcome.UNKNOWN and verdict.method:
+    if has_method and verdict.outcome is not Outcome.UNKNOWN and verdict.method:
         lines.append(f"Method: {printable(verdict.method)}.")
     if noise := difference.noise:
         lines.append(
@@ -414,6 +422,18 @@ def describe_outcome(verdict: Verdict) -> str:
     return ", ".join(filter(None, (f"{verdict.outcome.value}{change}", verdict.scope)))
 
 
+def describe_verdict(verdict: Verdict) -> str:
+    """`faster −0.2098 ms (−42.05 %), 95 % interval −0.2103 to −0.2093`; the outcome alone where nothing was measured."""
+    if verdict.difference_ms is None or verdict.difference_pct is None:
+        return verdict.outcome.value
+    change = f"{verdict.difference_pct:+.2f} %".replace("-", "−")
+    text = f"{verdict.outcome.value} {signed_ms(verdict.difference_ms)} ms ({change})"
+    if verdict.interval_ms is None:
+        return text
+    low, high = map(signed_ms, verdict.interval_ms)
+    return f"{text}, {100 * verdict.level:.0f} % interval {low} to {high}"
+
+
 def difference_id(position: int) -> str:
     """Id of the section about an engine against the baseline."""
     return f"difference-{letter(position).lower()}"
@@ -465,6 +485,8 @@ def verdict_values(comparison: Comparison, position: int) -> Iterator[tuple[str,
         if verdict.interval_ms is not None:
             low, high = map(signed_ms, verdict.interval_ms)
             yield f"{name}, interval", f"{low} to {high}", "verdict.interval_ms"
+        if verdict.method:
+            yield f"{name}, method", printable(verdict.method), "verdict.method"
     if difference is not None:
         yield f"{name}, difference of layer times", signed_ms(difference.delta_ms), "differences.delta_ms"
 
@@ -536,13 +558,14 @@ def _blocks(shown: Shown) -> Section:
         sentence = "No differences: all blocks have the same time and layers."
         return Section("blocks", "Layers", sentences=[sentence])
     others = [position for position in positions if position != comparison.baseline]
+    names = ComparisonNames(comparison)
     columns = (
-        Column("block", "block", flex=True),
-        Column("layers", "layers"),
-        Column("match", "match"),
+        Column("block", "block", flex=True, width=24, shorten=names.fit_text, is_fitted_first=True),
+        Column("layers", "layers", priority=1),
+        Column("match", "match", priority=2),
         *_time_columns(positions),
         *_delta_columns(others),
-        Column("changed", "changed", flex=True, shorten=shorten_parts),
+        Column("changed", "changed", flex=True, width=24, shorten=shorten_parts),
     )
     rows = [
         (
@@ -563,8 +586,54 @@ def block_name(comparison: Comparison, block: Block) -> str:
     """Name a block by its label or its first layer; the text is not yet printable."""
     if block.label:
         return block.label
+    return _first_layer(comparison, block).name
+
+
+def _first_layer(comparison: Comparison, block: Block) -> Layer:
     position = next(position for position, layers in enumerate(block.layers) if layers)
-    return find_layers(comparison, block, position)[0].name
+    return find_layers(comparison, block, position)[0]
+
+
+def _named_layer(comparison: Comparison, block: Block) -> Layer | None:
+    """The layer that a block is called after; None if its label is of none."""
+    if not block.label:
+        return _first_layer(comparison, block)
+    layers = (
+        layer for position in range(len(block.layers)) for layer in find_layers(comparison, block, position)
+    )
+    return next((layer for layer in layers if layer.name == block.label), None)
+
+
+class ComparisonNames:
+    """Short names of the blocks of a comparison and of their layers: one name for a layer in every engine."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+        layers = (layer for engine in comparison.engines for layer in engine.layers)
+        self._names = ShortNames(
+            chain(
+                ((layer.name, first_node(layer)) for layer in layers),
+                (
+                    (block.label, block.label)
+                    for block in comparison.blocks
+                    if _named_layer(comparison, block) is None
+                ),
+            )
+        )
+        self.fit_text = self._names.fit_text
+        self.fit_layer = self._names.fit
+
+    @property
+    def longest(self) -> int | None:
+        """Characters of the longest short name; None where they are too many to look at."""
+        return self._names.longest
+
+    def fit_block(self, block: Block, width: int) -> str:
+        """The short name of a block in at most `width` characters."""
+        layer = _named_layer(self._comparison, block)
+        if layer is None:
+            return self._names.fit_name(block.label, width)
+        return self._names.fit(layer, width)
 
 
 def diff_document(shown: Shown) -> dict[str, Any]:

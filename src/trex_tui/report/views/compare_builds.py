@@ -18,6 +18,7 @@ from trex_tui.analysis.compare.builds import (
     describe_fate,
 )
 from trex_tui.analysis.compare.model import Block, Comparison, letter
+from trex_tui.analysis.short_names import ShortTactics
 from trex_tui.buildlog.layer_tuning import hex_id
 from trex_tui.report.document import Cell, Column, Section, drop_empty_columns, make_table
 from trex_tui.report.render_json import plain
@@ -55,6 +56,7 @@ def why_section(
     comparison: Comparison,
     difference: BuildDifference,
     names: Mapping[int, str],
+    shorten: Callable[[str, int], str],
     top: int | None,
     signed_ms: Callable[[float | None], str],
 ) -> Section:
@@ -62,6 +64,7 @@ def why_section(
 
     Args:
         names: Places of the blocks to show -> their names.
+        shorten: Cuts these names to a number of characters.
         top: How many of them; None for all.
         signed_ms: Formats differences.
     """
@@ -78,9 +81,15 @@ def why_section(
         for block in shown[:top]
         for row in _rows(comparison, difference.engine, block, names[block.block])
     ]
-    columns = [
-        replace(column, format=signed_ms) if column.key == "delta_ms" else column for column in _COLUMNS
-    ]
+    tactics = ShortTactics(
+        choice.tactic for block in shown for choice in block.choices if choice.tactic is not None
+    )
+    changes: dict[str, dict[str, Any]] = {
+        "delta_ms": {"format": signed_ms},
+        "block": {"shorten": shorten, "is_fitted_first": True},
+        "tactic": {"shorten": tactics.fit},
+    }
+    columns = [replace(column, **changes.get(column.key, {})) for column in _COLUMNS]
     table = drop_empty_columns(make_table(WHY, columns, rows, total=2 * len(shown), noun="row"))
     tables = [table] if rows else []
     return Section(f"why-{engine.lower()}", title, sentences=sentences, tables=tables)

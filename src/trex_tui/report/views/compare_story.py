@@ -36,20 +36,24 @@ MOST_CHANGE = 30
 SLOWER, FASTER = "▲", "▼"
 ZERO = signed_ms(0.0)
 LEAST_NAME = 8
+LEAST_CAUTION = 24
+"""Cells for the beginning of a caution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Target of a line: a block, or a layer.
+    """Target of a line: a block, a layer, or the cautions in full.
 
     Attributes:
         block: Place of the block; None if it is a layer.
         engine, layer: Place of the engine in the comparison, and index of the layer in it.
+        is_cautions: Whether it leads to the cautions.
     """
 
     block: int | None = None
     engine: int = 0
     layer: int = 0
+    is_cautions: bool = False
 
 
 @dataclass(slots=True)
@@ -68,8 +72,8 @@ class Story:
     def say(self, text: str, style: str = "plain", *, label: str = "", indent: int = 0) -> None:
         self.lines.append(Line(text, style, label, indent))
 
-    def link(self, text: str, goal: Goal, *, label: str = "", indent: int = 0) -> None:
-        self.lines.append(Line(text, label=label, indent=indent, target=len(self.goals)))
+    def link(self, text: str, goal: Goal, style: str = "plain", *, label: str = "", indent: int = 0) -> None:
+        self.lines.append(Line(text, style, label, indent, target=len(self.goals)))
         self.goals.append(goal)
 
 
@@ -113,32 +117,51 @@ def describe_formats(layer: Layer) -> str:
 
 
 def describe_engines(comparison: Comparison, width: int) -> str:
-    """Name the engines with their verdicts in a line; names are shortened where there is no room."""
+    """Name the engines with their latencies and verdicts in a line; names are shortened where there is no room."""
     count = len(comparison.cautions)
     warning = f"⚠ {plural(count, 'caution')} · " if count else ""
     warning += "per sample · " if comparison.per_batch else ""
-    verdicts = [_describe_verdict(comparison, position) for position in range(len(comparison.engines))]
+    positions = range(len(comparison.engines))
+    verdicts = [_describe_verdict(comparison, position) for position in positions]
+    briefs = [_describe_verdict(comparison, position, is_brief=True) for position in positions]
+    times = _describe_medians(comparison)
     names = [printable(side.label) for side in comparison.sides]
-    taken = cell_len(warning) + sum(2 + cell_len(words) for words in verdicts) + 3 * (len(names) - 1)
-    room = max(LEAST_NAME, (width - taken) // len(names))
-    parts = [
-        f"{letter(position)} {shorten_middle(name, room)}{words}"
-        for position, (name, words) in enumerate(zip(names, verdicts, strict=True))
-    ]
-    whole = warning + " · ".join(parts)
-    if cell_len(whole) <= width:
-        return whole
+    # With both latencies the difference is in percent only where there is no room for more.
+    for texts in (
+        [f"{time}{words}" for time, words in zip(times, verdicts, strict=True)],
+        [f"{time}{words}" for time, words in zip(times, briefs, strict=True)],
+        verdicts,
+    ):
+        taken = cell_len(warning) + sum(2 + cell_len(text) for text in texts) + 3 * (len(names) - 1)
+        room = max(LEAST_NAME, (width - taken) // len(names))
+        parts = [
+            f"{letter(position)} {shorten_middle(name, room)}{text}"
+            for position, (name, text) in enumerate(zip(names, texts, strict=True))
+        ]
+        whole = warning + " · ".join(parts)
+        if cell_len(whole) <= width:
+            return whole
     # The table and the words beside it name the engines; what is said about each stands nowhere else in a line.
     others = [(letter(position), verdicts[position]) for position in comparison.others]
     named = warning + " · ".join(f"{name}{words}" for name, words in others)
     if cell_len(named) <= width:
         return named
     # The share of a difference tells it in fewer letters than its milliseconds.
-    brief = " · ".join(
-        f"{letter(position)}{_describe_verdict(comparison, position, is_brief=True)}"
-        for position in comparison.others
-    )
+    brief = " · ".join(f"{letter(position)}{briefs[position]}" for position in comparison.others)
     return (f"⚠ {count} · " if count else "") + ("per sample · " if comparison.per_batch else "") + brief
+
+
+def _describe_medians(comparison: Comparison) -> list[str]:
+    """The median latency of each engine, behind a blank; empty where it is unknown."""
+    medians: dict[int, float] = {}
+    for position, verdict in enumerate(comparison.verdicts):
+        if verdict is not None and verdict.medians_ms is not None:
+            medians.setdefault(comparison.baseline, verdict.medians_ms[0])
+            medians[position] = verdict.medians_ms[1]
+    return [
+        f" {format_ms(medians[position])} ms" if position in medians else ""
+        for position in range(len(comparison.engines))
+    ]
 
 
 def _describe_verdict(comparison: Comparison, position: int, *, is_brief: bool = False) -> str:
@@ -227,13 +250,13 @@ def overview_story(
         if difference is not None
         for index, reason in enumerate(difference.reasons)
     }
-    sections = list(overview_sections(shown))
+    sections = list(overview_sections(shown, has_method=False))
     differences = {difference_id(position) for position in comparison.others}
     for section in sorted(sections, key=lambda section: section.id not in differences):
         if section.id == CAUTIONS:
             story.cautions = len(story.lines)
         if section.id == CAUTIONS and not has_all_cautions:
-            story.say(_fold(section.sentences, width - 3), "warning", label="⚠")
+            story.link(_fold(section.sentences, width - 3), Goal(is_cautions=True), "warning", label="⚠")
         else:
             _add_section(story, section, goals, width)
     following = list(Matrix)[(list(Matrix).index(matrix) + 1) % len(Matrix)]
@@ -246,13 +269,14 @@ def overview_story(
 
 
 def _fold(cautions: Sequence[str], width: int) -> str:
-    """The cautions in a line: the first, cut where it is too long, and how many there are."""
-    count = f"{len(cautions)} cautions: " if len(cautions) > 1 else ""
-    if not count and cell_len(cautions[0]) <= width:
+    """How many cautions there are, and the beginning of the first where there is room; a single short one in full."""
+    if len(cautions) == 1 and cell_len(cautions[0]) <= width:
         return cautions[0]
-    rest = " (w: all)"
-    room = max(LEAST_NAME, width - len(count) - len(rest))
-    return f"{count}{set_cell_size(cautions[0], room - 1).rstrip()}…{rest}"
+    head = f"{plural(len(cautions), 'caution')}: Enter or w"
+    room = width - len(head) - len(" · ")
+    if room < LEAST_CAUTION:
+        return head
+    return f"{head} · {set_cell_size(cautions[0], room - 1).rstrip()}…"
 
 
 def _add_section(story: Story, section: Section, goals: Mapping[tuple[str, int], Goal], width: int) -> None:

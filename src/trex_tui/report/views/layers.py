@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.analysis.columns import ALL_COLUMNS, columns_named, derived
 from trex_tui.analysis.dla import total_by_device
 from trex_tui.analysis.modules import by_module, describe_fusion
+from trex_tui.analysis.short_names import short_names, short_tactics
 from trex_tui.analysis.structure import hottest, sum_latency_ms, total_by_kind, total_by_precision
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
@@ -72,7 +73,7 @@ def layers_table(engine: Engine, layers: Iterable[Layer], columns: Iterable[Laye
 def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
     """A column of the layers of an engine."""
     width, priority = _LAYOUT.get(column.name, (8, 0))
-    return Column(
+    made = Column(
         column.name,
         title,
         value=partial(column.value, engine),
@@ -85,6 +86,9 @@ def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
         width=width,
         priority=priority,
     )
+    if column.name == "name":
+        return replace(made, shorten=short_names(engine).fit_text, is_fitted_first=True)
+    return replace(made, shorten=short_tactics(engine).fit) if column.name == "tactic" else made
 
 
 def layers_listing(

@@ -1,0 +1,216 @@
+"""No two rows of a table of a real engine read alike where what they stand for has different names, at any width in use."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from io import StringIO
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from helpers import ARTIFACTS
+from trex_tui.analysis.build import tactic_rows
+from trex_tui.analysis.columns import columns_named
+from trex_tui.analysis.compare import Comparison, compare
+from trex_tui.analysis.compare.builds import load_build
+from trex_tui.artifacts import scan
+from trex_tui.buildlog.build_trace import Fusion
+from trex_tui.engine.engine import Engine, load_set
+from trex_tui.engine.model import Layer
+from trex_tui.report.document import Table
+from trex_tui.report.render_text import print_table
+from trex_tui.report.views.build import pass_nodes, step_text
+from trex_tui.report.views.compare import Shown, block_name, sections
+from trex_tui.report.views.layers import BRIEF_COLUMNS, layers_table
+from trex_tui.widgets.block_table import BlockRow, BlockTable
+from trex_tui.widgets.build_tables import Outline, layer_columns, pass_columns, tactic_columns
+from trex_tui.widgets.lane_table import LaneTable
+from trex_tui.widgets.layer_tree import LayerTree
+from trex_tui.widgets.table_columns import latency_columns, memory_columns
+from trex_tui.widgets.table_model import TableColumn, place_columns
+
+PANES = (71, 96)
+"""Cells of the lists of terminals of 120 and 160 columns with a pane beside them; wider ones have more room."""
+TERMINALS = (80, 120)
+MOST_LAYERS = 1_000
+
+Row = tuple[str, str]
+"""What a row stands for, and what it shows."""
+
+
+def ambiguous(rows: Iterable[Row]) -> dict[str, set[str]]:
+    """Shown text -> the different things that show it."""
+    named = defaultdict(set)
+    for whole, shown in rows:
+        named[shown].add(whole)
+    return {shown: wholes for shown, wholes in named.items() if len(wholes) > 1}
+
+
+@cache
+def engines() -> list[Engine]:
+    found = (load_set(source) for source in scan([str(ARTIFACTS)]).sets) if ARTIFACTS.is_dir() else ()
+    return [engine for engine in found if 0 < len(engine.layers) <= MOST_LAYERS]
+
+
+def column_texts(
+    columns: Sequence[TableColumn[Any]],
+    key: str,
+    rows: Iterable[Any],
+    whole: Callable[[Any], str],
+    width: int,
+) -> Iterator[Row]:
+    """The cells of a column in a table of some width; without a `shorten`, whole ones."""
+    placed = next(cell for cell in place_columns(columns, width) if cell.column.key == key)
+    assert placed.column.shorten is not None
+    for row in rows:
+        shown = placed.column.shorten(row, placed.text_width)
+        assert len(shown) <= placed.text_width
+        yield whole(row), shown
+
+
+def printed_texts(table: Table, key: str, width: int) -> Iterator[Row]:
+    """The cells of a column of a table in a terminal."""
+    index = next(number for number, column in enumerate(table.columns) if column.key == key)
+    column = table.columns[index]
+    widths: list[int] = []
+
+    def shorten(text: str, room: int) -> str:
+        widths.append(room)
+        return column.shorten(text, room)
+
+    columns = [*table.columns[:index], replace(column, shorten=shorten), *table.columns[index + 1 :]]
+    console = Console(file=StringIO(), width=width, force_terminal=True)
+    print_table(replace(table, columns=columns), console)
+    for text in table.texts(index):
+        yield text, column.shorten(text, widths[-1]) if widths else text
+
+
+def layer_name(layer: Layer) -> str:
+    return layer.name
+
+
+def engine_tables(engine: Engine, width: int) -> Iterator[tuple[str, list[Row]]]:
+    """What the screens of an engine show of names and tactics."""
+    latency, memory = latency_columns(engine, has_bounds=True), memory_columns(engine)
+    yield "latency", [*column_texts(latency, "name", engine.layers, layer_name, width)]
+    with_tactic = [layer for layer in engine.layers if layer.tactic]
+    wanted = [column for column in latency if column.key in ("index", "tactic")]
+    yield "tactic", [*column_texts(wanted, "tactic", with_tactic, lambda row: row.tactic, width)]
+    yield "memory", [*column_texts(memory, "name", engine.layers, layer_name, width)]
+    tree = LayerTree(engine, id="tree")
+    tree.expanded = tree.expandable_keys()
+    tree.rebuild()
+    rows = [row for row in tree._model.rows if isinstance(row, Layer)]
+    names = column_texts(tree.columns, "name", rows, layer_name, width)
+    # The module that a layer stands in is part of what tells it from others.
+    yield (
+        "layers",
+        [
+            (name, f"{tree.position(row).parent} {text}")
+            for row, (name, text) in zip(rows, names, strict=True)
+        ],
+    )
+
+
+def build_tables(engine: Engine, width: int) -> Iterator[tuple[str, list[Row]]]:
+    """What the screen of the build shows."""
+    facts = load_build(engine, 0).facts
+    if facts is None:
+        return
+    columns = layer_columns(facts)
+    yield "tunings", [*column_texts(columns, "name", facts.tuned, lambda row: row.tuning.name, width)]
+    for number, tuned in enumerate(facts.tuned):
+        tactics = tactic_rows(facts, tuned)
+        columns = tactic_columns(tactics)
+        names = column_texts(columns, "name", tactics, lambda row: row.label, width)
+        # Of one tactic in several formats, the number of the formats is in a column of its own.
+        yield f"tactics {number}", [*names]
+    passes = Outline(pass_columns(facts.trace), id="passes")
+    passes.show_nodes(pass_nodes(facts.trace))
+    passes.expanded = passes.expandable_keys()
+    passes.rebuild()
+    steps = [node for node in passes._model.rows if isinstance(node.item, Fusion)]
+    yield "passes", [*column_texts(passes.columns, "name", steps, lambda node: step_text(node.item), width)]
+
+
+def compare_tables(comparison: Comparison, width: int) -> Iterator[tuple[str, list[Row]]]:
+    """What the screen of a comparison shows."""
+    table = BlockTable(id="blocks")
+    table.show(comparison)
+    table.expanded = {block.index for block in comparison.blocks}
+    table.show_blocks(comparison.blocks)
+
+    def name(row: BlockRow) -> str:
+        if row.layer is None:
+            return block_name(comparison, row.block)
+        return f"{row.engine_index} {row.layer.name}"
+
+    yield "blocks", [*column_texts(table.columns, "name", table._model.rows, name, width)]
+    lanes = LaneTable(id="lanes")
+    lanes.show(comparison, 1)
+    lanes.show_blocks(comparison.blocks)
+    for lane, key in enumerate(("a_layer", "b_layer")):
+        rows = [row for row in lanes._model.rows if row.layers[lane] is not None]
+        names = column_texts(lanes.columns, key, rows, lambda row, at=lane: row.layers[at].name, width)
+        yield key, [*names]
+
+
+def printed_tables(engine: Engine, width: int) -> Iterator[tuple[str, list[Row]]]:
+    layers = layers_table(engine, engine.layers, columns_named(BRIEF_COLUMNS, engine))
+    yield "layers", [*printed_texts(layers, "name", width)]
+
+
+def printed_comparison(comparison: Comparison, width: int) -> Iterator[tuple[str, list[Row]]]:
+    shown = Shown(comparison, comparison.by_delta(), None)
+    for section in sections(shown):
+        if section.id == "blocks" and section.tables:
+            yield "diff", [*printed_texts(section.tables[0], "block", width)]
+
+
+@cache
+def comparisons() -> list[Comparison]:
+    """Each engine with the next one of the same folder."""
+    pairs = pairwise(engines())
+    return [
+        compare(pair) for pair in pairs if pair[0].source.directory.parent == pair[1].source.directory.parent
+    ]
+
+
+def all_tables(width: int) -> Iterator[tuple[str, list[Row]]]:
+    for engine in engines():
+        for where, rows in chain(engine_tables(engine, width), build_tables(engine, width)):
+            yield f"{engine.name} {where}", rows
+    for comparison in comparisons():
+        names = " ".join(side.label for side in comparison.sides)
+        for where, rows in compare_tables(comparison, width):
+            yield f"{names} {where}", rows
+
+
+def all_printed(width: int) -> Iterator[tuple[str, list[Row]]]:
+    for engine in engines():
+        for where, rows in printed_tables(engine, width):
+            yield f"{engine.name} {where}", rows
+    for comparison in comparisons():
+        names = " ".join(side.label for side in comparison.sides)
+        for where, rows in printed_comparison(comparison, width):
+            yield f"{names} {where}", rows
+
+
+def find_ambiguous(tables: Iterable[tuple[str, list[Row]]]) -> dict[str, dict[str, set[str]]]:
+    return {where: alike for where, rows in tables if (alike := ambiguous(rows))}
+
+
+@pytest.mark.parametrize("width", PANES)
+def test_rows_on_screens_differ(width: int, artifacts: Path) -> None:  # noqa: ARG001 - skips
+    assert find_ambiguous(all_tables(width)) == {}
+
+
+@pytest.mark.parametrize("width", TERMINALS)
+def test_printed_rows_differ(width: int, artifacts: Path) -> None:  # noqa: ARG001 - skips
+    assert find_ambiguous(all_printed(width)) == {}
