@@ -297,7 +297,7 @@ def _container(findings: Findings) -> Iterator[Check]:
             "container",
             NOTE,
             f"inside of {kind}",
-            "power mode, clocks and other programs are the host's: look there too",
+            "check power mode, clocks and other programs on the host",
         )
 
 
