@@ -112,7 +112,7 @@ def test_dry_run(here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
         (["--host", "jet"], "--docker applies to this machine only"),
         (["--percentile", "a"], "does not take --percentile=a"),
         (["--trtexec", "/absent/trtexec"], "trtexec --help fails: exit code 127"),
-        (["--outdir", "/x"], "lies in /, which cannot be mounted"),
+        (["--outdir", "/x"], "is in /, which cannot be mounted"),
     ],
 )
 def test_refused(here: Bench, capsys: pytest.CaptureFixture[str], arguments: list[str], part: str) -> None:

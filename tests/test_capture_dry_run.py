@@ -317,7 +317,7 @@ class TestOtherMachine:
         )
         assert done.returncode == 3
         (kept,) = there.iterdir()
-        assert done.stderr.decode().splitlines()[-1] == f"what there is lies in jet:{kept}"
+        assert done.stderr.decode().splitlines()[-1] == f"partial results are in jet:{kept}"
         assert (kept / "net.engine").is_file()
 
 

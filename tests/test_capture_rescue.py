@@ -99,7 +99,7 @@ class TestFullDisk:
         assert main(["capture", "--onnx", "net.onnx"]) == 2
         assert capsys.readouterr().err.splitlines()[-1] == (
             "trex-tui: error: results/net/net.failed/net.engine.profile.log: No space left on device; make room there; "
-            f"what there is lies in results/net/net.failed, with the engine: {HINT}"
+            f"partial results are in results/net/net.failed, with the engine: {HINT}"
         )
         assert (here.outdir / "net.failed/net.engine.build.log").is_file()
         monkeypatch.undo()
@@ -125,7 +125,7 @@ class TestFullDisk:
             patched.setattr(Workspace, "keep_failed", refuse)
             assert main(["capture", "--onnx", "net.onnx"]) == 2
         told = capsys.readouterr().err.splitlines()[-1]
-        assert f"what there is lies in results/.net.partial, with the engine: {HINT}" in told
+        assert f"partial results are in results/.net.partial, with the engine: {HINT}" in told
         assert not Path("results/.net.partial/.reserve").exists()
         monkeypatch.undo()
         monkeypatch.chdir(here.place)

@@ -248,7 +248,7 @@ class TestProtection:
             real(source, target, moved)
 
         monkeypatch.setattr(filing, "_move", failing)
-        with pytest.raises(TrexError, match=r"No space left on device; it lies in .*net\.failed"):
+        with pytest.raises(TrexError, match=r"No space left on device; it is in .*net\.failed"):
             bench.capture("10.16.1", force=True)
         after = bench.bytes()
         assert {name: after[name] for name in before} == before, "the old set is back"

@@ -113,7 +113,7 @@ def needed_folders(options: CaptureOptions, outdir: Path) -> Iterator[Path]:
     for folder in found:
         if folder == Path("/"):
             raise TrexError(
-                "--docker: a file or the set lies in /, which cannot be mounted; use a directory below it"
+                "--docker: a file or the set is in /, which cannot be mounted; use a directory below it"
             )
         yield folder
 

@@ -237,7 +237,7 @@ class _Capture:
         if _is_full(error):
             text += "; make room there"
         if left is not None:
-            text += f"; what there is lies in {left}"
+            text += f"; partial results are in {left}"
         if self._kept_engine(left) is not None:
             text += f", with the engine: {RESUME_HINT}"
         return TrexError(text)

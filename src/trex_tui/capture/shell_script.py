@@ -160,7 +160,7 @@ def render_remote_script(
         *_checks(plan),
         f"there=$({quiet} 'umask 077; mktemp -d {_DIRECTORY}')",
         f"host={remote}",
-        """trap 'echo "what there is lies in $host:$there" >&2' EXIT""",
+        """trap 'echo "partial results are in $host:$there" >&2' EXIT""",
         _ON_EXIT,
     ]
     lines += [

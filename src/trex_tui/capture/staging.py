@@ -190,7 +190,7 @@ class Workspace:
         except OSError as error:
             self.keep_failed(everything=True)
             raise TrexError(
-                f"the set cannot be moved to {self.outdir}: {error.strerror or error}; it lies in {self.failed}"
+                f"the set cannot be moved to {self.outdir}: {error.strerror or error}; it is in {self.failed}"
             ) from error
         shutil.rmtree(self.failed, ignore_errors=True)
 

@@ -301,9 +301,9 @@ def polluted_means(context: Context, ratio: float) -> Findings:
     if means < ratio * medians:
         return
     far = [layer for layer, mean, median in known if mean >= ratio * median]
-    lie = "layer lies" if len(far) == 1 else "layers lie"
+    subject = "layer is" if len(far) == 1 else "layers are"
     yield finding(
-        f"Sum of means {means:.4g} ms, of medians {medians:.4g} ms: {len(far)} {lie} "
+        f"Sum of means {means:.4g} ms, of medians {medians:.4g} ms: {len(far)} {subject} "
         f"{100 * (ratio - 1):.0f} % or more above the median.",
         far,
         confidence=Confidence.HIGH,
