@@ -58,7 +58,7 @@ async def test_filter_follows_typing_on_both_screens(tmp_path):
         lines = session.text.splitlines()
         assert lines[1].endswith("/conv  5 of 9 layers")
         assert lines[-3] == " /conv"
-        assert lines[-1] == "⏎ keep esc clear f1 help ^p find"
+        assert lines[-1] == "⏎ keep  esc clear  f1 help  ^p find"
         assert "5 layers · 0.5700 ms · 62.30 % of all" in session.text
         await session.press("enter")
         assert not session.filter_bar.is_open

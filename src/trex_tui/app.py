@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
-from time import time
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -109,8 +108,8 @@ class TrexApp(App[None]):
         self.captured: list[Engine] = []
         """Measurements started from this app."""
         self._notified: set[str] = set()
-        self._opened: WeakKeyDictionary[Screen[Any], float] = WeakKeyDictionary()
-        """When each window came on screen, in seconds since the epoch."""
+        self._earlier_toasts: WeakKeyDictionary[Screen[Any], set[str]] = WeakKeyDictionary()
+        """What was notified of before each window came on screen."""
         self._collector = Collector()
         self._keyboard = Keyboard(self, self._deliver)
         self.forced_exit: ForcedExit | None = None
@@ -168,10 +167,12 @@ class TrexApp(App[None]):
         if not self.screen_stack or not self.screen.is_modal:
             super()._refresh_notifications()
             return
-        opened = self._opened.setdefault(self.screen, time())
+        earlier = self._earlier_toasts.setdefault(
+            self.screen, {notification.identity for notification in self._notifications}
+        )
         later = Notifications()
         for notification in self._notifications:
-            if notification.raised_at >= opened:
+            if notification.identity not in earlier:
                 later.add(notification)
         for rack in self.screen.query_children(ToastRack):
             self.call_later(rack.show, later)
