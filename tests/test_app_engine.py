@@ -6,17 +6,21 @@ import pytest
 
 from trex_tui.analysis.modules import Grouping
 from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.pane import FindingOpened, LayersFiltered
 from trex_tui.screens.text_screens import NotesScreen
 from trex_tui.widgets.chrome import TabBar
 from trex_tui.widgets.table_model import SortKey
 from tui import (
     BY_TIME,
     CONV,
+    DIGITS,
     NET,
     SLOWEST,
     TO_LATENCY,
     TO_LAYERS,
+    Session,
     named_engine,
+    quantized_engine,
     running,
     small_engine,
     write_set,
@@ -290,3 +294,93 @@ async def test_twenty_thousand_layers(tmp_path):
         assert len(session.tree_names) == 200
         await session.press("E")
         assert len(session.tree_names) == count + 200
+
+
+# Jumps and the way back
+
+
+async def until_pane(session: Session, tab: str) -> None:
+    await session.until(lambda: session.screen.pane.id == tab, tab)
+
+
+@pytest.mark.parametrize("back", ["minus", "escape"])
+async def test_a_jump_is_undone_with_cursor_and_scroll_position(tmp_path, back):
+    async with running(named_engine(tmp_path, [f"layer{number}" for number in range(90)])) as session:
+        table = session.latency.table
+        await session.press("G", "k", "k")
+        where = table.cursor_row, table.scroll_offset.y
+        assert where[1] > 0
+        await session.press("enter", "G", "g", TO_LATENCY)
+        await session.until(lambda: session.current == 0)
+        assert table.cursor_row == 89
+        await session.press(TO_LAYERS, back)
+        await until_pane(session, "latency")
+        assert (table.cursor_row, table.scroll_offset.y) == where
+        assert session.current == 2
+
+
+async def test_the_header_names_the_way_that_jumps_took(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        header = session.text.splitlines()[0]
+        assert "›" not in header
+        await session.press("enter")
+        await until_pane(session, "layers")
+        assert "Latency › Layers: 6" in session.text.splitlines()[0]
+        await session.press("left_square_bracket")
+        assert "Latency › Layers: 6 › 5" in session.text.splitlines()[0]
+        await session.press("minus", "minus")
+        await until_pane(session, "latency")
+        assert session.text.splitlines()[0] == header
+
+
+async def test_a_filter_that_a_jump_brought_goes_with_it(tmp_path):
+    async with running(small_engine(tmp_path), tab="layers") as session:
+        screen = session.screen
+        await session.press("slash", *"layer1 or head", "enter")
+        current = session.current
+        screen.post_message(LayersFiltered("kind:convolution"))
+        await until_pane(session, "latency")
+        await session.pilot.pause()
+        assert screen.filter_text == "(layer1 or head) kind:convolution"
+        assert sorted(session.shown) == [3, 4, 5, 6]
+        assert "Layers › Latency: kind convolution" in session.text.splitlines()[0]
+        await session.press("escape")
+        await until_pane(session, "layers")
+        assert (screen.filter_text, session.current) == ("layer1 or head", current)
+        await session.press("escape")
+        assert screen.filter_text == ""
+        await session.press("plus")
+        await until_pane(session, "latency")
+        assert sorted(session.shown) == [3, 4, 5, 6]
+
+
+async def test_a_filter_typed_after_a_jump_is_cleared_first(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        await session.press("enter", "slash", *"head", "enter", "escape")
+        assert (session.screen.filter_text, session.screen.pane.id) == ("", "layers")
+        await session.press("escape")
+        await until_pane(session, "latency")
+
+
+async def test_looking_at_screens_never_moves_the_current_layer(tmp_path):
+    async with running(quantized_engine(tmp_path)) as session:
+        for layer in session.screen.engine.layers:
+            session.screen.stand_on(layer)
+            for tab, digit in DIGITS.items():
+                await session.press(digit)
+                assert session.current == layer.index, tab
+
+
+async def test_a_finding_is_shown_on_lint_and_left_again(tmp_path):
+    async with running(quantized_engine(tmp_path)) as session:
+        judged = session.screen.lint.findings[-1]
+        await session.press("j")
+        current = session.current
+        session.screen.post_message(FindingOpened(judged))
+        await until_pane(session, "lint")
+        await session.pilot.pause()
+        assert session.screen.pane.table.cursor_item.judged == judged
+        assert f"Latency › Lint: {judged.rule.id}" in session.text.splitlines()[0]
+        await session.press("minus")
+        await until_pane(session, "latency")
+        assert session.current == current

@@ -270,6 +270,19 @@ class BuildPane(TablePane[Any], ShowsBuild):
             return chosen[1]
         return self.engine.layers[row.layers[0]]
 
+    def place(self) -> object:
+        return self.view, self.tuned, super().place()
+
+    def return_to(self, place: object) -> None:
+        if place is None or self.facts is None:
+            return
+        view, tuned, rows = cast("tuple[View, TunedLayer | None, object]", place)
+        if (view, tuned) != (self.view, self.tuned):
+            self.show_view(view)
+            if tuned is not None:
+                self._show_tactics(tuned)
+        super().return_to(rows)
+
     def view_state(self) -> object:
         """Which view, and the order of each; without a log, orders that still wait for one."""
         orders = {view: self.tables.of(view).sort_keys for view in View} if self.facts else self._orders

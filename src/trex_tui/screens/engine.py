@@ -18,7 +18,7 @@ from textual.widgets import ContentSwitcher
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.dataflow import whole_lanes
-from trex_tui.analysis.filter import FilterError, describe_no_match, filter_layers
+from trex_tui.analysis.filter import FilterError, describe_no_match, filter_layers, join_filters
 from trex_tui.analysis.filter.selection import engine_values
 from trex_tui.crash_log import internal, note
 from trex_tui.engine.engine import Engine
@@ -33,18 +33,21 @@ from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.compare_job import CompareJob
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen, bring_to_top
 from trex_tui.screens.explanation import ExplainScreen
+from trex_tui.screens.history import History, Visit
 from trex_tui.screens.jobs import BuildAsked, BuildJob, LintJob, SuppressionAsked
 from trex_tui.screens.latency import LatencyPane
-from trex_tui.screens.layer_actions import History, Visit, choose_neighbour, copy_json, copy_names
+from trex_tui.screens.layer_actions import choose_neighbour, copy_json, copy_names
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.lint import LintPane
 from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import (
     EnginePane,
+    FindingOpened,
     LayerChosen,
     LayerJumped,
     LayerOpened,
+    LayersFiltered,
     MarksChanged,
     NeighboursAsked,
     OtherOpened,
@@ -236,7 +239,7 @@ class EngineScreen(MainScreen, EngineHolder):
         if self.is_rebuilt:
             return False
         if action == "clear":
-            return bool(self.filter_text or self._marking or self.history.behind)
+            return bool(self.filter_text or self._marking or self.history.has_way_back)
         if action == "back":
             return self.is_listed
         if action == "choose_run":
@@ -268,6 +271,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self._bring_up_to_date()
         self._show_current_layer()
         self._focus_pane()
+        self._show_trail()
 
     async def _mount_pane(self, tab: str) -> None:
         self._visited.append(tab)
@@ -331,23 +335,53 @@ class EngineScreen(MainScreen, EngineHolder):
 
     def jump(self, layer: Layer, tab: str | None = None) -> None:
         """Select a layer, to be shown on `tab`, and remember the way back."""
-        self.history.leave(self._visit, Visit(tab or self._tab, layer))
+        is_shown = any(matching is layer for matching in self.matching)
+        filter_text = self.filter_text if is_shown else ""
+        self.history.leave(self._visit, Visit(tab or self._tab, layer, filter_text, str(layer.index)))
         self.stand_on(layer)
+        self._show_trail()
 
     @property
     def _tab(self) -> str:
         return self.pane.id or ""
 
     @property
-    def _visit(self) -> Visit | None:
-        layer = self.layer_here or self.current_layer
-        return None if layer is None else Visit(self._tab, layer)
+    def _visit(self) -> Visit:
+        """What is on screen now."""
+        pane = self.pane
+        layer = self.layer_here
+        if layer is None or (layer is self._stand_in and not pane.has_layer_rows):
+            layer = self.current_layer
+        return Visit(self._tab, layer, self.filter_text, place=pane.place())
+
+    def _show_trail(self) -> None:
+        self.query_one(EngineHeader).trail = self.history.format_trail(self._tab)
 
     async def go_to(self, layer: Layer) -> None:
         """Select a layer and show it in the tree; clear a filter that hides it. Ignore one of an engine that was replaced."""
         if self._has(layer):
             self.jump(layer, "layers")
             await self._show("layers")
+
+    @on(LayersFiltered)
+    async def _layers_filtered(self, event: LayersFiltered) -> None:
+        """Show the layers that match on Latency; the filter before goes on."""
+        text = join_filters(self.filter_text, event.filter_text)
+        title = event.filter_text.replace(":", " ", 1)
+        self.history.leave(self._visit, Visit("latency", self.current_layer, text, title))
+        self.filter_text = text
+        await self._show("latency")
+
+    @on(FindingOpened)
+    async def _finding_opened(self, event: FindingOpened) -> None:
+        """Show a finding on Lint; the current layer becomes one of its layers."""
+        judged, current = event.judged, self.current_layer
+        here = self._visit
+        if judged.layers and (current is None or current.index not in judged.layers):
+            self.stand_on(self.engine.layers[judged.layers[0]])
+        self.history.leave(here, Visit("lint", self.current_layer, self.filter_text, judged.rule.id))
+        await self._show("lint")
+        self.query_one(LintPane).show_finding(judged)
 
     @on(LayerJumped)
     def _layer_jumped(self, event: LayerJumped) -> None:
@@ -382,10 +416,17 @@ class EngineScreen(MainScreen, EngineHolder):
     async def _follow(self, visit: Visit | None, otherwise: str) -> None:
         if visit is None:
             self.notify(otherwise, markup=False)
+            return
+        self.filter_text = visit.filter_text
+        if visit.layer is not None:
+            self._choose(visit.layer)
+        if visit.tab == self._tab:  # The focus stays where it is: perhaps on the neighbourhood.
+            self._show_current_layer()
+            self._show_trail()
         else:
-            self.stand_on(visit.layer)
-            if visit.tab != self._tab:  # Else the focus stays where it is: perhaps on the neighbourhood.
-                await self._show(visit.tab)
+            await self._show(visit.tab)
+        self.pane.return_to(visit.place)
+        self.refresh_bindings()
 
     # Filter
 
@@ -396,8 +437,8 @@ class EngineScreen(MainScreen, EngineHolder):
         self.refresh_bindings()
 
     async def action_clear(self) -> None:
-        """Clear the filter; without one the marks; without those go back."""
-        if self.filter_text:
+        """Clear the filter, unless a jump brought it; without one the marks; without those go back."""
+        if self.filter_text and not self.history.has_led_to(self.filter_text):
             self.filter_text = ""
         elif self._marking:
             self._marking[0].clear_marks()

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from textual.screen import Screen
 
@@ -68,44 +67,6 @@ def describe_copy(what: str, text: str, environ: Mapping[str, str]) -> str:
     if size > MOST_BYTES:
         sentences.append(f"{size // 1000} kB exceed the limit of many terminals; e exports to a file.")
     return " ".join(sentences)
-
-
-LONGEST_TRAIL = 500
-
-
-class Visit(NamedTuple):
-    """A layer on a tab."""
-
-    tab: str
-    layer: Layer
-
-
-@dataclass(slots=True)
-class History:
-    """Layers and their tabs to go back to, and forward."""
-
-    behind: list[Visit] = field(default_factory=list)
-    ahead: list[Visit] = field(default_factory=list)
-
-    def leave(self, here: Visit | None, there: Visit) -> None:
-        """Remember where a jump began, and forget what was ahead, like a browser."""
-        if here is not None and here != there:
-            self.behind = [*self.behind, here][-LONGEST_TRAIL:]
-            self.ahead = []
-
-    def back(self, here: Visit | None) -> Visit | None:
-        return self._step(self.behind, self.ahead, here)
-
-    def forward(self, here: Visit | None) -> Visit | None:
-        return self._step(self.ahead, self.behind, here)
-
-    @staticmethod
-    def _step(source: list[Visit], target: list[Visit], here: Visit | None) -> Visit | None:
-        if not source:
-            return None
-        if here is not None:
-            target.append(here)
-        return source.pop()
 
 
 def choose_neighbour(

@@ -14,7 +14,7 @@ from textual.containers import Container
 from trex_tui.analysis.short_names import short_names
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.model import LintResult
+from trex_tui.lint.model import Judged, LintResult
 from trex_tui.report.colours import severity_style
 from trex_tui.report.views.layer_details import Line
 from trex_tui.report.views.lint import (
@@ -195,6 +195,15 @@ class LintPane(TablePane[Entry], ShowsLint):
         if here is not None and layer.index in here.layers:
             self._step = here.layers.index(layer.index)
             self._explain(from_top=False)
+
+    def show_finding(self, judged: Judged) -> None:
+        """Stand on a finding; give up the choice of a rule that hides it."""
+        if self.rule not in ("", judged.rule.id):
+            self.rule = ""
+            self._fill()
+        entry = next((entry for entry in self.table.shown_rows if entry.judged == judged), None)
+        if entry is not None:
+            self.table.move_to(entry)
 
     def get_layer(self, row: Entry) -> Layer | None:
         """The layer of the finding that `n` and `N` chose, at first its first; None if it is about none."""

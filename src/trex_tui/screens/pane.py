@@ -19,8 +19,10 @@ from trex_tui.screens.divider import DividedContainer
 from trex_tui.screens.explanation import LAYERS, ShownNumber, column_numbers
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Row, SortKey
+from trex_tui.widgets.text_view import LinkedText
 
 if TYPE_CHECKING:
+    from trex_tui.lint.model import Judged
     from trex_tui.report.document import ListingOffer
     from trex_tui.report.views.compare import Shown
     from trex_tui.screens.jobs import BuildJob, LintJob
@@ -45,6 +47,20 @@ class LayerJumped(Message):
     """Select a layer elsewhere; the focus stays."""
 
     layer: Layer
+
+
+@dataclass
+class LayersFiltered(Message):
+    """Show the layers that match a filter, in addition to the present one: `kind:gemm`."""
+
+    filter_text: str
+
+
+@dataclass
+class FindingOpened(Message):
+    """Show a finding on Lint."""
+
+    judged: Judged
 
 
 @dataclass
@@ -161,12 +177,41 @@ class EnginePane(DividedContainer):
         layer = self.cursor_layer
         return "" if layer is None else layer.name
 
+    def place(self) -> object:
+        """What is in view, to come back to: cursor, scroll position, focus."""
+        return None
+
+    def return_to(self, place: object) -> None:
+        """Show what `place` had in view."""
+
     def view_state(self) -> object:
         """The look to keep when the engine is reloaded; None for nothing."""
         return None
 
     def restore_view(self, state: object, old: Engine) -> None:
         """Apply the `view_state` of the pane of the engine before."""
+
+
+_ZOOMS = ("-only-table", "-only-words")
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlace:
+    """What a pane with a table has in view.
+
+    Attributes:
+        rows: Cursor and scroll position of the table.
+        words_y: Scroll position of the text beside it.
+        chosen: The link that is chosen in that text.
+        is_beside: Whether the text has the focus.
+        zooms: Classes of the pane where a part is zoomed.
+    """
+
+    rows: object
+    words_y: float
+    chosen: int | None
+    is_beside: bool
+    zooms: Sequence[str]
 
 
 class TablePane(EnginePane, Generic[Row]):
@@ -264,6 +309,27 @@ class TablePane(EnginePane, Generic[Row]):
             self.remove_class("-only-table", "-only-words")
         else:
             self.add_class("-only-words" if self.is_beside else "-only-table")
+
+    def place(self) -> object:
+        zooms = [name for name in _ZOOMS if self.has_class(name)]
+        words = None if self.divided_parts is None else self.words
+        if words is None:
+            return TablePlace(self.table.place(), 0, None, is_beside=False, zooms=zooms)
+        chosen = words.chosen if isinstance(words, LinkedText) else None
+        return TablePlace(self.table.place(), words.scroll_offset.y, chosen, self.is_beside, zooms)
+
+    def return_to(self, place: object) -> None:
+        if not isinstance(place, TablePlace):
+            return
+        self.table.return_to(place.rows)
+        self.remove_class(*_ZOOMS)
+        self.add_class(*place.zooms)
+        if self.divided_parts is None:
+            return
+        if isinstance(self.words, LinkedText):
+            self.words.choose(place.chosen)
+        self.words.scroll_to(y=place.words_y, animate=False)
+        self.screen.set_focus(self.words if place.is_beside else self.main_part)
 
     def view_state(self) -> object:
         return self.table.sort_keys, self.table.current_column

@@ -215,7 +215,8 @@ ACTIONS: tuple[Action, ...] = (
         "Go to a consumer of this layer.", Place.ENGINE,
     ),
     Action(
-        "engine.trail_back", "minus", "trail_back", "go back", "Go back to the layer and tab before the jump.", Place.ENGINE
+        "engine.trail_back", "minus", "trail_back", "go back",
+        "Go back to where the last jump began: tab, layer, filter, scroll position.", Place.ENGINE
     ),
     Action(
         "engine.trail_forward", "plus,alt+right", "trail_forward", "forward", "Go forward again.", Place.ENGINE

@@ -7,7 +7,7 @@ for each letter typed into a filter, and for each other tab. This one is a line 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.cells import cell_len
@@ -114,17 +114,29 @@ class EngineHeader(Widget):
     }
     """
 
+    trail: reactive[str] = reactive("")
+    """The way that jumps took here: `Overview › Latency: kind gemm`; empty without one."""
+
     def __init__(self, engine: Engine) -> None:
         super().__init__(id="header")
         self._facts = header_facts(engine)
 
     def render(self) -> RenderResult:
         width = self.content_size.width
-        facts = fit_facts(self._facts, width)
+        facts = fit_facts(self._with_trail(width) if self.trail else self._facts, width)
         left = _joined([fact for fact in facts if not fact.right])
         right = _joined([fact for fact in facts if fact.right])
         gap = max(1, width - left.cell_length - right.cell_length)
         return Content.assemble(left, " " * gap, right).truncate(width, ellipsis=True)
+
+    def _with_trail(self, width: int) -> list[Fact]:
+        """The facts with the trail behind the name, which is shorter then; of a long trail the end is shown."""
+        name, *others = self._facts
+        trail, room = printable(self.trail), width * 3 // 5
+        if cell_len(trail) > room:
+            trail = f"…{trail[len(trail) - room + 1 :]}"
+        name = replace(name, text=shorten_middle(name.text, max(8, width // 4)))
+        return [name, Fact(trail, 0, "bold"), *others]
 
 
 def _joined(facts: list[Fact]) -> Content:

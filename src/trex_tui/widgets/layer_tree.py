@@ -114,6 +114,16 @@ class LayerTree(ExpandableTable[Entry]):
             self.rebuild()
         self.go_to_key(nearest.index)
 
+    def place(self) -> object:
+        return super().place(), self.grouping, set(self.expanded)
+
+    def return_to(self, place: object) -> None:
+        rows, grouping, expanded = cast("tuple[object, Grouping, set[Hashable]]", place)
+        if grouping is self.grouping and expanded != self.expanded:
+            self.expanded = expanded
+            self.rebuild()
+        super().return_to(rows)
+
     @property
     def current_layer(self) -> Layer | None:
         row = self.cursor_item

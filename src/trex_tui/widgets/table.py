@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar, Generic
+from typing import ClassVar, Generic, cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -523,6 +523,21 @@ class VirtualTable(TableView[Row], can_focus=True):
         if self.size and not is_in_view:
             self.centre_cursor()
         return True
+
+    def place(self) -> object:
+        """Cursor and scroll position, to come back to."""
+        item = self.cursor_item
+        return None if item is None else (self.row_key(item), self.scroll_offset.y)
+
+    def return_to(self, place: object) -> None:
+        """Put the cursor and the scroll position where they were, if that row is shown."""
+        if place is None:
+            return
+        key, y = cast("tuple[Hashable, int]", place)
+        index = self._model.index_of_key(key)
+        if index is not None and self.move_to(self._model.rows[index]):
+            self._is_to_be_centred = False
+            self.scroll_to(y=y, animate=False)
 
     def mark_cursor(self) -> None:
         """Mark the row under the cursor, and no other."""

@@ -357,6 +357,12 @@ class LinkedText(TextView):
         region = Region(0, rows[number], 1, rows[number + 1] - rows[number])
         self.scroll_to_region(region, animate=False, x_axis=False)
 
+    def choose(self, number: int | None) -> None:
+        """Choose a line again, without scrolling to it."""
+        if number is None or number in find_targets(self.lines):
+            self.chosen = number
+            self.renew()
+
     def action_follow(self) -> None:
         target = None if self.chosen is None else self.lines[self.chosen].target
         if target is None:

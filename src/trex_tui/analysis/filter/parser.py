@@ -199,6 +199,19 @@ def disjunction(terms: Sequence[Expression]) -> Expression:
     return flat[0] if len(flat) == 1 else Or(tuple(flat))
 
 
+def join_filters(first: str, second: str) -> str:
+    """An expression for the layers that match both.
+
+    >>> join_filters("conv or pool", "kind:gemm"), join_filters("", "kind:gemm")
+    ('(conv or pool) kind:gemm', 'kind:gemm')
+    """
+    first, second = first.strip(), second.strip()
+    if not first or first == second or first.endswith(f" {second}"):
+        return first or second
+    has_or = " or " in first.casefold()
+    return f"({first}) {second}" if has_or else f"{first} {second}"
+
+
 def unparse(expression: Expression) -> str:
     """The expression as text, which parses to the same again."""
     if isinstance(expression, Word):
