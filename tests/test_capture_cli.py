@@ -85,7 +85,7 @@ class TestCommand:
         out, err = capsys.readouterr()
         assert out == ""
         last = err.splitlines()
-        assert last[-1].startswith("trex-tui: error: build run failed: the parser does not take node 12")
+        assert last[-1].startswith("trex-tui: error: build run failed: the parser does not support node 12")
         assert last[-2] == "trex-tui: full log: results/net/net.failed/net.engine.build.log"
         assert "  Engine set up failed" in last
         assert not any("[I]" in line or "&&&&" in line for line in last), "the rest is in the log"
@@ -162,27 +162,27 @@ class TestCommand:
         ("arguments", "part"),
         [
             (["--onnx", "absent.onnx"], "absent.onnx does not exist"),
-            (["--onnx", "."], "is no file"),
-            (["--onnx", "net.onnx", "--trtexec", "/absent"], "there is no /absent"),
+            (["--onnx", "."], "is not a file"),
+            (["--onnx", "net.onnx", "--trtexec", "/absent"], "/absent does not exist"),
             (["--onnx", "net.onnx", "--name", ""], "--name"),
             (["--onnx", "net.onnx", "--load-inputs", "x:net.onnx,y:absent"], "absent does not exist"),
-            (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it itself"),
+            (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it"),
             (["--engine", "net.onnx", "--resume"], "--resume has no effect with --engine"),
-            (["--engine", "net.onnx", "--workspace", "0"], "--workspace: of a build"),
-            (["--engine", "net.onnx", "--build-only"], "--build-only: of a build"),
-            (["--engine", "net.onnx", "--profile", _SHAPES], "--profile: of a build"),
+            (["--engine", "net.onnx", "--workspace", "0"], "--workspace: only for builds"),
+            (["--engine", "net.onnx", "--build-only"], "--build-only: only for builds"),
+            (["--engine", "net.onnx", "--profile", _SHAPES], "--profile: only for builds"),
             (
                 ["--onnx", "net.onnx", "--build-only", "--repeat", "2", "--warmup", "0"],
-                "--warmup, --repeat: of a measurement",
+                "--warmup, --repeat: only for measurements",
             ),
             (["--onnx", "net.onnx", "--build-only", "--host", "jet"], "add --with-engine"),
             (
                 ["--onnx", "net.onnx", "--profile", _SHAPES, "--opt-shapes", "x:1"],
-                "--profile states the shapes",
+                "--profile sets the shapes",
             ),
             (["--onnx", "net.onnx", "--profile", _SHAPES, "--profile-index", "1"], "1 --profile are stated"),
-            (["--onnx", "net.onnx", "--warmup", "9", "--", "--warmUp=7"], "state one of the two"),
-            (["--engine", "net.onnx", "--int8", "--workspace", "9"], "--int8, --workspace: of a build"),
+            (["--onnx", "net.onnx", "--warmup", "9", "--", "--warmUp=7"], "the same option of trtexec"),
+            (["--engine", "net.onnx", "--int8", "--workspace", "9"], "--int8, --workspace: only for builds"),
         ],
     )
     def test_bad_input(

@@ -117,7 +117,7 @@ def test_measured_again_tells_that_they_were_locked(bench: Bench, smi: Path) -> 
     assert told(smi) == [LOCK, FREE]
     found = plan_engine_rerun(load_engine(bench.outdir))
     assert found.notes == (
-        "the GPU clocks were locked to 2100 MHz, here they are not: the command for a shell locks them",
+        "the GPU clocks were locked to 2100 MHz, here they are not: the shell command locks them",
     )
     words = shlex.split(found.with_length(7, None).command())[1:]
     assert build_parser().parse_args(words).lock_clocks == "2100"
@@ -132,7 +132,7 @@ def test_the_device_behind_the_dashes(bench: Bench, smi: Path, monkeypatch: pyte
     monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     assert bench.capture(lock_clocks="max", passthrough=("--device=0",)).passed
     assert told(smi) == [LOCK, FREE]
-    with pytest.raises(TrexError, match="--device=x after --: not the number"):
+    with pytest.raises(TrexError, match="--device=x after --: not a GPU index"):
         CaptureOptions(passthrough=("--device=x",)).measured_device()
 
 
@@ -205,7 +205,7 @@ def test_power_limit_that_could_not_be_restored(
 ) -> None:
     monkeypatch.setenv("SMI_MODE", "unknown")
     with pytest.raises(
-        TrexError, match=r"--power-limit: nvidia-smi does not state the present limit, .* \(\[N/A\]\)"
+        TrexError, match=r"--power-limit: nvidia-smi does not state the current limit, .* \(\[N/A\]\)"
     ):
         bench.capture(power_limit=200)
     assert told(smi) == []
@@ -421,7 +421,7 @@ def test_another_machine_that_refuses(smi: Path, monkeypatch: pytest.MonkeyPatch
     assert said[0].startswith("GPU clocks are NOT locked: The current user does not have permission")
     (smi.parent / "bin/nvidia-smi").unlink()
     with (
-        pytest.raises(TrexError, match="no nvidia-smi on PATH on jet"),
+        pytest.raises(TrexError, match="nvidia-smi not found on PATH on jet"),
         locked_clocks("max", None, Host().document(), driver),
     ):
         pass
@@ -461,7 +461,10 @@ def test_which_gpu_it_was_is_told_on_request_alone() -> None:
 def test_no_nvidia_smi(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     bench.programs("10.4.0")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TrexError, match="no nvidia-smi"), locked_clocks("max", None, Host().document()):
+    with (
+        pytest.raises(TrexError, match="nvidia-smi not found"),
+        locked_clocks("max", None, Host().document()),
+    ):
         pass
 
 

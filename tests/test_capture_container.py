@@ -108,9 +108,9 @@ def test_dry_run(here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--docker", "absent"], "docker has no image absent; fetch it with docker pull first"),
+        (["--docker", "absent"], "docker has no image absent; run docker pull first"),
         (["--host", "jet"], "--docker applies to this machine only"),
-        (["--percentile", "a"], "does not take --percentile=a"),
+        (["--percentile", "a"], "rejects --percentile=a"),
         (["--trtexec", "/absent/trtexec"], "trtexec --help fails: exit code 127"),
         (["--outdir", "/x"], "is in /, which cannot be mounted"),
     ],
@@ -126,7 +126,7 @@ def test_refused(here: Bench, capsys: pytest.CaptureFixture[str], arguments: lis
 def test_no_docker(here: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", str(here.place))
     assert capture() == 2
-    assert "there is no docker on PATH" in capsys.readouterr().err
+    assert "docker not found on PATH" in capsys.readouterr().err
 
 
 def test_no_trtexec_in_the_image(
@@ -134,7 +134,7 @@ def test_no_trtexec_in_the_image(
 ) -> None:
     monkeypatch.setenv("IMAGE_PATH", str(here.place))
     assert capture() == 2
-    assert "exit code 127: there is no trtexec in this image" in capsys.readouterr().err
+    assert "exit code 127: no trtexec in this image" in capsys.readouterr().err
 
 
 def test_interrupted(here: Bench) -> None:

@@ -128,13 +128,13 @@ class TestServer:
     def test_a_container_is_told_about_the_capability(self, server: Machine) -> None:
         put(server.root, ".dockerenv", "")
         checks = server.checks()
-        assert "--cap-add SYS_ADMIN" in one(checks, "may not lock").remedy
+        assert "--cap-add SYS_ADMIN" in one(checks, "cannot lock").remedy
         assert told(checks, "container") == [("note", "inside of docker")]
 
     def test_held_back(self, server: Machine) -> None:
         server.environ["REASONS"] = "0x0000000000000060"
         checks = server.checks()
-        assert one(checks, "held back").found == "held back right now: software thermal, hardware thermal"
+        assert one(checks, "throttled").found == "throttled right now: software thermal, hardware thermal"
         assert summary(checks) == "capture can run here, with 1 warning"
 
     def test_throttled_for_long(self, server: Machine) -> None:
@@ -150,7 +150,7 @@ class TestServer:
         [
             ("Failed to initialize NVML: Driver/library version mismatch", 18, "reboot"),
             ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", 9, "dkms"),
-            ("Failed to initialize NVML: Unknown Error", 255, "start it again"),
+            ("Failed to initialize NVML: Unknown Error", 255, "restart it"),
             ("No devices were found", 6, "lspci"),
             ("NvRmMemInitNvmap failed: error Permission denied", 1, "usermod -aG video"),
             ("something new", 1, "by hand"),
@@ -159,7 +159,7 @@ class TestServer:
     def test_nvidia_smi_that_fails(self, server: Machine, said: str, code: int, remedy: str) -> None:
         server.smi(f'#!/bin/sh\necho "{said}"\nexit {code}\n')
         checks = server.checks()
-        check = one(checks, "names none")
+        check = one(checks, "lists none")
         assert (check.status, said in check.found) == ("error", True)
         assert remedy in check.remedy
         assert summary(checks) == "capture cannot run here: GPU"
@@ -173,7 +173,7 @@ class TestServer:
     def test_devices_that_may_not_be_opened(self, server: Machine) -> None:
         server.close("nvidia0")
         checks = server.checks()
-        assert told(checks, "devices") == [("error", "/dev/nvidia0 may not be opened by this user")]
+        assert told(checks, "devices") == [("error", "/dev/nvidia0 cannot be opened by this user")]
         assert not can_capture(checks)
 
 
@@ -191,7 +191,7 @@ class TestTrtexec:
 
     def test_a_named_one_that_is_not_there(self, server: Machine) -> None:
         checks = examine(server.look("/absent/trtexec"))
-        assert told(checks, "trtexec") == [("error", "--trtexec: there is no /absent/trtexec")]
+        assert told(checks, "trtexec") == [("error", "--trtexec: /absent/trtexec does not exist")]
 
     @pytest.mark.parametrize(
         ("library", "remedy"),
@@ -306,11 +306,11 @@ class TestKnownBad:
     )
     def test_packages_of_two_releases(self, server: Machine, line: str, is_bad: bool) -> None:
         program(server.bin / "dpkg-query", f"#!/bin/sh\necho '{line}'\n")
-        assert any("left over" in check.remedy for check in server.checks()) is is_bad
+        assert any("outdated" in check.remedy for check in server.checks()) is is_bad
 
     def test_stubs(self, server: Machine) -> None:
         server.environ["LD_LIBRARY_PATH"] = "/a/lib:/usr/local/cuda/lib64/stubs"
-        assert "/usr/local/cuda/lib64/stubs" in one(server.checks(), "stubs of CUDA").found
+        assert "/usr/local/cuda/lib64/stubs" in one(server.checks(), "CUDA stubs").found
 
 
 class TestDisk:
@@ -331,7 +331,7 @@ class TestDisk:
 
     def test_a_file_in_the_way(self, server: Machine) -> None:
         server.outdir.write_text("a file", encoding="ascii")
-        assert told(server.checks(), "disk") == [("error", f"{server.outdir} is no directory")]
+        assert told(server.checks(), "disk") == [("error", f"{server.outdir} is not a directory")]
 
     def test_read_only(self, server: Machine) -> None:
         found = server.look()

@@ -100,7 +100,7 @@ def test_without_trtexec(here: Bench, capsys: pytest.CaptureFixture[str], versio
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--dry-run", "--for", "x"], "not a version of TensorRT"),
+        (["--dry-run", "--for", "x"], "not a TensorRT version"),
         (["--dry-run", "--for", "8.0"], "8.2 to 11.1 are known"),
         (["--dry-run", "--for", "7"], "8.2 to 11.1 are known"),
         (["--dry-run", "--for", "12.1"], "8.2 to 11.1 are known"),
@@ -254,7 +254,7 @@ class TestClocks:
     ) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         assert main(["capture", "--onnx", "net.onnx", "--dry-run", "--lock-clocks"]) == 2
-        assert "there is no nvidia-smi on PATH" in capsys.readouterr().err
+        assert "nvidia-smi not found on PATH" in capsys.readouterr().err
 
 
 class TestOtherMachine:

@@ -104,8 +104,8 @@ class TestHelp:
     @pytest.mark.parametrize(
         ("text", "part"),
         [
-            ("", "no banner"),
-            ("Usage: something else\n", "no banner"),
+            ("", "no TensorRT banner"),
+            ("Usage: something else\n", "no TensorRT banner"),
             ("&&&& RUNNING TensorRT.trtexec # trtexec --help\n", "TensorRT 7"),
             ("&&&& RUNNING TensorRT.trtexec [TensorRT v8003] # x\n", "8.2 or later"),
         ],
@@ -162,7 +162,7 @@ class TestFinding:
     def test_the_named_one_alone_counts(self, tmp_path: Path) -> None:
         install(tmp_path / "bin", "10.4.0")
         environ = {"PATH": str(tmp_path / "bin")}
-        with pytest.raises(TrtexecNotFoundError, match="there is no"):
+        with pytest.raises(TrtexecNotFoundError, match="does not exist"):
             find_trtexec(str(tmp_path / "absent"), environ)
         with pytest.raises(TrtexecNotFoundError, match=r"\$TRTEXEC"):
             find_trtexec(None, {**environ, "TRTEXEC": "/absent/trtexec"})
@@ -170,7 +170,7 @@ class TestFinding:
     def test_no_program(self, tmp_path: Path) -> None:
         plain = tmp_path / "trtexec"
         plain.write_bytes(b"\x7fELF, but not really")
-        with pytest.raises(TrtexecNotFoundError, match="may not be executed"):
+        with pytest.raises(TrtexecNotFoundError, match="is not executable"):
             find_trtexec(str(plain))
         plain.chmod(0o755)
         with pytest.raises(TrtexecNotFoundError, match="cannot be run"):
@@ -179,15 +179,15 @@ class TestFinding:
     @pytest.mark.parametrize(
         ("text", "part"),
         [
-            ("kill -ILL $$", r"--help fails: it crashed \(SIGILL\); the processor lacks an instruction"),
+            ("kill -ILL $$", r"--help fails: it crashed \(SIGILL\); the CPU lacks an instruction"),
             ("kill -SEGV $$", r"it crashed \(SIGSEGV\)"),
             ("echo 'docker: no such image' >&2; exit 125", "exit code 125: docker: no such image"),
             ("exit 3", "exit code 3 and no output"),
             (
                 'echo "trtexec: /lib/libc.so.6: version \\`GLIBC_2.34\' not found (required by x)"; exit 1',
-                "this system is too old for trtexec or a library: it lacks GLIBC_2.34; use",
+                "this system is too old for trtexec or a library: missing GLIBC_2.34; use",
             ),
-            ("echo hello", "is no trtexec: its --help prints no banner"),
+            ("echo hello", "is not trtexec: its --help has no TensorRT banner"),
         ],
     )
     def test_one_that_fails(self, tmp_path: Path, text: str, part: str) -> None:
@@ -201,7 +201,7 @@ class TestFinding:
         program = tmp_path / "trtexec"
         program.write_bytes(b"\x7fELF, but not really")
         program.chmod(0o755)
-        with pytest.raises(TrtexecNotFoundError, match="it is for another processor"):
+        with pytest.raises(TrtexecNotFoundError, match="it is for another CPU architecture"):
             ask(program)
 
     def test_what_is_waited_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,7 +147,7 @@ class TestRecord:
             lambda: remember(record, manifest, "jet", "/x"),
         ):
             with pytest.raises(
-                TrexError, match=r"hosts\.json: is no record of captures over ssh; move it away"
+                TrexError, match=r"hosts\.json: is not a record of captures over ssh; move it away"
             ):
                 action()
         assert record.read_bytes() == content
@@ -169,9 +169,7 @@ class TestRecord:
         record = tmp_path / "hosts.json"
         remember(record, manifest, "jet", "/trtexec")
         record.chmod(0o622)
-        with pytest.raises(
-            TrexError, match="others may write to it, so it is not used; delete it, or chmod 600"
-        ):
+        with pytest.raises(TrexError, match="writable by others; ignored; delete it, or chmod 600"):
             recall(record, manifest, engine)
         record.chmod(0o600)
         with monkeypatch.context() as patch:
@@ -248,7 +246,7 @@ class TestAgain:
         (tmp_path / "to 'ols" / "trtexec").unlink()
         async with running(place / "net.graph.json", (120, 40)) as session:
             await session.press("P")
-            await session.until(lambda: "Cannot profile here: jet: --trtexec: there is no" in told(session))
+            await session.until(lambda: "Cannot profile here: jet: --trtexec: no executable" in told(session))
             assert "--host jet" in told(session), "what to repeat from a shell"
             await session.press("enter")
             assert on_top(session) == "CaptureScreen", "there is nothing to run"
@@ -264,14 +262,16 @@ class TestAgain:
             await session.press("P")
             await session.until(lambda: "has no entry for it" in told(session))
             assert "Cannot profile here: this set was captured over ssh" in told(session)
-            assert "; and here: $TRTEXEC: there is no" in told(session)
+            assert "; and here: $TRTEXEC: " in told(session)
             await session.press("escape")
             await session.until(lambda: on_top(session) == "EngineScreen")
             monkeypatch.setenv("TRTEXEC", str(programs("10.4.0").path))  # type: ignore[attr-defined]
             record.write_bytes(b"[" * 100_000)
             await session.press("P")
             await session.until(lambda: "Enter runs" in session.text, "the commands")
-            assert "is no record of captures over ssh; move it away; running on this machine" in told(session)
+            assert "is not a record of captures over ssh; move it away; running on this machine" in told(
+                session
+            )
             await session.press("escape")
             await session.until(lambda: on_top(session) == "EngineScreen")
             (place / "net.engine").unlink()
@@ -305,5 +305,5 @@ class TestAgain:
         capsys.readouterr()
         assert main(["capture", "--host", "jet", *words]) == 0
         err = capsys.readouterr().err
-        assert f"note: P will not find jet again: {record}: is no record" in err
+        assert f"note: P will not find jet again: {record}: is not a record" in err
         assert record.read_text(encoding="utf-8") == "mine"

@@ -168,7 +168,7 @@ class TestSources:
             pass
         assert not target.exists()
         assert monitor.remark == (
-            "no samples of power and clocks were taken: no tegrastats, nvidia-smi or power sensor there"
+            "no samples of power and clocks: no tegrastats, nvidia-smi or power sensor there"
         )
 
     def test_a_driver_that_refuses_every_query(self, tmp_path: Path, tools: Path) -> None:
@@ -253,9 +253,7 @@ class TestCapture:
         result = bench.capture(monitor_ms=50)
         assert result.passed
         assert "net.monitor.csv" not in bench.names()
-        assert any(
-            remark.startswith("no samples of power and clocks were taken") for remark in result.remarks
-        )
+        assert any(remark.startswith("no samples of power and clocks") for remark in result.remarks)
 
     def test_without_the_option_nothing_is_started(self, bench: Bench, tools: Path, tmp_path: Path) -> None:
         install(tools, "nvidia-smi", SMI)

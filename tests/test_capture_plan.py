@@ -241,7 +241,7 @@ class TestRefusals:
             (
                 "11.1.0",
                 {"precisions": ("fp16",)},
-                ["--fp16", "11.1.0", "8.0.1 to 10.16", "from the model alone"],
+                ["--fp16", "11.1.0", "8.0.1 to 10.16", "from the model"],
             ),
             ("11.1.0", {"calib": "c"}, ["--calib", "8.0.1 to 10.16"]),
             ("8.6.1", {"precisions": ("bf16",)}, ["--bf16", "9.1.0 to 10.16"]),
@@ -250,7 +250,7 @@ class TestRefusals:
             ("8.6.1", {"strongly_typed": True}, ["--strongly-typed", "9.1.0 and later"]),
             ("8.6.1", {"profile_index": 1}, ["--profile-index", "9.1.0 and later"]),
             ("8.4.1", {"passthrough": ("--maxTactics=3",)}, ["--maxTactics", "10.4.0 and later"]),
-            ("10.4.0", {"passthrough": ("--saveEngine=x",)}, ["--saveEngine", "capture sets it itself"]),
+            ("10.4.0", {"passthrough": ("--saveEngine=x",)}, ["--saveEngine", "capture sets it"]),
         ],
     )
     def test_an_option_of_another_version(
@@ -295,7 +295,7 @@ class TestPassthrough:
             (
                 {"warmup_ms": 100},
                 "--warmUp=7",
-                "--warmup and --warmUp after --: the same for trtexec; state one",
+                "--warmup and --warmUp after --: the same option of trtexec",
             ),
             ({"precisions": ("fp16",)}, "--fp16", "--fp16 and --fp16 after --"),
             ({"workspace_mib": 9}, "--memPoolSize=workspace:7", "--workspace and --memPoolSize after --"),
@@ -348,7 +348,7 @@ class TestInputs:
         model = tmp_path / "m.onnx"
         for options, part in (
             (CaptureOptions(onnx=str(model)), "does not exist"),
-            (CaptureOptions(onnx=str(tmp_path)), "is no file"),
+            (CaptureOptions(onnx=str(tmp_path)), "is not a file"),
             (CaptureOptions(), "--onnx"),
             (CaptureOptions(onnx="a\0b"), "--onnx"),
         ):

@@ -100,7 +100,7 @@ def test_how_much_was_read_is_told(tmp_path: Path) -> None:
 class TestHosts:
     @pytest.mark.parametrize("host", ["", "-oProxyCommand=x", "a b", "a\nb", "a\x1b[31m"])
     def test_refused(self, host: str) -> None:
-        with pytest.raises(TrexError, match="not the name of a machine"):
+        with pytest.raises(TrexError, match="not a host name"):
             checked_hosts([host])
 
     def test_twice(self) -> None:
@@ -124,10 +124,13 @@ class TestHosts:
         (["--host", "-x", "--dry-run"], "--host"),
         (["--host", "a", "--host", "a"], "stated twice"),
         (["--with-engine"], "--with-engine needs --host or --archive"),
-        (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where is no directory"),
-        (["--", "--timingCacheFile=/no/where/tc"], "--timingCacheFile after --: /no/where is no directory"),
+        (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where is not a directory"),
+        (
+            ["--", "--timingCacheFile=/no/where/tc"],
+            "--timingCacheFile after --: /no/where is not a directory",
+        ),
         (["--", "--timingCacheFile"], "--timingCacheFile after --: "),
-        (["--host", "a", "--timing-cache", "/"], "--timing-cache: / is no file"),
+        (["--host", "a", "--timing-cache", "/"], "--timing-cache: / is not a file"),
     ],
 )
 def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
@@ -144,7 +147,7 @@ def test_a_timing_cache_of_trtexec_there_is_not_looked_for_here(tmp_path: Path) 
     (tmp_path / "net.onnx").write_bytes(b"x")
     asked = CaptureOptions(onnx=str(tmp_path / "net.onnx"), passthrough=("--timingCacheFile=/no/where/tc",))
     checked_inputs(asked, is_here=False)
-    with pytest.raises(TrexError, match="no directory"):
+    with pytest.raises(TrexError, match="not a directory"):
         checked_inputs(asked)
 
 
@@ -165,7 +168,7 @@ def test_several_machines_have_a_timing_cache_each(tmp_path: Path) -> None:
     assert requests_by_host(options.host, request)[0][1].options.timing_cache == str(tmp_path / "tc")
     (tmp_path / "tc.b").mkdir()
     options.host = ["a", "b"]
-    with pytest.raises(TrexError, match=r"--timing-cache: .*tc\.b is no file"):
+    with pytest.raises(TrexError, match=r"--timing-cache: .*tc\.b is not a file"):
         requests_by_host(options.host, request)
 
 
@@ -258,7 +261,7 @@ class TestComingBack:
         assert [one.read_bytes() if one.exists() else None for one in targets] == files
 
     def test_half_a_file(self, tmp_path: Path) -> None:
-        with pytest.raises(ConnectionLostError, match="before f was here"):
+        with pytest.raises(ConnectionLostError, match="before f was transferred"):
             unpack(iter([b"10\nhal"]), [tmp_path / "f"], "jet")
         assert list(tmp_path.iterdir()) == []
 
@@ -369,7 +372,7 @@ class TestScripts:
         assert path_of(found("trtexec")) == first
         refused = found("/nowhere")
         assert (refused.trtexec, refused.others) == (None, ())
-        assert "no /nowhere there" in refused.refusal
+        assert "no executable /nowhere there" in refused.refusal
         first.write_text("#!/bin/sh\nkill -SEGV $$\n")
         assert "--help fails: it crashed (SIGSEGV)" in found(str(first)).refusal
         first.write_text("#!/bin/sh\necho nothing of TensorRT\n")

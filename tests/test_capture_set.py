@@ -160,7 +160,7 @@ class TestWhole:
         engine.write_bytes(engine.read_bytes().replace(b"true", b"false"))
         result = bench.capture(engine=engine, outdir=bench.place / "other")
         assert result.passed
-        assert any("no details" in one for one in result.remarks)
+        assert any("names only" in one for one in result.remarks)
 
 
 class TestProtection:
@@ -318,9 +318,11 @@ class TestProtection:
     def test_a_timing_cache_where_the_set_is_to_lie(self, bench: Bench) -> None:
         """Refused, with what to do; and that then works, though the directory is not empty in the end."""
         cache = bench.outdir / "tc"
-        with pytest.raises(TrexError, match=r"net is no directory.*; make it first: --outdir is made when"):
+        with pytest.raises(
+            TrexError, match=r"net is not a directory.*; create it first: --outdir is created when"
+        ):
             checked_cache(str(cache))
-        with pytest.raises(TrexError, match=r"net\.onnx is no directory, so tc cannot be written there$"):
+        with pytest.raises(TrexError, match=r"net\.onnx is not a directory, so tc cannot be written there$"):
             checked_cache(str(bench.model / "tc"))
         bench.outdir.mkdir(parents=True)
         checked_cache(str(cache))
@@ -422,12 +424,12 @@ class TestResume:
     @pytest.mark.parametrize(
         ("change", "reason"),
         [
-            ("options", "other options"),
+            ("options", "different options"),
             ("version", "TensorRT 10.4.0, this is 10.16.1"),
             ("model", "model has changed"),
             ("engine", "changed since"),
             ("gone", "gone"),
-            ("elsewhere", "not brought back"),
+            ("elsewhere", "not copied back"),
             ("weights", "w.bin is not what it was built with"),
         ],
     )
@@ -466,7 +468,7 @@ class TestResume:
         engine = bench.outdir / "net.engine"
         for _ in range(2):  # the set tells of the measurement then, and still of the build
             result = bench.capture(engine=engine, force=True)
-            assert result.remarks == (f"measured elsewhere than built: {reason}",)
+            assert result.remarks == (f"not measured where it was built: {reason}",)
         assert bench.capture(resume=True, force=True).passed
         assert len(calls(record)) == 7, "built again"
         assert any(one.endswith(reason) for one in bench.notes.lines)

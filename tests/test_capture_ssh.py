@@ -216,7 +216,7 @@ class TestFailure:
         assert capture("--trtexec", str(there), "--percentile", "a") == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert "does not take --percentile=a: a number is expected (stof)" in err.splitlines()[-1]
+        assert "rejects --percentile=a: a number is expected (stof)" in err.splitlines()[-1]
         assert "sending" not in err
         assert calls(record) == []
         assert not (here / "results").exists()
@@ -314,7 +314,7 @@ class TestFailure:
 
     def test_no_trtexec(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
         assert capture("--trtexec", str(here)) == 2
-        assert f"jet: --trtexec: there is no {here} there" in capsys.readouterr().err
+        assert f"jet: --trtexec: no executable {here} there" in capsys.readouterr().err
         assert server.left() == []
 
 
@@ -472,6 +472,6 @@ class TestDoctor:
         assert [one["host_asked"] for one in root["hosts"]] == ["nowhere", "jet"]
         bad, good = root["hosts"]
         assert bad["error"].startswith("nowhere: ssh: connect")
-        assert good["checks"][0]["found"] == f"--trtexec: there is no {here} there that may be executed"
+        assert good["checks"][0]["found"] == f"--trtexec: no executable {here} there"
         assert good["host"]["gpus"][0]["driver"] == "595.71"
         assert good["host"]["host_name"] is None

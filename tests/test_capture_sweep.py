@@ -115,16 +115,16 @@ class TestPlan:
             (["batch=1,1"], {}, "1 is repeated"),
             (["batch=0"], {"shapes": "x:1x3"}, "not a whole number"),
             (["batch=a"], {"shapes": "x:1x3"}, "not a whole number"),
-            (["a b=1"], {}, "not an option of trtexec"),
-            (["saveEngine=a,b"], {}, "capture sets --saveEngine itself"),
-            (["minShapes=x:1"], {}, "of the shapes only the batch is swept"),
-            (["calib=a,b"], {}, "names files"),
+            (["a b=1"], {}, "not a trtexec option"),
+            (["saveEngine=a,b"], {}, "capture sets --saveEngine"),
+            (["minShapes=x:1"], {}, "only the batch of the shapes"),
+            (["calib=a,b"], {}, "takes files"),
             (["device=0,1"], {}, "one capture for each GPU"),
-            (["fp16", "int8"], {}, "precision: stated twice"),
+            (["fp16", "int8"], {}, "precision: given twice"),
             (["fp16"], {"precisions": ("int8",)}, "--int8 and --sweep fp16"),
-            (["fp16"], {"onnx": None, "engine": "e"}, "is built already"),
+            (["fp16"], {"onnx": None, "engine": "e"}, "only for builds"),
             (["useDLACore=0"], {"dla": 1}, "--dla and --sweep useDLACore"),
-            (["batch=8"], {}, "shapes of the inputs are unknown; state --shapes"),
+            (["batch=8"], {}, "shapes of the inputs are unknown; add --shapes"),
             (["batch=8"], {"shapes": "x:ax3"}, "x:ax3 is not a shape"),
             (["batch=8"], {"shapes": "x:1x3,y:2"}, "differ in the first dimension"),
             (["batch=9"], {"min_shapes": "x:1x3", "max_shapes": "x:8x3"}, "x takes 1 to 8"),
@@ -146,8 +146,8 @@ class TestPlan:
     [
         (["--sweep", "typo=1,2"], "--sweep typo (trtexec's --typo): not in trtexec of TensorRT 10.4.0"),
         (["--sweep", "noCudaGraph=on"], "11.0 and later has it"),
-        (["--sweep", "avgRuns=3,many"], "does not take --avgRuns=many: a number is expected (stoi)"),
-        (["--sweep", "warmUp=1", "--warmup", "2"], "--warmup and --sweep warmUp: the same for trtexec"),
+        (["--sweep", "avgRuns=3,many"], "rejects --avgRuns=many: a number is expected (stoi)"),
+        (["--sweep", "warmUp=1", "--warmup", "2"], "--warmup and --sweep warmUp: the same option of trtexec"),
         (["--sweep", "avgRuns=1", "--", "--avgRuns=2"], "--avgRuns after -- and --sweep avgRuns"),
         (["--json"], "--json is for the table of a sweep"),
     ],
@@ -212,7 +212,7 @@ def test_failed(here: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: py
     assert sweep("--sweep", "fp16,int8", "--sweep", "useSpinWait=on,off") == 3
     out, err = capsys.readouterr()
     assert [line.split()[1] for line in out.splitlines()[1:]] == ["failed", "failed", "complete", "complete"]
-    assert "fp16_useSpinWait-on: the parser does not take node 12" in err
+    assert "fp16_useSpinWait-on: the parser does not support node 12" in err
     assert "fp16_useSpinWait-off: not measured: it shares the engine of fp16_useSpinWait-on" in err
     assert runs(here) == (2, 2)
     monkeypatch.delenv("WHERE")

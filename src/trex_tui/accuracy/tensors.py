@@ -366,7 +366,7 @@ def given_inputs(named: Sequence[str], specs: Sequence[TensorSpec], most: int | 
             None,
         )
         if name is None:
-            what = "is no directory" if ":" not in text else "names no input"
+            what = "is not a directory" if ":" not in text else "names no input"
             raise TrexError(f"--load-inputs {printable(text)!r} {what}; inputs are {_names(known)}")
         files[name] = (Path(text[len(name) + 1 :]), None)
     if lacking := known - files.keys():

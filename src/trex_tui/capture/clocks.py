@@ -200,7 +200,7 @@ def prepare_lock(
         return lock
     choices = driver.choices()
     if choices is None:
-        raise TrexError(f"{setting.option}: there is no nvidia-smi on PATH{driver.where}")
+        raise TrexError(f"{setting.option}: nvidia-smi not found on PATH{driver.where}")
     count = len(host.get("gpus") or [])
     lock.gpu = which_gpu(device, count, choices)
     if lock.gpu.startswith(_SLICE):
@@ -208,10 +208,10 @@ def prepare_lock(
     if setting is POWER_LIMIT:
         lock.target_w = int(asked)
         lock.before_w = _ask_number(
-            driver, lock.gpu, setting, "the present limit, so that it could be restored"
+            driver, lock.gpu, setting, "the current limit, which must be known to restore it"
         )
     elif asked == MAX:
-        lock.target_mhz = int(_ask_number(driver, lock.gpu, setting, "the highest clock; state it in MHz"))
+        lock.target_mhz = int(_ask_number(driver, lock.gpu, setting, "the highest clock; give it in MHz"))
     else:
         lock.target_mhz = int(asked)
     return lock
@@ -236,7 +236,7 @@ class ClockDriver:
         _, _, answer_lines = output.partition(f"\n{self.word}\n")
         lines = answer_lines.split("\n", 3)
         if len(lines) < 4:
-            raise ConnectionLostError(f"{self.shell.name}: its answer about nvidia-smi is cut off")
+            raise ConnectionLostError(f"{self.shell.name}: the answer of nvidia-smi is truncated")
         visible, order, program, answer = lines
         choices = {"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": order}
         return (choices if program else None), answer
@@ -333,7 +333,7 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
     if there and number >= there:
         whose = " that CUDA_VISIBLE_DEVICES names" if visible else ""
         raise TrexError(
-            f"--lock-clocks: there is no device {number}, for there {'is' if there == 1 else 'are'} {plural(there, 'GPU')}"
+            f"--lock-clocks: no device {number}, for there {'is' if there == 1 else 'are'} {plural(there, 'GPU')}"
             f"{whose}, counted from 0"
         )
     if visible:
@@ -343,9 +343,8 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
     elif by_bus or (count <= 1 and number == 0):
         return str(number)
     raise TrexError(
-        f"--lock-clocks: {plural(count, 'GPU')}, and CUDA's device {number} is unknown: CUDA numbers "
-        "them in another order than nvidia-smi; set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name one by its UUID in "
-        "CUDA_VISIBLE_DEVICES"
+        f"--lock-clocks: {plural(count, 'GPU')}, and CUDA's device {number} is unknown: CUDA and "
+        "nvidia-smi number GPUs in different orders; set CUDA_DEVICE_ORDER=PCI_BUS_ID, or give a UUID in CUDA_VISIBLE_DEVICES"
     )
 
 

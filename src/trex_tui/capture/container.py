@@ -24,7 +24,7 @@ from trex_tui.errors import TrexError
 
 _ENTRY = (
     'for d in "" /usr/src/tensorrt/bin/ /opt/tensorrt/bin/ /workspace/tensorrt/bin/; do '
-    'p=$(command -v "${d}trtexec") && exec "$p" "$@"; done; echo "there is no trtexec in this image" >&2; exit 127'
+    'p=$(command -v "${d}trtexec") && exec "$p" "$@"; done; echo "no trtexec in this image" >&2; exit 127'
 )
 _JETSON = Path("/etc/nv_tegra_release")
 _PASSED_ON = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
@@ -63,7 +63,7 @@ class ContainerMachine(Machine):
             TrtexecNotFoundError: There is no docker here, or none in the image that can be used.
         """
         if shutil.which("docker", path=self.environ.get("PATH", os.defpath)) is None:
-            raise TrtexecNotFoundError("--docker: there is no docker on PATH")
+            raise TrtexecNotFoundError("--docker: docker not found on PATH")
         path = Path(self.given or "trtexec")
         return ask(path, f"--docker {self.image}", self.environ, note, self.command(("--help",)))
 
@@ -113,7 +113,7 @@ def needed_folders(options: CaptureOptions, outdir: Path) -> Iterator[Path]:
     for folder in found:
         if folder == Path("/"):
             raise TrexError(
-                "--docker: a file or the set is in /, which cannot be mounted; use a directory below it"
+                "--docker: a file or the set is in /, which cannot be mounted; use a subdirectory"
             )
         yield folder
 

@@ -85,8 +85,8 @@ def _trtexec(findings: Findings) -> Iterator[Check]:
     program = findings.trtexec
     if program is None:
         remedy = (
-            "Debian and Jetson: sudo apt install libnvinfer-bin (it lands in /usr/src/tensorrt/bin); elsewhere unpack "
-            "TensorRT's tar file, pip wheels have no trtexec; or name one with --trtexec or $TRTEXEC"
+            "Debian and Jetson: sudo apt install libnvinfer-bin (installs to /usr/src/tensorrt/bin); elsewhere unpack "
+            "TensorRT's tar file (pip wheels have no trtexec); or set --trtexec or $TRTEXEC"
         )
         if known := recognise([findings.refusal], START_FAILURES):
             remedy = known.remedy
@@ -136,8 +136,8 @@ def _gpu(gpu: Mapping[str, Any], name: str) -> Iterator[Check]:
         yield Check(
             name,
             WARNING,
-            f"held back right now: {', '.join(hot)}",
-            "let it cool; look at airflow and power supply",
+            f"throttled right now: {', '.join(hot)}",
+            "let it cool; check airflow and power supply",
         )
     if (gpu.get("mig_mode") or "").lower() == "enabled":
         yield Check(
@@ -156,13 +156,13 @@ def _no_gpu(findings: Findings) -> Check:
         first = (raw.strip().splitlines() or ["no output"])[0][:200]
         known = recognise([raw], NVIDIA_SMI_FAILURES)
         remedy = known.remedy if known else "run nvidia-smi by hand"
-        return Check("GPU", ERROR, f"nvidia-smi names none: {first}", remedy)
+        return Check("GPU", ERROR, f"nvidia-smi lists none: {first}", remedy)
     if findings.environment.devices:
         nodes = ", ".join(findings.environment.devices)
         return Check(
             "GPU",
             WARNING,
-            f"{nodes} there, but no nvidia-smi: driver, clocks and throttling will be unknown",
+            f"{nodes} found, but no nvidia-smi: driver, clocks and throttling unknown",
             "put nvidia-smi on PATH (WSL 2: /usr/lib/wsl/lib); in a container: NVIDIA_DRIVER_CAPABILITIES=all",
         )
     remedy = "install NVIDIA's driver; in a container: docker run --gpus all; or capture on the machine that has the GPU"
@@ -171,24 +171,24 @@ def _no_gpu(findings: Findings) -> Check:
 
 def _devices(findings: Findings) -> Iterator[Check]:
     if closed := [name for name, may_open in findings.environment.devices.items() if not may_open]:
-        remedy = JOIN_GROUPS if "/dev/nvmap" in closed else "look at its owner and group: ls -l /dev/nvidia*"
-        yield Check("devices", ERROR, f"{', '.join(closed)} may not be opened by this user", remedy)
+        remedy = JOIN_GROUPS if "/dev/nvmap" in closed else "check its owner and group: ls -l /dev/nvidia*"
+        yield Check("devices", ERROR, f"{', '.join(closed)} cannot be opened by this user", remedy)
     elif findings.facts.get("jetson") and "/dev/nvmap" not in findings.environment.devices:
         yield Check(
             "devices",
             ERROR,
             "a Jetson without /dev/nvmap: CUDA cannot start",
-            "in a container use --runtime nvidia; otherwise the kernel is not that of this L4T",
+            "in a container use --runtime nvidia; otherwise the kernel does not match this L4T",
         )
 
 
 def _jetson(findings: Findings) -> Iterator[Check]:
     board = findings.facts["jetson"]
     soc = f" ({board['soc']})" if board.get("soc") else ""
-    release = f"L4T {board['l4t']}" if board.get("l4t") else "L4T unknown: /etc/nv_tegra_release is not there"
+    release = f"L4T {board['l4t']}" if board.get("l4t") else "L4T unknown: no /etc/nv_tegra_release"
     yield Check("Jetson", OK, f"{board.get('model') or 'model unknown'}{soc}, {release}")
     mode = board.get("power_mode")
-    change = "sudo nvpmodel -p --verbose lists the modes, sudo nvpmodel -m N changes it (may reboot); capture never does"
+    change = "sudo nvpmodel -p --verbose lists the modes, sudo nvpmodel -m N sets one (may reboot; capture never does it)"
     if mode is None:
         why = "nvpmodel does not state it" if "nvpmodel" in findings.probes else "no nvpmodel"
         yield Check(
@@ -216,9 +216,7 @@ def _jetson_clocks(clock: Mapping[str, Any]) -> Check:
     text = f"GPU clock not locked, {clock['min_hz'] / 1e6:.0f} to {at_most:.0f} MHz"
     if clock.get("governor"):
         text += f" ({clock['governor']})"
-    return Check(
-        name, WARNING, text, "sudo jetson_clocks, after the power mode is chosen; it lasts until reboot"
-    )
+    return Check(name, WARNING, text, "sudo jetson_clocks, after choosing the power mode; lasts until reboot")
 
 
 def _clock_permission(findings: Findings) -> Iterator[Check]:
@@ -228,16 +226,16 @@ def _clock_permission(findings: Findings) -> Iterator[Check]:
     may = findings.environment.may_lock_clocks
     if may is None:
         yield Check(
-            "clocks", NOTE, "unknown whether this user may lock them", "capture --lock-clocks tries it"
+            "clocks", NOTE, "unknown whether this user can lock them", "capture --lock-clocks tries to"
         )
     elif may:
         yield Check(
-            "clocks", OK, "this user may lock them", "capture --lock-clocks max, for numbers that repeat"
+            "clocks", OK, "this user can lock them", "capture --lock-clocks max, for repeatable numbers"
         )
     else:
         by_hand = "sudo nvidia-smi -lgc MHZ,MHZ before, sudo nvidia-smi -rgc afterwards"
         inside = "; a container needs --cap-add SYS_ADMIN" if findings.facts.get("container") else ""
-        yield Check("clocks", NOTE, "this user may not lock them (no CAP_SYS_ADMIN)", by_hand + inside)
+        yield Check("clocks", NOTE, "this user cannot lock them (no CAP_SYS_ADMIN)", by_hand + inside)
     if any((gpu.get("persistence_mode") or "").lower() == "disabled" for gpu in gpus):
         yield Check(
             "clocks",
@@ -262,7 +260,7 @@ def _memory(findings: Findings) -> Iterator[Check]:
         remedies.append("add swap on disk: without it the kernel kills trtexec in large builds")
     scarce = available < (2 * _LEAST_MEMORY_KIB if is_board else _LEAST_MEMORY_KIB)
     if scarce or (is_board and swap == 0 and total < 5 << 20):
-        why = "; the GPU shares it, and a builder short of memory skips fast tactics" if is_board else ""
+        why = "; shared with the GPU, and a builder short of memory skips fast tactics" if is_board else ""
         yield Check("memory", WARNING, text + why, "; ".join(remedies))
     else:
         yield Check("memory", OK, text)
@@ -272,13 +270,13 @@ def _disk(disk: Disk) -> Iterator[Check]:
     where = str(disk.wanted)
     choose = "set TMPDIR for commands over ssh there" if disk.is_temporary else "choose another --outdir"
     if not disk.is_directory:
-        yield Check("disk", ERROR, f"{disk.existing} is no directory", choose)
+        yield Check("disk", ERROR, f"{disk.existing} is not a directory", choose)
         return
     if not disk.is_writable:
-        yield Check("disk", ERROR, f"nothing may be written in {disk.existing}", choose)
+        yield Check("disk", ERROR, f"no write permission in {disk.existing}", choose)
         return
     if disk.free_bytes is None:
-        yield Check("disk", NOTE, f"unknown how much is free in {where}")
+        yield Check("disk", NOTE, f"free space unknown in {where}")
         return
     text = f"{format_bytes(disk.free_bytes)} free for {where}"
     remedy = f"an engine with its logs may take gigabytes: make room, or {choose}"
@@ -327,7 +325,7 @@ def _known_bad_board(findings: Findings) -> Iterator[Check]:
         yield Check(
             "known bad",
             WARNING,
-            "L4T 36.4.7: large allocations fail with memory to spare (NvMapMemAllocInternalTagged … error 12)",
+            "L4T 36.4.7: large allocations fail despite free memory (NvMapMemAllocInternalTagged … error 12)",
             "upgrade to L4T 36.5 (JetPack 6.2.2) or later",
         )
     # TensorRT 10.13 of JetPack 7.0 and 7.1 is Thor's.
@@ -335,7 +333,7 @@ def _known_bad_board(findings: Findings) -> Iterator[Check]:
         yield Check(
             "known bad",
             ERROR,
-            f"TensorRT {program.version} on an Orin: this release has no code for its GPU (sm_87)",
+            f"TensorRT {program.version} on an Orin: this release does not support its GPU (sm_87)",
             "use the TensorRT 10.16 of JetPack 7.2",
         )
     # Modules that are younger than the TensorRT 8.2.1 of JetPack 4.6.1.
@@ -346,7 +344,7 @@ def _known_bad_board(findings: Findings) -> Iterator[Check]:
         yield Check(
             "known bad",
             WARNING,
-            f"TensorRT {program.version} may not know this Xavier of much memory (`Unknown embedded device detected`)",
+            f"TensorRT {program.version} may not recognize this large-memory Xavier (`Unknown embedded device detected`)",
             "use TensorRT 8.2.1.9 or a later JetPack",
         )
     if board.get("soc") in _WITHOUT_DLA or "Orin Nano" in (board.get("model") or ""):
@@ -366,7 +364,7 @@ def _mixed_packages(findings: Findings) -> Iterator[Check]:
                 "known bad",
                 WARNING,
                 f"trtexec is of TensorRT {program.version}, but the package {name} is {version}",
-                "one of them is left over: sudo apt install --only-upgrade 'libnvinfer*', and look at LD_LIBRARY_PATH",
+                "one of them is outdated: sudo apt install --only-upgrade 'libnvinfer*', and check LD_LIBRARY_PATH",
             )
             return
 
@@ -377,8 +375,8 @@ def _known_bad_state(findings: Findings) -> Iterator[Check]:
         yield Check(
             "known bad",
             WARNING,
-            f"LD_LIBRARY_PATH leads to stubs of CUDA: {', '.join(findings.environment.stub_libraries)}",
-            "take it out of LD_LIBRARY_PATH; stubs are for linking alone",
+            f"LD_LIBRARY_PATH contains CUDA stubs: {', '.join(findings.environment.stub_libraries)}",
+            "remove it from LD_LIBRARY_PATH; stubs are for linking only",
         )
     uptime_s = findings.environment.uptime_s
     if not uptime_s:
@@ -393,5 +391,5 @@ def _known_bad_state(findings: Findings) -> Iterator[Check]:
                 f"GPU {index}" if len(gpus) > 1 else "GPU",
                 WARNING,
                 f"throttled for {shares[worst]:.0%} of the time since start ({worst.replace('_', ' ')})",
-                "look at airflow and power supply before trusting its numbers",
+                "check airflow and power supply before trusting its numbers",
             )

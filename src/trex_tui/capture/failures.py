@@ -52,56 +52,56 @@ FAILURES = (
         "unknown_option",
         r"Unknown option: (?P<option>\S+)",
         "trtexec does not know {option}",
-        "trex-tui passes what --help of this trtexec lists; check the arguments after --",
+        "check the arguments after --; trex-tui passes only options listed by this trtexec --help",
     ),
     _known(
         "missing_library",
         r"error while loading shared libraries: (?P<library>[^:\s]+)|Could not load library (?P<other>[^:\s]+)"
         r"|Unable to (?:open|load) library: (?P<third>[^:\s]+)",
         "a library is missing: {library}{other}{third}",
-        "add its directory to LD_LIBRARY_PATH, or install the package that has it; all libraries of a TensorRT must be of "
+        "add its directory to LD_LIBRARY_PATH, or install its package; all TensorRT libraries must be of "
         "one release",
     ),
     _known(
         "no_image",
         r"No such image: (?P<image>\S+)|Unable to find image '(?P<other>[^']+)' locally",
         "docker has no image {image}{other}",
-        "fetch it with docker pull first: images of TensorRT have gigabytes",
+        "run docker pull first: TensorRT images take gigabytes",
     ),
     _known(
         "no_docker",
         r"Cannot connect to the Docker daemon|permission denied while trying to connect to the Docker daemon",
-        "docker's daemon does not answer",
-        "start it, and add the user to the group docker",
+        "the docker daemon does not answer",
+        "start it, or add the user to the group docker",
     ),
     _known(
         "no_gpu_runtime",
         r"could not select device driver .*capabilities: \[\[gpu\]\]|unknown or invalid runtime name: nvidia",
-        "docker cannot lend GPUs to containers",
+        "docker cannot give containers access to GPUs",
         "install nvidia-container-toolkit and restart docker",
     ),
     _known(
         "old_system",
         r"version [`'](?P<version>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found",
-        "this system is too old for trtexec or a library: it lacks {version}",
-        "use the TensorRT package of this distribution, or a container of NVIDIA (--docker IMAGE)",
+        "this system is too old for trtexec or a library: missing {version}",
+        "use this distribution's TensorRT package, or an NVIDIA container (--docker IMAGE)",
     ),
     _known(
         "illegal_instruction",
         r"Illegal instruction",
-        "the processor does not know an instruction of trtexec or a library",
-        "use the TensorRT of this platform, in a virtual machine pass the CPU through",
+        "the CPU lacks an instruction that trtexec or a library uses",
+        "use the TensorRT for this platform; in a virtual machine pass the host CPU through",
     ),
     _known(
         "nvmap_permission",
         r"NvRmMemInitNvmap failed.*Permission denied",
-        "this user may not use the GPU: /dev/nvmap is closed to it",
+        "this user cannot use the GPU: no permission for /dev/nvmap",
         "add the user to the groups video and render and log in again; in a container use --runtime nvidia",
     ),
     _known(
         "no_device",
         r"Cannot find device ID (?P<device>\d+)",
-        "there is no device {device}",
+        "no device {device}",
         "see nvidia-smi -L; --device counts from 0 within CUDA_VISIBLE_DEVICES",
     ),
     _known(
@@ -116,7 +116,7 @@ FAILURES = (
         r"no CUDA-capable device is detected|Cannot find any available devices|CUDA initialization failure with error: \d+"
         r"|Cuda failure.*(?:initialization error|unknown error|system driver mismatch)",
         "trtexec finds no usable GPU",
-        "see whether nvidia-smi works; a container needs --gpus all (Jetson: --runtime nvidia), a new driver a reboot",
+        "check nvidia-smi; a container needs --gpus all (Jetson: --runtime nvidia), a new driver needs a reboot",
     ),
     _known(
         "plan_version",
@@ -134,8 +134,8 @@ FAILURES = (
     _known(
         "plan_magic",
         r"magicTag(?:Read)? == (?:rt::)?k(?:PLAN_)?MAGIC_TAG failed|Magic tag does not match",
-        "the file is no engine, or one that this TensorRT cannot read",
-        "see that the file is whole and an engine; if it is, " + _SAME_BUILD,
+        "the file is not an engine, or this TensorRT cannot read it",
+        "check that the file is a complete engine; if it is, " + _SAME_BUILD,
     ),
     _known(
         "plan_version",
@@ -154,7 +154,7 @@ FAILURES = (
         "unsupported_sm",
         r"Unsupported SM: (?P<sm>0x[0-9a-f]+)|Target GPU SM (?P<other>\d+) is not supported",
         "this TensorRT does not support this GPU (SM {sm}{other})",
-        "a newer GPU takes a newer TensorRT; an old one was dropped, and takes an older TensorRT",
+        "a newer GPU needs a newer TensorRT; an old, dropped one needs an older TensorRT",
     ),
     _known(
         "no_kernel_image",
@@ -166,36 +166,36 @@ FAILURES = (
         "missing_plugin",
         r"Plugin not found, are the plugin name|getPluginCreator could not find plugin:? ?(?P<plugin>\S*)",
         "a plugin is missing{plugin_named}",
-        "name its library with --plugin; the same text stands for an operator that takes a newer TensorRT",
+        "give its library with --plugin; the same message appears for operators that need a newer TensorRT",
     ),
     _known(
         "no_dla",
         r"Cannot create DLA engine",
-        "this device has no such DLA",
-        "leave --dla out, or name a core that exists (0 or 1 on Xavier, AGX Orin and Orin NX)",
+        "no such DLA core on this device",
+        "remove --dla, or choose an existing core (0 or 1 on Xavier, AGX Orin and Orin NX)",
     ),
     _known(
         "dla_fallback",
         r"Assertion allowGPUFallback failed|not supported on DLA (?:but|and) GPU fallback is not enabled",
-        "a layer cannot run on the DLA, and may not run on the GPU either",
+        "a layer cannot run on the DLA, and GPU fallback is not allowed",
         "add --allow-gpu-fallback",
     ),
     _known(
         "unsupported_op",
         r"While parsing node number (?P<number>\d+) \[(?P<op>.+?) ->",
-        "the parser does not take node {number} of the model, operator {op}",
+        "the parser does not support node {number} of the model, operator {op}",
         "simplify or constant-fold the model, export it with another opset, or use a newer TensorRT or a plugin",
     ),
     _known(
         "bad_onnx",
         r"Failed to parse onnx file|Failed to parse ONNX model from file|Parsing model failed|Failed to open file",
         "the ONNX file cannot be parsed",
-        "check it with onnx.checker; weights in separate files must lie beside it",
+        "check it with onnx.checker; external weights must be next to it",
     ),
     _known(
         "bad_model",
         r"Model missing or format not recognized",
-        "trtexec takes the file for no model",
+        "trtexec does not recognize the file as a model",
         "--onnx takes ONNX, --engine a serialized engine",
     ),
     _known(
@@ -208,67 +208,67 @@ FAILURES = (
     _known(
         "shapes_static",
         r"Static model does not take explicit shapes",
-        "shapes are stated, but the model's are fixed",
-        "leave --shapes and --min/opt/max-shapes out",
+        "shapes are given, but the model's shapes are fixed",
+        "remove --shapes and --min/opt/max-shapes",
     ),
     _known(
         "shapes_unknown",
         r"Cannot find input tensor with name \"(?P<name>[^\"]*)\"",
-        "the network has no input {name}, which the shapes name",
-        "use the names of the model's inputs, as its graph shows them",
+        "the shapes name {name}, which is not an input of the network",
+        "use the input names of the model",
     ),
     _known(
         "shapes_missing",
         r"Required shape for input (?P<name>\S+) is missing"
         r"|Dynamic dimensions required for input:? (?P<other>[^,\s]+).*but no shapes were provided\.?$"
         r"|network has dynamic or shape inputs, but no optimization profile has been defined",
-        "the model has dynamic shapes, and none are stated",
-        "state --min-shapes, --opt-shapes and --max-shapes (input:1x3x224x224)",
+        "the model has dynamic shapes, and none are given",
+        "add --min-shapes, --opt-shapes and --max-shapes (input:1x3x224x224)",
     ),
     _known(
         "shapes_profile",
         r"(?P<name>[^\s(]+): for dimension number (?P<dimension>\d+) in profile (?P<number>\d+) does not match network"
         r"|does not match network definition \(got min",
-        "the stated shapes do not fit the model{where}",
+        "the given shapes do not fit the model{where}",
         "--min-shapes, --opt-shapes and --max-shapes must have the fixed dimensions of the model's input",
     ),
     _known(
         "shapes_reshape",
         r"reshape changes volume",
-        "a Reshape of the model does not fit the stated shapes",
-        "state the shapes that the model was exported for, or export it with dynamic axes",
+        "a Reshape of the model does not fit the given shapes",
+        "give the shapes that the model was exported for, or export it with dynamic axes",
     ),
     _known(
         "calibration",
         r"Calibration failure occurred with no scaling factors|calibration (?:cache|table) (?:is )?(?:empty|invalid)",
-        "INT8 calibration failed: tensors have no scale",
-        "give the calibration cache of this model (--calib FILE), or a model with Q/DQ nodes",
+        "INT8 calibration failed: missing scales",
+        "add the calibration cache of this model (--calib FILE), or use a model with Q/DQ nodes",
     ),
     _known(
         "shapes_range",
         r"(?:Static dimension mismatch|does not satisfy any optimization profiles|dimension[s]? .*out of range"
         r"|Supplied binding dimension .* for bindings).*?(?:input (?P<name>[^.\s]+))?",
-        "a stated shape is outside of what the engine was built for",
+        "a given shape is outside the range of the engine",
         "choose --shapes between --min-shapes and --max-shapes of the build",
     ),
     _known(
         "out_of_memory",
         r"OutOfMemory|\(out of memory\)|could not be allocated|cudaErrorMemoryAllocation|std::bad_alloc"
         r"|NvMapMemAllocInternalTagged: .* error 12",
-        "memory ran out",
-        "see what else runs (nvidia-smi; on a Jetson: stop the desktop), lower --workspace, choose smaller shapes",
+        "out of memory",
+        "check what else runs (nvidia-smi; on a Jetson stop the desktop), lower --workspace, or use smaller shapes",
     ),
     _known(
         "no_implementation",
         r"Could not find any implementation for node (?P<node>.+?)\.\)?(?: |$)",
         "TensorRT has no kernel for {node}",
-        "allow more memory (--workspace), another precision for the layer, or a newer TensorRT",
+        "allow more memory (--workspace) or another precision for the layer, or use a newer TensorRT",
     ),
     _known(
         "uncaught",
         r"Uncaught exception detected: (?P<what>.+)",
-        "trtexec itself failed: {what}",
-        "the log shows what it did before",
+        "internal error of trtexec: {what}",
+        "see the log for what preceded it",
     ),
 )
 
@@ -280,8 +280,8 @@ NVIDIA_SMI_FAILURES = (
     _known(
         "driver_mismatch",
         r"Driver/library version mismatch",
-        "the driver was updated under the running kernel module",
-        "the driver was updated under the running kernel module: reboot; until then trtexec fails too",
+        "the driver was updated, but the old kernel module is loaded",
+        "the driver was updated, but the old kernel module is loaded: reboot (trtexec fails until then)",
     ),
     _known(
         "driver_not_loaded",
@@ -294,21 +294,21 @@ NVIDIA_SMI_FAILURES = (
         "devices_lost",
         r"Failed to initialize NVML: Unknown Error",
         "the container lost its devices",
-        "a container loses its devices when systemd reloads: start it again",
+        "a container loses its devices when systemd reloads: restart it",
     ),
     _known(
         "no_gpu",
         r"No devices were found",
         "the driver sees no GPU",
-        "the driver sees no GPU: look at `lspci | grep -i nvidia`, and at the GPUs given to a container",
+        "the driver sees no GPU: check `lspci | grep -i nvidia`, and the GPUs given to the container",
     ),
     _known(
         "no_nvmap",
         r"NvRmMemInitNvmap failed with No such file",
-        "there is no /dev/nvmap",
+        "no /dev/nvmap",
         "no /dev/nvmap: in a container use --runtime nvidia",
     ),
-    _known("nvmap_permission", r"NvRmMemInitNvmap failed", "this user may not use /dev/nvmap", JOIN_GROUPS),
+    _known("nvmap_permission", r"NvRmMemInitNvmap failed", "no permission for /dev/nvmap", JOIN_GROUPS),
 )
 START_FAILURES = (
     _known(
@@ -359,9 +359,9 @@ def _sentence(failure: Failure, match: re.Match[str]) -> str:
 
 
 _SIGNAL_REMEDIES = {
-    "SIGILL": "the processor lacks an instruction; use the TensorRT of this platform, in a virtual machine pass its CPU on",
-    "SIGBUS": "a mapped file was cut off, or shared memory is full: see df, and --shm-size of a container",
-    "SIGKILL": "most likely the kernel, out of memory (see dmesg); check what else runs, add swap",
+    "SIGILL": "the CPU lacks an instruction; use the TensorRT for this platform, in a virtual machine pass its CPU through",
+    "SIGBUS": "a mapped file was truncated, or shared memory is full: check df, and --shm-size of the container",
+    "SIGKILL": "probably by the kernel, out of memory (see dmesg); check what else runs, add swap",
 }
 
 
@@ -375,7 +375,7 @@ def signal_name(number: int) -> str:
 
 def signal_remedy(number: int) -> str:
     """What to do about a program that a signal ended."""
-    return _SIGNAL_REMEDIES.get(signal_name(number), "the log shows after what")
+    return _SIGNAL_REMEDIES.get(signal_name(number), "see the end of the log")
 
 
 def remarks(warnings: Iterable[str]) -> list[str]:
@@ -384,12 +384,12 @@ def remarks(warnings: Iterable[str]) -> list[str]:
     sentences = []
     if any(_GRAPH_IGNORED.search(text) for text in texts):
         sentences.append(
-            "trtexec could not capture a CUDA graph and measured without: enqueue time is part of the latency"
+            "trtexec could not capture a CUDA graph and measured without: the latency includes enqueue time"
         )
     if any(_LOW_MEMORY.search(text) for text in texts):
         sentences.append(
-            "tactics were skipped for want of memory: the engine may be slower than on an idle device"
+            "tactics were skipped, not enough memory: the engine may be slower than one built on an idle device"
         )
     if any(_OTHER_DEVICE.search(text) for text in texts):
-        sentences.append("the engine was built on another model of device, or in another power mode")
+        sentences.append("the engine was built on another device model, or in another power mode")
     return sentences

@@ -102,7 +102,7 @@ def remember(record: Path | None, manifest: Path, host: str, trtexec: str) -> No
         TrexError: The record cannot be read or written. One that trex-tui did not write stays as it is.
     """
     if record is None:
-        raise TrexError("there is no home directory")
+        raise TrexError("no home directory")
     root = read_manifest(manifest)
     engine = root["engine"].get("sha256") if root is not None else None
     if not isinstance(engine, str):
@@ -132,7 +132,7 @@ def recall(record: Path | None, manifest: Path, engine: Path) -> KnownHost:
         TrexError: Nothing is noted of this set, its engine is another, or the record cannot be used.
     """
     if record is None:
-        raise TrexError("there is no home directory with a record of captures over ssh")
+        raise TrexError("no home directory with a record of captures over ssh")
     try:
         digest = _compute_sha256(manifest)
     except OSError as error:
@@ -185,12 +185,12 @@ def _read(record: Path) -> dict[str, Any]:
     except OSError as error:
         raise TrexError(f"{record}: cannot be read: {reason(error)}") from error
     if status.st_uid != os.geteuid():
-        raise TrexError(f"{record}: it belongs to another user, and is not used")
+        raise TrexError(f"{record}: belongs to another user; ignored")
     if status.st_mode & 0o022:
-        raise TrexError(f"{record}: others may write to it, so it is not used; delete it, or chmod 600")
+        raise TrexError(f"{record}: writable by others; ignored; delete it, or chmod 600")
     sets = _parse(data) if len(data) <= _MOST_BYTES else None
     if sets is None:
-        raise TrexError(f"{record}: is no record of captures over ssh; move it away")
+        raise TrexError(f"{record}: is not a record of captures over ssh; move it away")
     return sets
 
 

@@ -180,7 +180,7 @@ class RunMonitor:
         """What became of it, without a full stop."""
         where = self.shell.where
         if self.problem:
-            return f"no samples of power and clocks were taken{where}: {self.problem}"
+            return f"no samples of power and clocks{where}: {self.problem}"
         cost = (
             ""
             if self.processor_s is None

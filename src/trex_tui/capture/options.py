@@ -117,7 +117,7 @@ class CaptureOptions:
             flag, _, value = word.partition("=")
             if flag == "--device":
                 if re.fullmatch(r"[0-9]{1,9}", value) is None:
-                    raise TrexError(f"{word} after --: not the number of a GPU")
+                    raise TrexError(f"{word} after --: not a GPU index")
                 return int(value)
         return self.device
 
@@ -140,7 +140,7 @@ def checked_name(name: str) -> str:
         TrexError: They cannot.
     """
     if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise TrexError(f"--name {name!r}: not the name of a file")
+        raise TrexError(f"--name {name!r}: not a file name")
     if len(os.fsencode(name)) > _LONGEST_NAME:
         raise TrexError(f"--name: longer than {_LONGEST_NAME} bytes; choose a shorter one")
     return name
@@ -175,7 +175,7 @@ def _check_profiles(options: CaptureOptions) -> None:
         return
     if options.min_shapes or options.opt_shapes or options.max_shapes:
         raise TrexError(
-            "--profile states the shapes of the build; leave --min-shapes, --opt-shapes and --max-shapes out"
+            "--profile sets the shapes of the build; remove --min-shapes, --opt-shapes and --max-shapes"
         )
     index, count = options.profile_index or 0, len(options.profiles)
     if index >= count:
@@ -188,9 +188,7 @@ def _check_build_only(options: CaptureOptions) -> None:
     idle = _typed(options, _MEASUREMENT_FIELDS)
     idle += ["--repeat"] if options.repeat > 1 else []
     if idle:
-        raise TrexError(
-            f"{', '.join(idle)}: of a measurement, and --build-only measures nothing; leave one out"
-        )
+        raise TrexError(f"{', '.join(idle)}: only for measurements; not with --build-only")
 
 
 def _input_file(text: str) -> str:
@@ -216,18 +214,18 @@ def checked_cache(text: str, option: str = "--timing-cache") -> None:
     try:
         if os.path.lexists(path):
             if not path.is_file():
-                raise TrexError(f"{option}: {path} is no file")
+                raise TrexError(f"{option}: {path} is not a file")
             if not os.access(path, os.R_OK | os.W_OK):
-                raise TrexError(f"{option}: {path} may not be read and written")
+                raise TrexError(f"{option}: {path} is not readable and writable")
         elif not path.parent.is_dir():
             # trtexec writes it while the set is made elsewhere: the directory of the set is too late for it.
             first = (
                 ""
                 if os.path.lexists(path.parent)
-                else "; make it first: --outdir is made when the set is complete"
+                else "; create it first: --outdir is created when the set is complete"
             )
             raise TrexError(
-                f"{option}: {path.parent} is no directory, so {path.name} cannot be written there{first}"
+                f"{option}: {path.parent} is not a directory, so {path.name} cannot be written there{first}"
             )
         elif not path.name or not os.access(path.parent, os.W_OK | os.X_OK):
             raise TrexError(f"{option}: {path} cannot be written")
@@ -257,9 +255,9 @@ def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
     if options.builds:
         _checked_caches(options, is_here=is_here)
     if (options.onnx is None) == (options.engine is None):
-        raise TrexError("capture takes --onnx (build and profile) or --engine (profile only)")
+        raise TrexError("capture needs --onnx (build and profile) or --engine (profile only)")
     if not options.builds and (idle := _build_options(options)):
-        raise TrexError(f"{', '.join(idle)}: of a build, and --engine is built already; build with --onnx")
+        raise TrexError(f"{', '.join(idle)}: only for builds; use --onnx instead of --engine")
     _check_profiles(options)
     _check_build_only(options)
     for option, text in _named_files(options):
@@ -291,9 +289,9 @@ def check_readable(option: str, text: str) -> Path:
     path = Path(text)
     try:
         if not path.is_file():
-            raise TrexError(f"{option}: {path} {'is no file' if path.exists() else 'does not exist'}")
+            raise TrexError(f"{option}: {path} {'is not a file' if path.exists() else 'does not exist'}")
         if not os.access(path, os.R_OK):
-            raise TrexError(f"{option}: {path} may not be read")
+            raise TrexError(f"{option}: {path} is not readable")
     except (OSError, ValueError) as error:
         raise TrexError(f"{option}: {text}: {error}") from None
     return path

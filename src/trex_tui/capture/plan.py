@@ -69,7 +69,7 @@ _MEASUREMENT_VALUES = (
     ("--percentile", "percentile"),
 )
 _TYPED_MODEL = (
-    "TensorRT 11 takes precision from the model alone (cast it with ModelOpt AutoCast, quantize with Q/DQ)"
+    "TensorRT 11 takes the precision from the model (cast it with ModelOpt AutoCast, quantize with Q/DQ)"
 )
 
 
@@ -280,12 +280,12 @@ def _with_passthrough(options: CaptureOptions, arguments: _Arguments, role: str)
     if options.profiles:
         written |= {flag_name(word) for word in options.passthrough} & {"--profile"}
     for flag, asked in arguments.typed.items():
-        why = f"{asked} and {flag} after --: the same for trtexec; state one of the two"
+        why = f"{asked} and {flag} after --: the same option of trtexec; remove one"
         if flag in written and why not in arguments.refused:
             arguments.refused.append(why)
     for swept in options.swept:
         other = arguments.typed.get(swept.flag) or (f"{swept.flag} after --" if swept.flag in written else "")
-        why = f"{other} and --sweep {swept.flag[2:]}: the same for trtexec; state one of the two"
+        why = f"{other} and --sweep {swept.flag[2:]}: the same option of trtexec; remove one"
         if other and why not in arguments.refused:
             arguments.refused.append(why)
     words = [swept for swept in options.swept if role == PROFILE or swept.flag not in _MEASUREMENT_FLAGS]
@@ -299,7 +299,7 @@ def _check_passthrough(options: CaptureOptions, trtexec: Trtexec, refused: list[
     for argument in options.passthrough:
         flag = flag_name(argument)
         if flag in OWN_FLAGS:
-            refused.append(f"{flag} after --: capture sets it itself")
+            refused.append(f"{flag} after --: capture sets it")
         elif flag_table().is_listed(flag) and not trtexec.knows(flag):
             refused.append(refusal(flag, flag, trtexec))
     unknown = [swept.flag for swept in options.swept if not trtexec.knows(swept.flag)]
@@ -315,7 +315,7 @@ def refusal(flag: str, asked: str, trtexec: Trtexec) -> str:
     """Why an option cannot be used, and which release has it; `asked` is what a person typed to get it."""
     where = flag_table().where(flag)
     what = asked if asked == flag else f"{asked} (trtexec's {flag})"
-    known = f"TensorRT {where} has it" if where else "no known release has it"
+    known = f"TensorRT {where} has it" if where else "not in any known release"
     message = f"{what}: not in trtexec of TensorRT {trtexec.version} ({trtexec.path}); {known}"
     weak = flag in ("--fp16", "--bf16", "--int8", "--fp8", "--int4", "--best", "--calib")
     return f"{message}. {_TYPED_MODEL}" if weak and trtexec.is_strongly_typed_only else message

@@ -76,7 +76,7 @@ class Recorder:
         """
         if self._profiler is not None and self._context.profiler is self._profiler:
             raise RecorderError(
-                "an iteration cannot be timed while it is profiled: the profiler slows it down"
+                "an iteration cannot be timed and profiled at once: the profiler slows it down"
             )
         start = self._clock()
         if self._began is None:
@@ -151,13 +151,13 @@ class Recorder:
     def _count(self, calls: list[tuple[str, float]]) -> None:
         """Take an iteration's times over. Rows are identified by their order: names repeat."""
         if not calls:
-            raise RecorderError("the profiler saw no layer; run the given context in the block")
+            raise RecorderError("no layer was profiled; run the given context in the block")
         names = [name for name, _ in calls]
         if not self._rows:
             self._rows = [_ProfileRow(name) for name in names]
         if names != [row.name for row in self._rows]:
             raise RecorderError(
-                "this iteration ran other layers than the first: record one profile at a time"
+                "this iteration ran different layers from the first: record one profile at a time"
             )
         for row, (_, sample_ms) in zip(self._rows, calls, strict=True):
             row.samples_ms.append(sample_ms)
@@ -187,7 +187,7 @@ class Recorder:
             RecorderError: A file is there already, or cannot be written; the name is that of a path.
         """
         if not name or Path(name).name != name:
-            raise RecorderError(f"not a name for files: {name!r}")
+            raise RecorderError(f"not a file name: {name!r}")
         texts = {"graph": self.layer_information()}
         if self._iterations:
             texts["profile"] = self._profile_text()
@@ -195,7 +195,7 @@ class Recorder:
             texts["timing"] = _lines(self._queries)
         files = {Path(directory, f"{name}.{kind}.json"): text for kind, text in texts.items()}
         if not overwrite and (there := [path for path in files if path.exists()]):
-            raise RecorderError(f"{there[0]}: is there already; overwrite=True replaces it")
+            raise RecorderError(f"{there[0]}: exists; overwrite=True replaces it")
         try:
             write_all(files)
         except OSError as error:

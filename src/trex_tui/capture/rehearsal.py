@@ -74,7 +74,7 @@ def rehearse(
             continue
         answer = _ask(machine, run.argv, stop, note)
         if answer.is_odd:
-            note("the commands were not rehearsed: this trtexec does not refuse an unknown option")
+            note("options not checked in advance: this trtexec accepts unknown options")
             return
         if answer.unknown:
             raise TrexError(
@@ -140,7 +140,7 @@ def _ask(machine: Machine, argv: Sequence[str], stop: Stop, note: Callable[[str]
             control = RunControl(Path(directory, "log"), own, listener.feed, tick, _TIMEOUT_S)
             outcome, lost = machine.execute((*argv, NONSENSE), control)
     except OSError as error:
-        raise TrexError(f"no place for temporary files: {error.strerror or error}") from None
+        raise TrexError(f"no directory for temporary files: {error.strerror or error}") from None
     finally:
         own.close()
     if stop.times or lost is not None:
@@ -162,7 +162,7 @@ def _describe(
     complaint = answer.complaint
     name = f"trtexec of TensorRT {trtexec.version}"
     if any(flag_name(word) in complaint for word in run.argv[1:]):
-        return f"{name} refuses the command of the {run.role} run: {complaint}"
+        return f"{name} rejects the command of the {run.role} run: {complaint}"
     culprits = []
     until = time.monotonic() + _SEARCH_S
     for index, word in enumerate(run.argv):
@@ -172,8 +172,8 @@ def _describe(
         if without.is_good or (without.complaint and without.complaint != complaint):
             culprits.append(word)
     if not culprits:
-        return f"{name} refuses the command of the {run.role} run: {complaint}"
+        return f"{name} rejects the command of the {run.role} run: {complaint}"
     what = " with ".join(culprits)
     if _CONVERSION.fullmatch(complaint):
-        return f"{name} does not take {what}: a number is expected ({complaint})"
-    return f"{name} does not take {what}: {complaint}"
+        return f"{name} rejects {what}: a number is expected ({complaint})"
+    return f"{name} rejects {what}: {complaint}"

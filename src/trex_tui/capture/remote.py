@@ -110,7 +110,7 @@ def read_found(output: bytes, word: str, given: str | None) -> RemoteTrtexec:
     if used is not None:
         return RemoteTrtexec(used, "", tuple(others))
     if not refusal and given:
-        refusal = f"--trtexec: there is no {given} there that may be executed"
+        refusal = f"--trtexec: no executable {given} there"
     return RemoteTrtexec(None, refusal or _NOWHERE, ())
 
 
@@ -264,7 +264,7 @@ class RemoteMachine(Machine):
                 tick=self._transfer(f"sending {sent.source} to {self.ssh.host}", size),
             )
             if answer.strip() != str(size).encode():
-                raise ConnectionLostError(f"{self.ssh.host}: {sent.source} did not arrive whole")
+                raise ConnectionLostError(f"{self.ssh.host}: {sent.source} was not transferred completely")
 
     def _transfer(self, what: str, total_bytes: int) -> Callable[[int], None]:
         """Return the observer of a transfer's bytes."""
@@ -328,11 +328,11 @@ class RemoteMachine(Machine):
 
     def _lost(self, why: str) -> RunVerdict:
         if self.close():
-            remedy = "trtexec was ended there, and its files were deleted"
+            remedy = "trtexec was stopped there, and its files were deleted"
         else:
-            remedy = "that machine ends trtexec and deletes its files when its sshd ends the connection"
+            remedy = "the remote host stops trtexec and deletes its files when its sshd closes the connection"
         if self._engine is not None and not self.with_engine:
-            remedy += "; --with-engine brings the engine back as soon as it is built"
+            remedy += "; --with-engine copies the engine back as soon as it is built"
         sentence = f"the connection to {self.ssh.host} was lost" + (f" ({why})" if why else "")
         return RunVerdict(False, LOST_KEY, sentence, remedy)
 
@@ -382,7 +382,7 @@ class RemoteMachine(Machine):
             )
             return file_entry(build.engine)
         except (TrexError, OSError) as error:
-            self.note(f"the engine was not brought back: {error}")
+            self.note(f"the engine was not copied back: {error}")
             return None
 
     def _fetch(
@@ -421,7 +421,7 @@ class RemoteMachine(Machine):
         if self.with_engine:
             local = file_entry(engine)
             if digest not in (None, local["sha256"]):
-                raise ConnectionLostError(f"{self.ssh.host}: {engine.name} did not arrive whole")
+                raise ConnectionLostError(f"{self.ssh.host}: {engine.name} was not transferred completely")
             return local
         return {"bytes": size, "sha256": digest}
 

@@ -93,7 +93,7 @@ def read_rerun_options(words: Sequence[str], version: str | None) -> tuple[Captu
         given[flag] = value
     if not given:
         return CaptureOptions(), (
-            "the command of the earlier run is not known, so this measures as a capture does by default",
+            "the command of the earlier run is unknown; measuring with the defaults of capture",
         )
     fields: dict[str, int] = {
         field: int(given[flag])
@@ -163,15 +163,15 @@ def _left_out(given: Mapping[str, str], options: CaptureOptions) -> Iterator[str
             continue
         words = f"{flag}={value}" if value else flag
         if flag in _FILES:
-            yield f"the earlier run had {words}: files named in files are not loaded from here"
+            yield f"the earlier run had {words}: files listed in other files are not loaded"
         elif flag in ("--shapes", "--optShapes"):
-            yield f"the earlier run had {words}, which is not understood"
+            yield f"the earlier run had {words}, which could not be parsed"
         elif flag in _BUILD:
             for_build.append(words)
         else:
-            yield f"the earlier run had {words}, which is not taken over"
+            yield f"the earlier run had {words}, which was not taken over"
     if for_build:
-        yield f"left out, for the engine is built already: {', '.join(for_build)}"
+        yield f"omitted (the engine is already built): {', '.join(for_build)}"
 
 
 def _added(given: Mapping[str, str], version: str | None) -> Iterator[str]:
@@ -186,7 +186,7 @@ def _added(given: Mapping[str, str], version: str | None) -> Iterator[str]:
 
 
 _AGAIN = re.compile(r"\.again-\d+$")
-_LOCKING = "the command for a shell locks them"
+_LOCKING = "the shell command locks them"
 _ENDINGS = (".engine", ".plan", ".trt")
 _FIELDS = (
     *("shapes", "profile_index", "dla", "device", "warmup_ms", "duration_s", "iterations", "avg_runs"),
@@ -278,7 +278,7 @@ def plan_rerun(
         problem = str(error)
     if engine is None:
         places = f"{stem}{'|'.join(_ENDINGS)}"
-        problem = f"there is no engine file in this set or beside it ({places} in {directory})"
+        problem = f"no engine file in or next to this set ({places} in {directory})"
     return Rerun(options, outdir, name, notes, problem, locked_mhz)
 
 

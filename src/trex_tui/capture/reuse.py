@@ -122,17 +122,17 @@ def _misfits(manifest: Mapping[str, Any], names: Names, build: RunPlan, now: Man
     """Why the engine cannot be used, cheapest question first."""
     run = find_passed_build(manifest)
     if not run:
-        yield "its build did not pass"
+        yield "its build failed"
     if run.get("build_key") != run_key(build):
-        yield "it was built with other options"
+        yield "it was built with different options"
     yield from _differences(manifest, now)
     yield from machine_differences(find_build_machine(manifest), identify_machine(now.before))
     if not names.engine.is_file():
         if manifest.get("remote"):
-            yield "it was not brought back from the machine that built it (--with-engine does)"
-        yield "it is gone"
+            yield "it was not copied back from the machine that built it (needs --with-engine)"
+        yield "it no longer exists"
     elif file_entry(names.engine)["sha256"] != table_in(manifest, "engine").get("sha256"):
-        yield "it has changed since"
+        yield "it changed since"
 
 
 def _differences(manifest: Mapping[str, Any], now: Manifest) -> Iterator[str]:

@@ -347,7 +347,9 @@ class _Capture:
                 then = find_build_machine(old)
                 self.manifest.runs.append({**build, "machine": then, "reused": True})
                 reasons = machine_differences(then, identify_machine(self.manifest.before))
-                self.manifest.remarks.extend(f"measured elsewhere than built: {reason}" for reason in reasons)
+                self.manifest.remarks.extend(
+                    f"not measured where it was built: {reason}" for reason in reasons
+                )
 
     def _reusable(self, first: RunPlan) -> Reusable | None:
         """An engine that need not be built again, if that is wanted and one fits."""
@@ -362,7 +364,7 @@ class _Capture:
             self.view.note(f"not resumed from {reason}")
         is_earlier = self.request.resume and reusable is not None
         if is_earlier and is_unknown(identify_machine(manifest.before)):
-            manifest.remarks.append("the engine is reused, but the GPU that it was built on is unknown")
+            manifest.remarks.append("the engine is reused, but its build GPU is unknown")
         return reusable
 
     def _take(self, reusable: Reusable) -> None:
@@ -383,7 +385,7 @@ class _Capture:
         if again is not None and not self.stop.times:
             self.without_graph = True
             self._keep_attempt(run)
-            self.view.note(f"{verdict.sentence}; once more without")
+            self.view.note(f"{verdict.sentence}; retrying without")
             self.manifest.remarks.append(NO_GRAPH)
             run = again
             verdict, progress = self._run(run, number, total)

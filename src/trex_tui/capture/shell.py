@@ -127,7 +127,7 @@ class Shell:
                 yield from _pieces(process, stop, lambda: tick(taken.tell()) if source else None)
                 code = process.wait(_END_S)
             except subprocess.TimeoutExpired:
-                raise ConnectionLostError(f"{self.name}: a command does not end") from None
+                raise ConnectionLostError(f"{self.name}: a command did not end") from None
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -143,7 +143,7 @@ class Shell:
         """Return the error of a command that ended with this exit code; `stderr` is its standard error."""
         last = last_line(stderr)
         if code == LOST:
-            return RemoteError(f"{self.name}: {last or 'ssh failed without a word'}")
+            return RemoteError(f"{self.name}: {last or 'ssh failed without a message'}")
         return RemoteError(f"{self.name}: {last or f'a command failed with exit code {code}'}")
 
 

@@ -57,7 +57,7 @@ def checked_hosts(hosts: Sequence[str], environ: Mapping[str, str] = os.environ)
     """
     for host in hosts:
         if not host or host.startswith("-") or not host.isprintable() or " " in host:
-            raise TrexError(f"--host {host!r}: not the name of a machine")
+            raise TrexError(f"--host {host!r}: not a host name")
     folders = [folder_name(host) for host in hosts]
     twice = next((host for host, folder in zip(hosts, folders, strict=True) if folders.count(folder) > 1), "")
     if twice:
@@ -111,7 +111,7 @@ def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list
     def send(text: str, name: str | None = None, *, is_for_build: bool = False) -> str:
         source = Path(text)
         if not source.is_file():
-            raise TrexError(f"{source} is no file, and cannot be sent")
+            raise TrexError(f"{source} is not a file and cannot be sent")
         files.append(Sent(source, f"{directory}/in/{len(files)}", name or source.name, is_for_build))
         return files[-1].path
 
@@ -274,6 +274,8 @@ def _more(pieces: Iterator[bytes], target: Path, host: str) -> bytes:
     try:
         return next(pieces)
     except StopIteration:
-        raise ConnectionLostError(f"{host}: the connection ended before {target.name} was here") from None
+        raise ConnectionLostError(
+            f"{host}: the connection ended before {target.name} was transferred"
+        ) from None
     except TrexError as error:
         raise ConnectionLostError(f"{error} (while {target.name} came)") from None

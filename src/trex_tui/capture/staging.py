@@ -52,7 +52,7 @@ class StagedDirectory:
             self.target.parent.mkdir(parents=True, exist_ok=True)
             made = tempfile.mkdtemp(prefix=f".{self.target.name}.", dir=self.target.parent)
         except OSError as error:
-            raise TrexError(f"{self.target} cannot be made: {error.strerror or error}") from None
+            raise TrexError(f"{self.target} cannot be created: {error.strerror or error}") from None
         self.path = Path(made)
         return self
 
@@ -150,7 +150,7 @@ class Workspace:
                 self.path.mkdir()
             self._lock = _locked(self.path / _LOCK)
         except OSError as error:
-            raise TrexError(f"{self.path} cannot be made: {error.strerror or error}") from None
+            raise TrexError(f"{self.path} cannot be created: {error.strerror or error}") from None
         if self._lock is None:
             raise TrexError(f"another capture of {self.name} works in {self.path}")
         # Only with our own lock in hand: of two that begin at once, one at least sees the other.
@@ -180,7 +180,7 @@ class Workspace:
         if not force and (there := self.existing()):
             self.keep_failed(everything=True)
             raise TrexError(
-                f"{self.outdir} has a set called {self.name} by now ({there[0].name}), which stays; this one is in "
+                f"{self.outdir} has a set called {self.name} by now ({there[0].name}), which is kept; the new one is in "
                 f"{self.failed}"
             )
         (self.path / _LOCK).unlink(missing_ok=True)

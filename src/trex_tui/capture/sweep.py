@@ -78,7 +78,7 @@ def parse_axis(text: str) -> Axis:
     axis = Axis(name, tuple(values.split(",")))
     if equals and (_FLAG.fullmatch(name) is None or name == _PRECISION):
         raise TrexError(
-            f"--sweep {text}: not an option of trtexec; write fp16,int8 or batch=1,8 or avgTiming=4,8"
+            f"--sweep {text}: not a trtexec option; write fp16,int8 or batch=1,8 or avgTiming=4,8"
         )
     for value in axis.values:
         if not value or not value.isprintable() or " " in value:
@@ -103,13 +103,13 @@ def _check_value(axis: Axis, value: str) -> None:
         if _WHOLE.fullmatch(value) is None or (axis.name == _BATCH and not int(value)):
             raise TrexError(f"--sweep {axis.name}={value}: not a whole number")
     elif flag in OWN_FLAGS:
-        raise TrexError(f"--sweep {axis.name}: capture sets {flag} itself; leave it out")
+        raise TrexError(f"--sweep {axis.name}: capture sets {flag}; remove it")
     elif flag in _SHAPES:
-        raise TrexError(f"--sweep {axis.name}: of the shapes only the batch is swept; write batch=1,8")
+        raise TrexError(f"--sweep {axis.name}: only the batch of the shapes can be swept; write batch=1,8")
     elif flag in _FILES:
-        raise TrexError(f"--sweep {axis.name}: names files; make one capture for each")
+        raise TrexError(f"--sweep {axis.name}: takes files; run one capture for each")
     elif flag == "--device":
-        raise TrexError("--sweep device: clocks and power are of one GPU; make one capture for each GPU")
+        raise TrexError("--sweep device: clocks and power apply to one GPU; run one capture for each GPU")
 
 
 def plan_points(request: CaptureRequest, axes: Sequence[Axis]) -> list[SweepPoint]:
@@ -121,11 +121,11 @@ def plan_points(request: CaptureRequest, axes: Sequence[Axis]) -> list[SweepPoin
     names = [axis.name for axis in axes]
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
-        raise TrexError(f"--sweep {twice}: stated twice; put all values in one --sweep")
+        raise TrexError(f"--sweep {twice}: given twice; put all values in one --sweep")
     points: list[SweepPoint] = []
     for values in itertools.product(*(axis.values for axis in axes)):
         if len(points) == _MOST_POINTS:
-            raise TrexError(f"--sweep: more than {_MOST_POINTS} points; state fewer values")
+            raise TrexError(f"--sweep: more than {_MOST_POINTS} points; use fewer values")
         options = request.options
         for axis, value in zip(axes, values, strict=True):
             options = _apply(options, axis.name, value)
@@ -135,7 +135,7 @@ def plan_points(request: CaptureRequest, axes: Sequence[Axis]) -> list[SweepPoin
         point = replace(request, options=options, outdir=request.outdir / name)
         points.append(SweepPoint(name, tuple(zip(names, values, strict=True)), point))
     if len({point.name.lower() for point in points}) < len(points):
-        raise TrexError("--sweep: two values have the same directory name; sweep one of them alone")
+        raise TrexError("--sweep: two values have the same directory name; sweep them separately")
     return points
 
 
@@ -155,7 +155,7 @@ def _apply(options: CaptureOptions, axis: str, value: str) -> CaptureOptions:
     flag = f"--{axis}"
     if flag == _DLA:
         if options.dla is not None:
-            raise TrexError(f"--dla and --sweep {axis}: the same for trtexec; state one of the two")
+            raise TrexError(f"--dla and --sweep {axis}: the same option of trtexec; remove one")
         return replace(options, dla=int(value))
     word = {_ON: flag, _OFF: ""}.get(value, f"{flag}={value}")
     return replace(options, swept=(*options.swept, SweptFlag(flag, word)))
@@ -163,12 +163,12 @@ def _apply(options: CaptureOptions, axis: str, value: str) -> CaptureOptions:
 
 def _with_precision(options: CaptureOptions, value: str) -> CaptureOptions:
     if not options.builds:
-        raise TrexError(f"--sweep {value}: of a build, and --engine is built already; build with --onnx")
+        raise TrexError(f"--sweep {value}: only for builds; use --onnx instead of --engine")
     typed = [f"--{precision}" for precision in options.precisions]
     typed += ["--best"] * options.best + ["--strongly-typed"] * options.strongly_typed
     if typed:
         raise TrexError(
-            f"{', '.join(typed)} and --sweep {value}: state the precision once, or as in fp16+int8"
+            f"{', '.join(typed)} and --sweep {value}: give the precision once, or as in fp16+int8"
         )
     parts = value.split("+")
     precisions = tuple(precision for precision in PRECISIONS if precision in parts)
@@ -193,7 +193,7 @@ def _shapes_of_batch(options: CaptureOptions, batch: int) -> str:
         low, typical, high = profile.min_shapes, profile.opt_shapes, profile.max_shapes
     text = options.shapes or typical or high or low
     if text is None:
-        remedy = "state --shapes INPUT:1x3x224x224"
+        remedy = "add --shapes INPUT:1x3x224x224"
         if options.builds:
             remedy += ", or --min-shapes, --opt-shapes and --max-shapes for one engine for all batches"
         raise TrexError(f"--sweep batch={batch}: the shapes of the inputs are unknown; {remedy}")

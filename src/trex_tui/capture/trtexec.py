@@ -160,13 +160,13 @@ def read_help(text: str, path: Path, found_by: str = "") -> Trtexec:
     """
     match = _BANNER.search(text)
     if match is None:
-        raise NotTrtexecError("is no trtexec: its --help prints no banner of TensorRT")
+        raise NotTrtexecError("is not trtexec: its --help has no TensorRT banner")
     if match["number"] is None:
         raise NotTrtexecError("is of TensorRT 7 or older; capture needs 8.2 or later")
     version = version_of_number(int(match["number"]))
     if parse_version(version) < _OLDEST:
         raise NotTrtexecError(
-            f"is of TensorRT {version}, which exports no layer information; capture needs 8.2 or later"
+            f"is of TensorRT {version}, which does not export layer information; capture needs 8.2 or later"
         )
     explained: set[str] = set()
     for option in _EXPLAINED.finditer(text):
@@ -188,7 +188,7 @@ def trtexec_of_release(version: str, path: Path) -> Trtexec:
         TrexError: It is no version, or one that capture does not support.
     """
     if re.fullmatch(r"[0-9]{1,4}(?:\.[0-9]{1,4}){0,3}", version) is None:
-        raise TrexError(f"--for {version}: not a version of TensorRT such as 10.4 or 8.6.1")
+        raise TrexError(f"--for {version}: not a TensorRT version such as 10.4 or 8.6.1")
     numbers = parse_version(version)
     releases = flag_table().releases
     meant = [name for name, release in releases if release[: len(numbers)] == numbers]
@@ -249,7 +249,7 @@ def find_trtexec(
     places = ", ".join(_FIXED[:2])
     raise TrtexecNotFoundError(
         f"no trtexec on PATH, in {places} or a TensorRT-*/bin; name it with --trtexec or $TRTEXEC "
-        "(Debian and Jetson: package libnvinfer-bin; pip wheels have none)"
+        "(Debian and Jetson: package libnvinfer-bin; pip wheels have no trtexec)"
     )
 
 
@@ -294,9 +294,9 @@ def _named(given: str, by: str) -> Path:
         on_path = shutil.which(given)
         path = Path(on_path) if on_path else path
     if not path.is_file():
-        raise TrtexecNotFoundError(f"{by}: there is no {path}")
+        raise TrtexecNotFoundError(f"{by}: {path} does not exist")
     if not os.access(path, os.X_OK):
-        raise TrtexecNotFoundError(f"{by}: {path} may not be executed")
+        raise TrtexecNotFoundError(f"{by}: {path} is not executable")
     return path.absolute()
 
 
@@ -336,7 +336,7 @@ def ask(
         raise TrtexecNotFoundError(f"{path} --help does not answer within {HELP_TIMEOUT_S} s") from None
     except OSError as error:
         why = error.strerror or error
-        hint = "; it is for another processor" if error.errno == errno.ENOEXEC else ""
+        hint = "; it is for another CPU architecture" if error.errno == errno.ENOEXEC else ""
         raise TrtexecNotFoundError(f"{path} cannot be run: {why}{hint}") from None
     code = process.returncode
     return understand(

@@ -71,16 +71,16 @@ def judge(
     if outcome.stopped == INTERRUPTED:
         return RunVerdict(False, "interrupted", "interrupted")
     if outcome.stopped == TIMED_OUT:
-        remedy = "allow more time with --timeout; the first build on a Jetson takes hours for large models"
+        remedy = "increase --timeout; the first build of a large model takes hours on a Jetson"
         return RunVerdict(False, "timed_out", _too_long(outcome), remedy)
     if outcome.exit_code != 0:
         return _failed(outcome, seen)
     if seen.status != "PASSED":
-        remedy = "the log shows how far it came"
-        return RunVerdict(False, "no_banner", "trtexec ended without saying that it passed", remedy)
+        remedy = "see the log for its progress"
+        return RunVerdict(False, "no_banner", "trtexec ended without PASSED", remedy)
     broken = broken_files(run, trtexec, head)
     if broken:
-        remedy = "see whether the disk is full (df) and the directory can be written"
+        remedy = "check free disk space (df) and write permission of the directory"
         return RunVerdict(False, "files", f"trtexec reports success, but {broken}", remedy)
     return RunVerdict(True, remarks=(*remarks(seen.warnings), *_names_only(run)))
 
@@ -103,7 +103,7 @@ def _failed(outcome: ProcessOutcome, seen: RunProgress) -> RunVerdict:
     if known and known.key == "out_of_memory":
         return RunVerdict(False, known.key, known.sentence, known.remedy)
     if outcome.signal == signal.SIGKILL:
-        remedy = "most likely the kernel, out of memory (see dmesg); check what else runs, add swap, lower --workspace"
+        remedy = "probably by the kernel, out of memory (see dmesg); check what else runs, add swap, lower --workspace"
         return RunVerdict(False, "killed", "trtexec was killed (SIGKILL)", remedy)
     if outcome.signal is not None:
         sentence = f"trtexec crashed ({signal_name(outcome.signal)})"
@@ -131,7 +131,7 @@ def _broken_engine(path: Path, trtexec: Trtexec, head: Callable[[Path], bytes]) 
     if not begin:
         return f"{path.name} is empty"
     if begin != _PLAN_MAGIC and trtexec.numbers >= (8, 6):
-        return f"{path.name} is no serialized engine"
+        return f"{path.name} is not a serialized engine"
     return ""
 
 
@@ -141,7 +141,7 @@ def _broken_export(kind: str, path: Path) -> str:
         return "was not written"
     try:
         if kind == "graph":
-            return "" if read_layer_info(path).layers else "names no layer"
+            return "" if read_layer_info(path).layers else "has no layers"
         if kind == "timing":
             read_timing(path)
             return ""
@@ -149,7 +149,7 @@ def _broken_export(kind: str, path: Path) -> str:
     except ArtifactError as error:
         return error.diagnostic.message
     if not profile.rows:
-        return "names no layer: nothing was profiled"
+        return "has no layers: nothing was profiled"
     lost = next(
         (diagnostic.message for diagnostic in profile.diagnostics if diagnostic.severity is Severity.ERROR),
         "",
@@ -167,7 +167,5 @@ def _ends_as_list(path: Path) -> bool:
 def _names_only(run: RunPlan) -> list[str]:
     for kind, path in run.exports:
         if kind == "graph" and read_layer_info(path).names_only:
-            return [
-                "the engine was built without --profilingVerbosity=detailed: layers have names, but no details"
-            ]
+            return ["the engine was built without --profilingVerbosity=detailed: layers have names only"]
     return []

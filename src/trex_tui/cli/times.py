@@ -197,7 +197,7 @@ def _prepare_output(
     directory: Path, files: Mapping[str, str | bytes], inputs: Inputs, options: argparse.Namespace
 ) -> _Output:
     if directory.exists() and not directory.is_dir():
-        raise TrexError(f"{directory} is no directory")
+        raise TrexError(f"{directory} is not a directory")
     own = _list_own_files(directory)
     for path in (directory / name for name in files):
         if path.is_dir():
