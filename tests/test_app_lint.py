@@ -301,3 +301,27 @@ async def test_a_visit_changes_no_layer_and_a_jump_is_undone(tmp_path):
         await session.press("escape")
         assert (session.screen.pane.id, session.current) == ("lint", chosen)
         assert "esc undo" not in session.footer
+
+
+async def test_a_finding_in_the_details_of_a_layer_leads_to_lint_and_back(tmp_path):
+    async with running(quantized_engine(tmp_path), LARGE, tab="layers") as session:
+        result = session.screen.lint
+        index = next(index for index, found in result.by_layer.items() if len(found) > 1)
+        session.screen.stand_on(session.screen.engine.layers[index])
+        await session.pilot.pause()
+        await session.press("enter", "l", "l")
+        details = session.layers.details
+        judged = result.by_layer[index][1]
+        assert details.lines[details.chosen].target is judged
+        await session.press("enter")
+        assert session.screen.pane is pane(session)
+        assert pane(session).table.cursor_item.judged is judged
+        assert session.current == index
+        await session.press("minus")
+        assert session.screen.pane is session.layers
+        assert session.app.focused is details
+        row = details._starts()[details.chosen] - details.scroll_offset.y
+        await session.pilot.click(details, offset=(6, row + 1))
+        assert session.screen.pane is pane(session)
+        await session.press("escape")
+        assert session.screen.pane is session.layers

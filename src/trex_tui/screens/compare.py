@@ -488,8 +488,9 @@ class ComparePane(TablePane[Any]):
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
         event.stop()
-        goal = self.words.goal(event.index)
         assert self.comparison is not None
+        assert isinstance(event.target, int)
+        goal = self.words.goal(event.target)
         if goal.is_cautions:
             self.action_cautions()
         elif goal.block is None:

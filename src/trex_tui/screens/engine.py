@@ -381,7 +381,7 @@ class EngineScreen(MainScreen, EngineHolder):
             self.stand_on(self.engine.layers[judged.layers[0]])
         self.history.leave(here, Visit("lint", self.current_layer, self.filter_text, judged.rule.id))
         await self._show("lint")
-        self.query_one(LintPane).show_finding(judged)
+        self.query_one(LintPane).show_finding(judged, self.current_layer)
 
     @on(LayerJumped)
     def _layer_jumped(self, event: LayerJumped) -> None:

@@ -24,7 +24,14 @@ from trex_tui.report.views.lint import layer_finding_lines, layer_marks
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.explanation import ShownNumber, layer_numbers
 from trex_tui.screens.jobs import BuildJob, LintJob
-from trex_tui.screens.pane import LayerJumped, NeighboursAsked, ShowsBuild, ShowsLint, TablePane
+from trex_tui.screens.pane import (
+    FindingOpened,
+    LayerJumped,
+    NeighboursAsked,
+    ShowsBuild,
+    ShowsLint,
+    TablePane,
+)
 from trex_tui.screens.services import compute, get_services
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.layer_tree import LayerTree
@@ -182,7 +189,10 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
         event.stop()
-        self.post_message(LayerJumped(self.engine.layers[event.index]))
+        target = event.target
+        self.post_message(
+            LayerJumped(self.engine.layers[target]) if isinstance(target, int) else FindingOpened(target)
+        )
 
     @on(BoxOpened)
     def _box_opened(self, event: BoxOpened) -> None:

@@ -196,14 +196,16 @@ class LintPane(TablePane[Entry], ShowsLint):
             self._step = here.layers.index(layer.index)
             self._explain(from_top=False)
 
-    def show_finding(self, judged: Judged) -> None:
-        """Stand on a finding; give up the choice of a rule that hides it."""
+    def show_finding(self, judged: Judged, layer: Layer | None) -> None:
+        """Stand on a finding, and on one of its layers; give up the choice of a rule that hides it."""
         if self.rule not in ("", judged.rule.id):
             self.rule = ""
             self._fill()
         entry = next((entry for entry in self.table.shown_rows if entry.judged == judged), None)
         if entry is not None:
             self.table.move_to(entry)
+            self._step = entry.layers.index(layer.index) if layer and layer.index in entry.layers else 0
+            self._explain(from_top=True)
 
     def get_layer(self, row: Entry) -> Layer | None:
         """The layer of the finding that `n` and `N` chose, at first its first; None if it is about none."""
@@ -231,7 +233,8 @@ class LintPane(TablePane[Entry], ShowsLint):
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
         event.stop()
-        self.post_message(LayerOpened(self.engine.layers[event.index]))
+        assert isinstance(event.target, int)
+        self.post_message(LayerOpened(self.engine.layers[event.target]))
 
     # Actions
 

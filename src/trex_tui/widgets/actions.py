@@ -295,9 +295,9 @@ ACTIONS: tuple[Action, ...] = (
         "layers.shallower", "less_than_sign", "deeper(-1)", "shallower", "Decrease neighbour depth.",
         Place.LAYERS,
     ),
-    Action("details.next_link", "l,right", "next_link(1)", "next link", "Select the next layer link.", Place.DETAILS),
+    Action("details.next_link", "l,right", "next_link(1)", "next link", "Select the next link.", Place.DETAILS),
     Action(
-        "details.previous_link", "h,left", "next_link(-1)", "previous link", "Select the previous layer link.", Place.DETAILS
+        "details.previous_link", "h,left", "next_link(-1)", "previous link", "Select the previous link.", Place.DETAILS
     ),
     Action("neighbourhood.right", "l,right", "step(0, 1)", "right", "Go to the box on the right.", Place.NEIGHBOURHOOD),
     Action("neighbourhood.left", "h,left", "step(0, -1)", "left", "Go to the box on the left.", Place.NEIGHBOURHOOD),

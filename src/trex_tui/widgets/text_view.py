@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual import events
@@ -29,6 +29,9 @@ from textual.widget import Widget
 from trex_tui.report.views.layer_details import Line, find_targets, label_width
 from trex_tui.text import is_number_with_unit, printable
 from trex_tui.widgets.actions import Place, bindings_in
+
+if TYPE_CHECKING:
+    from trex_tui.lint.model import Judged
 
 LEAST_ROOM = 12
 """Where indentation would leave fewer cells than this, what goes on stands at the left edge."""
@@ -300,9 +303,9 @@ _LINK, _CHOSEN_LINK = "$secondary", "reverse"
 
 @dataclass
 class LinkFollowed(Message):
-    """A person wants to go to the layer of this index."""
+    """A person wants to go to the layer of this index, or to this finding."""
 
-    index: int
+    target: int | Judged
 
 
 class LinkedText(TextView):
@@ -342,7 +345,7 @@ class LinkedText(TextView):
     def action_next_link(self, step: int) -> None:
         links = find_targets(self.lines)
         if not links:
-            self.notify("No links to other layers here.", markup=False)
+            self.notify("No links here.", markup=False)
             return
         if self.chosen in links:
             position = max(0, min(len(links) - 1, links.index(self.chosen) + step))

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import Derived
 from trex_tui.analysis.compute import Compute
@@ -33,6 +34,9 @@ from trex_tui.text import (
     shorten_name_list,
 )
 
+if TYPE_CHECKING:
+    from trex_tui.lint.model import Judged
+
 LONGEST_HEADING = 200
 """Characters of a name in the heading; longer ones are shown in full below."""
 MOST_NEIGHBOURS = 40
@@ -49,14 +53,14 @@ class Line:
         style: `heading`, `section`, `plain`, `muted`, or `warning`.
         label: What stands before the text.
         indent: Cells before all.
-        target: Index of the layer that the line leads to; None for most.
+        target: Index of the layer, or the finding, that the line leads to; None for most.
     """
 
     text: str
     style: str = "plain"
     label: str = ""
     indent: int = 0
-    target: int | None = None
+    target: int | Judged | None = None
 
 
 def layer_lines(
@@ -323,7 +327,7 @@ def _group_time_lines(engine: Engine, group: Group) -> Iterator[Line]:
 
 
 def find_targets(lines: Sequence[Line]) -> list[int]:
-    """Find the lines that lead to a layer."""
+    """Find the lines that lead to a layer or a finding."""
     return [number for number, line in enumerate(lines) if line.target is not None]
 
 

@@ -412,7 +412,9 @@ def layer_marks(result: LintResult) -> dict[int, FindingSeverity]:
 
 def layer_finding_lines(result: LintResult, index: int) -> list[Line]:
     """The findings about a layer, for its details."""
-    return [_short_line(judged, indent=2) for judged in result.by_layer.get(index, ())]
+    return [
+        replace(_short_line(judged, indent=2), target=judged) for judged in result.by_layer.get(index, ())
+    ]
 
 
 def _short_line(judged: Judged, indent: int = 0) -> Line:
