@@ -125,7 +125,7 @@ class TestStreams:
         assert [(one.key, one.layers, one.latency_ms) for one in found] == [("1", 1, 5.0), ("0", 2, 3.0)]
 
     def test_words(self) -> None:
-        assert "Unknown" in describe_streams(self.engine(None, None))
+        assert "unknown" in describe_streams(self.engine(None, None))
         assert describe_streams(self.engine(0, 0)) == "One stream."
         assert "overlap unknown without a profile" in describe_streams(self.engine(0, 1))
         words = describe_streams(self.engine(0, 1, 2, times=[1.0, 5.0, 2.0]))
@@ -224,6 +224,6 @@ def test_names_alone_have_no_path_and_no_streams(tmp_path: Path) -> None:
     engine = load_engine(tmp_path)
     assert engine.latency_sum_ms == 2.0
     assert critical_path(engine) is None
-    assert describe_streams(engine) == "Unknown (names only)."
+    assert describe_streams(engine) == "unknown: layer names only"
     assert numbers(engine)["structure"]["critical_path"] is None
     assert number_sentences(engine)["Compute"] == ["unknown: layer names only"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -74,19 +75,22 @@ def test_auxiliary_streams_do_not_count() -> None:
     silent("LAUNCH001", engine_of(layers, times=[0.004] * 30 + [0.5]))
 
 
-def enqueuing(enqueue_ms: float, **more: Any) -> Any:
+def enqueuing(enqueue_ms: float, times: Sequence[float] = (0.5, 0.5), **more: Any) -> Any:
     rows = queries([1.0] * 20)
     rows = [
         row | {"startEnqMs": row["startEnqMs"], "endEnqMs": row["startEnqMs"] + enqueue_ms} for row in rows
     ]
-    return profiled([0.5, 0.5], rows=rows, **more)
+    return profiled(list(times), rows=rows, **more)
 
 
 def test_enqueue_bound() -> None:
     found = only("LAUNCH002", enqueuing(1.2))
-    assert found.engine_saving_ms == pytest.approx(0.2, rel=1e-3)
+    assert found.engine_saving_ms == pytest.approx(1.2 - 2 * 0.5, rel=1e-3), "the compute time includes gaps"
     assert not found.remedy
-    assert only("LAUNCH002", enqueuing(0.9)).saving_ms is None
+    slow = only("LAUNCH002", enqueuing(0.9, times=[0.7, 0.7]))
+    assert slow.engine_saving_ms is None, "the layers take longer"
+    assert not slow.formula
+    assert only("LAUNCH002", enqueuing(1.2, inference={"CUDA Graph": "Enabled"})).engine_saving_ms is None
     assert "batch" in only("LAUNCH002", enqueuing(1.2, inference={"CUDA Graph": "Enabled"})).remedy
     silent("LAUNCH002", enqueuing(0.79))
 

@@ -201,9 +201,11 @@ def by_stream(engine: Engine) -> list[Total]:
 def describe_streams(engine: Engine) -> str:
     """The streams and what can overlap, as a sentence."""
     streams = [total for total in by_stream(engine) if total.key != "unknown"]
+    if not engine.layers:
+        return "unknown: no layers"
     if not streams:
         names_only = all(layer.layer_type is None for layer in engine.layers)
-        return "Unknown (names only)." if names_only else "Unknown (streams are listed from TensorRT 8.6 on)."
+        return "unknown: layer names only" if names_only else "unknown (listed from TensorRT 8.6 on)"
     if len(streams) == 1:
         return "One stream."
     busiest = streams[0]

@@ -152,12 +152,20 @@ def bound_by_enqueue(context: Context) -> Findings:
     if host.ratio is None:
         yield not_checked(f"{host.unknown['ratio']}: keep the performance summary of trtexec")
     elif host.is_enqueue_bound and host.enqueue_ms is not None and host.compute_ms is not None:
+        # The events around a query include the gaps in which the GPU waits, so enqueue and compute are about equal here. What
+        # the GPU needs without gaps is the sum of the layers.
+        layers = _compare_layers(context)
+        has_gaps = layers is not None and (layers.streams or 1) == 1 and not host.uses_cuda_graph
+        layer_sum_ms = layers.sum_average_ms if layers is not None and has_gaps else None
+        saving_ms = max(host.enqueue_ms, host.compute_ms) - layer_sum_ms if layer_sum_ms else 0.0
         yield finding(
             f"Enqueue {host.enqueue_ms:.4g} ms, GPU compute {host.compute_ms:.4g} ms "
             f"({100 * host.ratio:.0f} %): the GPU waits for launches.",
-            confidence=Confidence.HIGH,
-            engine_saving_ms=max(host.enqueue_ms - host.compute_ms, 0.0) or None,
-            formula="median enqueue − median compute, if positive",
+            confidence=Confidence.MEDIUM,
+            engine_saving_ms=saving_ms if saving_ms > 0.0 else None,
+            formula="max(median enqueue, median compute) − layer sum: no gaps between layers"
+            if saving_ms > 0.0
+            else "",
             evidence={
                 "enqueue_ms": host.enqueue_ms,
                 "compute_ms": host.compute_ms,
