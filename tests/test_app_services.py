@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from trex_tui.analysis.modules import Grouping
 from trex_tui.app import TrexApp
@@ -25,12 +25,13 @@ from trex_tui.screens.layer_actions import MOST_BYTES, describe_copy
 from trex_tui.screens.loading import EngineLoaded, LoadingScreen
 from trex_tui.widgets.actions import TABS
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.table_columns import LATENCY_COLUMNS
+from trex_tui.widgets.table_columns import LATENCY_COLUMNS, chosen_columns
 from trex_tui.widgets.table_model import SortKey
 from tui import (
     BY_TIME,
     NET,
     SLOWEST,
+    SMALL,
     Session,
     is_loaded,
     named_engine,
@@ -186,6 +187,44 @@ async def test_columns_are_chosen_and_remembered(net):
         await session.press("c", "d", "enter")
         assert session.latency_columns == DEFAULT_COLUMNS
         assert session.app.settings.columns == ()
+
+
+async def test_the_chooser_says_which_columns_do_not_fit(net):
+    async with table(net) as session:
+        visible = [column.key for column in session.latency.table.visible_columns]
+        hidden = [key for key in session.latency_columns if key not in visible]
+        await session.press("c")
+        choices = session.app.screen.query_one(OptionList)
+        assert choices.border_title == f"Columns: {len(hidden)} of {len(DEFAULT_COLUMNS)} off screen"
+
+        def marked() -> list[str]:
+            texts = [str(option.prompt) for option in choices.options[: len(DEFAULT_COLUMNS)]]
+            return [
+                key for key, text in zip(DEFAULT_COLUMNS, texts, strict=True) if text.endswith("· off screen")
+            ]
+
+        assert marked() == hidden
+        await session.press("slash", *"tactic", "enter", "space")
+        assert "tactic" not in marked()
+        await session.pilot.resize_terminal(300, 30)
+        await session.pilot.pause()
+        assert marked() == []
+        assert choices.border_title == "Columns"
+
+
+@pytest.mark.parametrize("size", [(60, 24), SMALL, (100, 30)])
+async def test_index_and_name_stay_while_further_columns_come_into_view(net, size):
+    async with running(net, size) as session:
+        table_ = session.latency.table
+        for columns in (
+            table_.columns,
+            chosen_columns(session.app.screen.engine, ["kind", *reversed(DEFAULT_COLUMNS)]),
+        ):
+            table_.set_columns(columns)
+            for _ in table_.columns:
+                await session.press("right")
+                visible = {column.key for column in table_.visible_columns}
+                assert {"index", "name", table_.current_column or "name"} <= visible
 
 
 async def test_columns_move_and_the_last_one_stays(net):

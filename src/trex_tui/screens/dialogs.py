@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -211,6 +211,9 @@ def choose_sort(table: VirtualTable[Any], natural: str = "execution order") -> N
     table.app.push_screen(ChooseScreen("Sort by", options, table.current_column or current), sort)
 
 
+OFF_SCREEN = "off screen"
+
+
 class _Columns(ChoiceList):
     """The list of columns."""
 
@@ -230,13 +233,20 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
         titles: Key -> what is shown, of all columns there are.
         shown: Those shown now, in order.
         defaults: Those that `d` brings back.
+        fitting: Which of some columns fit on screen.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "find", "find")]
 
-    def __init__(self, titles: dict[str, str], shown: Sequence[str], defaults: Sequence[str]) -> None:
+    def __init__(
+        self,
+        titles: dict[str, str],
+        shown: Sequence[str],
+        defaults: Sequence[str],
+        fitting: Callable[[Sequence[str]], Container[str]],
+    ) -> None:
         super().__init__()
-        self._titles, self._defaults = titles, list(defaults)
+        self._titles, self._defaults, self._fitting = titles, list(defaults), fitting
         self._order: list[str] = []
         self._shown: set[str] = set()
         self._take(shown)
@@ -246,20 +256,40 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
         self._order = [*shown, *(key for key in self._titles if key not in self._shown)]
 
     def compose(self) -> ComposeResult:
-        choices = _Columns(*map(self._option, self._order), classes="dialog")
-        choices.border_title = "Columns"
+        choices = _Columns(classes="dialog")
         choices.border_subtitle = "Space show · J K move · d reset · / find · Enter"
         yield choices
 
-    def _option(self, key: str) -> Option:
-        mark = "x" if key in self._shown else " "
-        return Option(Content(f"[{mark}] {self._titles[key]}"))
+    def on_mount(self) -> None:
+        self._redraw(0)
 
-    def _redraw(self, highlighted: int) -> None:
-        choices = self.query_one(_Columns)
+    def on_resize(self) -> None:
+        """Other columns fit, once the table below has its size."""
+        self.call_after_refresh(self._draw_again)
+
+    @property
+    def _chosen(self) -> tuple[str, ...]:
+        return tuple(key for key in self._order if key in self._shown)
+
+    def _option(self, key: str, off_screen: Container[str]) -> Option:
+        mark = "x" if key in self._shown else " "
+        remark = f" · {OFF_SCREEN}" if key in off_screen else ""
+        return Option(Content(f"[{mark}] {self._titles[key]}{remark}"))
+
+    def _redraw(self, highlighted: int | None) -> None:
+        choices, chosen = self.query_one(_Columns), self._chosen
+        fitting = self._fitting(chosen)
+        off_screen = [key for key in chosen if key not in fitting]
+        choices.border_title = (
+            f"Columns: {len(off_screen)} of {len(chosen)} {OFF_SCREEN}" if off_screen else "Columns"
+        )
         choices.clear_options()
-        choices.add_options(map(self._option, self._order))
+        choices.add_options(self._option(key, off_screen) for key in self._order)
         choices.highlighted = highlighted
+
+    def _draw_again(self) -> None:
+        if self.is_mounted:
+            self._redraw(self.query_one(_Columns).highlighted)
 
     def action_toggle_column(self) -> None:
         """Show or hide the column; the last one stays."""
@@ -283,7 +313,7 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
         find_in_list(self.query_one(_Columns), [self._titles[key] for key in self._order])
 
     def action_accept(self) -> None:
-        self.dismiss(tuple(key for key in self._order if key in self._shown))
+        self.dismiss(self._chosen)
 
 
 class PromptInput(Input):

@@ -166,10 +166,12 @@ class LatencyPane(LayerTablePane, ShowsLint):
         return [column.key for column in self.table.columns if column.key != MARK_COLUMN]
 
     def _set_columns(self, columns: Sequence[TableColumn[Layer]]) -> None:
-        marks: list[TableColumn[Layer]] = (
-            [mark_column(lambda layer: self._marks.get(layer.index))] if self._marks else []
-        )
-        self.table.set_columns([*marks, *columns])
+        self.table.set_columns(self._with_marks(columns))
+
+    def _with_marks(self, columns: Sequence[TableColumn[Layer]]) -> list[TableColumn[Layer]]:
+        if not self._marks:
+            return list(columns)
+        return [mark_column(lambda layer: self._marks.get(layer.index)), *columns]
 
     def show_lint(self, job: LintJob) -> None:
         if job.result is not None:
@@ -184,18 +186,23 @@ class LatencyPane(LayerTablePane, ShowsLint):
             self.table.current_column = key
 
     def action_choose_columns(self) -> None:
-        screen = ColumnsScreen(self._titles([]), self._column_keys, self._default_keys)
+        screen = ColumnsScreen(self._titles([]), self._column_keys, self._default_keys, self._fitting)
         self.app.push_screen(screen, lambda names: self._show_columns(names) if names else None)
 
     def _show_columns(self, names: tuple[str, ...]) -> None:
+        self._set_columns(self._make_columns(names))
         is_default = list(names) == self._default_keys
-        columns = (
-            latency_columns(self.engine, has_bounds=self._has_bounds)
-            if is_default
-            else chosen_columns(self.engine, names)
-        )
-        self._set_columns(columns)
         get_services(self).remember(columns=() if is_default else names)
+
+    def _make_columns(self, names: Sequence[str]) -> list[TableColumn[Layer]]:
+        if list(names) == self._default_keys:
+            return latency_columns(self.engine, has_bounds=self._has_bounds)
+        return chosen_columns(self.engine, names)
+
+    def _fitting(self, names: Sequence[str]) -> set[str]:
+        """Which of some columns fit into the table."""
+        columns = self._with_marks(self._make_columns(names))
+        return {column.key for column in self.table.choose_fitting(columns)}
 
     # Marks
 

@@ -279,6 +279,10 @@ class TableView(LineScroll, Generic[Row]):
     def visible_columns(self) -> list[TableColumn[Row]]:
         return [cell.column for cell in self._place()]
 
+    def choose_fitting(self, columns: Sequence[TableColumn[Row]]) -> list[TableColumn[Row]]:
+        """Choose the columns that would be in view if the table had these."""
+        return [cell.column for cell in place_columns(columns, self.scrollable_content_region.width)]
+
     @property
     def total_count(self) -> int:
         return len(self._model.rows)

@@ -131,14 +131,17 @@ def latency_columns(engine: Engine, *, has_bounds: bool = False) -> list[TableCo
 
 
 def chosen_columns(engine: Engine, names: Sequence[str]) -> list[TableColumn[Layer]]:
-    """Columns that a person chose: the name stays where the terminal is narrow, of the others the last goes first."""
+    """Columns that a person chose: index and name stay where the terminal is narrow, of the others the last goes first."""
     widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
     columns = {name: column for name in names if (column := find_column(name, engine))}
     return [
         _latency_column(
-            engine, column, widths.get(name) or _measure_width(column), 0 if name == "name" else index
+            engine,
+            column,
+            widths.get(name) or _measure_width(column),
+            0 if name in ("index", "name") else position,
         )
-        for index, (name, column) in enumerate(columns.items(), start=1)
+        for position, (name, column) in enumerate(columns.items(), start=1)
     ]
 
 
