@@ -157,6 +157,8 @@ def test_hot_layer() -> None:
     assert found.layers == (20,)
     assert found.confidence is Confidence.HIGH
     assert found.saving_ms is None
+    rows = [(f"layer{place}", 0.01) for place in range(20)] + [("hot", 0.05)]
+    assert "--profilingVerbosity=detailed" in only("HOT001", engine_of(None, profile=rows)).remedy
     silent("HOT001", profiled([0.01] * 20 + [0.02]))
     silent("HOT001", profiled([0.3, 0.3, 0.4]))
 

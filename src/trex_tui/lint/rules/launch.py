@@ -331,6 +331,11 @@ def hot_layer(context: Context, latency_pct: float) -> Findings:
             remedy = (
                 "Opaque Myelin block: TensorRT 10 and later list its kernels (--profilingVerbosity=detailed)."
             )
+        elif layer.layer_type is None:
+            remedy = (
+                "Build with --profilingVerbosity=detailed and export with --exportLayerInfo: shapes, types and tactic then "
+                "show what limits it."
+            )
         inside = f", {plural(len(layer.onnx_nodes), 'ONNX node')} in it" if len(layer.onnx_nodes) > 1 else ""
         yield finding(
             f"{quote_layer(layer)} takes {context.format_time(layer)} of the engine{inside}{at_roof}.",
