@@ -30,6 +30,7 @@ from trex_tui.widgets.lane_table import LaneTable
 from trex_tui.widgets.layer_tree import LayerTree
 from trex_tui.widgets.neighbourhood import NeighbourhoodView
 from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.text_columns import TextColumns
 from trex_tui.widgets.text_view import LinkedText, TextScroll, TextView
 from tui import (
     DIGITS,
@@ -46,6 +47,7 @@ from tui import (
 # Whose keys work at the same time. Over a window only those of the window do, and those with priority.
 TOGETHER = {
     "overview": [Place.OVERVIEW, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "facts of the overview": [Place.OVERVIEW, Place.FACTS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "layers": [Place.LAYERS, Place.TREE, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "details": [Place.LAYERS, Place.DETAILS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "neighbourhood": [Place.LAYERS, Place.NEIGHBOURHOOD, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
@@ -66,6 +68,7 @@ OWNERS = {
     Place.EVERYWHERE: TrexApp,
     Place.ENGINE: EngineScreen,
     Place.OVERVIEW: OverviewPane,
+    Place.FACTS: TextColumns,
     Place.LAYERS: LayersPane,
     Place.TREE: LayerTree,
     Place.DETAILS: LinkedText,

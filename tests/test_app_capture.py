@@ -131,11 +131,9 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
     with (place / "net.profile.json").open("a", encoding="utf-8") as file:
         file.write("\n")
     async with running(place / "net.graph.json", (120, 40), tab="overview") as session:
-        columns = [
-            "\n".join(line.plain for line in one.wrapped(4000)) for one in session.overview.query(TextBlock)
-        ]
-        assert "Changed since the capture: net.profile.json." in columns[0]
-        assert "trtexec 10.4.0" in columns[1], "what the manifest tells"
+        facts = "\n".join(line.plain for line in session.overview.words.wrapped(4000))
+        assert "Changed since the capture: net.profile.json." in facts
+        assert "trtexec 10.4.0" in facts, "what the manifest tells"
         await ask_and_run(session)
         await session.until(lambda: "How it ended" in session.text, "the verdict")
         assert "The profile run failed: trtexec finds no usable GPU" in told(session)

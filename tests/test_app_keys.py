@@ -181,6 +181,10 @@ STEPS: dict[Place, list[Step]] = {
         *each("overview.zoom", "z", classes),
         *each("overview.all", "a", lambda one: one.screen.pane.is_unfolded),
     ],
+    Place.FACTS: [
+        *each("facts.right", "l right", lambda one: one.overview.words.chosen, prepare=("h",)),
+        *each("facts.left", "h left", lambda one: one.overview.words.chosen, prepare=("l",)),
+    ],
     Place.LAYERS: [
         *each("layers.group", "t", lambda one: one.layers.table.grouping),
         *each("layers.choose_group", "T", on_top, "ChooseScreen", undo=ESC),
@@ -304,8 +308,10 @@ async def standing_in(place: Place, folder: Path) -> AsyncIterator[Session]:
         if place is Place.NEIGHBOURHOOD:
             await session.press("v", "enter")
             await session.until(lambda: session.layers.neighbourhood.current is not None)
-        if place is Place.OVERVIEW:
+        if place in (Place.OVERVIEW, Place.FACTS):
             await session.until(lambda: session.screen.pane.analysis is not None)
+        if place is Place.FACTS:
+            await session.press("tab")
         if place is Place.MEMORY:
             await session.until(lambda: session.memory.figures is not None)
         yield session

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from trex_tui.analysis.filter import filter_layers
+from trex_tui.screens.overview import _FILTER_COLUMNS as FILTER_COLUMNS
 from trex_tui.screens.pane import EnginePane
 from trex_tui.widgets.table_model import MISSING
-from trex_tui.widgets.text_view import TextBlock
+from trex_tui.widgets.text_columns import TextColumns
 from tui import (
     BY_TIME,
     CONV,
     LARGE,
     NET,
+    POOLING,
     SLOWEST,
     SMALL,
     TO_LATENCY,
@@ -43,10 +46,18 @@ async def analysed(session: Session) -> None:
     await session.pilot.pause()
 
 
-def words(session: Session, name: str) -> str:
-    """The text of one of the columns, not wrapped."""
-    lines = session.overview.query_one(f"#overview-{name}", TextBlock)
-    return "\n".join(line.plain.rstrip() for line in lines.wrapped(400))
+def columns(session: Session, width: int = 1200) -> list[str]:
+    """The text of each column: at this width three, and not wrapped."""
+    lines = session.overview.words._wrap_columns(width)
+    return ["\n".join(line.plain.rstrip() for line in column) for column in lines]
+
+
+def words(session: Session) -> str:
+    return "\n".join(columns(session))
+
+
+def shares(session: Session) -> str:
+    return columns(session)[-1]
 
 
 def hot(session: Session) -> list[int]:
@@ -71,61 +82,64 @@ async def test_it_opens_first_and_stands_on_the_slowest_layer(tmp_path):
 async def test_computation_is_shown_when_it_is_there():
     async with overview(SAMPLE, LARGE) as session:
         await analysed(session)
-        performance, engine, shares = (words(session, name) for name in ("performance", "engine", "shares"))
-        assert "…" not in performance + engine + shares
-        assert "Throughput    10986.00 qps" in performance
-        assert "median  0.0896  0.0896  0.0020  0.0000  0.0000" in performance
-        assert "p99     0.0903" in performance
-        assert "Stability     Stable. Medians of ten windows" in performance
-        assert "Layer sum 0.1101 ms vs. median latency" in performance
+        facts = words(session)
+        assert "…" not in facts.replace("re…", "")
+        assert "Latency       0.0896 ms, p99 0.0903" in facts
+        assert "Throughput    10986.00 qps" in facts
+        assert "median  0.0896  0.0896  0.0020" in facts
+        assert "H2D, D2H ms   – (no transfers)" in facts
+        assert "p99     0.0903" in facts
+        assert "Stability     stable" in facts
+        assert "Stability     Stable. Medians of ten windows" in facts
+        assert "Layer sum 0.1101 ms vs. median latency" in facts
         for fact in (
             "Name               NVIDIA GeForce RTX 4090",
             "TensorRT      11.0.0",
             "CUDA graph    enabled",
         ):
-            assert fact in engine
-        assert "Weights       unknown: missing for 10 layers" in engine
-        assert "Activations   3.62 MiB live at once, at layer 15" in engine
+            assert fact in facts
+        assert "Weights       unknown: missing for 10 layers" in facts
+        assert "Activations   3.62 MiB live at once, at layer 15" in facts
         for bar in (
             "gemm         10  0.0475   43.14",
             "BF16         20",
             "bandwidth    9",
             "yes          12",
         ):
-            assert " ".join(bar.split()) in " ".join(shares.split())
+            assert " ".join(bar.split()) in " ".join(facts.split())
 
 
 async def test_options_at_their_default_unfold():
     async with overview(SAMPLE, LARGE) as session:
         await analysed(session)
-        assert "avgTiming" not in words(session, "engine")
-        assert re.search(r"^\d+ more: a$", words(session, "engine"), re.MULTILINE)
+        assert "avgTiming" not in words(session)
+        assert re.search(r"^\d+ more: a$", words(session), re.MULTILINE)
         await session.press("a")
         (note,) = session.app._notifications
         assert note.message == "Options at their default: shown."
-        assert re.search(r"^avgTiming +8$", words(session, "engine"), re.MULTILINE)
-        assert "more: a" not in words(session, "engine")
+        assert re.search(r"^avgTiming +8$", words(session), re.MULTILINE)
+        assert "more: a" not in words(session)
         await session.press("a")
-        assert "avgTiming" not in words(session, "engine")
+        assert "avgTiming" not in words(session)
 
 
 async def test_before_that_it_says_that_something_is_to_come(tmp_path, monkeypatch):
     monkeypatch.setattr("trex_tui.screens.overview.compute", lambda *_: None)
     async with overview(small_engine(tmp_path)) as session:
-        assert words(session, "performance").splitlines()[:2] == ["Performance", "…"]
-        assert words(session, "shares").splitlines()[-2:] == ["Bound by", "…"]
-        assert "Activations   …" in words(session, "engine")
-        assert "convolution" in words(session, "shares")
+        assert words(session).splitlines()[:2] == ["Performance", "…"]
+        assert shares(session).splitlines()[:2] == ["Bound by", "…"]
+        assert "Activations   …" in words(session)
+        assert "convolution" in shares(session)
 
 
 async def test_missing_facts_are_sentences(tmp_path):
     async with overview(small_engine(tmp_path, profiled=False)) as session:
         await analysed(session)
-        assert "No profile in this set: latency is unknown." in words(session, "shares")
-        assert "No end-to-end latency" in words(session, "performance")
-        assert "end to end\n" not in words(session, "performance")
+        assert "No profile in this set: latency is unknown." in shares(session)
+        assert "No end-to-end latency" in words(session)
+        assert "end to end\n" not in words(session)
         assert "0.0000" not in session.text
-        assert MISSING not in words(session, "shares")
+        assert MISSING not in shares(session)
         assert not session.overview.table.is_on_screen
         assert session.app.focused is session.overview.words
         assert "z zoom" not in session.footer
@@ -137,8 +151,8 @@ async def test_names_only(tmp_path):
     write(tmp_path / "a.graph.json", {"Layers": ["conv + relu", "fc"], "Bindings": ["x", "y"]})
     async with overview(tmp_path) as session:
         await analysed(session)
-        assert "2; names only" in words(session, "engine")
-        assert "Weights       unknown" in words(session, "engine")
+        assert "2; names only" in words(session)
+        assert "Weights       unknown" in words(session)
 
 
 async def test_enter_and_click_go_to_the_layer(tmp_path):
@@ -196,39 +210,47 @@ async def test_filter_is_followed_and_told(tmp_path):
         await session.press("slash", *"layer1", "enter")
         assert hot(session) == [4, 3, 5]
         assert "Hottest of 3 that match" in session.text
-        shares = words(session, "shares").splitlines()
-        assert shares[0] == "Of the 3 layers that match the filter"
-        assert [line.split()[:4] for line in shares if line.startswith(("conv", "FP16"))] == [
+        lines = shares(session).splitlines()
+        assert lines[0] == "Of the 3 layers that match the filter"
+        assert [line.split()[:4] for line in lines if line.startswith(("conv", "FP16"))] == [
             ["convolution", "3", "0.3600", "39.34"],
             ["FP16", "3", "0.3600", "39.34"],
         ]
         await session.press("escape")
         assert hot(session) == BY_TIME[:-1]
         assert session.current == SLOWEST
-        assert "match" not in words(session, "shares")
+        assert "match" not in shares(session)
 
 
 async def test_filter_without_a_match(tmp_path):
     async with overview(small_engine(tmp_path)) as session:
         await session.press("slash", *"zzz", "enter", "j", "enter", "z", "z")
         assert hot(session) == []
-        assert words(session, "shares").startswith("No layer matches the filter.")
+        assert shares(session).startswith("No layer matches the filter.")
         assert session.text.count("No layer matches the filter.") == 2
         await session.press("escape")
         assert session.overview.cursor_layer is session.screen.engine.layers[SLOWEST]
 
 
+async def to_facts(session: Session) -> TextColumns:
+    await analysed(session)
+    facts = session.overview.words
+    await session.press("tab")
+    if session.app.focused is not facts:
+        await session.press("tab")
+    assert session.app.focused is facts
+    return facts
+
+
 async def test_facts_scroll_and_zoom(tmp_path):
     async with overview(small_engine(tmp_path)) as session:
-        await analysed(session)
-        facts, table = session.overview.words, session.overview.table
-        await session.press("tab")
-        if session.app.focused is not facts:
-            await session.press("tab")
-        assert session.app.focused is facts
-        for key, place in [("j", 1), ("G", facts.max_scroll_y), ("k", facts.max_scroll_y - 1), ("g", 0)]:
-            await session.press(key)
-            await session.until(lambda place=place: facts.scroll_y == place, key)
+        facts, table = await to_facts(session), session.overview.table
+        assert f"↓ {facts.lines_below} more" in session.text
+        await session.press("G")
+        await session.until(lambda: facts.scroll_y == facts.max_scroll_y, "G")
+        assert "more" not in session.text.splitlines()[12]
+        await session.press("g")
+        await session.until(lambda: facts.scroll_y == 0, "g")
         await session.press("z")
         await session.until(lambda: not table.is_on_screen and facts.size.height > 15)
         assert session.app.focused is facts
@@ -236,13 +258,84 @@ async def test_facts_scroll_and_zoom(tmp_path):
         await session.until(lambda: table.is_on_screen and session.app.focused is table)
 
 
+@pytest.mark.parametrize("size", [SMALL, (120, 35), LARGE])
+async def test_what_matters_most_is_on_the_first_page(size):
+    async with overview(SAMPLE, size) as session:
+        await analysed(session)
+        for words_on_screen in ("0.0896 ms, p99 0.0903", "Bound by", "bandwidth", "Hottest layers"):
+            assert words_on_screen in session.text
+        findings = session.screen.lint.findings
+        shown = [judged.rule.id for judged in findings if f" {judged.rule.id} " in session.text]
+        assert len(shown) >= min(4, len(findings))
+        assert len(hot(session)) == (10 if size == SMALL else session.overview.table.size.height - 1)
+
+
+async def test_every_group_leads_to_its_layers_and_back():
+    async with overview(SAMPLE) as session:
+        facts = await to_facts(session)
+        engine, page = session.screen.engine, session.screen
+        targets = [link.target for link in facts._links if isinstance(link.target, str)]
+        assert {target.partition(":")[0] for target in targets} == {
+            "bound", "kind", "precision", "tensor_cores"
+        }  # fmt: skip
+        counts = {
+            f"{FILTER_COLUMNS[table.id]}:{row[0]}": row[1]
+            for table in session.overview._share_tables()
+            for row in table.rows
+        }
+        for target in targets:
+            assert len(filter_layers(engine, target)) == counts[target], target
+            facts.choose(target)
+            y = facts.scroll_offset.y
+            await session.press("enter")
+            await session.until(lambda: page.pane.id == "latency", target)
+            assert page.filter_text == target
+            assert len(session.shown) == counts[target]
+            await session.press("escape")
+            await session.until(lambda: page.pane is session.overview, target)
+            assert (page.filter_text, facts.chosen, facts.scroll_offset.y) == ("", target, y)
+            assert session.app.focused is facts
+
+
+async def test_keys_choose_groups_and_findings():
+    async with overview(SAMPLE) as session:
+        facts = await to_facts(session)
+        findings = session.screen.lint.findings
+        assert facts.chosen == findings[0]
+        await session.press("j")
+        assert facts.chosen == findings[1]
+        await session.press("k", "l")
+        assert isinstance(facts.chosen, str)
+        column = [link.target for link in facts._links if link.column == 1]
+        await session.press("g")
+        assert facts.chosen == column[0]
+        await session.press("j", "down")
+        assert facts.chosen == column[2]
+        await session.press("h")
+        assert facts.chosen in findings
+        await session.press("enter")
+        await session.until(lambda: session.screen.pane.id == "lint")
+        assert session.screen.pane.table.cursor_item.judged == facts.chosen
+        assert "Overview › Lint" in session.text.splitlines()[0]
+        await session.press("minus")
+        await session.until(lambda: session.app.focused is facts)
+
+
+async def test_a_click_opens_a_group(tmp_path):
+    async with overview(small_engine(tmp_path)) as session:
+        facts = await to_facts(session)
+        link = next(link for link in facts._links if link.target == "kind:pooling")
+        await session.pilot.click(facts, offset=(45, link.row))
+        await session.until(lambda: session.screen.pane.id == "latency")
+        assert session.shown == [POOLING]
+
+
 async def test_columns_by_width(tmp_path):
     async with overview(small_engine(tmp_path), (79, 40)) as session:
         await analysed(session)
-        for width, columns in [(79, 1), (80, 2), (119, 2), (120, 3), (200, 3)]:
+        for width, count in [(79, 1), (80, 2), (139, 2), (140, 3), (200, 3)]:
             await session.pilot.resize_terminal(width, 40)
-            starts = {lines.region.x for lines in session.overview.query(TextBlock)}
-            assert len(starts) == columns, width
+            assert len(columns(session, session.overview.words.text_width)) == count, width
             assert max(len(line) for line in session.text.splitlines()) <= width
 
 
@@ -268,7 +361,7 @@ async def test_twenty_thousand_layers(tmp_path):
     async with overview(write_set(tmp_path, "large", layers, times)) as session:
         assert [layer % 977 for layer in hot(session)] == [976] * 10
         await analysed(session)
-        assert "20 k" in words(session, "shares")
+        assert "20 k" in shares(session)
         assert [pane.id for pane in session.screen.query(EnginePane)] == [
             "overview"
         ]  # others at their first visit

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
 
@@ -17,7 +17,8 @@ from trex_tui.analysis import conditions
 from trex_tui.analysis.structure import hottest
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.model import LintResult
+from trex_tui.lint.model import Judged, LintResult
+from trex_tui.report.colours import severity_style
 from trex_tui.report.document import Section, Table
 from trex_tui.report.views.engine import (
     Analysis,
@@ -25,25 +26,25 @@ from trex_tui.report.views.engine import (
     bound_sentences,
     engine_sections,
 )
-from trex_tui.report.views.lint import worst_lines
+from trex_tui.report.views.lint import MARKS, describe_clean
 from trex_tui.report.views.plan import plan_sections
-from trex_tui.report.views.timing import performance_sections
+from trex_tui.report.views.timing import NO_RUN, latency_facts, performance_sections
 from trex_tui.report.views.totals import no_profile
 from trex_tui.screens.explanation import ShownNumber, section_numbers, statistic_numbers
 from trex_tui.screens.jobs import LintJob
-from trex_tui.screens.pane import LayerTablePane, Selection, ShowsLint
+from trex_tui.screens.pane import FindingOpened, LayersFiltered, LayerTablePane, Selection, ShowsLint
 from trex_tui.screens.services import compute
-from trex_tui.text import MISSING, plural
+from trex_tui.text import MISSING, plural, printable
 from trex_tui.widgets.actions import ACTIONS, Place, bindings_in, key_label
 from trex_tui.widgets.bars import bar_lines, computed_share_tables, share_tables
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import latency_columns
 from trex_tui.widgets.table_model import TableColumn, fit
+from trex_tui.widgets.text_columns import TargetOpened, TextColumns, column_width
 from trex_tui.widgets.text_view import (
+    EMPTY,
     LABEL_WIDTH,
-    TextBlock,
     TextLine,
-    TextScroll,
     fact_lines,
     heading_line,
     sections,
@@ -51,11 +52,21 @@ from trex_tui.widgets.text_view import (
     text_lines,
 )
 
-MOST_FINDINGS = 4
+MOST_FINDINGS = 8
 """Findings shown; the Lint screen has the rest."""
-MOST_HOT = 10
-"""Layers in the list of the hottest."""
+MOST_HOT, MOST_HOT_TALL = 10, 100
+"""Layers in the list of the hottest at least, and where there is room."""
+_TWO_COLUMNS, _THREE_COLUMNS = 79, 139
+"""Cells from which on the facts stand in so many columns."""
 _HOT_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "cumulative_pct", "tactic")
+_FILTER_COLUMNS = {
+    "by_kind": "kind",
+    "by_precision": "precision",
+    "by_device": "device",
+    "by_bound": "bound",
+    "by_tensor_cores": "tensor_cores",
+}
+"""Of each table of shares, the column that filters its groups."""
 _NAME_WIDTH = 24
 """Narrower than on Latency: the cumulative share fits in 80 columns."""
 _UNFOLD = next(key_label(action.keys) for action in ACTIONS if action.id == "overview.all")
@@ -77,7 +88,9 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self._is_hopeless = False
         """Whether what was to be computed never will be."""
         self._layers: Sequence[Layer] = engine.layers
-        self._hot: Sequence[Layer] = ()
+        self._hottest: Sequence[Layer] = ()
+        """As many as could ever be shown."""
+        self._room_for_hot = MOST_HOT
         self._extra: Layer | None = None
         """The current layer, shown below the hottest if it is not one of them."""
         self._is_filtered = False
@@ -86,20 +99,16 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self.table = VirtualTable(
             _hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text="No layer matches the filter."
         )
-        self.words = TextScroll(id="overview-facts")
+        self.words: TextColumns = TextColumns(self._make_columns, id="overview-facts")
 
     def compose(self) -> ComposeResult:
-        with self.words, Container(id="overview-columns"):
-            with Container(id="overview-words"):
-                yield TextBlock(make=self._performance_lines, id="overview-performance")
-                yield TextBlock(make=self._engine_lines, id="overview-engine")
-            yield TextBlock(make=self._share_lines, id="overview-shares")
+        yield self.words
         yield self.table
 
     def on_mount(self) -> None:
         """Show what is known; analyse after the first frame."""
         self.set_class(not self.engine.has_profile, "-no-list")
-        self._show_hot(None)
+        self._find_hottest()
         make = partial(analyse, self.engine)
         take, refuse = self._take_analysis, self._refuse_analysis
         self.call_after_refresh(compute, self, "Computing the overview", make, take, refuse)
@@ -107,6 +116,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
     def _take_analysis(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self._renew()
+        self.place_divider()
         self.refresh_bindings()
 
     def _refuse_analysis(self, problem: str) -> bool:
@@ -116,15 +126,14 @@ class OverviewPane(LayerTablePane, ShowsLint):
 
     def _renew(self) -> None:
         self._tables = None
-        for lines in self.query(TextBlock):
-            lines.renew()
+        self.words.renew()
 
     # Filter and current layer
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         self._layers, self._is_filtered = layers, bool(filter_text)
-        self._show_hot(None)
         self._renew()
+        self._find_hottest()
 
     def show_lint(self, job: LintJob) -> None:
         self.lint = job.result
@@ -139,17 +148,25 @@ class OverviewPane(LayerTablePane, ShowsLint):
         is_shown = any(shown is layer for shown in self._layers)
         extra = layer if is_shown and not any(hot is layer for hot in self._hot) else None
         if extra is not self._extra:
-            self._show_hot(extra)
+            self._extra = extra
+            self._show_hot()
         super().show_layer(layer)
 
-    def _show_hot(self, extra: Layer | None) -> None:
-        if not self.engine.has_profile:
-            return
-        self._hot, self._extra = hottest(self._layers, MOST_HOT), extra
-        rows = [*self._hot, *([extra] if extra is not None else [])]
-        self.table.set_columns(_hot_columns(self.engine, self._hot_title()))
-        self.table.set_rows(rows, keep=lambda layer: layer.index)
+    def _find_hottest(self) -> None:
+        self._hottest, self._extra = hottest(self._layers, MOST_HOT_TALL), None
         self.place_divider()
+        self._show_hot()
+
+    @property
+    def _hot(self) -> Sequence[Layer]:
+        """Those of the hottest layers that there is room for."""
+        return self._hottest[: max(MOST_HOT, self._room_for_hot)]
+
+    def _show_hot(self) -> None:
+        if self.engine.has_profile:
+            rows = [*self._hot, *([self._extra] if self._extra is not None else [])]
+            self.table.set_columns(_hot_columns(self.engine, self._hot_title()))
+            self.table.set_rows(rows, keep=lambda layer: layer.index)
 
     def _hot_title(self) -> str:
         has_extra = self._extra is not None
@@ -162,11 +179,26 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return self.words, self.table
 
     def _divide(self, cells: int | None) -> None:
-        """Give the list the lines that it has rows for, until somebody moves the divider."""
+        """Give the list half of the room, and what the facts leave, until somebody moves the divider."""
         super()._divide(cells)
-        self.table.styles.max_height = None if cells is None else "100%"
-        if cells is None:
-            self.table.styles.height = len(self.table.shown_rows) + 1 if self.table.shown_rows else 2
+        room = self.size.height
+        if cells is not None:
+            self._take_room_for_hot(room - cells - 1)
+            return
+        width = self.words.text_width if self.analysis is not None or self._is_hopeless else 0
+        facts = len(self.words.wrapped(width)) + 1 if width > 0 else room
+        rows = max(room // 2, room - facts) - 1
+        shown = min(rows, len(self._hottest) + (self._extra is not None))
+        self.table.styles.height = 1 + max(1, shown)
+        self._take_room_for_hot(rows)
+
+    def _take_room_for_hot(self, rows: int) -> None:
+        before = len(self._hot)
+        self._room_for_hot = rows
+        if len(self._hot) != before:
+            if any(hot is self._extra for hot in self._hot):
+                self._extra = None
+            self._show_hot()
 
     @property
     def main_part(self) -> Widget:
@@ -220,53 +252,85 @@ class OverviewPane(LayerTablePane, ShowsLint):
             self.add_class("-only-words")
             self.screen.set_focus(self.words)
 
+    @on(TargetOpened)
+    def _open_target(self, event: TargetOpened) -> None:
+        """Show the layers of a group, or a finding."""
+        event.stop()
+        target = event.target
+        if isinstance(target, Judged):
+            self.post_message(FindingOpened(target))
+        elif isinstance(target, str):
+            self.post_message(LayersFiltered(target))
+
     # Lines
 
-    def _performance_lines(self, width: int) -> list[TextLine]:
-        return sections(
-            *self._run_lines(width),
-            [
-                sentence_line(sentence, "$warning")
-                for section in self._engine_sections()
-                if section.is_warning
-                for sentence in section.sentences
-            ],
-            self._finding_lines(),
-        )
+    def _make_columns(self, width: int) -> list[list[TextLine]]:
+        """What matters most at the top: times and findings, shares beside them; the rest below the shorter column."""
+        count = 1 + (width >= _TWO_COLUMNS) + (width >= _THREE_COLUMNS)
+        cells = column_width(width, count)
+        lead = sections(*self._lead_sections(cells))
+        shares = sections(*self._share_sections(cells))
+        middle: list[list[TextLine]] = [[] for _ in range(count - 2)]
+        columns = [sections(lead, shares)] if count == 1 else [lead, *middle, shares]
+        for lines in (*self._run_sections(cells), *self._fact_sections(cells)):
+            shortest = min(columns, key=lambda column: sum(len(line.wrap(cells)) for line in column))
+            shortest += [*([EMPTY] if shortest else []), *lines]
+        return columns
 
-    def _finding_lines(self) -> list[TextLine]:
-        title = heading_line("Findings")
-        if self.lint is None:
-            return [title, sentence_line(self._lint_waiting, "$muted")]
-        return [title, *text_lines(worst_lines(self.lint, MOST_FINDINGS), None)]
+    def _lead_sections(self, width: int) -> Iterator[list[TextLine]]:
+        """The latency, the worst findings, and what casts doubt on the measurement."""
+        yield [heading_line("Performance"), *self._latency_lines()]
+        yield self._finding_lines(width)
+        yield [
+            sentence_line(sentence, "$warning")
+            for section in self._engine_sections()
+            if section.is_warning
+            for sentence in section.sentences
+        ]
 
-    def _run_lines(self, width: int) -> Iterator[list[TextLine]]:
+    def _latency_lines(self) -> list[TextLine]:
         if self.analysis is None:
-            yield [heading_line("Performance"), sentence_line(self._waiting, "$muted")]
+            return [sentence_line(self._waiting, "$muted")]
+        statistics = self.analysis.statistics
+        return fact_lines(latency_facts(statistics)) if statistics else [sentence_line(NO_RUN)]
+
+    def _finding_lines(self, width: int) -> list[TextLine]:
+        if self.lint is None:
+            return [heading_line("Findings"), sentence_line(self._lint_waiting, "$muted")]
+        findings = self.lint.findings
+        count = f": {MOST_FINDINGS} of {len(findings)}" if len(findings) > MOST_FINDINGS else ""
+        lines = [heading_line(f"Findings{count}")]
+        if not findings:
+            return [*lines, *text_lines([describe_clean(self.lint)])]
+        for judged in findings[:MOST_FINDINGS]:
+            mark, words = f"{MARKS[judged.severity]} {judged.rule.id:<9} ", printable(judged.message)
+            content = Content.assemble((mark, severity_style(judged.severity)), words)
+            lines.append(TextLine(content.truncate(width, ellipsis=True), target=judged))
+        return lines
+
+    def _run_sections(self, width: int) -> Iterator[list[TextLine]]:
+        """The gap to the layer times, then the statistics of the run."""
+        if self.analysis is None:
             return
         most = max(1, (width - _STATISTIC) // _FIGURE)
-        for section in performance_sections(self.engine, self.analysis, most):
-            yield [
-                heading_line(section.title),
-                *map(sentence_line, section.sentences),
+        for section in reversed(list(performance_sections(self.engine, self.analysis, most))):
+            lines = [
                 *(line for table in section.tables for line in _table_lines(table)),
-                *fact_lines(section.facts),
+                *fact_lines(fact for fact in section.facts if fact[0] != "Throughput"),
             ]
+            if section.id == "gap":
+                lines += map(sentence_line, section.sentences)
+            if lines:
+                yield [heading_line("Statistics" if section.tables else section.title), *lines]
 
     def _engine_sections(self) -> Iterable[Section]:
         return engine_sections(self.engine, self.analysis, conditions.utc_now())
 
-    def _engine_lines(self, width: int) -> list[TextLine]:
-        return sections(
-            *(
-                [
-                    heading_line(section.title),
-                    *self._fact_lines(section, width),
-                    *(() if section.is_warning else map(sentence_line, section.sentences)),
-                ]
-                for section in self._engine_sections()
-            )
-        )
+    def _fact_sections(self, width: int) -> Iterator[list[TextLine]]:
+        for section in self._engine_sections():
+            facts = self._fact_lines(section, width)
+            sentences = () if section.is_warning else map(sentence_line, section.sentences)
+            yield [heading_line(section.title), *facts, *sentences]
 
     def _fact_lines(self, section: Section, width: int) -> list[TextLine]:
         facts = [*self._known(section.facts), *(section.folded if self.is_unfolded else ())]
@@ -282,9 +346,6 @@ class OverviewPane(LayerTablePane, ShowsLint):
             return facts
         return [(label, MISSING if value == "…" else value) for label, value in facts]
 
-    def _share_lines(self, width: int) -> list[TextLine]:
-        return sections(*self._share_sections(width))
-
     def _share_sections(self, width: int) -> Iterator[Sequence[TextLine]]:
         if self._is_filtered:
             words = (
@@ -293,17 +354,24 @@ class OverviewPane(LayerTablePane, ShowsLint):
             yield [sentence_line(words or "No layer matches the filter.", "$warning")]
         if not self.engine.has_profile:
             yield [sentence_line(no_profile(self.engine), "$warning")]
-        for table, lines in zip(self._share_tables(), bar_lines(self._share_tables(), width), strict=True):
-            notes = bound_sentences(self.analysis) if self.analysis and table.id == "by_bound" else ()
-            yield [*map(TextLine, lines), *(sentence_line(note, "$muted") for note in notes)]
         if self.analysis is None and self._layers:
             yield [heading_line("Bound by"), sentence_line(self._waiting, "$muted")]
+        tables = self._share_tables()
+        notes = [sentence_line(note, "$muted") for note in bound_sentences(self.analysis) if self._layers]
+        for table, (head, *rows) in zip(tables, bar_lines(tables, width), strict=True):
+            column = _FILTER_COLUMNS[table.id]
+            targets = [None if row[0] == "unknown" else f"{column}:{row[0]}" for row in table.rows]
+            lines = [TextLine(line, target=target) for line, target in zip(rows, targets, strict=True)]
+            why = [] if rows else [notes.pop(0)] if notes else []
+            yield [TextLine(head), *lines, *why]
+        yield notes
 
     def _share_tables(self) -> list[Table]:
         if self._tables is None:
             self._tables = share_tables(self.engine, self._layers) if self._layers else []
             if self._layers and self.analysis is not None:
-                self._tables += computed_share_tables(self.engine, self._layers)
+                bound, *others = computed_share_tables(self.engine, self._layers)
+                self._tables = [bound, *self._tables, *others]
         return self._tables
 
 

@@ -22,6 +22,7 @@ class Place(str, Enum):
     ENGINE = "Engine"
     MOVE = "Lists, tables and texts"
     OVERVIEW = "Overview"
+    FACTS = "Facts of the overview"
     LAYERS = "Layers"
     TREE = "Tree of layers"
     DETAILS = "Details of a layer"
@@ -88,7 +89,7 @@ class Tab:
 
 
 TABS: tuple[Tab, ...] = (
-    Tab("overview", "Overview", "Engine summary and time breakdown.", (Place.OVERVIEW,)),
+    Tab("overview", "Overview", "Engine summary and time breakdown.", (Place.OVERVIEW, Place.FACTS)),
     Tab(
         "layers",
         "Layers",
@@ -275,6 +276,8 @@ ACTIONS: tuple[Action, ...] = (
         "overview.all", "a", "toggle_all", "all options", "Toggle options at their default.",
         Place.OVERVIEW, True, spare=2,
     ),
+    Action("facts.right", "l,right", "side(1)", "right", "Go to the column on the right.", Place.FACTS),
+    Action("facts.left", "h,left", "side(-1)", "left", "Go to the column on the left.", Place.FACTS),
     Action(
         "layers.group", "t", "next_grouping", "group",
         "Cycle grouping: module, kind, precision, bound, kernel family, shape, ONNX node, stream, none.",

@@ -44,10 +44,12 @@ class TextLine:
     Attributes:
         content: What it says, its own indentation included.
         indent: Cells before whatever has to go on in further lines.
+        target: What it leads to; None for nothing. Only `TextColumns` follows it.
     """
 
     content: Content
     indent: int = 0
+    target: object = None
 
     def wrap(self, width: int) -> list[Content]:
         """The line in as many lines as `width` cells make of it."""

@@ -128,7 +128,7 @@ TIMING = Subject(
             "timing.h2d",
             "Copy of the inputs from host to device, per query. 0 with --noDataTransfers.",
             also=("performance.h2d_ms", "series.h2d_ms", "latency_percentiles.h2d_ms"),
-            labels=("H2D", "H2D Latency", "host to device"),
+            labels=("H2D", "H2D, D2H", "H2D Latency", "host to device"),
             source="timing rows: h2dMs; performance_summary: H2D Latency",
             unit="milliseconds",
         ),

@@ -394,14 +394,10 @@ def tab_badge(result: LintResult) -> str:
     return "".join([f" ✗{errors}" if errors else "", f" ⚠{warnings}" if warnings else ""])
 
 
-def worst_lines(result: LintResult, most: int) -> list[Line]:
-    """The worst findings, a line each, for the overview."""
-    rest = len(result.findings) - most
-    if not result.findings:
-        looked = f"{plural(len(result.rules), 'rule')} checked, {result.rules_not_checked} not checked"
-        return [Line(f"Nothing found: {looked}.", "muted")]
-    lines = [_short_line(judged) for judged in result.findings[:most]]
-    return [*lines, Line(f"and {rest} more", "muted")] if rest > 0 else lines
+def describe_clean(result: LintResult) -> Line:
+    """What to say where nothing was found."""
+    looked = f"{plural(len(result.rules), 'rule')} checked, {result.rules_not_checked} not checked"
+    return Line(f"Nothing found: {looked}.", "muted")
 
 
 def layer_marks(result: LintResult) -> dict[int, FindingSeverity]:

@@ -230,14 +230,18 @@ def _statistic(series: SeriesStatistics, name: str) -> float | None:
 
 
 def performance_table(
-    statistics: TimingStatistics, names: Iterable[str] = STATISTICS, most: int | None = None
+    statistics: TimingStatistics,
+    names: Iterable[str] = STATISTICS,
+    most: int | None = None,
+    without: Sequence[str] = (),
 ) -> Table:
     """A row per statistic that is known of any quantity, a column per quantity.
 
     Args:
         most: Columns of quantities at most; None for all.
+        without: Headings of quantities that are left out.
     """
-    known = known_series(statistics)[:most]
+    known = [entry for entry in known_series(statistics) if entry[1] not in without][:most]
     columns = (
         Column("statistic", "ms"),
         *(Column(f"{name}_ms", heading, is_number=True) for name, heading, _ in known),
@@ -326,6 +330,20 @@ def throughput_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
     return [] if value is None else [("Throughput", f"{value:.2f} qps")]
 
 
+def latency_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
+    """Median and p99 of the latency, the throughput, and whether the run is stable."""
+    facts = []
+    latency = statistics.latency
+    if latency is not None:
+        p99 = latency.percentiles_ms.get(99.0)
+        tail = "" if p99 is None else f", p99 {format_ms(p99)}"
+        facts.append(("Latency", f"{format_ms(latency.median_ms)} ms{tail}"))
+    facts += throughput_facts(statistics)
+    if statistics.stability is not None:
+        facts.append(("Stability", statistics.stability.verdict.value))
+    return facts
+
+
 def run_facts(analysis: Analysis) -> list[tuple[str, str]]:
     """Stability and source of the timing run."""
     statistics = analysis.statistics
@@ -351,12 +369,16 @@ def performance_sections(engine: Engine, analysis: Analysis, most: int | None = 
     else:
         known = known_series(statistics)
         facts = throughput_facts(statistics)
+        idle = [heading for _, heading, series in known if series.max_ms == 0]
+        known = [entry for entry in known if entry[1] not in idle]
+        if idle:
+            facts.append((f"{', '.join(idle)} ms", f"{MISSING} (no transfers)"))
         facts += [
             (f"{heading} ms", f"median {format_ms(series.median_ms)}")
             for _, heading, series in known[len(known) if most is None else most :]
         ]
         facts += [*run_facts(analysis), *(("Note", printable(note)) for note in statistics.notes)]
-        tables = [performance_table(statistics, most=most)] if known else []
+        tables = [performance_table(statistics, most=most, without=idle)] if known else []
         yield Section("timing", "Performance", facts=facts, tables=tables)
     if gap := gap_sentences(engine, analysis):
         yield Section("gap", "Layers vs. end to end", sentences=gap)
