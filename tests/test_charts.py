@@ -662,3 +662,11 @@ def test_every_chart_can_be_drawn_for_many_layers(tmp_path):
     for chart in CHARTS:
         text = drawn(engine, chart.id, (80, 20), current=engine.layers[1500])
         assert all(cell_len(row) == 80 for row in text.split("\n"))
+
+
+def test_times_near_zero_are_drawn(tmp_path):
+    """1e-320 is so small that dividing by it gives infinity."""
+    write(tmp_path / "net.latency.json", {"[CONVOLUTION]-[conv0]": [[1e-320, "20241121-00:00:01.50"]]})
+    engine = load_engine(tmp_path)
+    for chart in CHARTS:
+        assert drawn(engine, chart.id, (80, 24))

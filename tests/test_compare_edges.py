@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compare_cases import check, conv, load_real, reformat, write_engine
-from helpers import REAL_SETS, write_sample_set
+from helpers import REAL_SETS, write_json, write_sample_set
 from trex_tui.analysis.compare import CautionKind, ChangeKind, Outcome, Pin, compare
 from trex_tui.analysis.compare.comparison import make_labels
 from trex_tui.engine.engine import load_engine
@@ -58,6 +58,12 @@ def test_an_engine_is_the_same_as_itself(tmp_path: Path) -> None:
     assert found.differences[1] is not None
     assert found.differences[1].reasons == ()
     assert "take the same" in found.differences[1].headline
+
+
+def test_a_layer_without_a_name_matches_by_its_place(tmp_path: Path) -> None:
+    write_json(tmp_path / "net.graph.json", {"Layers": ["conv", "", "pool"], "Bindings": []})
+    engine = load_engine(tmp_path)
+    assert [block.shape for block in compare([engine, engine]).blocks] == ["1:1"] * 3
 
 
 def test_names_only_engines_match_by_name(artifacts: Path) -> None:

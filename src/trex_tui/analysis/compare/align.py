@@ -433,19 +433,23 @@ def match_by_order(pairing: Pairing) -> None:
     Layers that look alike are matched in turn only if both engines have as many: with one missing, nothing tells which.
     """
     backbone = pairing.backbone()
-    groups: dict[Hashable, tuple[list[int], list[int]]] = {}
+    groups: dict[tuple[int, str, Hashable], tuple[list[int], list[int]]] = {}
     for side in (0, 1):
         traits, chain = pairing.traits(side), backbone[side]
         for layer in sorted(pairing.open(side), key=traits.order.__getitem__):
             trait = traits.of[layer]
-            if trait.signature is not None:
+            is_nameless = not traits.engine.layers[layer].name.strip()  # nothing but its place is known
+            if trait.signature is not None or is_nameless:
                 kind = traits.engine.layers[layer].kind.value if trait.passive else ""
                 key = (bisect_right(chain, traits.order[layer]), kind, trait.signature)
                 groups.setdefault(key, ([], []))[side].append(layer)
-    for left, right in groups.values():
+    for (_, _, signature), (left, right) in groups.items():
         if len(left) != len(right):
             continue
         if len(left) == 1:
+            if signature is None:
+                pairing.join(left, right, Match.ORDER, 0.4, "layers without a name between the same layers")
+                continue
             why = "unique kind, shapes and attributes between matched neighbours"
             pairing.join(left, right, Match.SIGNATURE, 0.6, why)
             continue

@@ -535,7 +535,7 @@ def _(form: Bars, part: Grid) -> None:
         part.put(2, row, label, HERE_STYLE if bar.is_here else bar.style)
         _put_figures(part, row, bar.texts, widths, 2 + names, "")
         if bar.parts:
-            _put_parts(part, row, start, bar.parts, cells / top)
+            _put_parts(part, row, start, bar.parts, top, cells)
         else:
             part.put(start, row, format_bar((bar.value or 0.0) / top, cells), bar.style)
     if len(shown) < count:
@@ -545,11 +545,11 @@ def _(form: Bars, part: Grid) -> None:
         part.put(0, part.height - 1, HERE if hides_here else "", HERE_STYLE)
 
 
-def _put_parts(part: Grid, row: int, x: int, parts: Sequence[BarPart], cells_each: float) -> None:
-    """Fill whole cells with the parts of a bar; the bar has one cell at least."""
+def _put_parts(part: Grid, row: int, x: int, parts: Sequence[BarPart], top: float, cells: int) -> None:
+    """Fill whole cells with the parts of a bar, `cells` for `top`; the bar has one cell at least."""
     done, total = 0, 0.0
     for piece in parts:
-        total += piece.value * cells_each
+        total += piece.value / top * cells  # `cells / top` is infinite for the smallest numbers
         end = max(round(total), 1 if total > 0 else 0)
         part.put(x + done, row, piece.pattern * (end - done), piece.style)
         done = end
