@@ -1,10 +1,10 @@
-"""GPU clocks and power limit held still while trtexec measures, and restored however the capture ends.
+"""Lock GPU clocks and the power limit while trtexec measures, and restore them however the capture ends.
 
 A second process restores them: the script `HOLD`, on the machine that measures. It waits for the end of its input, which only
-this process holds, so it acts when the capture is done, crashes, is killed or loses the connection. Jetsons have another
-mechanism, for the superuser alone: there the state is reported.
+this process holds, so it acts when the capture is done, crashes, is killed or loses the connection. Jetsons use another
+mechanism that needs root: there the state is only reported.
 
-`nvidia-smi` answers `All done.` and 0 even where it did nothing, so only its own line about the clocks counts.
+`nvidia-smi` prints `All done.` and exits with 0 even where it changed nothing, so only its line about the clocks counts.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ MAX = "max"
 
 @dataclass(frozen=True, slots=True)
 class GpuSetting:
-    """What nvidia-smi can hold.
+    """A setting that nvidia-smi can hold.
 
     Attributes:
-        noun, verb, done: Of sentences: `GPU clocks`, `are`, `locked`.
-        option: Of `trex-tui capture`.
-        unit: Of its value.
-        change: Option of nvidia-smi that changes it.
-        restore: The one that restores it; empty where the value of before is set again.
-        said: What nvidia-smi prints on success only. Too narrow a text would leave a change unrestored.
-        query: The highest value, or the value of before.
+        noun, verb, done: Parts of sentences: `GPU clocks`, `are`, `locked`.
+        option: Option of `trex-tui capture`.
+        unit: Unit of the value.
+        change: Option of nvidia-smi that changes the setting.
+        restore: Option that restores it; empty if the previous value is set again.
+        said: Text that nvidia-smi prints on success only. A text that is too narrow would leave a change unrestored.
+        query: Field with the highest value, or with the previous value.
     """
 
     noun: str
@@ -55,7 +55,7 @@ class GpuSetting:
     query: str
 
     def value(self, target: float) -> str:
-        """What nvidia-smi takes: `2100,2100`, the lowest and the highest clock; or watts."""
+        """Return the argument of nvidia-smi: `2100,2100` (lowest and highest clock), or watts."""
         return f"{target:g},{target:g}" if self.restore else f"{target:g}"
 
 
@@ -78,19 +78,19 @@ _IDS = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]+|\b[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{
 
 @dataclass(slots=True)
 class ClockLockAttempt:
-    """What became of the wish for locked clocks, for the manifest.
+    """Result of a request to lock clocks or limit power, for the manifest.
 
     Attributes:
         asked: `max`, or MHz.
-        target_mhz: What was asked of the driver.
+        target_mhz: Value passed to the driver.
         gpu: Index or UUID as nvidia-smi takes it.
-        locked: Whether the driver confirmed it. The clock may still be lower.
+        locked: Whether the driver confirmed the lock. The clock may still be lower.
         answer: Output of nvidia-smi.
-        released: Whether the driver confirmed that they are free again; None before, or if they never were locked.
-        target_w, before_w: Of a power limit.
-        setting: What it is about.
-        whole: Whether trtexec has a slice (MIG) of that GPU only, and the clocks are those of all slices.
-        ended_early: Whether the process that holds them ended before the capture; since when they are free is unknown.
+        released: Whether the driver confirmed the release; None before, or if the clocks never were locked.
+        target_w, before_w: Requested and previous power limit.
+        setting: The setting that is changed.
+        whole: Whether trtexec uses only a slice (MIG) of the GPU, whose clocks all slices share.
+        ended_early: Whether the process that holds the clocks ended before the capture; the time of release is unknown.
     """
 
     asked: str
@@ -107,19 +107,19 @@ class ClockLockAttempt:
 
     @property
     def change(self) -> tuple[str, str]:
-        """Arguments of nvidia-smi that change it."""
+        """Arguments of nvidia-smi that change the setting."""
         target = self.target_w if self.setting.unit == "W" else self.target_mhz
         return self.setting.change, self.setting.value(target or 0)
 
     @property
     def restore(self) -> tuple[str, ...]:
-        """Arguments of nvidia-smi that restore it."""
+        """Arguments of nvidia-smi that restore the setting."""
         if self.setting.restore:
             return (self.setting.restore,)
         return (self.setting.change, self.setting.value(self.before_w or 0))
 
     def document(self, *, with_ids: bool) -> dict[str, Any]:
-        """For JSON; without what names this GPU among others of its kind."""
+        """Return the attempt for JSON; without `with_ids` UUIDs and bus addresses are removed."""
         attempt = asdict(self)
         del attempt["setting"]
         for key in ("target_mhz",) if self.setting.unit == "W" else ("target_w", "before_w"):
@@ -131,7 +131,7 @@ class ClockLockAttempt:
 
 
 def without_ids(text: str) -> str:
-    """A text without what names a GPU among others of its kind: UUIDs, and addresses on the bus."""
+    """Remove UUIDs and bus addresses, which identify a GPU, from a text."""
     return _IDS.sub("…", text)
 
 
@@ -143,17 +143,17 @@ def locked_clocks(
     driver: ClockDriver | None = None,
     setting: GpuSetting = CLOCKS,
 ) -> Iterator[tuple[ClockLockAttempt | None, list[str]]]:
-    """Lock the clocks of a GPU for a while, or limit its power; without a wish nothing happens.
+    """Lock the clocks of a GPU, or limit its power, for the time of the context.
 
     Args:
-        asked: `max`, MHz, watts, or None.
+        asked: `max`, MHz, watts, or None to change nothing.
         device: trtexec's `--device`.
         host: Facts of `probe_host`.
-        driver: Of that machine; None is this one's.
-        setting: What is asked for.
+        driver: nvidia-smi of the machine that measures; None is this machine.
+        setting: The setting to change.
 
     Yields:
-        What became of it, and sentences for people; both may grow until the end.
+        The attempt, and messages for the user; both may be extended until the context ends.
 
     Raises:
         TrexError: The GPU, or its highest clock, is unknown.
@@ -188,7 +188,7 @@ def prepare_lock(
     driver: ClockDriver,
     setting: GpuSetting = CLOCKS,
 ) -> ClockLockAttempt:
-    """Find out which GPU is meant and what to lock its clocks to; without a GPU on a Jetson, where nothing is locked.
+    """Find the GPU and the value to lock its clocks to; on a Jetson, where nothing is locked, the attempt has no GPU.
 
     Raises:
         TrexError: As `locked_clocks`.
@@ -221,8 +221,8 @@ class ClockDriver:
     """nvidia-smi of a machine.
 
     Args:
-        shell: Of the machine; this one by default.
-        stop: Ends questions; clocks that are locked are freed first.
+        shell: Shell of the machine; this machine by default.
+        stop: Ends queries; locked clocks are released first.
     """
 
     def __init__(self, shell: Shell | None = None, stop: Stop | None = None) -> None:
@@ -242,10 +242,10 @@ class ClockDriver:
         return (choices if program else None), answer
 
     def choices(self) -> Mapping[str, str] | None:
-        """Return the variables that choose GPUs, over ssh without those of .bashrc; None where there is no nvidia-smi.
+        """Return the variables that choose GPUs, over ssh without those of .bashrc; None without nvidia-smi.
 
         Raises:
-            TrexError: The machine cannot be asked.
+            TrexError: The machine cannot be queried.
         """
         return self._call()[0]
 
@@ -253,16 +253,16 @@ class ClockDriver:
         """Return what nvidia-smi prints.
 
         Raises:
-            TrexError: The machine cannot be asked.
+            TrexError: The machine cannot be queried.
         """
         return self._call(*arguments)[1]
 
     @contextmanager
     def hold(self, lock: ClockLockAttempt) -> Iterator[None]:
-        """Lock, and free at the end, also after SIGKILL; `lock` gets the answers of the driver.
+        """Lock the clocks, and release them at the end, also after SIGKILL; `lock` gets the driver's answers.
 
         Raises:
-            TrexError: The machine cannot be asked.
+            TrexError: The machine cannot be queried.
         """
         with tempfile.TemporaryFile() as stderr:
             said = lock.setting.said
@@ -286,16 +286,14 @@ class ClockDriver:
         if lock.locked:
             note_release(lock, 0 if mark and code.strip() == b"0" else None, answer)
         if process.poll() is None:
-            process.kill()  # the process it started frees the clocks
+            process.kill()  # the process it started releases the clocks
         process.stdout.close()
         process.wait()
-        if (
-            lock.ended_early and not lock.released and not self.shell.host
-        ):  # no other process is left to do it
+        if lock.ended_early and not lock.released and not self.shell.host:  # no other process would do it
             note_release(lock, 0, self.ask("-i", str(lock.gpu), *lock.restore).encode())
 
     def _rest(self, pipe: int) -> bytes:
-        """Read the end of the output; a person who asks again is not made to wait."""
+        """Read the rest of the pipe; a second interrupt ends the wait."""
         output, until = b"", time.monotonic() + _FREE_S
         asked = self.stop.times if self.stop else 0
         while time.monotonic() < until and (self.stop is None or self.stop.times == asked):
@@ -309,22 +307,22 @@ class ClockDriver:
 
 
 def note_lock(lock: ClockLockAttempt, answer: str) -> None:
-    """Note the driver's answer to the change."""
+    """Store the driver's answer to the change."""
     lock.answer = answer
     lock.locked = lock.setting.said in answer
 
 
 def note_release(lock: ClockLockAttempt, code: int | None, answer: bytes) -> None:
-    """Note the driver's answer to the restoring."""
+    """Store the driver's answer to the release."""
     said = b"eset" if lock.setting.restore else lock.setting.said.encode()
     lock.released = code == 0 and said in answer
 
 
 def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str:
-    """The GPU of trtexec's `--device`, as nvidia-smi calls it, or a slice, `MIG-…`: CUDA has another order.
+    """Return nvidia-smi's name for the GPU of trtexec's `--device`, or for a slice (`MIG-…`): CUDA numbers GPUs differently.
 
     Raises:
-        TrexError: There is none of that number, or the environment does not identify it among several.
+        TrexError: No GPU has this number, or the environment does not identify it among several.
     """
     number = device or 0
     visible = [part.strip() for part in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if part.strip()]
@@ -349,12 +347,12 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
 
 
 def _find_gpu_of_slice(chosen: str, count: int, driver: ClockDriver) -> str:
-    """The GPU that a slice (MIG) is of: clocks are those of the whole.
+    """Return the GPU that a slice (MIG) belongs to: clocks apply to the whole GPU.
 
-    Before driver 470 a slice was called after its GPU (`MIG-GPU-…/1/0`); now `nvidia-smi -L` lists it below its GPU.
+    Before driver 470 a slice was named after its GPU (`MIG-GPU-…/1/0`); now `nvidia-smi -L` lists it below its GPU.
 
     Raises:
-        TrexError: There are several GPUs, and nvidia-smi does not list the one that has it.
+        TrexError: There are several GPUs, and nvidia-smi lists the slice under none of them.
     """
     old = re.match(r"MIG-(GPU-[0-9A-Fa-f-]+)", chosen)
     if old is not None:

@@ -1,7 +1,8 @@
-"""trtexec inside a container of this machine: each command becomes a `docker run` that sees the directories it needs.
+"""Run trtexec in a container on this machine: each command becomes a `docker run` with the directories it needs.
 
-They lie in the container where they lie here, so that paths in commands and logs mean the same. Nothing is pulled: images of
-TensorRT have gigabytes. The container gets signals through docker's client; one that outlives it is removed by its name.
+Directories are mounted at their own path, so that paths in commands and logs mean the same. Nothing is pulled: TensorRT
+images are gigabytes in size. Docker's client forwards signals to the container; a container that outlives it is removed by
+its name.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ class ContainerMachine(Machine):
     """This machine, with trtexec in a container.
 
     Args:
-        image: As docker takes it.
-        folders: Directories that trtexec reads or writes, which must exist.
-        given: The trtexec in the image; None looks for it there.
+        image: Name of the image, as docker takes it.
+        folders: Existing directories that trtexec reads or writes.
+        given: Path of trtexec in the image; None searches the image.
         stop: Ends scripts that probe this machine.
-        environ: Where PATH is read, and what chooses GPUs.
+        environ: Environment with PATH and the variables that choose GPUs.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class ContainerMachine(Machine):
         """Return the trtexec of the image.
 
         Raises:
-            TrtexecNotFoundError: There is no docker here, or none in the image that can be used.
+            TrtexecNotFoundError: Docker is missing here, or the image has no usable trtexec.
         """
         if shutil.which("docker", path=self.environ.get("PATH", os.defpath)) is None:
             raise TrtexecNotFoundError("--docker: docker not found on PATH")
@@ -68,7 +69,7 @@ class ContainerMachine(Machine):
         return ask(path, f"--docker {self.image}", self.environ, note, self.command(("--help",)))
 
     def command(self, arguments: Sequence[str], name: str = "") -> tuple[str, ...]:
-        """Return the command that runs trtexec with these arguments; `name` is that of the container."""
+        """Return the command that runs trtexec with these arguments in a container called `name`."""
         mounts = [word for folder in self.folders for word in ("--mount", _mount(folder))]
         gpus = ("--runtime", "nvidia") if _JETSON.exists() else ("--gpus", "all")
         chosen = [word for key in _PASSED_ON if key in self.environ for word in ("-e", key)]
@@ -88,7 +89,7 @@ class ContainerMachine(Machine):
         name = f"trex-tui-{secrets.token_hex(8)}"
         outcome, lost = super().execute(
             self.command(argv[1:], name),
-            # Not the memory of docker's client.
+            # The memory of docker's client is not that of trtexec.
             replace(control, tick=lambda _: control.tick(None)),
         )
         if outcome.stopped or outcome.signal is not None:
@@ -100,10 +101,10 @@ class ContainerMachine(Machine):
 
 
 def needed_folders(options: CaptureOptions, outdir: Path) -> Iterator[Path]:
-    """Directories that trtexec needs for a capture: those of its files, also behind links, and where the set will lie.
+    """Yield the directories a capture needs: those of its files, also behind links, and the output directory.
 
     Raises:
-        TrexError: One is the root directory, which cannot be lent to a container.
+        TrexError: A directory is the root directory, which cannot be mounted into a container.
     """
     cache = () if options.timing_cache is None else (options.timing_cache,)
     files = [Path(text) for text in (*input_files(options), *cache)]
@@ -127,7 +128,7 @@ def _without_nested(folders: Iterable[Path]) -> list[Path]:
 
 
 def _mount(folder: Path) -> str:
-    """An argument of `--mount`, which is a line of CSV."""
+    """Return an argument of `--mount`, which is a line of CSV."""
     quoted = [
         f'"{field.replace(chr(34), chr(34) * 2)}"' for field in (f"source={folder}", f"target={folder}")
     ]

@@ -1,7 +1,7 @@
-"""Can a capture run on this machine, and will its numbers be worth anything? Each finding with what to do about it.
+"""Check whether a capture can run on a machine and how far its numbers can be trusted, with a remedy per problem.
 
-Pure: judges what `environment_probe` and `trtexec` have found, so it can judge another machine's answers too. What it
-calls known bad was observed on such machines; the numbers of releases are NVIDIA's own.
+Pure: judges the results of `environment_probe` and `trtexec`, so it works for other machines too. Combinations reported as
+known bad were observed on real machines; release numbers come from NVIDIA.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trex_tui.capture.trtexec import Trtexec
 from trex_tui.text import format_bytes, plural
 
 OK, NOTE, WARNING, ERROR = "ok", "note", "warning", "error"
-"""An error is what keeps a capture from running; a warning what makes it fail now and then, or its numbers doubtful."""
+"""Levels. An error prevents a capture; a warning means that captures may fail or that their numbers are doubtful."""
 _LEAST_DISK_BYTES = 256 << 20
 _AMPLE_DISK_BYTES = 4 << 30
 _LEAST_MEMORY_KIB = 1 << 20
@@ -27,13 +27,13 @@ _HOT = ("hardware slowdown", "software thermal", "hardware thermal", "power brak
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the answer.
+    """One line of the result.
 
     Attributes:
-        name: What was looked at.
-        status: `ok`, `note`, `warning` or `error`; with an error a capture cannot run.
-        found: What is there.
-        remedy: What to do; empty where there is nothing to do.
+        name: Subject of the check.
+        status: `ok`, `note`, `warning` or `error`; an error prevents a capture.
+        found: The observed state.
+        remedy: What to do; empty if nothing is needed.
     """
 
     name: str
@@ -47,15 +47,15 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All that a judgement needs.
+    """Input of the checks.
 
     Attributes:
-        trtexec: The one that a capture would use, or None.
+        trtexec: The trtexec that a capture would use, or None.
         refusal: Why there is none.
-        others: More of them, which are not used.
+        others: Further trtexec programs, which are not used.
         facts: `Host.facts`.
         probes: `Host.probes`.
-        environment: Beside the host.
+        environment: Results beyond the host.
     """
 
     trtexec: Trtexec | None
@@ -67,7 +67,7 @@ class Findings:
 
 
 def examine(findings: Findings) -> list[Check]:
-    """Every line, in the order in which a capture needs the things."""
+    """Return all checks, in the order in which a capture needs their subjects."""
 
     checks = [*_trtexec(findings), *_gpus(findings), *_devices(findings)]
     checks += _jetson(findings) if findings.facts.get("jetson") else _clock_permission(findings)
@@ -77,7 +77,7 @@ def examine(findings: Findings) -> list[Check]:
 
 
 def can_capture(checks: Sequence[Check]) -> bool:
-    """Whether nothing is missing that a capture needs."""
+    """Return whether no check is an error."""
     return all(check.status != ERROR for check in checks)
 
 
@@ -105,7 +105,8 @@ def _trtexec(findings: Findings) -> Iterator[Check]:
 def _gpus(findings: Findings) -> Iterator[Check]:
     gpus = findings.facts.get("gpus") or []
     if findings.facts.get("jetson"):
-        # Orin's answers name and driver alone, older Jetsons have no nvidia-smi: the board states them instead.
+        # nvidia-smi on Orin reports only name and driver, older Jetsons have no nvidia-smi: the board model supplies the
+        # rest.
         version = gpus[0].get("driver") if gpus else None
         yield Check("driver", OK, f"of the board's L4T{f', {version}' if version else ''}")
         return
@@ -300,7 +301,7 @@ def _container(findings: Findings) -> Iterator[Check]:
 
 
 def summary(checks: Sequence[Check], where: str = "here") -> str:
-    """The last line; `where` is `here` or `on jetson`."""
+    """Return the last line of the result; `where` is `here` or `on jetson`."""
     errors = list(
         dict.fromkeys(re.sub(r" \d+$", "", check.name) for check in checks if check.status == ERROR)
     )
@@ -311,24 +312,24 @@ def summary(checks: Sequence[Check], where: str = "here") -> str:
 
 
 _THROTTLED_SHARE = 0.1
-"""Of the time since start; below it a counter shows a hot afternoon long ago."""
+"""Share of the uptime; below it a throttling counter may only show a single hot period in the past."""
 _HEAT_COUNTERS = ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
 _ORIN, _XAVIER = "tegra234", "tegra194"
 _WITHOUT_DLA = ("tegra210", "tegra186", "tegra264")
-"""Nano, TX2, Thor. Orin Nano has none either, though its chip does."""
+"""Nano, TX2, Thor. Orin Nano has no DLA either, though its chip has one."""
 _PACKAGED_IN = "/usr/src/tensorrt/bin"
 
 
 def _known_bad_board(findings: Findings) -> Iterator[Check]:
     board, program = findings.facts.get("jetson") or {}, findings.trtexec
-    if board.get("l4t") == "36.4.7":  # above 3 GiB; fixed in 36.5 (issue 5602402 of its release notes)
+    if board.get("l4t") == "36.4.7":  # above 3 GiB only; fixed in 36.5 (issue 5602402 of its release notes)
         yield Check(
             "known bad",
             WARNING,
             "L4T 36.4.7: large allocations fail despite free memory (NvMapMemAllocInternalTagged … error 12)",
             "upgrade to L4T 36.5 (JetPack 6.2.2) or later",
         )
-    # TensorRT 10.13 of JetPack 7.0 and 7.1 is Thor's.
+    # TensorRT 10.13 in JetPack 7.0 and 7.1 supports Thor only.
     if program and board.get("soc") == _ORIN and program.numbers[:2] == (10, 13):
         yield Check(
             "known bad",
@@ -336,7 +337,7 @@ def _known_bad_board(findings: Findings) -> Iterator[Check]:
             f"TensorRT {program.version} on an Orin: this release does not support its GPU (sm_87)",
             "use the TensorRT 10.16 of JetPack 7.2",
         )
-    # Modules that are younger than the TensorRT 8.2.1 of JetPack 4.6.1.
+    # Modules released after TensorRT 8.2.1 (JetPack 4.6.1).
     total_kib = (findings.facts.get("memory") or {}).get("total_kib") or 0
     least_gib = 12 if "NX" in (board.get("model") or "") else 40
     is_large_xavier = board.get("soc") == _XAVIER and total_kib >= least_gib << 20
@@ -352,7 +353,7 @@ def _known_bad_board(findings: Findings) -> Iterator[Check]:
 
 
 def _mixed_packages(findings: Findings) -> Iterator[Check]:
-    """A trtexec of one release with the libraries of another. Only where packages brought it: a tar file has its own."""
+    """Check for a trtexec and libraries of different releases. Only for packages: a tar file brings its own libraries."""
     program = findings.trtexec
     if program is None or not str(program.path).endswith(f"{_PACKAGED_IN}/{Path(program.path).name}"):
         return
@@ -370,7 +371,7 @@ def _mixed_packages(findings: Findings) -> Iterator[Check]:
 
 
 def _known_bad_state(findings: Findings) -> Iterator[Check]:
-    # A stub libcuda in front of the real one: CUDA fails, or TensorRT believes that there is no memory.
+    # With a stub libcuda first in the path CUDA fails, or TensorRT sees no device memory.
     if findings.environment.stub_libraries:
         yield Check(
             "known bad",

@@ -1,14 +1,14 @@
-"""The machine that measures: GPU, driver or L4T, power mode, clocks, temperatures, memory, container; and for `doctor` what a
-capture needs beside it: devices that may be opened, privileges, disk, packages.
+"""Probe the machine that measures: GPU, driver or L4T, power mode, clocks, temperatures, memory, container.
 
-Everything is read as an ordinary user; nothing is created, changed or locked. The text of each probe is kept beside what
-was understood of it, because these formats drift. What names a person's machine (host name, UUID, serial) is asked for
-only on request.
+For `doctor` also what a capture needs beyond the host: access to devices, privileges, disk, packages.
 
-Of all this, some decides about the engine that is built there (`identify_machine`). An engine is of one kind of GPU. Where a
-machine has several kinds, or slices of one (MIG), the variables that choose count too. On a Jetson the power mode counts
-as well: it decides how many parts of the GPU are on and how fast they may run, and TensorRT takes a board in another mode
-for another device.
+Everything is read as an ordinary user; nothing is created, changed or locked. The raw text of each probe is kept beside the
+parsed values, because these formats change. Values that identify a machine (host name, UUID, serial number) are read only on
+request.
+
+Some facts decide which engine is built (`identify_machine`). An engine is specific to a kind of GPU. If a machine has
+several kinds, or slices of one (MIG), the variables that choose GPUs count too. On a Jetson the power mode counts as well:
+it sets how many parts of the GPU are powered and their clocks, and TensorRT treats a board in another mode as another device.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _BOARD = ("soc", "model", "l4t", "power_mode")
 
 
 def chosen_gpus(environ: Mapping[str, str]) -> dict[str, str]:
-    """How CUDA chooses and numbers GPUs, as it goes into the manifest.
+    """Return the variables with which CUDA chooses and numbers GPUs, for the manifest.
 
-    Of a UUID it has the beginning of its SHA-256: enough to compare, too little to identify.
+    UUIDs are replaced by the beginning of their SHA-256: enough to compare, too little to identify.
     """
     visible = _NAMED.sub(
         lambda match: f"{match[1]}-#{hashlib.sha256(match[2].encode('utf-8', 'replace')).hexdigest()[:8]}",
@@ -48,11 +48,11 @@ def chosen_gpus(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def identify_machine(host: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the facts of `probe_host`, those that decide about an engine; lenient, for they may come out of a file.
+    """Select the facts of `probe_host` that decide which engine is built; lenient, since they may come from a file.
 
     Returns:
-        `gpus`, the names in nvidia-smi's order; `chosen`, of `chosen_gpus`, None if it was not noted; `jetson`, None of
-        another machine.
+        `gpus`: names in nvidia-smi's order; `chosen`: see `chosen_gpus`, None if not recorded; `jetson`: None on other
+        machines.
     """
     gpus, chosen, jetson = host.get("gpus"), host.get("cuda"), host.get("jetson")
     rows = gpus if isinstance(gpus, list) else []
@@ -66,12 +66,15 @@ def identify_machine(host: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_unknown(machine: Mapping[str, Any]) -> bool:
-    """Whether its GPU is unknown."""
+    """Return whether the GPU of the machine is unknown."""
     return not machine.get("gpus") and not machine.get("jetson")
 
 
 def machine_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Why an engine of one machine is none of another, each of `identify_machine`; the end of a sentence about the engine."""
+    """Yield reasons why an engine of one machine does not fit another, as ends of a sentence about the engine.
+
+    Both arguments are results of `identify_machine`.
+    """
     if is_unknown(then) != is_unknown(now):
         when = "built it" if is_unknown(then) else "is here now"
         yield f"the GPU that {when} is unknown (nvidia-smi does not state it)"
@@ -103,9 +106,9 @@ def _names(gpus: list[Any]) -> str:
 
 
 _TIMEOUT_S = 10
-"""As the scripts have it."""
+"""The same as in the scripts."""
 _KILLED = (124, 137)
-"""Exit codes of `timeout`; some print nothing else."""
+"""Exit codes of `timeout`; some implementations print nothing."""
 _MOST_TEXT = 20_000
 _ABSENT = frozenset(
     (
@@ -113,13 +116,13 @@ _ABSENT = frozenset(
         "[Requested functionality has been deprecated]",
     )
 )
-# One unknown field fails a whole query, so each group is asked for itself where all together fail.
+# nvidia-smi refuses a query with an unknown field, so each group is queried alone if the full query fails.
 _SMI_GROUPS = (
     ("index", "name", "driver_version"),
     ("pstate", "persistence_mode", "compute_cap"),
     ("clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem"),
     ("temperature.gpu", "power.draw", "power.limit", "utilization.gpu"),
-    # The old name of `clocks_event_reasons.active`, which every driver still takes.
+    # Old name of `clocks_event_reasons.active`; every driver still accepts it.
     ("clocks_throttle_reasons.active",),
     ("memory.total", "memory.used"),
     ("mig.mode.current",),
@@ -136,11 +139,11 @@ _GPU_NODES = frozenset(("gv11b", "gp10b", "ga10b", "gb10b", "gpu"))
 
 @dataclass(slots=True)
 class Host:
-    """What was found at one moment, as it goes into the manifest.
+    """State of a machine at one moment, for the manifest.
 
     Attributes:
-        facts: Understood values by name; None where unknown.
-        probes: Name -> how it was asked, and the text that came.
+        facts: Parsed values by name; None where unknown.
+        probes: Name -> query and raw output.
     """
 
     facts: dict[str, Any] = field(default_factory=dict)
@@ -152,7 +155,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a script printed.
+    """Output of a script.
 
     Attributes:
         parts: Heading (`file proc/meminfo`, `program nvidia-smi`) -> output.
@@ -162,7 +165,7 @@ class Answers:
 
     @classmethod
     def read(cls, output: bytes, word: str) -> Answers:
-        """Split the output at the headings, which are marked by the word of the script."""
+        """Split the output at the headings, which start with the random word of the script."""
         parts: dict[str, bytes] = {}
         for part in output.split(f"\n{word} ".encode())[1:]:
             heading, _, text = part.partition(b"\n")
@@ -178,7 +181,7 @@ class Answers:
         return os.fsdecode(self.parts.get(heading, b"").removesuffix(b"\n"))
 
     def file(self, name: str) -> str | None:
-        """Return the beginning of a file, named without the first slash; None if it cannot be read."""
+        """Return the beginning of a file, named without the leading slash; None if it cannot be read."""
         data = self.parts.get(f"file {name}")
         return None if data is None else data[:_MOST_TEXT].decode("utf-8", errors="replace")
 
@@ -188,14 +191,14 @@ class Answers:
         return sorted(name for name in names if fnmatchcase(name, pattern))
 
     def probe_file(self, host: Host, name: str) -> str | None:
-        """Return `file`, and keep it beside what is made of it."""
+        """Return `file` and record its text in the probes of the host."""
         text = self.file(name)
         if text is not None:
             host.probes[name] = {"file": f"/{name}", "raw": text}
         return text
 
     def probe_program(self, host: Host, key: str, heading: str, argv: list[str]) -> tuple[int | None, str]:
-        """Return exit code and output of a program, and keep them; None without an answer in time."""
+        """Return exit code and output of a program and record them in the probes; None on timeout."""
         first, _, output = self.parts.get(heading, b"").partition(b"\n")
         code, text = int(first) if first.isdigit() else None, output[:_MOST_TEXT].decode("utf-8", "replace")
         if code in _KILLED and not text.strip():
@@ -207,12 +210,12 @@ class Answers:
 def probe_host(
     shell: Shell | None = None, stop: Stop | None = None, *, with_ids: bool = False, root: str = "/"
 ) -> Host:
-    """Ask a machine, and never raise: what could not be asked is missing, and `probes` has the reason.
+    """Probe a machine; never raises. Values that could not be read are missing, and `probes` has the reason.
 
     Args:
-        shell: Of the machine; this one by default.
-        stop: Ends the question.
-        with_ids: Ask also for what distinguishes this machine from others of its kind.
+        shell: Shell of the machine; this machine by default.
+        stop: Ends the probe.
+        with_ids: Read also values that distinguish this machine from others of its kind.
         root: Replaces `/`.
     """
     try:
@@ -224,10 +227,10 @@ def probe_host(
 def ask_host(
     shell: Shell | None = None, stop: Stop | None = None, *, with_ids: bool = False, root: str = "/"
 ) -> Host:
-    """Ask as `probe_host`.
+    """Probe a machine as `probe_host`, with errors.
 
     Raises:
-        RemoteError: It cannot be asked.
+        RemoteError: The machine cannot be queried.
     """
     word, ids = secrets.token_hex(16), "1" if with_ids else "0"
     output = (shell or Shell()).call(stop, PROBE, word, root, ids, *smi_queries(with_ids=with_ids))
@@ -235,7 +238,7 @@ def ask_host(
 
 
 def read_host(answers: Answers, *, with_ids: bool = False) -> Host:
-    """Understand what the script printed."""
+    """Parse the output of the probe script."""
     host = Host()
     parts: tuple[Callable[[], None], ...] = (
         lambda: _system(host, answers, with_ids),
@@ -267,7 +270,7 @@ def _choice(host: Host, answers: Answers) -> None:
 
 
 def _container(answers: Answers) -> str | None:
-    """`docker`, `podman`, …; None without signs of a container."""
+    """Return `docker`, `podman`, …; None without signs of a container."""
     if answers.file(".dockerenv") is not None:
         return "docker"
     if answers.file("run/.containerenv") is not None:
@@ -294,7 +297,7 @@ def _gpus(host: Host, answers: Answers, with_ids: bool) -> None:
 
 
 def smi_queries(*, with_ids: bool) -> list[str]:
-    """What nvidia-smi may be asked: all fields at once, then the groups to ask one by one if that is refused."""
+    """Return the queries for nvidia-smi: all fields at once, then the groups to query if that is refused."""
     groups = [*_SMI_GROUPS, *([_SMI_IDS] if with_ids else [])]
     fields = [name for group in groups for name in group]
     return [",".join(fields), *(",".join(group) for group in groups)]
@@ -303,7 +306,7 @@ def smi_queries(*, with_ids: bool) -> list[str]:
 def _smi(
     host: Host, answers: Answers, program: str, key: str, query: str
 ) -> list[dict[str, str | None]] | None:
-    """Return one row per GPU; None if the query was refused, or not asked."""
+    """Return a row per GPU; None if the query was refused or not made."""
     if f"smi {query}" not in answers.parts:
         return None
     argv = [program, f"--query-gpu={query}", "--format=csv,noheader,nounits"]
@@ -385,7 +388,7 @@ def _power_mode(host: Host, answers: Answers) -> str | None:
 
 
 def _clocks(host: Host, answers: Answers) -> None:
-    """The GPU of a Jetson: locked if its least frequency is its greatest. Other drivers do not report it."""
+    """Read the GPU clocks of a Jetson: locked if minimum and maximum are equal. Other drivers do not report this."""
     host.facts["gpu_clock"] = None
     for directory in sorted({"/".join(name.split("/")[:4]) for name in answers.files("sys/class/devfreq/*")}):
         name = directory.rpartition("/")[2]
@@ -415,7 +418,7 @@ def _temperatures(host: Host, answers: Answers) -> None:
             degrees = int(answers.file(name) or "") / 1000
         except ValueError:
             continue
-        if kind and 0 < degrees < 200:  # a gated zone gives 0 or -256
+        if kind and 0 < degrees < 200:  # a power-gated zone reads 0 or -256
             degrees_by_zone[kind.strip()] = degrees
     host.facts["temperatures_c"] = degrees_by_zone
     counts: dict[str, int] = {}
@@ -437,34 +440,34 @@ def _memory(host: Host, answers: Answers) -> None:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What happened to the machine between two moments that makes numbers doubtful, in sentences."""
+    """Return sentences about changes between two host states that make numbers doubtful."""
     old, new = read_host_state(before) or HostState(), read_host_state(after) or HostState()
     return [text for _, text in host_state.changes(old, new)]
 
 
 _CAP_SYS_ADMIN = 1 << 21
-"""Bit of `CapEff` in /proc/self/status. The driver asks for this capability to change clocks, not for user 0."""
+"""Bit of `CapEff` in /proc/self/status. The driver requires this capability, not user 0, to change clocks."""
 _FREE = re.compile(r"\s\d+\s+\d+\s+(\d{1,18})\s+\d+%\s")
-"""Blocks, used, available, capacity: the columns of `df -P`, whatever the names around them hold."""
+"""Blocks, used, available, capacity: the columns of `df -P`, whatever the surrounding names contain."""
 
 
 def read_free_bytes(text: str) -> int | None:
-    """Free bytes of a directory by `df -Pk`; None if it does not state them."""
+    """Return the free bytes in the output of `df -Pk`; None if it has none."""
     match = _FREE.search(f"{text}\n")
     return int(match[1]) * 1024 if match else None
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """Where the set is to lie.
+    """Disk of the output directory.
 
     Attributes:
-        wanted: The directory that was asked for.
-        existing: It, or the nearest directory above it that exists.
-        is_directory: False if a file lies in the way.
-        is_writable: Whether something may be created in it.
-        free_bytes: For an ordinary user; None if unknown.
-        is_temporary: Whether it is only worked in there, on another machine, and TMPDIR chooses it.
+        wanted: The requested directory.
+        existing: That directory, or its nearest existing parent.
+        is_directory: False if a file has that path.
+        is_writable: Whether files can be created there.
+        free_bytes: Free space for an ordinary user; None if unknown.
+        is_temporary: Whether it is only a work directory on another machine, chosen by TMPDIR.
     """
 
     wanted: Path
@@ -477,18 +480,18 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Beside `Host`: what decides whether a capture can run.
+    """State beyond `Host` that decides whether a capture can run.
 
     Attributes:
-        devices: Device nodes that exist (`/dev/nvidia0`), and whether they may be opened.
+        devices: Existing device nodes (`/dev/nvidia0`) -> whether they can be opened.
         may_lock_clocks: Whether this process has CAP_SYS_ADMIN; None if unknown.
         has_nvidia_smi: Whether nvidia-smi is on PATH.
-        tegrastats: Path of the program; None where there is none.
+        tegrastats: Path of the program; None if absent.
         is_graphical: Whether the machine starts a desktop; None if unknown.
-        uptime_s: Since the machine was started.
+        uptime_s: Seconds since boot.
         packages: Version of each installed package of TensorRT's libraries (`libnvinfer10` -> `10.3.0.30-1+cuda12.5`).
         stub_libraries: Directories named `stubs` in LD_LIBRARY_PATH.
-        disk: Where the set is to lie.
+        disk: Disk of the output directory.
     """
 
     devices: Mapping[str, bool]
@@ -527,27 +530,27 @@ def probe_environment(
     *,
     root: str = "/",
 ) -> Environment:
-    """Ask a machine.
+    """Probe what a capture needs beyond the host.
 
     Args:
-        host: Gets the text of the probes.
-        outdir: Where the set is to lie; need not exist. None for the temporary directory, where a capture over ssh works.
-        shell: Of the machine; this one by default.
-        stop: Ends the question.
+        host: Receives the text of the probes.
+        outdir: Output directory; need not exist. None for the temporary directory, which a capture over ssh uses.
+        shell: Shell of the machine; this machine by default.
+        stop: Ends the probe.
         root: Replaces `/`, except for `outdir`.
 
     Raises:
-        RemoteError: It cannot be asked.
+        RemoteError: The machine cannot be queried.
     """
     word = secrets.token_hex(16)
-    # Not resolve(), which would follow links.
+    # Not resolve(), which follows links.
     wanted = "" if outdir is None else os.path.abspath(outdir)  # noqa: PTH100
     output = (shell or Shell()).call(stop, ENVIRONMENT, word, root, wanted)
     return read_environment(host, Answers.read(output, word), is_temporary=outdir is None)
 
 
 def read_environment(host: Host, answers: Answers, *, is_temporary: bool = False) -> Environment:
-    """Understand what the script printed; the text of what drifts goes to the probes of `host`."""
+    """Parse the output of the script; raw texts of unstable formats go to the probes of `host`."""
     uptime = re.match(r"\d+(?:\.\d+)?", answers.file("proc/uptime") or "")
     devices = {
         heading.removeprefix("device "): answers.line(heading).split()
@@ -579,7 +582,7 @@ def _may_lock_clocks(host: Host, answers: Answers) -> bool | None:
 
 
 def _packages(host: Host, answers: Answers) -> dict[str, str]:
-    """Package -> version. Known but not installed: without a version."""
+    """Return package -> version. Packages that are known but not installed have no version."""
     program = answers.path("program dpkg-query")
     if not program:
         return {}

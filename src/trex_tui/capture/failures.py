@@ -1,7 +1,7 @@
-"""The ways in which trtexec and nvidia-smi are known to fail: what they print, what that means, what to do.
+"""Known failures of trtexec and nvidia-smi: what they print, what it means, what to do.
 
-Texts differ between releases; the patterns take what they have in common. The first that fits wins, so causes come before
-the complaints that follow from them.
+Texts differ between releases; the patterns match what they share. The first match wins, so causes come before the messages
+that follow from them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One known failure.
+    """A known failure.
 
     Attributes:
         key: Short name, for the manifest.
-        pattern: Found in a line of the output.
-        sentence: What it means; may name groups of the pattern.
+        pattern: Searched in each line of the output.
+        sentence: Meaning; may contain groups of the pattern.
         remedy: What to do.
     """
 
@@ -31,7 +31,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A failure in an output: the sentence with its names filled in, and the line that shows it."""
+    """A failure found in an output: its sentence with the groups filled in, and the line that matched."""
 
     key: str
     sentence: str
@@ -325,7 +325,7 @@ START_FAILURES = (
         "set LD_LIBRARY_PATH; a .bashrc that sets it is not read by `ssh host command`",
     ),
 )
-"""Why a trtexec that is there does not start."""
+"""Reasons why an existing trtexec does not start."""
 
 _LOW_MEMORY = re.compile(
     r"Device memory is insufficient to use tactic|insuff?icient memory on requested size", re.I
@@ -337,7 +337,7 @@ _OTHER_DEVICE = re.compile(r"engine plan file across different models of devices
 
 
 def recognise(lines: Iterable[str], failures: Iterable[Failure] = FAILURES) -> Recognised | None:
-    """Find the first known failure, by the order of the table, in lines of an output."""
+    """Find the first known failure, in the order of the table, in the lines of an output."""
     texts = list(lines)
     for failure in failures:
         for text in texts:
@@ -366,7 +366,7 @@ _SIGNAL_REMEDIES = {
 
 
 def signal_name(number: int) -> str:
-    """`SIGSEGV` for 11."""
+    """Return `SIGSEGV` for 11."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -374,12 +374,12 @@ def signal_name(number: int) -> str:
 
 
 def signal_remedy(number: int) -> str:
-    """What to do about a program that a signal ended."""
+    """Return what to do about a program that a signal ended."""
     return _SIGNAL_REMEDIES.get(signal_name(number), "see the end of the log")
 
 
 def remarks(warnings: Iterable[str]) -> list[str]:
-    """What a person should know of a run that passed."""
+    """Return remarks for the user about a run that passed."""
     texts = list(warnings)
     sentences = []
     if any(_GRAPH_IGNORED.search(text) for text in texts):

@@ -1,8 +1,7 @@
-"""Captures over ssh, and on which machine each was done: remembered, so that its engine can be measured there again.
+"""Captures over ssh, with a record of the machine that captured each set, so that its engine can be measured there again.
 
-The record is a private file of the user, since sets are passed on and the name of a machine is private. An entry
-belongs to one manifest and one engine, by their digests: the set of another user has no entry, and no other
-engine gets there.
+The record is a private file of the user, since sets are shared and host names are private. An entry is found by the digests
+of manifest and engine, so another user's set, or another engine, has no entry.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from trex_tui.errors import TrexError
 
 SCHEMA = "trex-tui/hosts/1"
 _MOST_SETS = 1000
-"""The oldest are forgotten."""
+"""Number of entries kept; the oldest are dropped."""
 _MOST_BYTES = 8 << 20
 _LONGEST_PATH = 4096
 _CHUNK = 1 << 20
@@ -38,11 +37,11 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class KnownHost:
-    """The machine that a set was captured on.
+    """A machine that captured a set.
 
     Attributes:
-        ssh: How to reach it.
-        trtexec: The path of its trtexec, there.
+        ssh: Connection to the machine.
+        trtexec: Path of trtexec there.
     """
 
     ssh: Ssh
@@ -50,11 +49,11 @@ class KnownHost:
 
 
 class TransferObserver(CaptureObserver, Protocol):
-    """Shows how far a capture elsewhere is."""
+    """Shows the progress of a capture on another machine."""
 
     @property
     def transferring(self) -> Callable[[str, int, int, float], None]:
-        """Gets the progress of a transfer: what it is, bytes done, bytes in all, seconds since its start."""
+        """Return the callback for a transfer: its name, bytes done, bytes in total, seconds since its start."""
 
 
 def capture_there(
@@ -67,12 +66,12 @@ def capture_there(
     *,
     with_engine: bool = False,
 ) -> CaptureResult:
-    """Capture on a machine over ssh, and remember which it was.
+    """Capture on a machine over ssh, and record the machine.
 
     Args:
-        given: The trtexec there that a person named; None looks for it.
-        record: The file that remembers it; None where there is no home.
-        with_engine: Bring the engine back too.
+        given: Path of trtexec there, chosen by the user; None searches for it.
+        record: File of the record; None without a home directory.
+        with_engine: Fetch the engine too.
 
     Raises:
         TrexError: As `capture`, or the machine cannot be reached.
@@ -90,16 +89,16 @@ def capture_there(
     if result.passed:
         try:
             remember(record, Names(request.outdir, request.name).manifest, ssh.host, str(trtexec.path))
-        except TrexError as error:  # the set is worth no less
+        except TrexError as error:  # the set is valid without the record
             view.note(f"note: P will not find {ssh.host} again: {error}")
     return result
 
 
 def remember(record: Path | None, manifest: Path, host: str, trtexec: str) -> None:
-    """Note the machine of a set whose manifest this is. Without a digest of its engine there is nothing to note.
+    """Record the machine of the set with this manifest; does nothing if the manifest has no digest of the engine.
 
     Raises:
-        TrexError: The record cannot be read or written. One that trex-tui did not write stays as it is.
+        TrexError: The record cannot be read or written. A file that trex-tui did not write is left unchanged.
     """
     if record is None:
         raise TrexError("no home directory")
@@ -122,14 +121,14 @@ def remember(record: Path | None, manifest: Path, host: str, trtexec: str) -> No
 
 
 def recall(record: Path | None, manifest: Path, engine: Path) -> KnownHost:
-    """The machine that a set was captured on.
+    """Return the machine that captured a set.
 
     Args:
-        manifest: Of the set.
-        engine: What is to be measured there: only the engine that was.
+        manifest: Manifest of the set.
+        engine: Engine to measure, which must be the captured one.
 
     Raises:
-        TrexError: Nothing is noted of this set, its engine is another, or the record cannot be used.
+        TrexError: The set has no entry, its engine differs, or the record cannot be used.
     """
     if record is None:
         raise TrexError("no home directory with a record of captures over ssh")
@@ -155,7 +154,7 @@ def recall(record: Path | None, manifest: Path, engine: Path) -> KnownHost:
 
 
 def _understand(entry: Any) -> KnownHost | None:  # noqa: ANN401 - any JSON value
-    """None of what no capture notes; a host that ssh would take for an option, for one."""
+    """Parse an entry; None if a capture cannot have written it, such as a host that ssh would take for an option."""
     if not isinstance(entry, dict):
         return None
     engine, host, trtexec = (entry.get(key) for key in ("engine", "host", "trtexec"))
@@ -171,10 +170,10 @@ def _understand(entry: Any) -> KnownHost | None:  # noqa: ANN401 - any JSON valu
 
 
 def _read(record: Path) -> dict[str, Any]:
-    """Digest of a manifest -> what is noted of its set, the oldest first; empty if there is no record.
+    """Return digest of a manifest -> entry, the oldest first; empty without a record.
 
     Raises:
-        TrexError: It cannot be read, trex-tui did not write it, or another user could have.
+        TrexError: The record cannot be read, is not from trex-tui, or is writable by other users.
     """
     try:
         with open_bytes(record) as file:
@@ -206,10 +205,10 @@ def _parse(data: bytes) -> dict[str, Any] | None:
 
 
 def _compute_sha256(path: Path) -> str:
-    """Hex digest of a regular file; it may have become something else since it was found.
+    """Return the hex digest of a regular file; checks the type again, since the file may have been replaced.
 
     Raises:
-        OSError: It cannot be read, or is no such file.
+        OSError: The file cannot be read or is not regular.
     """
     digest = hashlib.sha256()
     with open_bytes(path) as file:
@@ -220,8 +219,8 @@ def _compute_sha256(path: Path) -> str:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Wait for other captures that note something; where files cannot be locked, the last one counts."""
-    import fcntl  # not on Windows, where no trtexec is captured
+    """Wait for other captures that write the record; without file locks the last writer wins."""
+    import fcntl  # not on Windows, which runs no captures
 
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb") as file:  # noqa: PTH123
         with contextlib.suppress(OSError):

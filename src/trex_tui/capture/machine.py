@@ -1,4 +1,4 @@
-"""The machine that captures: this one. `remote.py` has the one at the other end of an ssh connection."""
+"""The machine that captures: this machine. `remote.py` has the machine over ssh."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from trex_tui.capture.verdict import RunVerdict, judge, read_plan_magic
 
 @dataclass(frozen=True, slots=True)
 class RunControl:
-    """How the run of a command is followed, and when it is ended.
+    """How a running command is observed and ended.
 
     Attributes:
-        log: Gets the whole output.
-        stop: Asks for the end.
-        feed: Gets the output too, in pieces as it comes.
-        tick: Called with the memory of the process in bytes several times a second; None where it is unknown.
-        timeout_s: Longest duration; None is without.
-        grace_s: Between SIGTERM and SIGKILL.
+        log: Receives the whole output.
+        stop: Requests the end.
+        feed: Receives the output too, in pieces as they arrive.
+        tick: Called several times a second with the memory of the process in bytes; None if unknown.
+        timeout_s: Longest duration; None is unlimited.
+        grace_s: Time between SIGTERM and SIGKILL.
     """
 
     log: Path
@@ -41,11 +41,11 @@ class RunControl:
 
 
 class Machine:
-    """This machine; the base of those that do the same elsewhere.
+    """This machine; the base class of other machines.
 
     Args:
         shell: Runs the scripts that probe the machine and lock its clocks.
-        stop: Ends these scripts; None where nothing does.
+        stop: Ends these scripts; None if nothing does.
     """
 
     def __init__(self, shell: Shell | None = None, stop: Stop | None = None) -> None:
@@ -53,38 +53,38 @@ class Machine:
         self.stop = stop
 
     def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
-        """Return the runs: commands as they run on that machine, files as they lie here.
+        """Return the runs: commands with paths of the machine, files with local paths.
 
         Raises:
-            TrexError: An option that this trtexec does not know.
+            TrexError: This trtexec does not know an option.
         """
         return plan(options, trtexec, names)
 
     def prepare(self, engine: Path | None) -> None:
-        """Get ready for the first run.
+        """Prepare the first run.
 
         Args:
-            engine: One that lies here and makes the build needless.
+            engine: Local engine that makes the build unnecessary.
 
         Raises:
             TrexError: The machine refuses.
         """
 
     def probe(self, *, with_ids: bool) -> dict[str, Any]:
-        """Return its state; never raises."""
+        """Return the state of the machine; never raises."""
         return probe_host(self.shell, self.stop, with_ids=with_ids).document()
 
     def clock_driver(self) -> ClockDriver:
         return ClockDriver(self.shell, self.stop)
 
     def execute(self, argv: Sequence[str], control: RunControl) -> tuple[ProcessOutcome, RunVerdict | None]:
-        """Run one command of that machine to its end.
+        """Run one command of the machine to its end.
 
         Returns:
-            How it ended; and a verdict where there is nothing to judge because the machine is gone.
+            The outcome; and a verdict if there is nothing to judge because the machine is gone.
 
         Raises:
-            TrexError: It cannot be run.
+            TrexError: The command cannot be run.
         """
 
         def report_memory(pid: int) -> None:
@@ -102,26 +102,26 @@ class Machine:
         return outcome, None
 
     def run(self, run: RunPlan, control: RunControl) -> tuple[ProcessOutcome, RunVerdict | None]:
-        """Run to the end, and have here what it wrote; otherwise as `execute`.
+        """Run to the end and make the written files available locally; otherwise as `execute`.
 
         Raises:
-            TrexError: It cannot be run.
+            TrexError: The command cannot be run.
         """
         return self.execute(run.argv, control)
 
     def command_line(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """Return what runs a planned command on that machine."""
+        """Return the local command that runs a planned command on the machine."""
         return argv
 
     def rescue(self, build: RunPlan) -> dict[str, Any] | None:  # noqa: ARG002 - for other machines
-        """Have the engine of a build here after a later run failed; its new entry for the manifest, if there is one."""
+        """Make the engine of a build available locally after a later run failed; return its new manifest entry, if any."""
         return None
 
     def head(self, engine: Path) -> bytes:
-        """Read how an engine begins.
+        """Read the first bytes of an engine.
 
         Raises:
-            OSError: It cannot be read.
+            OSError: The engine cannot be read.
         """
         return read_plan_magic(engine)
 
@@ -129,12 +129,12 @@ class Machine:
         """Return size and digest of an engine.
 
         Raises:
-            OSError: It cannot be read.
+            OSError: The engine cannot be read.
         """
         return file_entry(engine)
 
     def document(self, *, with_ids: bool) -> dict[str, Any] | None:  # noqa: ARG002 - for other machines
-        """Describe the machine for the manifest; None of this one."""
+        """Return the machine for the manifest; None for this machine."""
         return None
 
 
@@ -148,15 +148,15 @@ def run_trtexec(
     timeout_s: float | None = None,
     grace_s: float = GRACE_S,
 ) -> tuple[ProcessOutcome, RunVerdict, RunProgress]:
-    """Run trtexec to its end and judge it.
+    """Run trtexec to its end and judge the run.
 
     Args:
-        observe: Gets the progress, the seconds since the start, and the memory of the process in bytes.
-        timeout_s: Longest duration; None is without.
-        grace_s: Between SIGTERM and SIGKILL.
+        observe: Receives progress, seconds since the start, and the memory of the process in bytes.
+        timeout_s: Longest duration; None is unlimited.
+        grace_s: Time between SIGTERM and SIGKILL.
 
     Raises:
-        TrexError: It cannot be run.
+        TrexError: trtexec cannot be run.
     """
     progress, began = RunProgress(), time.monotonic()
 
@@ -171,7 +171,7 @@ def run_trtexec(
 
 
 def _rss_bytes(pid: int) -> int | None:
-    """Resident memory of a process, out of /proc; None of one that has ended."""
+    """Return the resident memory of a process from /proc; None if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
         return int(fields[1]) * 4096 or None

@@ -1,4 +1,4 @@
-"""`.capture.json`: how a set came about. Written after every run, so that a killed capture can be resumed."""
+"""`.capture.json`, the record of a capture. Written after every run, so that a killed capture can be resumed."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _CHUNK = 1 << 20
 
 
 def compute_sha256(path: Path) -> str:
-    """Hex digest of a file.
+    """Return the hex digest of a file.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -51,33 +51,33 @@ def compute_sha256(path: Path) -> str:
 
 
 def file_entry(path: Path) -> dict[str, Any]:
-    """Size and digest of a file.
+    """Return size and digest of a file.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
     return {"bytes": path.stat().st_size, "sha256": compute_sha256(path)}
 
 
 def run_key(run: RunPlan) -> list[str]:
-    """The arguments that decide the result of a run, as typed here: those without model, engine and exported files."""
+    """Return the arguments that decide the result of a run, as typed: without model, engine and exported files."""
     return [word for word in (run.here or run.argv)[1:] if flag_name(word) not in _PLACES]
 
 
 @dataclass(slots=True)
 class Manifest:
-    """The document, while it grows.
+    """The manifest while the capture runs.
 
     Attributes:
         status: `running`, `complete`, `failed` or `interrupted`.
-        model: Path as typed, size and digest of the ONNX, or of the engine of a profile-only capture.
-        inputs: Size and digest of what else goes into the engine: weights beside the model, calibration, plugins.
-        engine: The same of the engine.
-        runs: One entry per run of trtexec, failed ones included.
-        held: What became of the wishes for locked clocks and a power limit.
-        remarks: What to know about the numbers, in sentences.
-        remote: The machine that it was done on; None if it was this one.
-        with_ids: Whether UUIDs and the host name are noted.
+        model: Path as typed, size and digest of the ONNX, or of the engine in a profile-only capture.
+        inputs: Size and digest of other inputs of the build: external weights, calibration, plugins.
+        engine: Size and digest of the engine.
+        runs: One entry per run of trtexec, failed runs included.
+        held: Results of the requests for locked clocks and a power limit.
+        remarks: Sentences about the numbers.
+        remote: The machine over ssh; None for this machine.
+        with_ids: Whether UUIDs and the host name are recorded.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Manifest:
             "current_directory": os.getcwd(),  # noqa: PTH109 - what relative paths are relative to
             "remote": self.remote,
             "runs": self.runs,
-            # By hand a GPU is unlocked by its UUID.
+            # A GPU is unlocked manually by its UUID.
             "remarks": self.remarks if self.with_ids else [without_ids(remark) for remark in self.remarks],
             "clocks": self._held(CLOCKS),
             "memory_clock": self._held(MEMORY_CLOCK),
@@ -156,13 +156,13 @@ class Manifest:
         return None if lock is None else lock.document(with_ids=self.with_ids)
 
     def write(self, names: Names) -> None:
-        """Write it into the set, with a digest of every other file there.
+        """Write the manifest into the set, with a digest of every other file there.
 
         Raises:
-            OSError: A file cannot be read, or the manifest not be written.
+            OSError: A file cannot be read, or the manifest cannot be written.
         """
         files = {}
-        if self.status != "running":  # hashing gigabytes once is enough
+        if self.status != "running":  # avoids hashing gigabytes twice
             files = {
                 str(path.relative_to(names.directory)): file_entry(path)
                 for path in files_below(names.directory)
@@ -179,7 +179,7 @@ def _stamp(moment: datetime | None) -> str | None:
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
-    """Return a manifest that trex-tui wrote; None if there is none that can be read."""
+    """Return a manifest written by trex-tui; None if it is missing, unreadable or foreign."""
     try:
         root = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -191,7 +191,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
 
 
 def read_log_metadata(path: Path, role: str) -> dict[str, dict[str, Any]]:
-    """The content of `.build.metadata.json` or `.profile.metadata.json`.
+    """Return the content of `.build.metadata.json` or `.profile.metadata.json` from a log.
 
     Raises:
         ArtifactError: The log cannot be read.
@@ -200,7 +200,7 @@ def read_log_metadata(path: Path, role: str) -> dict[str, dict[str, Any]]:
 
 
 def write_metadata(log: Path, role: str, target: Path, *, with_ids: bool = False) -> None:
-    """Write it beside the log; what names a GPU among others of its kind only on request, though the log keeps it.
+    """Write the metadata beside the log. Without `with_ids` GPU identifiers are removed, though the log keeps them.
 
     Raises:
         ArtifactError: The log cannot be read.

@@ -1,9 +1,9 @@
 """Samples of power, temperature and clocks while trtexec measures: `<name>.monitor.csv`.
 
-A separate process takes them, on the machine that measures: tegrastats, nvidia-smi, or a loop over the power sensors in
-/sys. Each line is written down when it comes, with what trtexec is at by then; the other side has no clock that could be
-compared. The script ends the process when its input ends, because the run is over or trex-tui ended, and prints the
-processor time it took. A failure costs the samples, never the capture.
+A separate process takes them on the machine that measures: tegrastats, nvidia-smi, or a loop over the power sensors in /sys.
+Each line is written on arrival together with the current stage of trtexec, since clocks of two machines cannot be compared.
+The script ends the process when its input ends (the run is over or trex-tui ended) and prints the processor time it used. A
+failure costs the samples, never the capture.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from trex_tui.text import plural
 DEFAULT_INTERVAL_MS, LONGEST_INTERVAL_MS, SHORTEST_INTERVAL_MS = 200, 1000, 50
 TEGRASTATS, NVIDIA_SMI, SYSFS = "tegrastats", "nvidia-smi", "sysfs"
 _END_S = 5.0
-"""Until the script is ended that should end by itself."""
+"""Wait for the script to end by itself; then it is killed."""
 _LONGEST_LINE = 1 << 14
 _COMMON: Final = "timestamp,temperature.gpu,clocks.sm,clocks.mem,utilization.gpu,memory.used"
 QUERIES: Final = (
-    # Drivers refuse a query with a field that they do not know. The old name of the reasons is known to all of them.
+    # Drivers refuse a query with an unknown field. All of them accept the old name of the throttle reasons.
     f"{_COMMON},power.draw.instant,clocks_throttle_reasons.active",
     f"{_COMMON},power.draw,clocks_throttle_reasons.active",
     f"{_COMMON},power.draw",
 )
 _RAILS: Final = (
-    # The rails of the power sensors as words: name, file of millivolts, file of milliamperes.
+    # Rails of the power sensors as words: name, file of millivolts, file of milliamperes.
     'set --; for f in "$r"/sys/class/hwmon/hwmon*/curr[0-9]_input; do h=${f%/*} n=${f##*/curr}; n=${n%_input}; '
     '[ -r "$f" ] && [ -r "$h/in${n}_input" ] && [ -r "$h/in${n}_label" ] && read -r l <"$h/in${n}_label" && '
     'set -- "$@" "$l" "$h/in${n}_input" "$f"; done; c= k= g=; '
@@ -60,7 +60,7 @@ _RAILS: Final = (
     "case $l in gpu-thermal|GPU-therm) g=${f%/type}/temp;; esac; done; "
 )
 _LOOP: Final = (
-    # Its arguments are the rails. Nothing but sleep is started: a line is `rail:NAME=mV,mA clock=Hz load=‰ temp=m°C`.
+    # Arguments: the rails. Starts no program but sleep. Lines: `rail:NAME=mV,mA clock=Hz load=‰ temp=m°C`.
     'loop() { while :; do s= n=$#; while [ "$n" -gt 0 ]; do v= a=; read -r v <"$2"; read -r a <"$3"; s="$s rail:$1=$v,$a"; '
     'set -- "$@" "$1" "$2" "$3"; shift 3; n=$((n - 3)); done; '
     'for f in "clock=$c" "load=$k" "temp=$g"; do x=; '
@@ -68,8 +68,9 @@ _LOOP: Final = (
     'echo "$s" || exit; sleep "$w" >/dev/null || sleep 1 >/dev/null; done; }; '
 )
 MONITOR: Final = (
-    # word root milliseconds seconds gpu query…: `word`, the source (empty: none), `word`, and the lines of the source. When
-    # the input ends, so does the source; then `word` and the processor times of the shell and of the source.
+    # Arguments: word root milliseconds seconds gpu query…. Prints `word`, the source (empty: none), `word`, and the lines of
+    # the source. The end of the input ends the source; then `word` and the processor times of the shell and of the source
+    # follow.
     "trap '' HUP INT TERM; t=$1 r=${2%/} m=$3 w=$4 i=$5; shift 5; exec 3<&0 </dev/null 2>/dev/null; "
     "PATH=$PATH:/usr/bin:/bin; "
     'say() { printf "%s\\n%s\\n%s\\n" "$t" "$1" "$t"; }; ' + _LOOP + "p=; "
@@ -84,10 +85,10 @@ MONITOR: Final = (
 
 
 def choose_gpu(device: int | None, host: Mapping[str, Any], driver: ClockDriver) -> str:
-    """The GPU of trtexec's `--device`, as nvidia-smi calls it.
+    """Return nvidia-smi's name for the GPU of trtexec's `--device`.
 
     Raises:
-        TrexError: Which of several it is, is unknown.
+        TrexError: There are several GPUs, and it is unknown which one is used.
     """
     count = len(host.get("gpus") or [])
     if host.get("jetson") or count <= 1:
@@ -99,20 +100,20 @@ def choose_gpu(device: int | None, host: Mapping[str, Any], driver: ClockDriver)
 
 
 class RunMonitor:
-    """Takes samples beside one run; a context manager.
+    """Takes samples during one run; a context manager.
 
     Args:
-        shell: Of the machine that measures.
-        gpu: As nvidia-smi calls it.
-        interval_ms: From a sample to the next.
+        shell: Shell of the machine that measures.
+        gpu: GPU as nvidia-smi names it.
+        interval_ms: Time between samples.
         target: `<name>.monitor.csv`.
-        root: Replaces `/` where the sensors of the board are looked for.
+        root: Replaces `/` in the search for sensors of the board.
 
     Attributes:
-        samples: How many were written down.
-        source: The program that took them; empty as long as it is not known.
-        processor_s: Processor time that taking them cost on that machine; None if unknown.
-        problem: Why there are none, as the end of a sentence; empty if nothing went wrong.
+        samples: Number of samples written.
+        source: Program that takes the samples; empty until known.
+        processor_s: Processor time that sampling used on that machine; None if unknown.
+        problem: Why there are no samples, as the end of a sentence; empty without problems.
     """
 
     def __init__(self, shell: Shell, gpu: str, interval_ms: int, target: Path, *, root: str = "/") -> None:
@@ -155,7 +156,7 @@ class RunMonitor:
         with contextlib.suppress(OSError):
             process.stdin.close()
         thread.join(_END_S)
-        if thread.is_alive():  # its input has ended, so the source ends even if it is not waited for
+        if thread.is_alive():  # its input has ended, so the source ends even if nothing waits for it
             process.kill()
             thread.join(_END_S)
         process.kill()
@@ -170,14 +171,14 @@ class RunMonitor:
             )
 
     def note_stage(self, progress: RunProgress) -> None:
-        """Remember what trtexec is at, and since when."""
+        """Store the current stage of trtexec and when it started."""
         if progress.stage != self._stage:
             self._stage_began = time.monotonic()
             self._stage = progress.stage
 
     @property
     def remark(self) -> str:
-        """What became of it, without a full stop."""
+        """Return a sentence about the result, without full stop."""
         where = self.shell.where
         if self.problem:
             return f"no samples of power and clocks{where}: {self.problem}"
@@ -189,7 +190,7 @@ class RunMonitor:
         return f"{plural(self.samples, 'sample')} of power and clocks by {self.source}{cost}"
 
     def document(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Return the result for the manifest."""
         return {
             "source": self.source or None,
             "interval_ms": self.interval_ms,
@@ -207,7 +208,7 @@ class RunMonitor:
             self.target.unlink(missing_ok=True)
 
     def _write(self, output: IO[bytes], file: IO[str]) -> None:
-        """Write down what comes, from the second mark to the third."""
+        """Write the output between the second and the third mark."""
         marks = 0
         rails: list[str] | None = None
         parse: Callable[[str], Sample | None] = _SmiLines()
@@ -260,12 +261,12 @@ class RunMonitor:
 
 
 Observe = Callable[[RunProgress, float, int | None], None]
-"""Gets the progress of a run, the seconds since its start, and the memory of the process in bytes."""
+"""Receives the progress of a run, seconds since its start, and the memory of the process in bytes."""
 
 
 @contextlib.contextmanager
 def watched(monitor: RunMonitor | None, observe: Observe) -> Iterator[tuple[RunMonitor | None, Observe]]:
-    """Take samples during a run; yields the monitor, and what is to observe the run so that it knows the stages."""
+    """Take samples during a run. Yields the monitor, and an observer that passes the stages on to it."""
     if monitor is None:
         yield None, observe
         return
@@ -279,15 +280,15 @@ def watched(monitor: RunMonitor | None, observe: Observe) -> Iterator[tuple[RunM
 
 
 def _column_name(rail: str) -> str:
-    """A rail as part of a heading."""
+    """Return a rail name as part of a column heading."""
     return re.sub(r"[^\w+.-]", "_", rail)
 
 
-# Lines of the sources
+# Parsers of the sources
 
 
 class _SmiLines:
-    """Reads lines of nvidia-smi; the first names the columns."""
+    """Parses lines of nvidia-smi; the first line names the columns."""
 
     def __init__(self) -> None:
         self._parse: Callable[[list[str]], Sample | None] | None = None
@@ -304,7 +305,7 @@ _SYSFS_PART = re.compile(r" (rail:[^=]{1,80}|clock|load|temp)=(-?\d{1,15})(?:,(-
 
 
 def parse_sysfs(line: str) -> Sample | None:
-    """A line of the loop over /sys; what could not be read is not in the sample."""
+    """Parse a line of the /sys loop; unreadable values are missing in the sample."""
     sample = Sample()
     for name, first, second in _SYSFS_PART.findall(line):
         value = float(first)
@@ -329,6 +330,6 @@ _TIMES = re.compile(r"(\d{1,6})m(\d{1,2}(?:\.\d{1,9})?)s")
 
 
 def _read_times(line: str) -> float | None:
-    """Seconds in a line of the shell's `times`: `0m0.12s 0m0.03s`."""
+    """Return the seconds in a line of the shell's `times`: `0m0.12s 0m0.03s`."""
     parts = _TIMES.findall(line)
     return sum(60 * int(minutes) + float(seconds) for minutes, seconds in parts) if parts else None

@@ -1,4 +1,4 @@
-"""What a person asks of a capture, before anything is known about the trtexec that will run it."""
+"""Options of a capture, independent of the trtexec that will run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MODEL_ENDING = re.compile(r"\.onnx$", re.IGNORECASE)
 _ENGINE_ENDING = re.compile(r"(?:\.onnx)?\.(?:engine|plan|trt)$", re.IGNORECASE)
 _CACHE_OF_TRTEXEC = "--timingCacheFile"
 _LONGEST_NAME = 200
-"""Bytes; a file system takes 255, and the longest ending that trex-tui adds has 24."""
+"""Bytes; file systems allow 255, and the longest suffix that trex-tui adds has 24."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class SweptFlag:
     """A flag of trtexec at one value of a sweep, such as `--avgTiming` with `--avgTiming=4`.
 
     Attributes:
-        word: The flag with its value; empty where it is left out.
+        word: The flag with its value; empty to leave the flag out.
     """
 
     flag: str
@@ -32,7 +32,7 @@ class SweptFlag:
 
 @dataclass(frozen=True, slots=True)
 class OptimizationProfile:
-    """The shapes of one optimization profile, in trtexec's own text: `x:1x3x224x224,y:1x8`."""
+    """Shapes of one optimization profile, in trtexec's notation: `x:1x3x224x224,y:1x8`."""
 
     min_shapes: str
     opt_shapes: str
@@ -41,24 +41,24 @@ class OptimizationProfile:
 
 @dataclass(frozen=True, slots=True)
 class CaptureOptions:
-    """The options of `trex-tui capture` that decide the arguments of trtexec; paths as typed.
+    """Options of `trex-tui capture` that decide the arguments of trtexec; paths as typed.
 
     Attributes:
-        onnx, engine: One of the two: the model to build, or the engine to profile.
-        precisions: Of `PRECISIONS`.
-        shapes, min_shapes, opt_shapes, max_shapes: trtexec's own text: `x:1x3x224x224,y:1x8`.
-        profiles: Optimization profiles to build, several in place of the one of `min_shapes`, `opt_shapes`, `max_shapes`.
-        build_only: Measure nothing.
-        profile_index: Which optimization profile to measure.
+        onnx, engine: Exactly one is set: the model to build, or the engine to profile.
+        precisions: Members of `PRECISIONS`.
+        shapes, min_shapes, opt_shapes, max_shapes: In trtexec's notation: `x:1x3x224x224,y:1x8`.
+        profiles: Optimization profiles to build; replace the one of `min_shapes`, `opt_shapes`, `max_shapes`.
+        build_only: Skip the measurement.
+        profile_index: Optimization profile to measure.
         workspace_mib: Limit of the builder's scratch memory.
         plugins: Libraries to load.
-        warmup_ms, duration_s, iterations, avg_runs, percentile, inf_streams: Of the measurement; None is trtexec's
+        warmup_ms, duration_s, iterations, avg_runs, percentile, inf_streams: Measurement options; None is trtexec's
             default.
-        cuda_graph: None is with a graph, except on a DLA.
+        cuda_graph: None uses a graph, except on a DLA.
         data_transfers: Measure the copies as well.
-        repeat: How many profile runs.
+        repeat: Number of profile runs.
         passthrough: Arguments after `--`.
-        swept: Flags that a sweep sets, in place of those that capture sets itself.
+        swept: Flags set by a sweep, in place of those that capture sets.
     """
 
     onnx: str | None = None
@@ -108,7 +108,7 @@ class CaptureOptions:
         return self.onnx is not None
 
     def measured_device(self) -> int | None:
-        """CUDA's number of the GPU that trtexec uses: arguments after `--` replace `device`.
+        """CUDA's number of the GPU that trtexec uses: arguments after `--` override `device`.
 
         Raises:
             TrexError: The value is not a number.
@@ -128,16 +128,16 @@ def option_name(field: str) -> str:
 
 
 def default_name(options: CaptureOptions) -> str:
-    """The model's file name without its ending: `resnet` for `models/resnet.onnx`."""
+    """Return the model's file name without suffix: `resnet` for `models/resnet.onnx`."""
     name = Path(options.model).name
     return (_MODEL_ENDING if options.builds else _ENGINE_ENDING).sub("", name)
 
 
 def checked_name(name: str) -> str:
-    """The name, if files can be called so.
+    """Return the name if files can have it.
 
     Raises:
-        TrexError: They cannot.
+        TrexError: Files cannot have this name.
     """
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise TrexError(f"--name {name!r}: not a file name")
@@ -157,20 +157,20 @@ _MEASUREMENT_FIELDS = (
 
 
 def _typed(options: CaptureOptions, names: Sequence[str]) -> list[str]:
-    """The options among these fields that are not at their default; 0 is a value."""
+    """Return those of these options that differ from their default; 0 is a value."""
     default = CaptureOptions()
     return [option_name(name) for name in names if getattr(options, name) is not getattr(default, name)]
 
 
 def _build_options(options: CaptureOptions) -> list[str]:
-    """What was asked for that decides about a build alone, as typed."""
+    """Return the given options that affect only a build, as typed."""
     given = _typed(options, _BUILD_FIELDS)
     given += ["--profile"] if options.profiles else []
     return [*(f"--{precision}" for precision in options.precisions), *given]
 
 
 def _check_profiles(options: CaptureOptions) -> None:
-    """Several profiles state all shapes of the build, and one of them is measured."""
+    """Check that several profiles state all shapes of the build and that one of them is measured."""
     if not options.profiles:
         return
     if options.min_shapes or options.opt_shapes or options.max_shapes:
@@ -192,7 +192,7 @@ def _check_build_only(options: CaptureOptions) -> None:
 
 
 def _input_file(text: str) -> str:
-    """The file of `input:file`. Either may have a colon in it: then the one that is there."""
+    """Return the file of `input:file`. Both parts may contain colons: the split whose file exists wins."""
     if ":" not in text:
         raise TrexError(f"--load-inputs {text}: not input:file,…")
     last = text.rpartition(":")[2]
@@ -201,14 +201,14 @@ def _input_file(text: str) -> str:
 
 
 def checked_cache(text: str, option: str = "--timing-cache") -> None:
-    """See that a timing cache can be read if it is there, and written: trtexec does so when hours of building are over.
+    """Check that a timing cache can be read, if it exists, and written: trtexec writes it only after hours of building.
 
     Args:
         text: Its path.
-        option: How it was given, for sentences.
+        option: The option that named it, for messages.
 
     Raises:
-        TrexError: It cannot.
+        TrexError: It cannot be read or written.
     """
     path = Path(text)
     try:
@@ -218,7 +218,7 @@ def checked_cache(text: str, option: str = "--timing-cache") -> None:
             if not os.access(path, os.R_OK | os.W_OK):
                 raise TrexError(f"{option}: {path} is not readable and writable")
         elif not path.parent.is_dir():
-            # trtexec writes it while the set is made elsewhere: the directory of the set is too late for it.
+            # trtexec writes it before the set is moved into --outdir, so it cannot lie in a missing --outdir.
             first = (
                 ""
                 if os.path.lexists(path.parent)
@@ -243,14 +243,14 @@ def _checked_caches(options: CaptureOptions, *, is_here: bool) -> None:
 
 
 def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
-    """See that the model and all files named beside it are there, before anything runs.
+    """Check that the model and all files named with it exist, before anything runs.
 
     Args:
-        options: What was asked for.
-        is_here: Whether trtexec runs on this machine; arguments after `--` name files of the machine that it runs on.
+        options: The options.
+        is_here: Whether trtexec runs on this machine; arguments after `--` name files of the machine it runs on.
 
     Raises:
-        TrexError: One is not, or cannot be read.
+        TrexError: A file is missing or cannot be read.
     """
     if options.builds:
         _checked_caches(options, is_here=is_here)
@@ -265,7 +265,7 @@ def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
 
 
 def _named_files(options: CaptureOptions) -> Iterator[tuple[str, str]]:
-    """The files that are read, with the options that name them."""
+    """Yield the files that are read, with the options that name them."""
     for option, text in (("--onnx", options.onnx), ("--engine", options.engine), ("--calib", options.calib)):
         if text is not None:
             yield option, text
@@ -276,7 +276,7 @@ def _named_files(options: CaptureOptions) -> Iterator[tuple[str, str]]:
 
 
 def input_files(options: CaptureOptions) -> list[str]:
-    """The files that are read: model or engine, calibration, plugins that are named by a path, inputs."""
+    """Return the files that are read: model or engine, calibration, plugins named by a path, inputs."""
     return [text for _, text in _named_files(options)]
 
 
@@ -284,7 +284,7 @@ def check_readable(option: str, text: str) -> Path:
     """Return the path of a file that an option names.
 
     Raises:
-        TrexError: It is not there, or cannot be read.
+        TrexError: The file is missing or cannot be read.
     """
     path = Path(text)
     try:
@@ -315,10 +315,10 @@ def _escaped(char: str) -> str:
         data = os.fsencode(char)
     except UnicodeEncodeError:
         data = char.encode("utf-8", errors="surrogatepass")
-    # Octal: a hexadecimal escape would swallow digits that follow.
+    # Octal: a hexadecimal escape would swallow following digits.
     return "".join(f"\\{byte:03o}" for byte in data)
 
 
 def command_line(argv: Sequence[str]) -> str:
-    """The whole command on one line."""
+    """Return the whole command on one line."""
     return " ".join(map(quoted, argv))

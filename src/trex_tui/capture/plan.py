@@ -1,7 +1,7 @@
-"""From options to the exact commands, for the trtexec at hand.
+"""Turn options into exact commands for the given trtexec.
 
-Two runs: one builds the engine and infers nothing, one loads it and measures. Arguments are lists; nothing passes through a
-shell. What the versions need differently: TensorRT 8.2 limits the workspace with another option, up to 8.5 a build ends with
+Two runs: the first builds the engine and infers nothing, the second loads and measures it. Arguments are lists; no shell is
+involved. Differences between versions: TensorRT 8.2 limits the workspace with another option, up to 8.5 a build ends with
 `--buildOnly`, and from 11 on CUDA graph, spin wait, no transfers and a separate profile run are defaults that have opposites.
 """
 
@@ -32,7 +32,7 @@ OWN_FLAGS = frozenset(
         ),
     )
 )
-"""What capture decides itself; after `--` it would only break the set."""
+"""Flags that capture sets itself; after `--` they would break the set."""
 _REPEATABLE = frozenset(
     ("--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile")
 )
@@ -45,7 +45,7 @@ _MEASUREMENT_FLAGS = frozenset(
         *("--weightStreamingBudget", "--monitorMemory", "--timeDeserialize", "--timeRefit"),
     )
 )
-"""Flags that a build ignores, so that points of a sweep that differ in them share an engine."""
+"""Flags that do not affect a build, so that points of a sweep that differ in them share an engine."""
 _BUILD_VALUES = (
     ("--calib", "calib"),
     ("--sparsity", "sparsity"),
@@ -53,7 +53,7 @@ _BUILD_VALUES = (
     ("--optShapes", "opt_shapes"),
     ("--maxShapes", "max_shapes"),
 )
-"""Options of trtexec with the fields of `CaptureOptions` that they take over as they are."""
+"""Options of trtexec and the fields of `CaptureOptions` that set them unchanged."""
 _BUILDER_VALUES = (
     ("--timingCacheFile", "timing_cache"),
     ("--builderOptimizationLevel", "optimization_level"),
@@ -79,12 +79,12 @@ class RunPlan:
 
     Attributes:
         role: `build` or `profile`.
-        number: Which of several profile runs, from 1.
+        number: Number of the profile run, from 1.
         argv: The command, program first.
-        log: Where the whole output goes.
-        engine: The engine that is written, or loaded.
-        exports: Kind (`graph`, `profile`, `timing`) -> the file that trtexec is to write.
-        here: The command with files as they are called here, if it is for another machine; else empty.
+        log: File for the whole output.
+        engine: The engine that is written or loaded.
+        exports: Kind (`graph`, `profile`, `timing`) -> file that trtexec writes.
+        here: The command with local paths, if it is for another machine; else empty.
     """
 
     role: str
@@ -97,11 +97,11 @@ class RunPlan:
 
     @property
     def uses_graph(self) -> bool:
-        """Whether the run asks for a CUDA graph; for TensorRT 11 see `without_graph`."""
+        """Whether the run requests a CUDA graph; for TensorRT 11 see `without_graph`."""
         return "--useCudaGraph" in self.argv
 
     def without_graph(self, trtexec: Trtexec) -> RunPlan | None:
-        """The same run without CUDA graph; None if it has none already, or has an option for it after `--`."""
+        """Return the run without CUDA graph; None if it has none already, or an argument after `--` decides it."""
         if trtexec.measures_by_default:
             if "--noCudaGraph" in self.argv or any(word.startswith("--useDLACore") for word in self.argv):
                 return None
@@ -113,13 +113,13 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The files of a set called `name` in `directory`."""
+    """File names of a set called `name` in `directory`."""
 
     directory: Path
     name: str
 
     def file(self, ending: str, number: int = 1) -> Path:
-        """`<name>.<ending>`; later profile runs have their own directory."""
+        """Return `<name>.<ending>`; later profile runs have their own directory."""
         folder = self.directory if number == 1 else self.directory / f"{self.name}.repeat-{number}"
         return folder / f"{self.name}.{ending}"
 
@@ -133,7 +133,7 @@ class Names:
 
 
 class _Arguments:
-    """Collects the arguments of a run; what trtexec does not know is refused, all of it at once."""
+    """Collects the arguments of a run and refuses all options unknown to trtexec at once."""
 
     def __init__(self, trtexec: Trtexec, refused: list[str]) -> None:
         self.trtexec = trtexec
@@ -142,7 +142,7 @@ class _Arguments:
         self.typed: dict[str, str] = {}
 
     def add(self, flag: str, value: object = None, *, asked: str = "") -> None:
-        """Add an option; `asked` is what a person typed to get it, empty for what capture adds itself."""
+        """Add an option; `asked` is what the user typed for it, empty for what capture adds itself."""
         if not self.trtexec.knows(flag):
             why = refusal(flag, asked or flag, self.trtexec)
             if why not in self.refused:
@@ -166,10 +166,10 @@ class _Arguments:
 
 
 def plan(options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
-    """The runs, in order; files in `names.directory`.
+    """Return the runs, in order, with files in `names.directory`.
 
     Raises:
-        TrexError: An option that this trtexec does not know; the message names the versions that have it.
+        TrexError: This trtexec does not know an option; the message names the versions that do.
     """
     refused: list[str] = []
     runs: list[RunPlan] = []
@@ -212,7 +212,7 @@ def _build_arguments(
     arguments.wanted("--noTF32", options.no_tf32, "--no-tf32")
     arguments.take_over(_BUILD_VALUES, options)
     for index, profile in enumerate(options.profiles):
-        # The shapes behind it are of this profile, so their order counts.
+        # The following shapes belong to this profile, so the order counts.
         arguments.add("--profile", index, asked="--profile")
         arguments.add("--minShapes", profile.min_shapes, asked="--profile")
         arguments.add("--optShapes", profile.opt_shapes, asked="--profile")
@@ -221,7 +221,7 @@ def _build_arguments(
     arguments.given("--shapes", None if shaped else options.shapes, "--shapes")
     if options.workspace_mib is not None:
         if trtexec.knows("--memPoolSize"):
-            # Without a unit: 10.1 and later would read `MiB` as bytes.
+            # Without a unit: 10.1 and later read `MiB` as bytes.
             arguments.add("--memPoolSize", f"workspace:{options.workspace_mib}", asked="--workspace")
         else:
             arguments.add("--workspace", options.workspace_mib, asked="--workspace")
@@ -236,7 +236,7 @@ def _profile_arguments(
     arguments = _Arguments(trtexec, refused)
     arguments.add("--loadEngine", names.engine if options.builds else options.engine)
     arguments.add("--verbose")
-    # An engine with dynamic shapes and none stated would be measured at the smallest.
+    # Without shapes, an engine with dynamic shapes would be measured at the smallest.
     typical = options.opt_shapes
     if options.profiles:
         typical = options.profiles[options.profile_index or 0].opt_shapes
@@ -261,7 +261,7 @@ def _profile_arguments(
 
 
 def _add_common(options: CaptureOptions, arguments: _Arguments) -> None:
-    """Add the arguments of both runs: where to run, and what loading the engine needs."""
+    """Add the arguments of both runs: the device, and what loading the engine needs."""
     arguments.given("--device", options.device, "--device")
     arguments.given("--useDLACore", options.dla, "--dla")
     arguments.wanted("--allowGPUFallback", options.allow_gpu_fallback, "--allow-gpu-fallback")
@@ -272,7 +272,7 @@ def _add_common(options: CaptureOptions, arguments: _Arguments) -> None:
 
 
 def _with_passthrough(options: CaptureOptions, arguments: _Arguments, role: str) -> list[str]:
-    """The command. trtexec refuses a repeated option: arguments after `--` and flags of a sweep replace defaults of capture.
+    """Return the command. trtexec refuses repeated options: arguments after `--` and swept flags replace defaults of capture.
 
     An option that is typed twice, also as an option of trex-tui, is refused: one of the two would have no effect.
     """
@@ -307,12 +307,12 @@ def _check_passthrough(options: CaptureOptions, trtexec: Trtexec, refused: list[
 
 
 def flag_name(argument: str) -> str:
-    """`--shapes=x:1` → `--shapes`."""
+    """Return `--shapes` for `--shapes=x:1`."""
     return argument.split("=", 1)[0]
 
 
 def refusal(flag: str, asked: str, trtexec: Trtexec) -> str:
-    """Why an option cannot be used, and which release has it; `asked` is what a person typed to get it."""
+    """Return why an option cannot be used, and which release has it; `asked` is what the user typed for it."""
     where = flag_table().where(flag)
     what = asked if asked == flag else f"{asked} (trtexec's {flag})"
     known = f"TensorRT {where} has it" if where else "not in any known release"

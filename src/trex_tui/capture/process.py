@@ -1,11 +1,11 @@
-"""One process: its whole output byte for byte into a log, and an end to it and its children whatever happens.
+"""Run one process: write its whole output to a log, and end it and its children in every case.
 
-The process leads its own session, so Ctrl-C reaches trex-tui alone, which ends it, politely first. Its output goes through
-one pipe, stderr into stdout as the log is to have them, in order. A thread waits for its end without reaping it: until the
-group is gone its number cannot be given to another.
+The process leads its own session, so Ctrl-C reaches only trex-tui, which ends it, first with SIGTERM. stdout and stderr share
+one pipe, which keeps their order. A thread waits for the end of the process without reaping it: the process id stays reserved
+until its group is gone.
 
-`RunProgress` reads the output of trtexec while it comes. It keeps little, however much is printed: the last lines, the errors
-(first and last), each warning once.
+`RunProgress` parses the output of trtexec while it arrives. It keeps little, however much is printed: the last lines, the
+first and last errors, each warning once.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from trex_tui.errors import TrexError
 
 INTERRUPTED, TIMED_OUT = "interrupted", "timed out"
 GRACE_S = 5.0
-"""Between SIGTERM and SIGKILL."""
+"""Time between SIGTERM and SIGKILL."""
 _GIVE_UP_S = 30.0
-"""After SIGKILL: a process that hangs in a driver cannot be ended."""
+"""Time to wait after SIGKILL: a process that hangs in a driver cannot be ended."""
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Windows has no SIGHUP, and two ONNX models can be compared there."""
+"""Windows has no SIGHUP, and this module is imported there when two ONNX models are compared."""
 _TICK_S = 0.25
 _GUARD = 'trap \'\' HUP INT TERM PIPE; read -r _; kill -TERM -"$1"; sleep "$2"; kill -KILL -"$1"'
-"""A shell that ends the group when the pipe to it closes: if trex-tui is killed, no other process does it."""
+"""Shell that ends the group when its input pipe closes: nothing else does if trex-tui is killed."""
 _CHUNK = 1 << 16
 
 
@@ -45,14 +45,14 @@ class ProcessOutcome:
     """How a process ended.
 
     Attributes:
-        exit_code: None if a signal ended it, or nothing could.
+        exit_code: None if a signal ended the process, or it could not be ended.
         signal: The signal that ended it.
         stopped: `INTERRUPTED`, `TIMED_OUT`, or empty if it ended by itself.
         started, ended: UTC.
-        wall_s: Between them, by a monotonic clock.
-        children: Processes that it left behind, and that were ended.
-        is_gone: False if it survived SIGKILL.
-        timeout_s: How long it might have taken; None without a limit. `wall_s` has the grace in it.
+        wall_s: Duration by a monotonic clock.
+        children: Remaining child processes, which were ended.
+        is_gone: False if the process survived SIGKILL.
+        timeout_s: Time limit; None is unlimited. `wall_s` includes the grace period.
     """
 
     exit_code: int | None
@@ -67,11 +67,11 @@ class ProcessOutcome:
 
 
 class Stop:
-    """Asks a run to end; from a signal handler or another thread. Asked twice, it ends at once."""
+    """Request to end a run, from a signal handler or another thread. A second request ends it at once."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
-        if hasattr(os, "set_blocking"):  # on Windows from 3.12 on; nothing there waits for these ends
+        if hasattr(os, "set_blocking"):  # on Windows from 3.12 on; nothing waits for these pipe ends there
             os.set_blocking(self._read, False)
             os.set_blocking(self._write, False)
         self.times = 0
@@ -85,7 +85,7 @@ class Stop:
         return self._read
 
     def drain(self) -> None:
-        """Forget the wake-ups, not the request."""
+        """Discard the wake-ups, not the requests."""
         with contextlib.suppress(BlockingIOError):
             os.read(self._read, 4096)
 
@@ -95,16 +95,16 @@ class Stop:
 
 
 class StopRequest(Protocol):
-    """How often the end was asked for."""
+    """Number of requests to end."""
 
     @property
     def times(self) -> int:
-        """Return it."""
+        """Return the number of requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaterStop:
-    """What is asked of a `Stop` from now on: for what is still to be done after the first request."""
+    """Requests to a `Stop` from now on: for work that remains after the first request."""
 
     stop: Stop
     before: int
@@ -116,7 +116,7 @@ class LaterStop:
 
 @contextlib.contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """A `Stop` that Ctrl-C, SIGTERM and a closed terminal ask; outside the main thread only the caller asks."""
+    """Yield a `Stop` triggered by Ctrl-C, SIGTERM and SIGHUP; outside the main thread signals are not handled."""
     stop = Stop()
     before = {}
     if threading.current_thread() is threading.main_thread():
@@ -146,18 +146,18 @@ def run_process(
     """Run one command to its end.
 
     Args:
-        argv: The command; no shell sees it.
-        log: Gets the whole output; created, or emptied.
-        stop: Asks for the end.
-        feed: Gets the output too, in pieces as it comes.
+        argv: The command; no shell is involved.
+        log: File for the whole output; created, or truncated.
+        stop: Requests the end.
+        feed: Receives the output too, in pieces as they arrive.
         tick: Called with the process id several times a second.
-        timeout_s: Longest duration; None is without.
-        grace_s: Between SIGTERM and SIGKILL.
-        stdin: A descriptor for its standard input; nothing to read by default.
-        ask: How to ask it for its end, in place of SIGTERM.
+        timeout_s: Longest duration; None is unlimited.
+        grace_s: Time between SIGTERM and SIGKILL.
+        stdin: Descriptor of the standard input; empty by default.
+        ask: Called to request the end, in place of SIGTERM.
 
     Raises:
-        TrexError: The program cannot be started, or the log not be written; nothing is left running.
+        TrexError: The program cannot be started, or the log cannot be written; nothing is left running.
     """
     try:
         with log.open("wb", buffering=0) as file:
@@ -179,13 +179,13 @@ def run_process(
 
 def _tee(data: bytes, file: object, feed: Callable[[bytes], None]) -> None:
     view = memoryview(data)
-    while view:  # a raw file may take less than all
+    while view:  # a raw file may write less than all
         view = view[file.write(view) :]  # type: ignore[attr-defined]
     feed(data)
 
 
 class _Runner:
-    """A started process on its way to its end."""
+    """A started process until its end."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class _Runner:
             with selectors.DefaultSelector() as selector:
                 for descriptor in (pipe.fileno(), self._woken, self.stop.fileno()):
                     selector.register(descriptor, selectors.EVENT_READ)
-                self._heed()  # asked before it started, or just now: once, and politely
+                self._heed()  # requested before the start, or just now: once, and with SIGTERM
                 while not self._is_done():
                     ready = {key.fd for key, _ in selector.select(self._patience())}
                     if pipe.fileno() in ready and not self._read(pipe.fileno(), take):
@@ -253,7 +253,7 @@ class _Runner:
             self._clean_up(pipe)
 
     def _read(self, pipe: int, take: Callable[[bytes], None]) -> bool:
-        """Take what is there; whether the pipe is still open."""
+        """Read available output; return whether the pipe is still open."""
         try:
             data = os.read(pipe, _CHUNK)
         except BlockingIOError:
@@ -263,7 +263,7 @@ class _Runner:
         return bool(data)
 
     def _drain(self, pipe: int, take: Callable[[bytes], None]) -> None:
-        """What the process has written before its end; its children may hold the pipe open for ever."""
+        """Read what the process wrote before its end; its children may hold the pipe open for ever."""
         while self.is_open:
             try:
                 data = os.read(pipe, _CHUNK)
@@ -287,13 +287,13 @@ class _Runner:
         return max(0.0, min([wait, *(moment - time.monotonic() for moment in moments)]))
 
     def _heed(self) -> None:
-        """Do what a request or the clock demands."""
+        """Act on requests to end and on the time limit."""
         now = time.monotonic()
         self.stop.drain()
         if self.stop.times > self.heeded:
             self.heeded = self.stop.times
             if self.kill_at is not None:
-                self.kill_at = now  # Asked again: no more patience.
+                self.kill_at = now  # A second request skips the grace period.
             elif not self.is_over:
                 self._end(INTERRUPTED)
         if self.timeout_at is not None and now >= self.timeout_at and not self.is_over:
@@ -303,7 +303,7 @@ class _Runner:
             alive = set(_list_group(self.process.pid))
             if (
                 self.process.pid not in alive
-            ):  # over, though the thread has not reported it yet: these it left behind
+            ):  # ended, though the thread has not reported it yet: these are the children it left
                 self.children |= alive
             self._signal(signal.SIGKILL)
             self.give_up_at = now + _GIVE_UP_S
@@ -319,7 +319,7 @@ class _Runner:
             self.kill_at = time.monotonic() + self.grace_s
 
     def _end_children(self) -> None:
-        """The process is over: the rest of its group is ended too."""
+        """End the remaining group after the process has ended."""
         self.children |= self._members()
         if self.children:
             self._signal(signal.SIGTERM)
@@ -331,11 +331,11 @@ class _Runner:
             os.killpg(self.process.pid, number)
 
     def _members(self) -> set[int]:
-        """Processes of the group that still run, without the leader."""
+        """Return the ids of running processes of the group, without the leader."""
         return {pid for pid in _list_group(self.process.pid) if pid != self.process.pid}
 
     def _dismiss_guard(self) -> None:
-        """Before the process is reaped: afterwards its number may belong to another."""
+        """End the guard before the process is reaped: afterwards the process id may be reused."""
         self._guard.kill()
         self._guard.communicate()
 
@@ -356,7 +356,7 @@ class _Runner:
         )
 
     def _clean_up(self, pipe: object) -> None:
-        """Leave nothing behind, even after an internal error."""
+        """Leave nothing running, even after an internal error."""
         if self._guard.returncode is None:
             self._dismiss_guard()
         if self.process.returncode is None and not (self.give_up_at and not self.is_over):
@@ -369,7 +369,7 @@ class _Runner:
 
 
 def _list_group(group: int) -> Iterator[int]:
-    """Ids of the live processes of a group, out of /proc; nothing where there is none."""
+    """Yield the ids of live processes of a group, from /proc; nothing on systems without it."""
     try:
         entries = os.listdir("/proc")  # noqa: PTH208
     except OSError:
@@ -415,14 +415,14 @@ _STAGES = (
 
 @dataclass(slots=True)
 class RunProgress:
-    """What is known of a run so far.
+    """State of a run, parsed from its output.
 
     Attributes:
-        stage: What it is at, for people.
+        stage: Current stage, for display.
         layer: The layer whose tactics are timed.
-        tactics: How many tactics were timed.
+        tactics: Number of tactics timed.
         cpu_mib, gpu_mib: Memory of the process and in use on the device, as libnvinfer last reported; None before.
-        status: `RUNNING`, `PASSED`, `FAILED`, `WAIVED` of the last banner; empty without one.
+        status: `RUNNING`, `PASSED`, `FAILED`, `WAIVED` of the last banner; empty without a banner.
         errors: Lines of severity E and F, and lines without severity outside of any dump; bounded.
         warnings: Texts of warnings, in order, each once; bounded.
         last: The last lines.
@@ -442,7 +442,7 @@ class RunProgress:
     _seen: set[str] = field(default_factory=set)
 
     def feed(self, data: bytes) -> None:
-        """Take a piece of output; it may end in the middle of a line."""
+        """Parse a piece of output; it may end in the middle of a line."""
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
         if len(self._rest) > _LONGEST_LINE:
@@ -457,7 +457,7 @@ class RunProgress:
             self._rest = b""
 
     def _line(self, raw: bytes) -> None:
-        # `[07/07/2026-02:11:26] [I] …`: by position, for a verbose build prints millions of these.
+        # `[07/07/2026-02:11:26] [I] …`: by position, since a verbose build prints millions of these.
         severity = raw[23:24] if raw[:1] == b"[" and raw[21:23] == b" [" and raw[24:25] == b"]" else b""
         self.last.append(_text(raw))
         if severity == b"V":
@@ -475,7 +475,7 @@ class RunProgress:
 
     def _verbose(self, raw: bytes) -> None:
         if b" Time: " in raw and b"Tactic: " in raw:
-            # `Fastest Tactic: …` sums up what was counted.
+            # `Fastest Tactic: …` repeats a tactic that is already counted.
             self.tactics += b"Fastest Tactic" not in raw
             return
         if b"Timing Runner: " in raw or b"Computing costs for " in raw or b"Autotuning op " in raw:

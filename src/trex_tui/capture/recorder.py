@@ -1,6 +1,6 @@
-"""Artifacts without trtexec: what an application that runs TensorRT itself can leave for trex-tui.
+"""Record artifacts without trtexec, in an application that runs TensorRT itself.
 
-For Torch-TensorRT and programs of one's own. Given an engine and its execution context, writes `<name>.graph.json`,
+For Torch-TensorRT and custom programs. Given an engine and its execution context, writes `<name>.graph.json`,
 `<name>.profile.json` and `<name>.timing.json` in trtexec's formats, from `IEngineInspector` and `IProfiler`:
 
     recorder = Recorder(engine, context)
@@ -14,10 +14,10 @@ For Torch-TensorRT and programs of one's own. Given an engine and its execution 
             stream.synchronize()
     recorder.write("results/model", "model")
 
-The two kinds of iterations are kept apart because a profiler slows the engine down. Build the engine with
+The two kinds of iterations are separate because a profiler slows the engine down. Build the engine with
 `config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED`, or its layers have only names.
 
-`tensorrt` is imported when it is first used. Has not run with a real TensorRT yet.
+`tensorrt` is imported on first use. Not tested with a real TensorRT yet.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from trex_tui.artifacts.output_files import reason, write_all
 from trex_tui.errors import TrexError
 
 _SIGNIFICANT = 6
-"""Digits of trtexec's numbers."""
+"""Significant digits of trtexec's numbers."""
 
 
 class RecorderError(TrexError):
-    """Something could not be recorded or written; the text states it."""
+    """Something could not be recorded or written; the message has the reason."""
 
 
 @dataclass(slots=True)
@@ -50,12 +50,12 @@ class _ProfileRow:
 
 
 class Recorder:
-    """Collects what an engine does, and writes it.
+    """Records runs of an engine and writes them as artifacts.
 
     Args:
         engine: A `tensorrt.ICudaEngine`.
-        context: The `tensorrt.IExecutionContext` that runs it; its shapes are those that will be reported.
-        clock: Seconds since any moment, for `timed`.
+        context: The `tensorrt.IExecutionContext` that runs it; the layer information has its shapes.
+        clock: Returns seconds since any fixed moment, for `timed`.
     """
 
     def __init__(self, engine: Any, context: Any, *, clock: Callable[[], float] = time.perf_counter) -> None:  # noqa: ANN401
@@ -69,10 +69,10 @@ class Recorder:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Take the time of one query on this machine's clock. Synchronize the stream before the block ends.
+        """Time one query with the clock of this machine. Synchronize the stream before the block ends.
 
         Raises:
-            RecorderError: Inside `profiled`: its times would not be those of the engine.
+            RecorderError: Called inside `profiled`, which slows the engine down.
         """
         if self._profiler is not None and self._context.profiler is self._profiler:
             raise RecorderError(
@@ -94,16 +94,16 @@ class Recorder:
         h2d_ms: float = 0.0,
         d2h_ms: float = 0.0,
     ) -> None:
-        """Add a query that was timed otherwise, with CUDA events for instance.
+        """Add a query timed by other means, for instance with CUDA events.
 
         Args:
-            compute_ms: From the first kernel to the end of the last.
-            start_ms: When it began, counted from the first query; without, right after the query before.
-            enqueue_ms: What the host took to hand it to the GPU.
+            compute_ms: From the start of the first kernel to the end of the last.
+            start_ms: Start, relative to the first query; by default the end of the previous query.
+            enqueue_ms: Time the host took to enqueue the query.
             h2d_ms, d2h_ms: Copies to and from the device.
 
         Raises:
-            RecorderError: A time is negative or no number.
+            RecorderError: A time is negative or not a number.
         """
         times = {"compute_ms": compute_ms, "enqueue_ms": enqueue_ms, "h2d_ms": h2d_ms, "d2h_ms": d2h_ms}
         for name, value in times.items():
@@ -131,10 +131,10 @@ class Recorder:
 
     @contextmanager
     def profiled(self) -> Iterator[None]:
-        """Take the time of each layer in one iteration. Synchronize the stream before the block ends.
+        """Time each layer in one iteration. Synchronize the stream before the block ends.
 
-        The context's own profiler is put back afterwards. Under CUDA graphs the times are read after the run, as trtexec
-        does (`enqueueEmitsProfile`).
+        The previous profiler of the context is restored afterwards. Under CUDA graphs the times are read after the run, as
+        trtexec does (`enqueueEmitsProfile`).
         """
         context = self._context
         before = context.profiler, context.enqueue_emits_profile
@@ -149,7 +149,7 @@ class Recorder:
         self._count(self._calls)
 
     def _count(self, calls: list[tuple[str, float]]) -> None:
-        """Take an iteration's times over. Rows are identified by their order: names repeat."""
+        """Add the times of one iteration. Rows are identified by their order, since names repeat."""
         if not calls:
             raise RecorderError("no layer was profiled; run the given context in the block")
         names = [name for name, _ in calls]
@@ -164,7 +164,7 @@ class Recorder:
         self._iterations += 1
 
     def layer_information(self) -> str:
-        """The JSON of `IEngineInspector`, with the shapes of the context."""
+        """Return the JSON of `IEngineInspector`, with the shapes of the context."""
         import tensorrt
 
         inspector = self._engine.create_engine_inspector()
@@ -173,18 +173,18 @@ class Recorder:
         return text
 
     def write(self, directory: str | Path, name: str, *, overwrite: bool = False) -> list[Path]:
-        """Write what was recorded, each file whole or not at all; the directory is made if need be.
+        """Write the recorded artifacts, each file completely or not at all; creates the directory.
 
         Args:
-            directory: Where to.
-            name: What the files are called, without `.graph.json` and its like.
-            overwrite: Replace files that are there.
+            directory: Output directory.
+            name: Base name of the files, without `.graph.json` etc.
+            overwrite: Replace existing files.
 
         Returns:
-            The files written: the graph always, the others if there is anything in them.
+            The files written: the graph always, the others if they have content.
 
         Raises:
-            RecorderError: A file is there already, or cannot be written; the name is that of a path.
+            RecorderError: A file exists or cannot be written, or the name contains a path.
         """
         if not name or Path(name).name != name:
             raise RecorderError(f"not a file name: {name!r}")
@@ -220,7 +220,7 @@ class Recorder:
 
 
 def _profiler_into(calls: list[tuple[str, float]]) -> Any:  # noqa: ANN401 - a class of tensorrt's
-    """An `IProfiler` that appends the layers and their milliseconds to a list."""
+    """Return an `IProfiler` that appends the layers and their milliseconds to a list."""
     import tensorrt
 
     class Profiler(tensorrt.IProfiler):  # type: ignore[misc]
@@ -234,7 +234,7 @@ def _profiler_into(calls: list[tuple[str, float]]) -> Any:  # noqa: ANN401 - a c
 
 
 def _lines(rows: list[dict[str, Any]]) -> str:
-    """A JSON list as trtexec lays it out: a line per entry, numbers of six digits."""
+    """Format a JSON list as trtexec does: a line per entry, numbers with six digits."""
     entries = []
     for row in rows:
         pairs = (f'"{key}" : {_number(value)}' for key, value in row.items())

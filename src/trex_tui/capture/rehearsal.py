@@ -1,8 +1,8 @@
-"""Whether trtexec takes a command line, before anything is built: it is run with one nonsense option added.
+"""Check that trtexec accepts a command line before anything is built, by running it with an added unknown option.
 
-trtexec reads all options before it touches the GPU, the model or a file. If all it complains about is the nonsense option,
-the line is good. Otherwise its complaint is about a value or a combination that no table here knows, and would have come
-after hours of building. A complaint may name no option (`stof`): then the line is tried without each of them.
+trtexec parses all options before it touches the GPU, the model or a file. If it rejects only the unknown option, the command
+line is good. Otherwise it rejects a value or a combination that no table here knows, which would have failed a capture later.
+A message may name no option (`stof`): then the line is tried without each option in turn.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ NONSENSE = "--trex-tui-rehearsal"
 _TIMEOUT_S = 120.0
 """As for `--help`: the first start loads gigabytes of libraries."""
 _SEARCH_S = 60.0
-"""How long to look for the option that a complaint is about."""
+"""Time limit of the search for the rejected option."""
 _WAIT_S = 5.0
-"""Until a note states what is waited for."""
+"""Delay before a note says what is waited for."""
 _MOST_BYTES = 1 << 20
 _LONGEST_QUOTE = 200
 _BEYOND = re.compile(rb"\[I\] (?:\[TRT\] |=== )")
-"""What trtexec prints when it has taken the options; its help has such titles without a severity."""
+"""Output of trtexec after it has accepted the options; its help has such titles without a severity."""
 _ERROR = re.compile(r"\[[^\]]*\] \[[EF]\] (?P<text>.*\S)")
 _ABORTED = re.compile(r"\s*what\(\):\s*(?P<text>.*\S)")
 _UNKNOWN = re.compile(r"Unknown option: (?P<flag>\S+)")
@@ -41,13 +41,13 @@ _OF_OPTIONS = frozenset(("unknown_option", "uncaught"))
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How trtexec takes a command line.
+    """trtexec's response to a command line.
 
     Attributes:
-        is_good: It takes every option.
-        complaint: What it does not take, in its own words; empty if it is good or unknown.
+        is_good: It accepts every option.
+        complaint: Its message about what it rejects; empty if it accepts the line or the response is unclear.
         unknown: Options that it does not know.
-        is_odd: It does not refuse the nonsense option, so nothing is known.
+        is_odd: It accepts the unknown option, so the response proves nothing.
     """
 
     is_good: bool = False
@@ -59,15 +59,15 @@ class Answer:
 def rehearse(
     machine: Machine, runs: Sequence[RunPlan], trtexec: Trtexec, stop: Stop, note: Callable[[str], None]
 ) -> None:
-    """See that trtexec takes the commands; those of repeated runs differ in nothing but paths.
+    """Check that trtexec accepts the commands; of repeated runs, which differ only in paths, one is checked.
 
-    A trtexec that answers otherwise, or fails for another reason, is left to the runs themselves.
+    A trtexec that responds in another way, or fails for another reason, passes: the runs themselves will show the error.
 
     Args:
-        note: Gets sentences on waiting, and on what was not checked.
+        note: Receives messages about waiting, and about what was not checked.
 
     Raises:
-        TrexError: It does not take one.
+        TrexError: It rejects a command.
     """
     for run in runs:
         if run.number > 1 or stop.times:
@@ -86,7 +86,7 @@ def rehearse(
 
 
 def read_answer(output: bytes) -> Answer:
-    """Understand what trtexec printed to a line with the nonsense option."""
+    """Parse the output of a command line with the unknown option."""
     lines = output.decode("utf-8", errors="replace").splitlines()
     errors = [match["text"] for line in lines if (match := _ERROR.match(line) or _ABORTED.match(line))]
     unknown = [match["flag"] for text in errors if (match := _UNKNOWN.match(text))]
@@ -105,7 +105,7 @@ def read_answer(output: bytes) -> Answer:
 
 @dataclass(slots=True)
 class _Listener:
-    """Collects what is printed; asks for the end when trtexec goes beyond its options."""
+    """Collects the output; requests the end when trtexec continues after its options."""
 
     end: Callable[[], None]
     output: bytearray = field(default_factory=bytearray)
@@ -122,7 +122,7 @@ class _Listener:
 
 
 def _ask(machine: Machine, argv: Sequence[str], stop: Stop, note: Callable[[str], None]) -> Answer:
-    """Run one line; nothing is known of one that a person interrupts."""
+    """Run one command line; the response is unclear if the user interrupts it."""
     own = Stop()
     listener = _Listener(own.request)
     tell_at = time.monotonic() + _WAIT_S
@@ -158,7 +158,7 @@ def _describe(
     stop: Stop,
     note: Callable[[str], None],
 ) -> str:
-    """The complaint, with the options that it is about."""
+    """Return the message, with the options that it is about."""
     complaint = answer.complaint
     name = f"trtexec of TensorRT {trtexec.version}"
     if any(flag_name(word) in complaint for word in run.argv[1:]):

@@ -1,11 +1,11 @@
-"""A capture on another machine: files go there, trtexec runs there, what it wrote comes back, nothing stays.
+"""Capture on another machine: send the files, run trtexec there, fetch the results, remove everything.
 
 One connection lasts as long as the capture. Its script makes the temporary directory. When its input ends, because trex-tui
 is done, killed or cut off, it ends trtexec and deletes the directory. Each run has its own connection. Its last line has a
-random word and the exit code: without that line the end of the run is unknown, and the connection is what failed.
+random word and the exit code: without that line the outcome is unknown, and the connection has failed.
 
-Locked clocks are held by one more connection: its end closes the input of its script, which then frees the clocks. To find
-trtexec, a script looks at the same places as is done here.
+Locked clocks are held by another connection: its end closes the input of its script, which then releases the clocks. The
+script that finds trtexec searches the same directories as the search on this machine.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _NOWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class RemoteTrtexec:
-    """What was found there.
+    """trtexec programs on another machine.
 
     Attributes:
         trtexec: The one that a capture would use, or None.
         refusal: Why there is none; without the name of the machine.
-        others: More of them, which are not used.
+        others: Further trtexec programs, which are not used.
     """
 
     trtexec: Trtexec | None
@@ -63,7 +63,7 @@ def find_there(ssh: Ssh, stop: StopRequest, given: str | None) -> Trtexec:
     """Return the trtexec of a machine. Lines of .bashrc that extend PATH do not apply to commands over ssh.
 
     Raises:
-        TrexError: There is none that can be used, or the machine cannot be asked.
+        TrexError: There is no usable trtexec, or the machine cannot be queried.
     """
     answer = ask_there(ssh, stop, given)
     if answer.trtexec is None:
@@ -72,23 +72,23 @@ def find_there(ssh: Ssh, stop: StopRequest, given: str | None) -> Trtexec:
 
 
 def ask_there(ssh: Ssh, stop: StopRequest, given: str | None, *, with_others: bool = False) -> RemoteTrtexec:
-    """Look for it, in the order of `find_trtexec`.
+    """Find the trtexec of a machine, in the order of `find_trtexec`.
 
     Args:
-        ssh: How to reach the machine.
-        stop: Ends the question.
-        given: What a person named, with a path of there.
-        with_others: Name also those that come after the one to use.
+        ssh: Connection to the machine.
+        stop: Ends the search.
+        given: Path there, chosen by the user.
+        with_others: Include those that come after the one to use.
 
     Raises:
-        RemoteError: It cannot be asked.
+        RemoteError: The machine cannot be queried.
     """
     word, more = secrets.token_hex(16), ("1",) if with_others else ()
     return read_found(ssh.call(stop, FIND, word, given or "", *more), word, given)
 
 
 def read_found(output: bytes, word: str, given: str | None) -> RemoteTrtexec:
-    """Understand what the script printed."""
+    """Parse the output of the search script."""
     used: Trtexec | None = None
     refusal, by, path, said = "", "", "", ""
     others: list[str] = []
@@ -115,10 +115,10 @@ def read_found(output: bytes, word: str, given: str | None) -> RemoteTrtexec:
 
 
 def look_there(ssh: Ssh, stop: Stop, given: str | None) -> Findings:
-    """Ask it; the disk is that of its temporary directory, where a capture works.
+    """Probe a machine for `doctor`; the disk is that of its temporary directory, where a capture works.
 
     Raises:
-        RemoteError: It cannot be reached, or no longer.
+        RemoteError: The machine cannot be reached, or the connection is lost.
     """
     trtexec = ask_there(ssh, stop, given, with_others=True)
     host = ask_host(ssh, stop)
@@ -127,23 +127,23 @@ def look_there(ssh: Ssh, stop: Stop, given: str | None) -> Findings:
 
 
 _CLOSE_S = 15.0
-"""How long the other side has for its cleaning, beyond the grace."""
+"""Time for the other side to clean up, beyond the grace period."""
 _SLACK_S = 5.0
-"""Until ssh is killed, after the other side has killed what did not end by itself."""
+"""Delay before ssh is killed, after the other side has killed its processes."""
 _APART = 'e=$1; shift; exec "$@" 2>"$e"'
-"""Messages of ssh itself must not get into the log."""
+"""Keeps messages of ssh itself out of the log."""
 
 
 class RemoteMachine(Machine):
-    """A machine at the other end of an ssh connection; a context manager that has a directory there.
+    """A machine over ssh; a context manager that owns a directory there.
 
     Args:
-        ssh: How to reach it.
-        stop: Ends whatever goes on.
-        with_engine: Bring the engine back too.
-        note: Gets one sentence on each step.
-        observe: Gets the progress of a transfer: what it is, bytes done, bytes in all, seconds since its start.
-        grace_s: Between SIGTERM and SIGKILL, there.
+        ssh: Connection to the machine.
+        stop: Ends the current operation.
+        with_engine: Fetch the engine too.
+        note: Receives one sentence per step.
+        observe: Receives the progress of a transfer: its name, bytes done, bytes in total, seconds since its start.
+        grace_s: Time between SIGTERM and SIGKILL, there.
     """
 
     def __init__(
@@ -174,10 +174,10 @@ class RemoteMachine(Machine):
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> RemoteMachine:
-        """Connect, and make the directory.
+        """Connect and create the directory.
 
         Raises:
-            RemoteError: It cannot be reached, or has no place for temporary files.
+            RemoteError: The machine cannot be reached, or cannot create temporary files.
         """
         try:
             self.directory = self._keep(self._stack.enter_context(tempfile.TemporaryFile()))
@@ -196,11 +196,11 @@ class RemoteMachine(Machine):
 
     @property
     def tenths(self) -> str:
-        """The grace in tenths of a second, as the scripts take it."""
+        """Grace period in tenths of a second, as the scripts take it."""
         return str(max(1, round(self.grace_s * 10)))
 
     def close(self) -> bool:
-        """Have the other side end what runs and delete the directory; whether it confirms that it did."""
+        """Have the other side end its processes and delete the directory; return whether it confirmed."""
         keeper, self._keeper = self._keeper, None
         if keeper is None:
             return True
@@ -224,12 +224,12 @@ class RemoteMachine(Machine):
         return clean
 
     def find(self, given: str | None) -> Trtexec:
-        """Return the trtexec there; see `find_there`."""
+        """Return the trtexec of the machine; see `find_there`."""
         self.note(f"looking for trtexec on {self.ssh.host}")
         return find_there(self.ssh, self.stop, given)
 
     def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
-        """The runs: commands with paths of there, files of here."""
+        """Return the runs: commands with remote paths, files with local paths."""
         self.options = options
         there, self.files = moved(options, self.directory)
         remote = plan(there, trtexec, Names(Path(self.directory), names.name))
@@ -242,7 +242,7 @@ class RemoteMachine(Machine):
         )
 
     def prepare(self, engine: Path | None) -> None:
-        """Send the files: with an engine, those of the measurement alone."""
+        """Send the files; with an engine, only those of the measurement."""
         answer = self.ssh.call(self.stop, MAKE, self.word, *self.folders)
         files = [file for file in self.files if engine is None or not file.is_for_build]
         if engine is not None:
@@ -267,7 +267,7 @@ class RemoteMachine(Machine):
                 raise ConnectionLostError(f"{self.ssh.host}: {sent.source} was not transferred completely")
 
     def _transfer(self, what: str, total_bytes: int) -> Callable[[int], None]:
-        """Return the observer of a transfer's bytes."""
+        """Return the observer for the bytes of a transfer."""
         began = time.monotonic()
 
         def tick(done_bytes: int) -> None:
@@ -300,7 +300,7 @@ class RemoteMachine(Machine):
                     timeout_s=control.timeout_s,
                     grace_s=control.grace_s + _SLACK_S,
                     stdin=life,
-                    ask=ours.close,  # its last messages come through, too
+                    ask=ours.close,  # its last messages arrive, too
                 )
             finally:
                 os.close(life)
@@ -320,7 +320,7 @@ class RemoteMachine(Machine):
         return outcome, None
 
     def run(self, run: RunPlan, control: RunControl) -> tuple[ProcessOutcome, RunVerdict | None]:
-        """Run to the end, and bring back what it wrote."""
+        """Run to the end and fetch the written files."""
         outcome, lost = super().run(run, control)
         if lost is None and outcome.exit_code == 0 and not outcome.stopped:
             self._bring_back(run)
@@ -337,11 +337,11 @@ class RemoteMachine(Machine):
         return RunVerdict(False, LOST_KEY, sentence, remedy)
 
     def remote_engine_path(self, run: RunPlan) -> str:
-        """The engine of a run, there."""
+        """Return the remote path of the engine of a run."""
         return str(self._there[run.log].engine)
 
     def wanted(self, run: RunPlan) -> list[tuple[str, Path]]:
-        """What a run leaves there -> where it is to be here."""
+        """Return remote path -> local path of the files that a run leaves."""
         there = self._there[run.log]
         pairs = [
             (str(remote), local) for (_, remote), (_, local) in zip(there.exports, run.exports, strict=True)
@@ -351,7 +351,7 @@ class RemoteMachine(Machine):
         return pairs
 
     def cache(self, run: RunPlan) -> list[tuple[str, Path]]:
-        """The timing cache in the same way, if a run leaves one that is wanted."""
+        """Return the same for the timing cache; empty if the run writes none that is to be fetched."""
         text = self.options.timing_cache if self.options else None
         return (
             [(f"{self.directory}/timing.cache", Path(text))] if run.role == BUILD and text is not None else []
@@ -366,7 +366,7 @@ class RemoteMachine(Machine):
         if cache := self.cache(run):
             try:
                 self._fetch(cache)
-            except OSError as error:  # the engine is worth more
+            except OSError as error:  # the engine matters more
                 self.note(
                     f"the timing cache could not be written to {cache[0][1]}: {error.strerror or error}"
                 )
@@ -391,7 +391,7 @@ class RemoteMachine(Machine):
         total_bytes: int | None = None,
         stop: StopRequest | None = None,
     ) -> None:
-        """Bring files back; with their size, progress is reported."""
+        """Fetch files; progress is reported if their size is known."""
         stream = self.ssh.stream(stop or self.stop, FETCH, self.word, *(remote for remote, _ in pairs))
         tick = None
         if total_bytes is not None:
@@ -414,7 +414,7 @@ class RemoteMachine(Machine):
         return self._engine[2]
 
     def entry(self, engine: Path) -> dict[str, Any]:
-        """Size and digest of the engine, brought back if that is wanted; no digest if no program there computes it."""
+        """Return size and digest of the engine, fetched if requested; no digest if no program there computes it."""
         self.head(engine)
         assert self._engine is not None
         size, digest, _ = self._engine
@@ -430,7 +430,7 @@ class RemoteMachine(Machine):
 
 
 def _counted(pieces: Iterator[bytes], tick: Callable[[int], None] | None) -> Iterator[bytes]:
-    """The pieces; `tick` gets the number of bytes so far."""
+    """Yield the pieces; `tick` receives the number of bytes so far."""
     done = 0
     for piece in pieces:
         done += len(piece)

@@ -1,8 +1,8 @@
-"""Measuring the engine of a set once more: with which file and options, where the new set is to lie, and as what command.
+"""Plan another measurement of the engine of a set: file, options, output directory and command.
 
-The options are those of the run that the set has, so that the two can be compared. Its command comes from a file, which is
-data. Numbers, shapes and words of trtexec's own are taken over; paths are not, so that no file makes trex-tui load a library
-or read or write elsewhere. There is a sentence on each option that is not taken over.
+The options are those of the existing run, so that the two can be compared. They come from a file, which is data: numbers,
+shapes and keywords of trtexec are kept; paths are not, so that no file makes trex-tui load a library or access other files.
+Each omitted option has a note.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PERCENTILES = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 _PLAIN = re.compile(r"[A-Za-z0-9.,:%+-]{0,60}")
-"""Numbers and words; without a slash, no path."""
+"""Numbers and keywords; without a slash, so no paths."""
 _NUMBERS = {
     "--useProfile": "profile_index",
     "--useDLACore": "dla",
@@ -46,7 +46,7 @@ _CARRIED = frozenset(
         *("--noSpinWait", "--monitorMemory", "--dumpLayerInfo", "--dumpOptimizationProfile"),
     )
 )
-"""Options of a measurement that go after `--` as they were."""
+"""Options of a measurement that are kept unchanged, after `--`."""
 _FILES = ("--plugins", "--staticPlugins", "--dynamicPlugins", "--loadInputs")
 _PER_RELEASE = frozenset(
     ("--useCudaGraph", "--noCudaGraph", "--noDataTransfers", "--includeDataTransfers", "--useSpinWait")
@@ -58,7 +58,7 @@ _ALWAYS = frozenset(
         *("--skipInference", "--buildOnly", "--explicitBatch"),
     )
 )
-"""What a capture decides itself, or what no engine can be without any more."""
+"""Options that capture sets itself, or that have no effect on an existing engine."""
 _BUILD = frozenset(
     (
         *("--fp16", "--bf16", "--int8", "--fp8", "--int4", "--best", "--stronglyTyped", "--noTF32"),
@@ -73,20 +73,20 @@ _BUILD = frozenset(
     )
 )
 _GRAPH_BY_DEFAULT = (11,)
-"""From this version on CUDA graph, spin wait and no transfers are defaults."""
+"""Major version from which CUDA graph, spin wait and no transfers are defaults."""
 
 
 def read_rerun_options(words: Sequence[str], version: str | None) -> tuple[CaptureOptions, tuple[str, ...]]:
-    """The options of a run, and in sentences what of it is not as it was.
+    """Return the options of a run, and notes on the differences.
 
     Args:
-        words: Its command, program first; empty if it is not known.
-        version: TensorRT's; None leaves what depends on it as a capture has it.
+        words: Command of the run, program first; empty if unknown.
+        version: TensorRT version; None keeps the defaults of capture for options that depend on it.
     """
     given: dict[str, str] = {}
     for word in words[1:]:
         flag, _, value = word.partition("=")
-        if flag in _FILES and flag in given:  # may be there several times
+        if flag in _FILES and flag in given:  # options that may be repeated
             value = f"{given[flag]},{value}"
         elif flag in given:
             value = given[flag]
@@ -116,13 +116,13 @@ def read_rerun_options(words: Sequence[str], version: str | None) -> tuple[Captu
 
 
 def number(text: str) -> int | float:
-    """`5` and `5.0` are 5, `0.5` is 0.5, so that a number is written as it was."""
+    """Parse a number: `5` and `5.0` are 5, `0.5` is 0.5, so that it is written as before."""
     value = float(text)
     return int(value) if value.is_integer() else value
 
 
 def _shapes(given: Mapping[str, str]) -> str | None:
-    """Those of the measurement: without `--shapes`, trtexec measures what it has just built at the optimal ones."""
+    """Return the measured shapes: without `--shapes`, trtexec measures a new engine at the optimal ones."""
     shapes = given.get("--shapes") or given.get("--optShapes") or ""
     return shapes if _SHAPES.fullmatch(shapes) else None
 
@@ -138,18 +138,18 @@ def _carried(given: Mapping[str, str], options: CaptureOptions) -> Iterator[str]
 
 
 def _with_defaults(options: CaptureOptions, given: Mapping[str, str], version: str) -> CaptureOptions:
-    """CUDA graph and transfers, which are on or off by default."""
+    """Set CUDA graph and transfers, whose defaults depend on the version."""
     if parse_version(version) >= _GRAPH_BY_DEFAULT:
         graph = False if "--noCudaGraph" in given else None
         return replace(options, cuda_graph=graph, data_transfers="--includeDataTransfers" in given)
-    # On a DLA a capture has no graph unless it is asked for.
+    # On a DLA capture uses a graph only on request.
     wanted = None if options.dla is None else True
     graph = wanted if "--useCudaGraph" in given else False
     return replace(options, cuda_graph=graph, data_transfers="--noDataTransfers" not in given)
 
 
 def _left_out(given: Mapping[str, str], options: CaptureOptions) -> Iterator[str]:
-    """Every option of the earlier run that the new one has not, and that is not its own."""
+    """Yield the options of the earlier run that the new run omits."""
     taken = {word.partition("=")[0] for word in options.passthrough} | _ALWAYS | _PER_RELEASE
     taken |= {flag for flag, field in _NUMBERS.items() if getattr(options, field) is not None}
     taken |= {"--allowGPUFallback", "--versionCompatible", "--vc"}
@@ -175,7 +175,7 @@ def _left_out(given: Mapping[str, str], options: CaptureOptions) -> Iterator[str
 
 
 def _added(given: Mapping[str, str], version: str | None) -> Iterator[str]:
-    """What a capture measures with, and the earlier run did not."""
+    """Yield measurement options of capture that the earlier run did not use."""
     if version is None or parse_version(version) >= _GRAPH_BY_DEFAULT:
         return
     if "--useSpinWait" not in given:
@@ -196,16 +196,16 @@ _FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """A capture of an engine that was captured before.
+    """A capture that measures an existing engine again.
 
     Attributes:
-        options: Of the run; `engine` is the file, or a word for it where there is none.
-        outdir, name: Where the new set is to lie, and its name.
-        notes: What is not as it was, in sentences.
+        options: Options of the run; `engine` is the file, or a placeholder if there is none.
+        outdir, name: Directory and name of the new set.
+        notes: Differences to the earlier run, as sentences.
         problem: Why it cannot be done here; empty if it can.
-        locked_mhz: What the GPU clocks were locked to, for the command line alone: here nothing locks them.
-        manifest: Of a set that was captured over ssh, which may be known to the record of such captures.
-        host, trtexec: Where it is measured over ssh, and the trtexec there; empty for this machine.
+        locked_mhz: Locked GPU clocks, for the command line only: trex-tui does not lock them here.
+        manifest: Manifest of a set captured over ssh, which may be in the record of such captures.
+        host, trtexec: Machine over ssh and its trtexec; empty for this machine.
     """
 
     options: CaptureOptions
@@ -219,7 +219,7 @@ class Rerun:
     trtexec: str = ""
 
     def command(self) -> str:
-        """The same as a command line, to paste."""
+        """Return the capture as a command line, to paste."""
         options = self.options
         given = [
             f"{option_name(field)}={value}"
@@ -241,7 +241,7 @@ class Rerun:
         return replace(self, problem=self.problem or problem)
 
     def with_length(self, duration_s: float | None, iterations: int | None) -> Rerun:
-        """The same, measured for another time; None is trtexec's default."""
+        """Return the capture with another duration; None is trtexec's default."""
         return replace(self, options=replace(self.options, duration_s=duration_s, iterations=iterations))
 
 
@@ -252,14 +252,14 @@ def plan_rerun(
     clocks: ClockLock | None = None,
     log_runs: Mapping[Path, int] | None = None,
 ) -> Rerun:
-    """How the engine of a set would be measured once more.
+    """Plan another measurement of the engine of a set.
 
     Args:
         source: The set.
-        command: Of the run that measured it, as the manifest has it; without one the log is asked.
-        version: The TensorRT of that run.
+        command: Command of the run that measured it, from the manifest; without it the log is read.
+        version: TensorRT version of that run.
         clocks: Locked clocks by the manifest.
-        log_runs: Log -> measured run that is asked, where that is not the last.
+        log_runs: Log -> measured run to read, if it is not the last.
     """
     words = list(command) or _read_log_arguments(source, log_runs or {})
     options, notes = read_rerun_options(words, version)
@@ -283,7 +283,7 @@ def plan_rerun(
 
 
 def _locked_mhz(clocks: ClockLock | None) -> int | None:
-    """None where they were free, or unknown."""
+    """Return the locked clocks; None if they were not locked, or this is unknown."""
     if clocks is None or not clocks.is_locked or not clocks.target_mhz or clocks.target_mhz < 1:
         return None
     return round(clocks.target_mhz)
@@ -294,12 +294,12 @@ def _read_log_arguments(source: ArtifactSet, log_runs: Mapping[Path, int]) -> li
     words: list[str] = []
     if path is not None:
         words = list(read_log_options(path, of_timed_run=True, run=log_runs.get(path)).arguments)
-    # The banner does not quote: where an argument had a space, none can be separated from the next.
+    # The banner does not quote: if an argument contains a space, the arguments cannot be separated.
     return words if all(word.startswith("-") for word in words[1:]) else []
 
 
 def _stem(source: ArtifactSet) -> str:
-    """What its files are called, without the `.onnx` in the middle; that of the directory where they have none."""
+    """Return the base name of the files, without an inner `.onnx`; the directory's name if they have none."""
     first = next(iter(source.files.values()), None)
     name = display_name(engine_stem(first)) if first is not None else ""
     name = name or source.directory.absolute().name
@@ -310,7 +310,7 @@ def _stem(source: ArtifactSet) -> str:
 
 
 def _engine_file(source: ArtifactSet, stem: str) -> Path | None:
-    """The plan of the set, or one beside it that is called so."""
+    """Return the plan of the set, or a file beside it with its name."""
     plan = source.files.get(ArtifactKind.PLAN)
     if plan is not None:
         return plan
@@ -326,7 +326,7 @@ def _engine_file(source: ArtifactSet, stem: str) -> Path | None:
 
 
 def _free_name(outdir: Path, stem: str, options: CaptureOptions) -> str:
-    """The first of `<stem>.again-2`, `-3`, … that no set in the directory has."""
+    """Return the first of `<stem>.again-2`, `-3`, … that is free in the directory."""
     number = 2
     while Workspace(outdir, f"{stem}.again-{number}", Path(options.engine or "")).existing():
         number += 1

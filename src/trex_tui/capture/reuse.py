@@ -1,4 +1,4 @@
-"""Engines and sets of earlier captures that fit a request: what need not be built or measured again."""
+"""Find engines and sets of earlier captures that fit a request and need not be built or measured again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _TAKEN = ("engine", "engine.build.log", "build.metadata.json")
 
 @dataclass(frozen=True, slots=True)
 class Reusable:
-    """A build that need not be done again.
+    """An earlier build that fits.
 
     Attributes:
-        names: Where its files lie.
-        run: Its entry in the manifest of then.
+        names: Its files.
+        run: Its entry in the earlier manifest.
         engine: Size and digest of the engine.
     """
 
@@ -33,11 +33,11 @@ class Reusable:
     engine: Mapping[str, Any]
 
     def kept_names(self) -> frozenset[str]:
-        """The files that a clearing of the work directory must leave."""
+        """Return the files to keep when the work directory is cleared."""
         return frozenset(self.names.file(ending).name for ending in _TAKEN)
 
     def take(self, target: Names) -> None:
-        """Have the files in the new set.
+        """Link or copy the files into the new set.
 
         Raises:
             OSError: They cannot be copied.
@@ -53,12 +53,12 @@ class Reusable:
 def find_reusable(
     directories: Iterable[Path], name: str, build: RunPlan, now: Manifest
 ) -> tuple[Reusable | None, list[str]]:
-    """Find the first build that fits, and why those before do not; the caller holds the lock of the workspace.
+    """Find the first build that fits, and why earlier candidates do not; the caller holds the lock of the workspace.
 
     Args:
-        directories: Where sets of this name may lie.
+        directories: Directories that may hold sets of this name.
         build: The run that would build the engine now.
-        now: Has model, inputs, trtexec and machine of that build.
+        now: Manifest with model, inputs, trtexec and machine of that build.
 
     Raises:
         OSError: An engine cannot be read.
@@ -77,11 +77,11 @@ def find_reusable(
 
 
 def is_complete(names: Names, runs: Sequence[RunPlan], now: Manifest) -> bool:
-    """Whether a set is what these runs would leave.
+    """Return whether a set has the results that these runs would have.
 
     Args:
-        runs: With their files in the directory of the set.
-        now: Has model, inputs, trtexec and machine.
+        runs: Runs with their files in the directory of the set.
+        now: Manifest with model, inputs, trtexec and machine.
     """
     manifest = read_manifest(names.manifest)
     if manifest is None or manifest.get("status") != "complete":
@@ -100,7 +100,7 @@ def is_complete(names: Names, runs: Sequence[RunPlan], now: Manifest) -> bool:
 
 
 def find_passed_build(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The entry of the build that passed, in a manifest; empty if there is none."""
+    """Return the manifest entry of the build that passed; empty if there is none."""
     runs = manifest.get("runs")
     good = [
         run
@@ -111,7 +111,7 @@ def find_passed_build(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def find_build_machine(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the engine was built on; the set may have been measured elsewhere since."""
+    """Return the machine that built the engine; the set may have been measured elsewhere since."""
     noted = find_passed_build(manifest).get("machine")
     return (
         noted if isinstance(noted, dict) else identify_machine(table_in(table_in(manifest, "host"), "before"))
@@ -119,7 +119,7 @@ def find_build_machine(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _misfits(manifest: Mapping[str, Any], names: Names, build: RunPlan, now: Manifest) -> Iterator[str]:
-    """Why the engine cannot be used, cheapest question first."""
+    """Yield reasons why the engine cannot be used, cheapest check first."""
     run = find_passed_build(manifest)
     if not run:
         yield "its build failed"
@@ -136,7 +136,7 @@ def _misfits(manifest: Mapping[str, Any], names: Names, build: RunPlan, now: Man
 
 
 def _differences(manifest: Mapping[str, Any], now: Manifest) -> Iterator[str]:
-    """What of trtexec and the files that it reads is not as it was."""
+    """Yield differences in trtexec and its input files."""
     trtexec = now.trtexec
     then = table_in(manifest, "trtexec")
     if (then.get("version"), then.get("build")) != (trtexec.version, trtexec.build):
@@ -150,19 +150,19 @@ def _differences(manifest: Mapping[str, Any], now: Manifest) -> Iterator[str]:
 
 
 def read_model(path: Path) -> dict[str, Any]:
-    """Path as typed, size and digest.
+    """Return path as typed, size and digest.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
     return {"path": str(path), **file_entry(path)}
 
 
 def read_inputs(options: CaptureOptions) -> dict[str, Any]:
-    """Size and digest of the files that an engine is built from, beside the model; those that are not there are left out.
+    """Return size and digest of the inputs of a build other than the model; missing files are skipped.
 
     Raises:
-        OSError: One cannot be read.
+        OSError: A file cannot be read.
     """
     files: dict[str, Path] = {}
     if options.onnx is not None:

@@ -1,4 +1,4 @@
-"""A capture from start to end: plan, reuse an earlier build or run, judge, file.
+"""Run a capture: plan, reuse an earlier build or run trtexec, judge, write the set.
 
 A `CaptureObserver` shows the progress.
 """
@@ -41,10 +41,10 @@ from trex_tui.text import format_bytes, plural
 
 
 class CaptureObserver(Protocol):
-    """Shows how far a capture is. Called from the thread that captures; must not raise."""
+    """Shows the progress of a capture. Called from the thread that captures; must not raise."""
 
     def begin(self, run: RunPlan, number: int, total: int, expected_s: float | None) -> None:
-        """A run starts: `number` of `total`, from 1; `expected_s` is what it took the last time, None without one."""
+        """A run starts: `number` of `total`, from 1; `expected_s` is its last known duration or None."""
 
     def progress(self, progress: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
         """Called several times a second; `rss_bytes` is the memory of the process."""
@@ -58,20 +58,20 @@ class CaptureObserver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CaptureRequest:
-    """A capture to do.
+    """A capture to run.
 
     Attributes:
-        outdir, name: Where the set is to lie, and what it is called.
-        force: Replace a set that lies there.
-        resume: Take the engine of an earlier capture, if it fits.
-        reused_directories: Of other sets whose engine is taken, if it fits.
+        outdir, name: Directory and name of the set.
+        force: Replace an existing set.
+        resume: Reuse the engine of an earlier capture, if it fits.
+        reused_directories: Directories of other sets whose engine is reused, if it fits.
         is_rehearsed: Whether trtexec has checked the commands already.
         timeout_s: Longest duration of one run of trtexec.
-        with_ids: Note host name, UUIDs and serial numbers.
-        lock_clocks, memory_clock: `max` or MHz; None leaves the clocks alone.
-        power_limit: Watts; None leaves it alone.
+        with_ids: Record host name, UUIDs and serial numbers.
+        lock_clocks, memory_clock: `max` or MHz; None leaves the clocks unchanged.
+        power_limit: Watts; None leaves it unchanged.
         monitor_ms: Milliseconds between samples of power and clocks; None takes none.
-        grace_s: Between SIGTERM and SIGKILL.
+        grace_s: Time between SIGTERM and SIGKILL.
     """
 
     options: CaptureOptions
@@ -90,53 +90,53 @@ class CaptureRequest:
     grace_s: float = GRACE_S
 
     def gpu_wishes(self) -> list[tuple[GpuSetting, str]]:
-        """Return what is to be held while trtexec runs, in the order in which it is set."""
+        """Return the GPU settings to hold while trtexec runs, in the order in which they are set."""
         power = None if self.power_limit is None else str(self.power_limit)
         wishes = ((POWER_LIMIT, power), (MEMORY_CLOCK, self.memory_clock), (CLOCKS, self.lock_clocks))
         return [(setting, asked) for setting, asked in wishes if asked is not None]
 
     def workspace(self) -> Workspace:
-        """Return where the capture works, whatever lies in the target."""
+        """Return the work directory of the capture, whatever the target contains."""
         engine = None if self.options.builds else Path(self.options.engine or "")
         return Workspace(self.outdir, self.name, engine)
 
     def check_target(self) -> None:
-        """See that no set is replaced without `force`.
+        """Check that no set is replaced without `force`.
 
         Raises:
-            TrexError: A set lies in the target.
+            TrexError: The target contains a set.
         """
         existing = self.workspace().existing()
         if existing and not self.force:
             raise refusal(existing[0])
 
     def plan(self, trtexec: Trtexec) -> tuple[RunPlan, ...]:
-        """Return what would be run, with files where they lie in the end; nothing is made.
+        """Return the runs with their final paths; nothing is created.
 
         Raises:
-            TrexError: An option that this trtexec does not know.
+            TrexError: This trtexec does not know an option.
         """
         return plan(self.options, trtexec, Names(self.outdir, self.name))
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureResult:
-    """How a capture ended.
+    """Result of a capture.
 
     Attributes:
-        passed: Whether there is a set.
-        interrupted: Whether a person ended it.
-        directory: The set; of a failed capture what is left of it, None if nothing.
-        verdict: On the run that failed; None if all passed.
-        run: The run that failed.
-        errors: The errors in its output, without the prefix of the log.
-        last: The last lines of it.
+        passed: Whether the set is complete.
+        interrupted: Whether the user ended the capture.
+        directory: Directory of the set, or of what a failed capture left; None if it left nothing.
+        verdict: Verdict on the failed run; None if all passed.
+        run: The failed run.
+        errors: Errors in its output, without the prefix of the log.
+        last: Last lines of its output.
         log: Its log.
-        remarks: What to know of the numbers.
-        engine: Of a failed capture the engine that was built, and that `--resume` takes; None if there is none.
+        remarks: Remarks about the numbers.
+        engine: Engine built by a failed capture, for `--resume`; None if there is none.
         engine_bytes: Size of the engine of a set.
-        build_s: How long its build took; None if there was none.
-        is_reused: Whether it was built by an earlier capture.
+        build_s: Duration of the build; None without a build.
+        is_reused: Whether an earlier capture built the engine.
     """
 
     passed: bool
@@ -157,7 +157,7 @@ class CaptureResult:
 RESUME_HINT = "--resume measures it without building again"
 _RESERVE_BYTES = 1 << 16
 _LARGE_BYTES = 1 << 28
-"""A model of this size takes seconds to read, for its digest."""
+"""Models of this size take seconds to hash."""
 
 
 def capture(
@@ -167,14 +167,14 @@ def capture(
     view: CaptureObserver,
     machine: Machine | None = None,
 ) -> CaptureResult:
-    """Capture, on this machine or another.
+    """Run a capture, on this machine or another.
 
     Raises:
-        TrexError: It cannot begin, trtexec does not take its options, or the set cannot be moved into place.
+        TrexError: It cannot start, trtexec rejects its options, or the set cannot be moved into place.
     """
     request.check_target()
     workspace, machine = request.workspace(), machine or Machine()
-    # Both refuse before anything is made.
+    # Both refuse before anything is created.
     runs = machine.plan(request.options, trtexec, workspace.names)
     if not request.is_rehearsed:
         rehearse(machine, runs, trtexec, stop, view.note)
@@ -219,9 +219,9 @@ class _Capture:
         return result
 
     def _rescue(self, error: TrexError | OSError) -> TrexError:
-        """Keep logs and engine after an error, a full disk for one; the error, with where they lie."""
+        """Keep logs and engine after an error such as a full disk; return the error, extended by their directory."""
         for run in self.runs:
-            for _, path in run.exports:  # halves, which only take space
+            for _, path in run.exports:  # incomplete files, which only take space
                 path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self._reserve.unlink(missing_ok=True)
@@ -243,7 +243,7 @@ class _Capture:
         return TrexError(text)
 
     def _kept_engine(self, left: Path | None) -> Path | None:
-        """The engine that a resumed capture takes, in what is left of a failed one."""
+        """Return the engine for a resumed capture among the files of a failed one."""
         if (
             left is None
             or not self.request.options.builds
@@ -255,7 +255,7 @@ class _Capture:
 
     @property
     def _reserve(self) -> Path:
-        """Takes the room that the manifest will need if the disk gets full."""
+        """Reserve the disk space for the manifest, in case the disk gets full."""
         return self.names.directory / ".reserve"
 
     def _do(self) -> CaptureResult:
@@ -282,14 +282,14 @@ class _Capture:
             for setting, asked in self.request.gpu_wishes():
                 said.append(self._hold(stack, setting, asked))
             failure = self._all_runs(reusable)
-        # What came behind the first sentence of each came at the end.
+        # Sentences after the first of each setting were added when it ended.
         later = [text for sentences in said for text in sentences[1:]]
         if failure is not None:
             return replace(failure, remarks=(*failure.remarks, *later))
         return self._complete(later)
 
     def _hold(self, stack: contextlib.ExitStack, setting: GpuSetting, asked: str) -> list[str]:
-        """Hold a setting of the GPU as long as the stack; sentences on it, which may grow until then."""
+        """Hold a GPU setting as long as the stack; return sentences about it, which may grow until then."""
         manifest, device = self.manifest, self.request.options.measured_device()
         driver = self.machine.clock_driver()
         lock, sentences = stack.enter_context(locked_clocks(asked, device, manifest.before, driver, setting))
@@ -301,7 +301,7 @@ class _Capture:
         return sentences
 
     def _all_runs(self, reusable: Reusable | None) -> CaptureResult | None:
-        """Every run in order, up to the first that fails; None if all passed."""
+        """Execute every run up to the first failure; None if all passed."""
         runs = list(self.runs)
         if reusable is None:
             self.workspace.clear()
@@ -317,7 +317,7 @@ class _Capture:
         return None
 
     def _complete(self, sentences: list[str]) -> CaptureResult:
-        """All runs have passed: file the set."""
+        """Write the set after all runs have passed."""
         manifest = self.manifest
         manifest.status, manifest.ended = "complete", datetime.now(timezone.utc)
         manifest.remarks.extend(changes(manifest.before, manifest.after or {}))
@@ -338,7 +338,7 @@ class _Capture:
         )
 
     def _inherit_build(self) -> None:
-        """An engine that is measured again keeps the build entry of the manifest beside it."""
+        """Copy the build entry of the manifest beside an engine that is measured again."""
         target = Names(self.request.outdir, self.request.name)
         old = read_manifest(target.manifest) if self.workspace.keeps_build else None
         if old is not None and old["engine"].get("sha256") == self.manifest.engine["sha256"]:
@@ -352,7 +352,7 @@ class _Capture:
                 )
 
     def _reusable(self, first: RunPlan) -> Reusable | None:
-        """An engine that need not be built again, if that is wanted and one fits."""
+        """Return an engine that fits, if reuse is requested."""
         directories = list(self.request.reused_directories)
         if self.request.resume:
             directories[:0] = self.workspace.path, self.workspace.failed, self.workspace.outdir
@@ -368,7 +368,7 @@ class _Capture:
         return reusable
 
     def _take(self, reusable: Reusable) -> None:
-        """Have its engine in the work directory, and nothing else."""
+        """Put the engine into the work directory and remove everything else."""
         inside = reusable.names.directory == self.workspace.path
         self.workspace.clear(reusable.kept_names() if inside else frozenset())
         reusable.take(self.names)
@@ -378,7 +378,7 @@ class _Capture:
         self.manifest.write(self.names)
 
     def _run_passed(self, planned: RunPlan, number: int, total: int) -> CaptureResult | None:
-        """Do one run, twice if its CUDA graph could not be captured; None if it passed."""
+        """Execute one run, twice if its CUDA graph could not be captured; None if it passed."""
         run = (planned.without_graph(self.trtexec) if self.without_graph else None) or planned
         verdict, progress = self._run(run, number, total)
         again = run.without_graph(self.trtexec) if verdict.key == "cuda_graph" else None
@@ -402,7 +402,7 @@ class _Capture:
         return None
 
     def _keep_attempt(self, run: RunPlan) -> None:
-        """Keep the log of a failed attempt where readers of sets do not look; the manifest names it."""
+        """Move the log of a failed attempt where readers of sets ignore it; the manifest names it."""
         kept = self.names.directory / f".{self.names.name}.attempts"
         kept.mkdir(exist_ok=True)
         target = kept / f"{run.number}.{run.log.name}"
@@ -438,7 +438,7 @@ class _Capture:
         return verdict, progress
 
     def _monitor(self, run: RunPlan) -> RunMonitor | None:
-        """What takes samples beside a run that measures, if that is wanted."""
+        """Return the monitor for a run that measures; None if not requested."""
         interval_ms = self.request.monitor_ms
         if interval_ms is None or run.role == BUILD:
             return None
@@ -448,7 +448,7 @@ class _Capture:
         return RunMonitor(self.machine.shell, gpu, interval_ms, target)
 
     def _expected_s(self, run: RunPlan) -> float | None:
-        """How long the same run of the same model took, by the manifests that lie there."""
+        """Return the duration of the same run of the same model in existing manifests."""
         for directory in (self.workspace.outdir, self.workspace.failed):
             manifest = read_manifest(Names(directory, self.workspace.name).manifest)
             if manifest is None or manifest["model"].get("sha256") != self.manifest.model["sha256"]:
@@ -489,7 +489,7 @@ class _Capture:
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Whether the disk is full, or what a user may have of it."""
+    """Return whether the disk, or the quota of the user, is full."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True

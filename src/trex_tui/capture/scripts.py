@@ -1,7 +1,7 @@
-"""What runs on the machine that measures, this one or another: POSIX sh and nothing else, each script on one line.
+"""Scripts for the machine that measures, local or remote: POSIX sh only, each on one line.
 
-Of what POSIX allows, busybox takes no `kill -s TERM -- -1`, hence `kill -TERM -1`; ksh adds 256 to a signal, others 128.
-Every script takes a random word first, which marks what it prints itself: no program can print it by chance or by intent.
+busybox rejects `kill -s TERM -- -1`, though POSIX allows it, hence `kill -TERM -1`; ksh adds 256 to a signal, others 128. The
+first argument of every script is a random word that marks its own output: no program can print it by chance or by intent.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 _END: Final = (
-    # A group (or, where there is no setsid, a process) goes: asked first, after $g tenths of a second killed.
+    # Ends a group (or a process, without setsid): SIGTERM first, SIGKILL after $g tenths of a second.
     'end() { kill -TERM "$1" 2>/dev/null || return 1; n=0; '
     'while kill -0 "$1" 2>/dev/null && [ "$n" -lt "$g" ]; do '
     "n=$((n + 1)); sleep 0.1 2>/dev/null || { sleep 1; n=$((n + 9)); }; done; "
     'kill -KILL "$1" 2>/dev/null; }; '
 )
 KEEP: Final = (
-    # word grace name. Makes the directory and prints its path; when its input ends, all is deleted.
+    # word grace name. Makes the directory and prints its path; deletes everything when its input ends.
     "umask 077; trap '' HUP INT TERM PIPE; t=$1 g=$2; "
     + _END
     + 'case ${TMPDIR-} in /*) d=$TMPDIR;; *) d=/tmp;; esac; d=$d/trex-tui.$3; mkdir "$d" || exit 1; '
@@ -25,9 +25,9 @@ KEEP: Final = (
     'n=0; while rm -rf "$d"; [ -e "$d" ] && [ "$n" -lt 20 ]; do n=$((n + 1)); sleep 1; done; [ ! -e "$d" ]'
 )
 RUN: Final = (
-    # word directory grace command…. Output in order in one stream, without the messages of the shell (`Killed`). The
-    # input is a life line: when it ends, so does the command. The last line is `word exit-code left`; left is 1 if children
-    # were left, which are ended. There is no last line if the connection that holds the directory was lost.
+    # word directory grace command…. Output of the command as one stream, without messages of the shell (`Killed`). The
+    # end of the input ends the command. The last line is `word exit-code left`; left is 1 if children remained, which are
+    # ended. There is no last line if the connection that holds the directory was lost.
     "umask 077; t=$1 d=$2 g=$3; shift 3; " + _END + 'exec 3<&0 </dev/null 2>/dev/null; cd "$d" || exit 1; '
     'if command -v setsid >/dev/null; then setsid "$@" 3<&- 2>&1 & p=$! e=-$p; else "$@" 3<&- 2>&1 & p=$! e=$p; fi; '
     'printf "%s\\n" "$e" >"$d/pid"; '
@@ -41,9 +41,9 @@ _WITHIN: Final = (
     'else "$@"; fi </dev/null 2>&1; }; '
 )
 FIND: Final = (
-    # word given others. For each trtexec up to the first that answers as one: `word by`, its path, `word help`, what it
-    # says, `word code`, its exit code. With a third word also those that come after it, which are not asked: `word other`,
-    # the path.
+    # word given others. For each trtexec up to the first that responds as such: `word by`, its path, `word help`, its
+    # output, `word code`, its exit code. If `others` is not empty also those that come after it, which are not run: `word
+    # other`, the path.
     _WITHIN + "t=$1 f=$2 l=${3-} u=; "
     'try() { [ -f "$1" ] && [ -x "$1" ] || return 0; if [ -n "$u" ]; then '
     '[ "$1" -ef "$u" ] 2>/dev/null || printf "\\n%s other\\n%s\\n" "$t" "$1"; return 0; fi; '
@@ -58,7 +58,7 @@ FIND: Final = (
     "for x in /usr/src/tensorrt/bin /opt/tensorrt/bin /usr/local/tensorrt/bin /workspace/tensorrt/bin "
     '"${TENSORRT_ROOT:-/nowhere}/bin" "${TRT_ROOT:-/nowhere}/bin" "${TENSORRT_DIR:-/nowhere}/bin"; '
     'do try "$x/trtexec" "$x"; done; '
-    # The newest first: by the numbers of the name, for 10.16 comes after 8.6.
+    # The newest first: by the numbers in the name, since 10.16 comes after 8.6.
     'for x in /usr/local/TensorRT-*/bin /opt/TensorRT-*/bin "$HOME"/TensorRT-*/bin; do '
     'v=${x%/bin}; [ ! -f "$x/trtexec" ] || printf "%s.0.0.0 %s\\n" "${v##*/TensorRT-}" "$x"; done | '
     'sort -t. -k1,1nr -k2,2nr -k3,3nr | while read -r v x; do try "$x/trtexec" "$x"; done; exit 0'
@@ -68,11 +68,11 @@ MAKE: Final = (
     'umask 077; shift; mkdir -p "$@" && { df -Pk "$1" 2>/dev/null; :; }'
 )
 SEND: Final = (
-    # word directory file: standard input goes there; prints its size.
+    # word directory file: writes standard input there; prints its size.
     'umask 077; mkdir -p "$2" && cat >"$2/$3" && wc -c <"$2/$3"'
 )
 FETCH: Final = (
-    # word file…: of each its size and its bytes, or `-`.
+    # word file…: for each its size and its bytes, or `-`.
     'shift; for f in "$@"; do if [ -f "$f" ]; then wc -c <"$f" && cat "$f" || exit 1; else echo -; fi; done'
 )
 ENGINE: Final = (
@@ -83,10 +83,10 @@ ENGINE: Final = (
 )
 _LOOK: Final = (
     _WITHIN +
-    # The programs of this script itself are found whatever PATH is; those that are looked for only on PATH, and in $2.
+    # Programs that this script uses are found whatever PATH is; programs that it searches for only on PATH, and in $2.
     't=$1; shift; p=$PATH; PATH=$PATH:/usr/bin:/bin; say() { printf "\\n%s %s\\n" "$t" "$*"; }; '
     'where() { PATH=$p${2-} command -v "$1"; }; '
-    # `word kind name`, the exit code, and what the program prints.
+    # `word kind name`, the exit code, and the output of the program.
     'answer() { say "$1"; shift; o=$(within 10 "$@"); c=$?; printf "%s\\n%s\\n" "$c" "$o"; }; '
 )
 PROBE: Final = (
@@ -107,7 +107,7 @@ PROBE: Final = (
     'if x=$(where nvpmodel ":$r/usr/sbin"); then say program nvpmodel; printf %s "$x"; answer nvpmodel "$x" -q; fi; exit 0'
 )
 ENVIRONMENT: Final = (
-    # word root directory. What doctor wants beside PROBE: `word kind name`, then the text. Nothing is made or changed.
+    # word root directory. What doctor needs beyond PROBE: `word kind name`, then the text. Nothing is created or changed.
     # Without a directory it is that of temporary files, where a capture over ssh works.
     _LOOK + 'r=${1%/} d=${2-}; ( cd "$r/" || exit; '
     'for f in proc/self/status proc/uptime; do [ -r "$f" ] && { say file "$f"; cat "$f"; }; done; '
@@ -125,16 +125,15 @@ ENVIRONMENT: Final = (
     'answer df df -Pk "$d"; exit 0'
 )
 SMI: Final = (
-    # word argument…: `word`, the variables that choose GPUs, where nvidia-smi is (empty: nowhere), and what it answers.
+    # word argument…: `word`, the variables that choose GPUs, the path of nvidia-smi (empty: not found), and its output.
     _WITHIN
     + 't=$1; shift; printf "\\n%s\\n%s\\n%s\\n%s\\n" "$t" "${CUDA_VISIBLE_DEVICES-}" "${CUDA_DEVICE_ORDER-}" '
     '"$(command -v nvidia-smi)"; [ "$#" = 0 ] || within 30 nvidia-smi "$@"; exit 0'
 )
 HOLD: Final = (
-    # word gpu option value said restore…. Changes a setting and prints the answer, between two lines `word`; if it has what
-    # is said of success, the setting is restored when the input ends: then the answer, and `word code`. It is the inner
-    # process that does all this, and the outer one restores where the inner one is killed; signals they ignore, as
-    # nvidia-smi does then.
+    # word gpu option value said restore…. Changes a setting and prints the answer between two lines `word`; if it contains
+    # `said`, the setting is restored when the input ends: then the answer, and `word code`. The inner process does all this;
+    # the outer one restores if the inner one is killed. Both ignore signals, as nvidia-smi does then.
     "trap '' HUP INT TERM PIPE; t=$1 i=$2 a=$3 v=$4 m=$5; shift 5; exec 3<&0 </dev/null; "
     "free() { while read -r x <&3; do :; done; "
     'o=$(nvidia-smi -i "$i" "$@" 2>&1 3<&-); c=$?; printf "%s\\n%s %s\\n" "$o" "$t" "$c"; }; '

@@ -1,4 +1,4 @@
-"""The shell that runs scripts on the machine that measures: `/bin/sh` of this machine; `ssh.Ssh` is that of another."""
+"""The shell that runs scripts on the machine that measures: `/bin/sh` of this machine; `ssh.Ssh` that of another."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _POLL_S = 0.1
 _END_S = 30.0
 _CHUNK = 1 << 20
 LOST = 255
-"""Exit code of ssh itself. The scripts never end with it."""
+"""Exit code of ssh itself. The scripts never exit with it."""
 
 
 class RemoteError(TrexError):
-    """The machine cannot be reached, or refused something; the message names it."""
+    """The machine cannot be reached, or refused something; the message names the machine."""
 
 
 class ConnectionLostError(RemoteError):
-    """It was reached, and is no longer."""
+    """The connection to the machine was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """`/bin/sh` of this machine; the base of that of another one.
+    """`/bin/sh` of this machine; the base class for other machines.
 
     Attributes:
-        host: The other machine; empty for this one.
-        environ: The environment of the local command; None is that of this process.
+        host: The other machine; empty for this machine.
+        environ: Environment of the local command; None is that of this process.
     """
 
     host: str = ""
@@ -45,25 +45,25 @@ class Shell:
 
     @property
     def where(self) -> str:
-        """` on jetson`, for sentences; empty for this machine."""
+        """Return ` on jetson`, for sentences; empty for this machine."""
         return f" on {self.host}" if self.host else ""
 
     @property
     def name(self) -> str:
-        """The machine, for messages."""
+        """Name of the machine, for messages."""
         return self.host or "this machine"
 
     def argv(self, script: str, *arguments: str) -> tuple[str, ...]:
-        """Return the local command that has `/bin/sh` run a script with arguments."""
+        """Return the local command that makes `/bin/sh` run a script with arguments."""
         return ("/bin/sh", "-c", script, "trex-tui", *arguments)
 
     def start(
         self, argv: Sequence[str], stdin: IO[bytes] | int, stderr: IO[bytes]
     ) -> subprocess.Popen[bytes]:
-        """Start what `argv` returned; Ctrl-C does not reach it.
+        """Start a command returned by `argv`, out of reach of Ctrl-C.
 
         Raises:
-            RemoteError: There is no such program here.
+            RemoteError: The program does not exist here.
         """
         try:
             return subprocess.Popen(
@@ -88,17 +88,17 @@ class Shell:
         source: Path | None = None,
         tick: Callable[[int], None] = lambda _: None,
     ) -> bytes:
-        """Return what a script prints.
+        """Return the output of a script.
 
         Args:
-            stop: Ends it; None where nothing does.
-            script: For `/bin/sh`.
+            stop: Ends the script; None if nothing does.
+            script: Script for `/bin/sh`.
             arguments: Its `$1`, …
-            source: A file for its standard input; None is without.
-            tick: Gets the number of bytes read several times a second.
+            source: File for its standard input; None for no input.
+            tick: Receives the number of bytes read several times a second.
 
         Raises:
-            RemoteError: It failed, or the connection did.
+            RemoteError: The script or the connection failed.
             OSError: The file cannot be read.
         """
         return b"".join(self.stream(stop, script, *arguments, source=source, tick=tick))
@@ -111,7 +111,7 @@ class Shell:
         source: Path | None = None,
         tick: Callable[[int], None] = lambda _: None,
     ) -> Generator[bytes, None, None]:
-        """Yield what a script prints, in pieces as they come.
+        """Yield the output of a script, in pieces as they arrive.
 
         Raises:
             RemoteError: As `call`.
@@ -123,7 +123,7 @@ class Shell:
         ):
             process = self.start(self.argv(script, *arguments), taken, stderr)
             try:
-                # The process reads through the same open file, and so moves our position in it.
+                # The process shares this open file and moves its position.
                 yield from _pieces(process, stop, lambda: tick(taken.tell()) if source else None)
                 code = process.wait(_END_S)
             except subprocess.TimeoutExpired:
@@ -140,7 +140,7 @@ class Shell:
                 raise self.failure(code, stderr)
 
     def failure(self, code: int | None, stderr: IO[bytes]) -> RemoteError:
-        """Return the error of a command that ended with this exit code; `stderr` is its standard error."""
+        """Return the error for a command that ended with this exit code; `stderr` is its standard error."""
         last = last_line(stderr)
         if code == LOST:
             return RemoteError(f"{self.name}: {last or 'ssh failed without a message'}")
@@ -176,12 +176,12 @@ def first_answer(
     *,
     timeout_s: float = math.inf,
 ) -> bytes:
-    """Read the first answer of a script that goes on running.
+    """Read the first answer of a script that keeps running.
 
-    It is between two lines `word`; before them may be what a profile of the shell prints.
+    The answer is between two lines `word`; profiles of the shell may print text before them.
 
     Raises:
-        RemoteError: The script ended, `stop` ends it, or nothing came in time.
+        RemoteError: The script ended, `stop` ended it, or nothing arrived in time.
     """
     until = time.monotonic() + timeout_s
     begin, mark = f"{word}\n".encode(), f"\n{word}\n".encode()
@@ -202,7 +202,7 @@ def first_answer(
 
 
 def last_line(output: IO[bytes]) -> str:
-    """Return the last line of a file that is not blank."""
+    """Return the last non-blank line of a file."""
     output.seek(0)
     lines = [line.strip() for line in output.read(1 << 16).decode("utf-8", errors="replace").splitlines()]
     return next((line for line in reversed(lines) if line), "")

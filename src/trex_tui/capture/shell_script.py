@@ -1,7 +1,7 @@
-"""The commands of a capture as a POSIX shell script: what `--dry-run` prints.
+"""Render the commands of a capture as a POSIX shell script, for `--dry-run`.
 
-It leaves the files of the capture, but for those that trex-tui itself writes: the manifest, and the metadata out of the logs.
-For another machine the script goes there over ssh; it contains what runs there, between `<<'EOF'` and `EOF`.
+The script writes the files of the capture, except those that trex-tui writes: the manifest, and the metadata from the logs.
+For another machine it uses ssh; the part that runs there is between `<<'EOF'` and `EOF`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _ON_EXIT = "trap 'exit 129' HUP; trap 'exit 130' INT; trap 'exit 143' TERM"
 
 @dataclass(frozen=True, slots=True)
 class GpuCommand:
-    """A setting of the GPU for the time of the runs.
+    """Commands that hold a GPU setting during the runs.
 
     Attributes:
-        change: The command that makes it, as a line of the script.
-        restore: The one that takes it back.
-        before: What must run before both.
+        change: Command that changes the setting, as a line of the script.
+        restore: Command that restores it.
+        before: Commands that must run before both.
     """
 
     change: str
@@ -51,7 +51,7 @@ class GpuCommand:
 
 
 def held_command(lock: ClockLockAttempt) -> GpuCommand:
-    """The lines for a setting whose GPU and values are known."""
+    """Return the lines for a setting whose GPU and values are known."""
     smi = f"nvidia-smi -i {shell_word(str(lock.gpu))}"
     failed = _failed(lock.setting)
     return GpuCommand(
@@ -61,7 +61,7 @@ def held_command(lock: ClockLockAttempt) -> GpuCommand:
 
 
 def gpu_command(gpu: str, setting: GpuSetting, asked: str) -> GpuCommand:
-    """The lines for a setting of a machine that is not asked: the script asks it for the highest clock or the old limit."""
+    """Return the lines for a machine that is not queried now: the script reads the highest clock or the old limit."""
     smi = f"nvidia-smi -i {shell_word(gpu)}"
     query = f"$({smi} --query-gpu={setting.query} --format=csv,noheader,nounits)"
     failed = _failed(setting)
@@ -81,13 +81,13 @@ def _failed(setting: GpuSetting) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ScriptPlan:
-    """What the script is to do on one machine.
+    """Content of the script for one machine.
 
     Attributes:
-        runs: With the paths of that machine, relative to where the script works.
-        outdir: Where the set lies in the end, here.
-        set_files: The files of the set, here.
-        settings: Of the GPU.
+        runs: Runs with paths of that machine, relative to the work directory of the script.
+        outdir: Local directory of the set.
+        set_files: Local files of the set.
+        settings: GPU settings.
         timeout_s: Longest duration of a run.
         force: Overwrite files of the set.
     """
@@ -102,14 +102,14 @@ class ScriptPlan:
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """A file of one set that is part of another too."""
+    """A file of one set that belongs to another set too."""
 
     source: Path
     target: Path
 
 
 def share_engines(plans: Iterable[Sequence[RunPlan]]) -> list[RunPlan | FileCopy]:
-    """The runs of several captures in order; an engine is built once, and copied with its log to the sets that share it."""
+    """Return the runs of several captures in order; a shared engine is built once and copied with its log."""
     steps: list[RunPlan | FileCopy] = []
     builds: dict[tuple[str, ...], RunPlan] = {}
     for runs in plans:
@@ -126,7 +126,7 @@ def render_script(plan: ScriptPlan, title: str) -> str:
     """Return the script for this machine.
 
     Args:
-        title: What is captured, for the comment at the top.
+        title: Subject of the capture, for the comment at the top.
     """
     return _script(
         title,
@@ -149,9 +149,9 @@ def render_remote_script(
     """Return the script for another machine, to be run here.
 
     Args:
-        plan: With paths there.
+        plan: Plan with remote paths.
         sent: Files to send; their directories are relative.
-        fetched: Files that come back beside the set: their path there, and here.
+        fetched: Files fetched in addition to the set: remote path, local path.
     """
     remote = shell_word(ssh.host)
     config = "" if ssh.config is None else f"-F {shell_word(ssh.config)} "
@@ -192,7 +192,7 @@ def render_remote_script(
 
 
 def set_files(runs: Sequence[RunPlan | FileCopy], *, with_engine: bool = True) -> list[Path]:
-    """Return the files that the runs leave, in the order in which they are written."""
+    """Return the files that the runs write, in order."""
     files: list[Path] = []
     for run in runs:
         if isinstance(run, FileCopy):
@@ -205,9 +205,9 @@ def set_files(runs: Sequence[RunPlan | FileCopy], *, with_engine: bool = True) -
 
 
 def shell_word(text: str) -> str:
-    """Return a word for any POSIX shell, on one line; `$nl` is a newline.
+    """Quote a word for any POSIX shell, on one line; `$nl` is a newline.
 
-    What a terminal would act on, and bytes that are no UTF-8, are made by `printf`.
+    Control characters and bytes that are not UTF-8 are made by `printf`.
     """
     if text and all((char.isalnum() and char.isascii()) or char in "@%+=:,./-_" for char in text):
         return text
@@ -233,7 +233,7 @@ def _octal(char: str) -> str:
 
 
 def _operand(path: Path) -> str:
-    """A path that no program takes for an option."""
+    """Return a path that no program mistakes for an option."""
     return f"./{path}" if str(path).startswith("-") else str(path)
 
 
@@ -249,7 +249,7 @@ def _script(title: str, functions: Iterable[str], lines: Sequence[str]) -> str:
 
 
 def _with_newline(lines: Sequence[str]) -> list[str]:
-    """The lines, behind a definition of `$nl` if one needs it."""
+    """Return the lines, after a definition of `$nl` if they use it."""
     return [*(["nl='", "'"] if any('"$nl"' in line for line in lines) else []), *lines]
 
 
@@ -259,7 +259,7 @@ def _checks(plan: ScriptPlan) -> Iterator[str]:
 
 
 def _body(plan: ScriptPlan) -> list[str]:
-    """Lines that do the runs, on the machine that measures."""
+    """Return the lines that execute the runs, on the machine that measures."""
     folders = dict.fromkeys(
         (run.target if isinstance(run, FileCopy) else run.log).parent for run in plan.runs
     )

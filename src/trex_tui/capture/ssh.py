@@ -1,10 +1,10 @@
-"""Commands on another machine, over the user's own `ssh`: its configuration, keys, jump hosts and multiplexing.
+"""Commands on another machine over the user's `ssh`, with its configuration, keys, jump hosts and multiplexing.
 
 ssh joins the words of a command with spaces and a shell of the other side splits them again, so everything is quoted for a
-POSIX shell and handed to `/bin/sh` at once. No passwords: BatchMode. Files go through `cat`, for the other side may have
-neither sftp nor scp, and because a path is then an argument that no shell expands.
+POSIX shell and passed to `/bin/sh`. No passwords: BatchMode. Files go through `cat`, since the other side may have neither
+sftp nor scp, and because a path is then an argument that no shell expands.
 
-`scripts` has what runs on the other side.
+`scripts` has the scripts for the other side.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from trex_tui.capture.shell import ConnectionLostError, Shell
 from trex_tui.errors import TrexError
 
 CONFIG_VARIABLE = "TREX_TUI_SSH_CONFIG"
-"""A configuration file to use in place of ~/.ssh/config, as `ssh -F` takes it."""
+"""A configuration file that replaces ~/.ssh/config, as with `ssh -F`."""
 _OPTIONS = (
     *("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=15", "ServerAliveCountMax=4"),
-    # Of the user's configuration, what is meant for a person at a prompt would break a command.
+    # Settings of the user's configuration for interactive sessions would break a command.
     *("RemoteCommand=none", "ClearAllForwardings=yes"),
 )
 
@@ -50,10 +50,10 @@ class Ssh(Shell):
 
 
 def checked_hosts(hosts: Sequence[str], environ: Mapping[str, str] = os.environ) -> list[Ssh]:
-    """The machines that a person named.
+    """Return the connections for the given hosts.
 
     Raises:
-        TrexError: One is none, or is there twice.
+        TrexError: A host is invalid or repeated.
     """
     for host in hosts:
         if not host or host.startswith("-") or not host.isprintable() or " " in host:
@@ -66,7 +66,7 @@ def checked_hosts(hosts: Sequence[str], environ: Mapping[str, str] = os.environ)
 
 
 def folder_name(host: str) -> str:
-    """What the directory of a machine is called: its name, without what means something in a path."""
+    """Return the directory name of a machine: its host name without characters that are special in paths."""
     kept = "".join(char if char.isalnum() or char in "-_.@" else "_" for char in host)
     return f"_{kept[1:]}" if kept.startswith(".") else kept
 
@@ -81,9 +81,9 @@ class Sent:
     """A file to send.
 
     Attributes:
-        source: Where it lies here.
-        directory: Where it goes.
-        name: What it is called there.
+        source: Local path.
+        directory: Remote directory.
+        name: Remote file name.
         is_for_build: Whether only a build reads it.
     """
 
@@ -98,13 +98,13 @@ class Sent:
 
 
 def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list[Sent]]:
-    """The options as they are on the other side, and the files that must be in `directory` for that.
+    """Return the options with remote paths, and the files to send into `directory`.
 
-    Each file gets its own directory and keeps its name, which logs and plugins state. A plugin without a slash is looked
-    up by the other side; arguments after `--` stay as they are.
+    Each file gets its own directory and keeps its name, which logs and plugins mention. The other side searches for plugins
+    without a slash; arguments after `--` are unchanged.
 
     Raises:
-        TrexError: A file is not there.
+        TrexError: A file is missing.
     """
     files: list[Sent] = []
 
@@ -127,7 +127,7 @@ def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list
         load_inputs=_inputs(options.load_inputs, send),
     )
     if options.onnx is not None:
-        # Beside the model, where the loader looks for it.
+        # Beside the model, where the loader searches for it.
         model = files[0]
         files.extend(_beside(model, location) for location in external_data(model.source))
     if options.timing_cache is not None:
@@ -138,7 +138,7 @@ def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list
 
 
 def _inputs(spec: str | None, send: object) -> str | None:
-    """`input:file,…` of trtexec; the names of files there have neither comma nor colon."""
+    """Return trtexec's `input:file,…`; remote file names have neither comma nor colon."""
     if spec is None:
         return None
     pairs = []
@@ -162,10 +162,10 @@ def _beside(model: Sent, location: str) -> Sent:
 
 
 def external_data(model: Path) -> list[str]:
-    """The files that an ONNX model keeps weights in, each once, as it names them; found without understanding the rest.
+    """Return the external weight files of an ONNX model, each once, as named there; found without parsing the model.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The model cannot be read.
     """
     return list(dict.fromkeys(_locations(model)))[:_MOST_FILES]
 
@@ -189,7 +189,7 @@ _TAIL = 256
 
 
 class Sieve:
-    """Passes on what comes, up to a mark; keeps back what may be its beginning."""
+    """Passes bytes on up to a mark; holds back bytes that may be the beginning of the mark."""
 
     def __init__(self, mark: bytes, feed: Callable[[bytes], None]) -> None:
         self.mark = mark
@@ -213,7 +213,7 @@ class Sieve:
             self.sink(data[:position])
 
     def close(self) -> None:
-        """No more comes: what was kept back was no mark."""
+        """End the input and pass on what was held back."""
         if self.kept:
             self.sink(self.kept)
             self.kept = b""
@@ -223,7 +223,7 @@ def cut_end(log: Path, word: str) -> tuple[int, int] | None:
     """Remove the last line of `RUN` from a log.
 
     Returns:
-        Exit code as a shell has it (128 and more: a signal), and whether children were left; None if there is no such line.
+        Exit code of the shell (128 and more: a signal), and whether children remained; None without such a line.
 
     Raises:
         OSError: The log cannot be read.
@@ -241,10 +241,10 @@ def cut_end(log: Path, word: str) -> tuple[int, int] | None:
 
 
 def unpack(pieces: Iterator[bytes], targets: list[Path], host: str) -> None:
-    """Write files that come one after the other, each behind its size; one that the other side has not is left out.
+    """Write files from a stream in which each follows its size; files missing on the other side are skipped.
 
     Raises:
-        ConnectionLostError: The stream ends too early; no half of a file is left.
+        ConnectionLostError: The stream ends too early; no incomplete file remains.
         OSError: A file cannot be written.
     """
     rest = b""
@@ -255,7 +255,7 @@ def unpack(pieces: Iterator[bytes], targets: list[Path], host: str) -> None:
         if not size.strip().isdigit():
             continue
         left = int(size)
-        # Of this process alone: another one may be fetching the same file.
+        # Named by process: another process may fetch the same file.
         part = target.with_name(f".trex-tui.{secrets.token_hex(8)}.part")
         try:
             with part.open("xb") as file:
@@ -266,7 +266,7 @@ def unpack(pieces: Iterator[bytes], targets: list[Path], host: str) -> None:
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-    for _ in pieces:  # to its end, where a failure shows
+    for _ in pieces:  # to the end, where errors show
         pass
 
 

@@ -1,10 +1,10 @@
-"""Where a capture works, and how its files get to where they belong: whole, or not at all.
+"""The work directory of a capture, and the move of its files to the target: completely, or not at all.
 
-The work is done in a directory beside the target (`.<directory>.<name>.partial`, or `.<name>.partial` where both are called
-alike) or, where files are there already, in it (`.<name>.partial`), so that captures of two models never share one; two of
-one set see each other's lock. Where the target does not exist yet, that directory is renamed to it; otherwise the files of
-the old set step aside, the new ones move in, and if anything fails on the way everything moves back. A failed run leaves its
-logs, and the engine if there is one, in `<name>.failed/`; the good set stays as it was.
+The work directory lies beside the target (`.<directory>.<name>.partial`, or `.<name>.partial` if both have the same name), or
+in it if it contains files (`.<name>.partial`), so that captures of two models never share one; two captures of one set see
+each other's lock. If the target does not exist, the work directory is renamed to it; otherwise the old files of the set are
+moved aside and the new ones moved in, and any failure moves everything back. A failed run leaves its logs, and the engine if
+there is one, in `<name>.failed/`; the existing set is unchanged.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from trex_tui.errors import TrexError
 _LOCK = ".lock"
 _OLD = ".old"
 _LONGEST_NAME = 255
-"""Bytes that a file system takes for a name."""
+"""Bytes that file systems allow for a name."""
 _BUILD_ENDINGS = ("engine", "engine.build.log", "build.metadata.json")
 _EXPORTS = (".graph.json", ".profile.json", ".timing.json")
 
 
 class StagedDirectory:
-    """A directory that is made beside its target and moved there whole; a context manager that removes what is left of it.
+    """A directory that is created beside its target and moved there completely; a context manager that removes leftovers.
 
     Args:
-        target: A directory that may be replaced as a whole, or is not there.
+        target: A directory that is absent or may be replaced as a whole.
     """
 
     def __init__(self, target: Path) -> None:
@@ -43,10 +43,10 @@ class StagedDirectory:
         self.path = target
 
     def __enter__(self) -> StagedDirectory:
-        """Make it.
+        """Create the directory.
 
         Raises:
-            TrexError: It cannot be made.
+            TrexError: It cannot be created.
         """
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
@@ -61,10 +61,10 @@ class StagedDirectory:
             shutil.rmtree(self.path, ignore_errors=True)
 
     def commit(self) -> None:
-        """Move it to its target.
+        """Move the directory to its target.
 
         Raises:
-            OSError: It cannot be moved; what lay there before is as it was.
+            OSError: It cannot be moved; the target is unchanged.
         """
         self.path.chmod(0o777 & ~_umask())
         aside = self.path.with_name(f"{self.path.name}.old")
@@ -81,19 +81,19 @@ class StagedDirectory:
 
 
 def _umask() -> int:
-    """What `mkdtemp` disregards; there is no way to ask but to set it."""
+    """Return the umask, which `mkdtemp` ignores; it can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 class Workspace:
-    """The directory that a capture works in; a context manager that holds its lock.
+    """Work directory of a capture; a context manager that holds its lock.
 
     Args:
-        outdir: Where the set is to lie.
-        name: Its name.
-        engine: The engine of a profile-only capture. If it is that of the set in `outdir`, what its build left there stays.
+        outdir: Directory of the set.
+        name: Name of the set.
+        engine: Engine of a profile-only capture. If it belongs to the set in `outdir`, the files of its build are kept.
     """
 
     def __init__(self, outdir: Path, name: str, engine: Path | None = None) -> None:
@@ -114,11 +114,11 @@ class Workspace:
 
     @property
     def failed(self) -> Path:
-        """Where a failed run leaves its logs."""
+        """Directory for the logs of a failed run."""
         return self.outdir / f"{self.name}.failed"
 
     def existing(self) -> list[Path]:
-        """What lies in the target and would be replaced."""
+        """Return the files in the target that would be replaced."""
         wanted = engine_stem(Path(f"{self.name}.graph.json"))
         kept = {Names(self.outdir, self.name).file(ending) for ending in _BUILD_ENDINGS if self.keeps_build}
         try:
@@ -139,10 +139,10 @@ class Workspace:
         ]
 
     def __enter__(self) -> Workspace:
-        """Make the directory; what a killed capture left in it stays until `clear`.
+        """Create the directory; files of a killed capture stay until `clear`.
 
         Raises:
-            TrexError: It cannot be made, or another capture works there.
+            TrexError: It cannot be created, or another capture uses it.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ class Workspace:
             raise TrexError(f"{self.path} cannot be created: {error.strerror or error}") from None
         if self._lock is None:
             raise TrexError(f"another capture of {self.name} works in {self.path}")
-        # Only with our own lock in hand: of two that begin at once, one at least sees the other.
+        # Only while holding our own lock: of two captures that start at once, at least one sees the other.
         if _is_held(other := self._other_path() / _LOCK):
             self.__exit__()
             raise TrexError(f"another capture of {self.name} works in {other.parent}")
@@ -164,7 +164,7 @@ class Workspace:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-        # With an old set that could not be moved back, it must not go.
+        # It must not be removed while it has an old set that could not be moved back.
         if not self.is_kept and not _has_entries(self.path / _OLD):
             shutil.rmtree(self.path, ignore_errors=True)
 
@@ -175,7 +175,7 @@ class Workspace:
             force: Replace a set of this name, even one that appeared during the capture.
 
         Raises:
-            TrexError: It cannot or must not be moved; the target is as it was, and the files lie in `failed`.
+            TrexError: It cannot or must not be moved; the target is unchanged, and the files are in `failed`.
         """
         if not force and (there := self.existing()):
             self.keep_failed(everything=True)
@@ -195,7 +195,7 @@ class Workspace:
         shutil.rmtree(self.failed, ignore_errors=True)
 
     def _exchange(self) -> None:
-        """Old files out, new files in; all back on an error."""
+        """Move old files out and new files in; move all back on an error."""
         self.outdir.mkdir(parents=True, exist_ok=True)
         new = [entry for entry in sorted(self.path.iterdir()) if entry.name not in (_LOCK, _OLD)]
         aside = self.path / _OLD
@@ -217,9 +217,9 @@ class Workspace:
         shutil.rmtree(aside, ignore_errors=True)
 
     def keep_failed(self, *, everything: bool = False) -> Path | None:
-        """Put what a failed run left where a person finds it; None if it left nothing.
+        """Move the files of a failed run to `failed`; None if it left nothing.
 
-        Half-written exports are left out: they would be taken for a set.
+        Incomplete exports are removed: they would be mistaken for a set.
         """
         kept = [
             entry
@@ -238,7 +238,7 @@ class Workspace:
         return self.failed
 
     def rescue(self) -> Path | None:
-        """As `keep_failed`; where nothing can be moved, for a full disk, all stays where it is. Never raises."""
+        """As `keep_failed`; files stay in place if they cannot be moved (full disk). Never raises."""
         try:
             return self.keep_failed()
         except OSError:
@@ -246,7 +246,7 @@ class Workspace:
             return self.path
 
     def clear(self, keep: frozenset[str] = frozenset()) -> None:
-        """Delete what a killed capture left, but for the files called so."""
+        """Delete the files of a killed capture, except those with these names."""
         for entry in self.path.iterdir():
             if entry.name == _LOCK or entry.name in keep:
                 continue
@@ -256,7 +256,7 @@ class Workspace:
                 entry.unlink()
 
     def _recover(self) -> None:
-        """A capture that was killed while the sets changed places: the old one goes back, or is kept as failed."""
+        """Recover from a capture that was killed while it exchanged the sets: move the old set back, or keep it as failed."""
         aside = self.path / _OLD
         if not aside.is_dir():
             return
@@ -266,7 +266,7 @@ class Workspace:
             entry.rename(directory / entry.name)
 
     def _other_path(self) -> Path:
-        """Where a capture of the same set works that found the target otherwise: with files in it, or still without any."""
+        """Return the other possible work directory of the set: in the target, or beside it."""
         if self.becomes_target:
             return self.outdir / f".{self.name}.partial"
         real = self.outdir.resolve()
@@ -274,7 +274,7 @@ class Workspace:
 
 
 def _work_name(folder: str, name: str) -> str:
-    """What the work directory beside a target is called: another for each set that is to lie there."""
+    """Return the name of the work directory beside a target, different for each set."""
     whole = f".{name}.partial" if folder == name else f".{folder}.{name}.partial"
     if len(os.fsencode(whole)) <= _LONGEST_NAME:
         return whole
@@ -282,7 +282,7 @@ def _work_name(folder: str, name: str) -> str:
 
 
 def _renamed(path: Path, target: Path) -> bool:
-    """Rename a directory to an empty or absent one; False if that has something in it, another capture's set for one.
+    """Rename a directory to an empty or absent one; False if the target has files, such as another capture's set.
 
     Raises:
         OSError: It cannot be renamed for another reason.
@@ -304,8 +304,8 @@ def _move(source: Path, target: Path, moved: list[tuple[Path, Path]]) -> None:
 
 
 def _locked(path: Path) -> IO[bytes] | None:
-    """The file, locked until it is closed or this process ends; None if another process holds it."""
-    import fcntl  # not on Windows, where no trtexec is captured
+    """Return the file, locked until it is closed or this process ends; None if another process holds the lock."""
+    import fcntl  # not on Windows, which runs no captures
 
     file = path.open("ab")
     try:
@@ -317,12 +317,12 @@ def _locked(path: Path) -> IO[bytes] | None:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether a process holds that lock; a missing file is not made."""
+    """Return whether a process holds the lock; does not create the file."""
     try:
         if not path.is_file():
             return False
         lock = _locked(path)
-    except OSError:  # of another user, who may well work there
+    except OSError:  # of another user, who may be working there
         return True
     if lock is None:
         return True
@@ -348,7 +348,7 @@ def _is_absent_or_empty(path: Path) -> bool:
 
 
 def _takes_rename(outdir: Path) -> bool:
-    """Whether a directory beside `outdir` can be renamed to it: same file system, and we may write there."""
+    """Return whether a directory beside `outdir` can be renamed to it: same file system, and writable."""
     if not outdir.name:
         return False
     if not outdir.exists():
@@ -368,10 +368,10 @@ def _is_same(first: Path, other: Path) -> bool:
 
 
 def take_over(source: Path, target: Path) -> None:
-    """Have a file in a second place: as a link where the file system allows, else as a copy.
+    """Make a file available at a second path: as a link if the file system allows, else as a copy.
 
     Raises:
-        OSError: Neither works.
+        OSError: Both failed.
     """
     try:
         os.link(source, target)
@@ -380,7 +380,7 @@ def take_over(source: Path, target: Path) -> None:
 
 
 def files_below(directory: Path) -> Iterator[Path]:
-    """Every file of a set, in order, without the lock."""
+    """Yield every file of a set, sorted, without the lock."""
     for path in sorted(directory.rglob("*")):
         if path.is_file() and path.name != _LOCK:
             yield path

@@ -1,7 +1,7 @@
-"""Sweeps: from axes such as `fp16,int8` and `batch=1,8` to the captures of their product.
+"""Sweeps: turn axes such as `fp16,int8` and `batch=1,8` into the captures of their product.
 
-A point is a capture with its own options in its own directory. Points whose builds have equal arguments share an engine: the
-first builds it, and the others take it over.
+A point is a capture with its own options and directory. Points whose builds have equal arguments share an engine: the first
+one builds it, the others reuse it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class SweepPoint:
     """One combination of values.
 
     Attributes:
-        name: Its directory: `fp16_batch8`.
+        name: Name of its directory: `fp16_batch8`.
         values: Name of the axis -> value.
     """
 
@@ -68,10 +68,10 @@ class SweepPoint:
 
 
 def parse_axis(text: str) -> Axis:
-    """Read `fp16,int8`, `batch=1,8` or `avgTiming=4,8`.
+    """Parse `fp16,int8`, `batch=1,8` or `avgTiming=4,8`.
 
     Raises:
-        TrexError: It is no axis.
+        TrexError: The text is not a valid axis.
     """
     name, equals, values = text.partition("=")
     name, values = (name.removeprefix("--"), values) if equals else (_PRECISION, text)
@@ -116,7 +116,7 @@ def plan_points(request: CaptureRequest, axes: Sequence[Axis]) -> list[SweepPoin
     """Return the captures, in the order of the axes; the last axis changes fastest.
 
     Raises:
-        TrexError: Axes do not fit together or to the options.
+        TrexError: The axes conflict with each other or with the options.
     """
     names = [axis.name for axis in axes]
     twice = next((name for name in names if names.count(name) > 1), "")
@@ -140,7 +140,7 @@ def plan_points(request: CaptureRequest, axes: Sequence[Axis]) -> list[SweepPoin
 
 
 def _describe(axis: str, value: str) -> str:
-    """The part of a directory name: `fp16`, `batch8`, `useCudaGraph-on`."""
+    """Return a part of a directory name: `fp16`, `batch8`, `useCudaGraph-on`."""
     text = re.sub(r"[^A-Za-z0-9.+-]", "_", value)
     if axis == _PRECISION:
         return text
@@ -179,13 +179,13 @@ def _with_precision(options: CaptureOptions, value: str) -> CaptureOptions:
 
 
 def _shapes_of_batch(options: CaptureOptions, batch: int) -> str:
-    """The shapes to measure, with this batch in front.
+    """Return the shapes to measure, with this batch size as first dimension.
 
-    Inside an optimization profile the inputs change whose first dimension does between its smallest and largest shapes.
-    Without a profile all inputs change, and an engine is built for this batch alone.
+    With an optimization profile, the inputs change whose first dimension differs between the smallest and largest shapes.
+    Without a profile all inputs change, and an engine is built for this batch size alone.
 
     Raises:
-        TrexError: The shapes are unknown, or the batch is outside the profile.
+        TrexError: The shapes are unknown, or the batch size is outside the profile.
     """
     low, typical, high = options.min_shapes, options.opt_shapes, options.max_shapes
     if options.profiles:
@@ -230,7 +230,7 @@ def _shapes_of_batch(options: CaptureOptions, batch: int) -> str:
 
 
 def _parse_shapes(text: str) -> dict[str, tuple[int, ...]]:
-    """Input -> dimensions, of `x:1x3x224x224,y:1x8`."""
+    """Return input -> dimensions for `x:1x3x224x224,y:1x8`."""
     shapes = {}
     for part in text.split(","):
         name, _, extents = part.rpartition(":")
@@ -245,10 +245,10 @@ def _parse_shapes(text: str) -> dict[str, tuple[int, ...]]:
 
 
 def find_engine_key(request: CaptureRequest, trtexec: Trtexec) -> tuple[str, ...] | None:
-    """The arguments that decide the engine of a point; None if none is built.
+    """Return the arguments that decide the engine of a point; None if none is built.
 
     Raises:
-        TrexError: An option that this trtexec does not know.
+        TrexError: This trtexec does not know an option.
     """
     first = request.plan(trtexec)[0]
     return tuple(run_key(first)) if first.role == BUILD else None
@@ -257,13 +257,13 @@ def find_engine_key(request: CaptureRequest, trtexec: Trtexec) -> tuple[str, ...
 def check_points(
     points: Sequence[SweepPoint], machine: Machine, trtexec: Trtexec, stop: Stop, note: Callable[[str], None]
 ) -> list[bool]:
-    """See that trtexec takes all commands and that no set is in the way; each different command is rehearsed once.
+    """Check that trtexec accepts all commands and that no set is in the way; each distinct command is checked once.
 
     Returns:
-        For each point whether its set is complete, so that it is not measured again; with `--resume` only.
+        For each point whether its set is complete and need not be measured again; only with `--resume`.
 
     Raises:
-        TrexError: trtexec refuses a command, or a set would be replaced without `--force`.
+        TrexError: trtexec rejects a command, or a set would be replaced without `--force`.
     """
     requests = [point.request for point in points]
     complete = _find_complete(requests, machine, trtexec)

@@ -1,8 +1,7 @@
-"""The trtexec at hand: where it is, which release it is of, and which options it has.
+"""Find trtexec, its release and the options it has.
 
-`--help` needs no GPU, and there is no `--version`. Its banner states the version, its lines explain options. The table of
-releases (`trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the one
-at hand.
+`--help` needs no GPU, and there is no `--version`. Its banner has the version, its lines explain options. The table of
+releases (`trtexec_flags.json`) supplies deprecated options, which `--help` hides, and the options of other releases.
 """
 
 from __future__ import annotations
@@ -24,44 +23,44 @@ from trex_tui.capture.failures import recognise, signal_name, signal_remedy
 from trex_tui.errors import TrexError
 
 Version = tuple[int, ...]
-"""`(10, 16, 1)`: compared number by number, never as text."""
+"""`(10, 16, 1)`: compared as numbers, never as text."""
 
 
 def parse_version(text: str) -> Version:
-    """`10.16.1` → `(10, 16, 1)`.
+    """Parse `10.16.1` into `(10, 16, 1)`.
 
     Raises:
-        ValueError: It is no version.
+        ValueError: The text is not a version.
     """
     return tuple(int(part) for part in text.split("."))
 
 
 @dataclass(frozen=True, slots=True)
 class FlagTable:
-    """All of `trtexec_flags.json`.
+    """Content of `trtexec_flags.json`.
 
     Attributes:
         releases: Known releases, oldest first, as printed and as numbers.
-        known_in: Option (`--fp16`) -> indices of the releases that read it.
+        known_in: Option (`--fp16`) -> indices of the releases that accept it.
     """
 
     releases: tuple[tuple[str, Version], ...]
     known_in: Mapping[str, frozenset[int]]
 
     def release_index(self, version: Version) -> int:
-        """Index of the newest known release that is not newer than `version`; the oldest for what is older than all."""
+        """Return the index of the newest known release not newer than `version`; the oldest if there is none."""
         older = [index for index, (_, release) in enumerate(self.releases) if release <= version]
         return older[-1] if older else 0
 
     def has(self, flag: str, version: Version) -> bool:
-        """Whether the release known for `version` reads the option."""
+        """Return whether the release for `version` accepts the option."""
         return self.release_index(version) in self.known_in.get(flag, frozenset())
 
     def is_listed(self, flag: str) -> bool:
         return flag in self.known_in
 
     def where(self, flag: str) -> str:
-        """Which releases read the option, for people: `8.6.1 to 10.16`, `11.0 and later`; empty for an unlisted one."""
+        """Return the releases that accept the option, for messages: `8.6.1 to 10.16`, `11.0 and later`; empty if unlisted."""
         spans: list[list[int]] = []
         for index in sorted(self.known_in.get(flag, frozenset())):
             if spans and spans[-1][1] == index - 1:
@@ -80,7 +79,7 @@ class FlagTable:
 @lru_cache(maxsize=1)
 def flag_table() -> FlagTable:
     """Read the table, once."""
-    from importlib.resources import files  # 10 ms, and only needed where a capture is planned
+    from importlib.resources import files  # 10 ms, and only needed to plan captures
 
     root = json.loads(files("trex_tui.capture").joinpath("trtexec_flags.json").read_text(encoding="utf-8"))
     names: list[str] = root["releases"]
@@ -100,19 +99,19 @@ def _indices(spans: str, index_of: Mapping[str, int]) -> list[int]:
 _BANNER = re.compile(
     r"&&&& \w+ TensorRT\.trtexec(?: \[TensorRT v(?P<number>\d{1,9})\])?(?: \[b(?P<build>\d{1,9})\])?"
 )
-# An explained option is at the margin; its explanation, which may name others, is indented far.
+# An explained option is at the margin; its explanation, which may name others, is indented further.
 _EXPLAINED = re.compile(r"^ {1,4}(--\w+)[^\s,]*((?:, --?\w+)*)", re.MULTILINE)
 _OLDEST: Version = (8, 2)
-"""The first that exports layer information."""
+"""The first version that exports layer information."""
 
 
 class NotTrtexecError(ValueError):
-    """A help text that is none of a usable trtexec; the message ends a sentence whose subject is the program."""
+    """The help text is not from a usable trtexec; the message ends a sentence whose subject is the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trtexec:
-    """A trtexec that has been asked.
+    """A trtexec whose help text has been read.
 
     Attributes:
         path: The program.
@@ -133,17 +132,16 @@ class Trtexec:
         return parse_version(self.version)
 
     def describe(self) -> str:
-        """Version and path, for people."""
+        """Return version and path, for messages."""
         return f"trtexec of TensorRT {self.version}: {self.path}"
 
     def knows(self, flag: str) -> bool:
-        """Whether it reads an option: `--help` explains it, or its release is known to read it (deprecated ones are not
-        explained)."""
+        """Return whether an option is accepted: `--help` explains it, or its release accepts it undocumented (deprecated)."""
         return flag in self.explained or flag_table().has(flag, self.numbers)
 
     @property
     def is_strongly_typed_only(self) -> bool:
-        """Whether precision comes out of the model alone, as from TensorRT 11 on."""
+        """Whether precision comes from the model alone, as from TensorRT 11 on."""
         return not self.knows("--fp16")
 
     @property
@@ -153,10 +151,10 @@ class Trtexec:
 
 
 def read_help(text: str, path: Path, found_by: str = "") -> Trtexec:
-    """Understand what `trtexec --help` printed.
+    """Parse the output of `trtexec --help`.
 
     Raises:
-        NotTrtexecError: It is no help text of trtexec, or of one that is too old.
+        NotTrtexecError: The text is not from trtexec, or from one that is too old.
     """
     match = _BANNER.search(text)
     if match is None:
@@ -178,14 +176,14 @@ def read_help(text: str, path: Path, found_by: str = "") -> Trtexec:
 
 
 def trtexec_of_release(version: str, path: Path) -> Trtexec:
-    """Return the trtexec of a release that is not at hand, by the table of releases.
+    """Return a trtexec of a release that is not installed, from the table of releases.
 
     Args:
         version: `10.4`, `8.6.1`.
-        path: What it is called where it will run.
+        path: Its path on the machine where it will run.
 
     Raises:
-        TrexError: It is no version, or one that capture does not support.
+        TrexError: The version is invalid or not supported by capture.
     """
     if re.fullmatch(r"[0-9]{1,4}(?:\.[0-9]{1,4}){0,3}", version) is None:
         raise TrexError(f"--for {version}: not a TensorRT version such as 10.4 or 8.6.1")
@@ -202,11 +200,11 @@ def trtexec_of_release(version: str, path: Path) -> Trtexec:
 HELP_TIMEOUT_S = 120
 """The first start loads gigabytes of libraries, on a Jetson from an SD card."""
 _PATIENCE_S = 5.0
-"""Until a note states what is waited for."""
+"""Delay before a note says what is waited for."""
 _LONGEST_QUOTE = 200
 
 _FIXED = ("/usr/src/tensorrt/bin", "/opt/tensorrt/bin", "/usr/local/tensorrt/bin", "/workspace/tensorrt/bin")
-"""Debian packages and Jetson; containers of NVIDIA; common places of an unpacked tar file."""
+"""Debian packages and Jetson; containers of NVIDIA; usual directories of an unpacked tar file."""
 _UNPACKED = "TensorRT-*/bin"
 _BELOW = ("usr/local", "opt")
 _ROOT_VARIABLES = ("TENSORRT_ROOT", "TRT_ROOT", "TENSORRT_DIR")
@@ -214,7 +212,7 @@ _MISSING_LIBRARY = re.compile(r"error while loading shared libraries: (?P<librar
 
 
 class TrtexecNotFoundError(TrexError):
-    """No usable trtexec; the message names the places that were searched."""
+    """No usable trtexec; the message lists the searched directories."""
 
 
 def find_trtexec(
@@ -223,16 +221,16 @@ def find_trtexec(
     root: Path = Path("/"),
     note: Callable[[str], None] = lambda _: None,
 ) -> Trtexec:
-    """The trtexec to use.
+    """Find the trtexec to use.
 
     Args:
-        given: What a person named: the program, or the directory that holds it. Then nothing else is looked at.
-        environ: Where `TRTEXEC`, `PATH`, `TENSORRT_ROOT` and `HOME` are read.
+        given: Program, or its directory, chosen by the user. Then nothing else is searched.
+        environ: Environment with `TRTEXEC`, `PATH`, `TENSORRT_ROOT` and `HOME`.
         root: Replaces `/`.
-        note: Gets a sentence on what is waited for, if that takes long.
+        note: Receives a message if the search takes long.
 
     Raises:
-        TrtexecNotFoundError: There is none, or the one that a person named cannot be used.
+        TrtexecNotFoundError: There is none, or the chosen one cannot be used.
     """
     if given:
         return ask(_named(given, "--trtexec"), "--trtexec", environ, note)
@@ -254,7 +252,7 @@ def find_trtexec(
 
 
 def candidates(environ: Mapping[str, str], root: Path = Path("/")) -> Iterator[tuple[Path, str]]:
-    """Every trtexec that exists, best first, each once, with how it was found."""
+    """Yield every existing trtexec, best first, each once, with how it was found."""
     seen: set[str] = set()
     for path, found_by in _places(environ, root):
         if path.is_file() and os.access(path, os.X_OK):
@@ -282,7 +280,7 @@ def _places(environ: Mapping[str, str], root: Path) -> Iterator[tuple[Path, str]
 
 
 def _numbers(directory: Path) -> tuple[list[int], str]:
-    """To sort by the version in the name, as numbers: 10.16 comes after 8.6."""
+    """Return the numbers in a directory name as sort key: 10.16 comes after 8.6."""
     return [int(number) for number in re.findall(r"\d{1,9}", directory.parent.name)], str(directory)
 
 
@@ -307,17 +305,17 @@ def ask(
     note: Callable[[str], None] = lambda _: None,
     command: Sequence[str] = (),
 ) -> Trtexec:
-    """Run `trtexec --help` and understand it.
+    """Run `trtexec --help` and parse it.
 
     Args:
         path: The program.
         found_by: How it was found.
         environ: Its environment; None is that of this process.
-        note: Gets a sentence on what is waited for, if that takes long.
-        command: What runs it with `--help`, if that is not the program itself.
+        note: Receives a message if it takes long.
+        command: Command that runs it with `--help`, if not the program itself.
 
     Raises:
-        TrtexecNotFoundError: It does not run, is no trtexec, or is too old; the message has the remedy.
+        TrtexecNotFoundError: It does not run, is not trtexec, or is too old; the message has the remedy.
     """
     try:
         with subprocess.Popen(
@@ -353,7 +351,7 @@ def _output(process: subprocess.Popen[bytes], path: Path, note: Callable[[str], 
 
 
 def understand(text: str, path: Path, found_by: str = "", code: int | None = None) -> Trtexec:
-    """What `--help` printed, of a trtexec on any machine; `code` is its exit code as a shell has it, 128 and more a signal.
+    """Parse the output of `--help` from any machine; `code` is the exit code of the shell (128 and more: a signal).
 
     Raises:
         TrtexecNotFoundError: As `ask`.
@@ -372,7 +370,7 @@ def understand(text: str, path: Path, found_by: str = "", code: int | None = Non
 
 
 def _describe_end(text: str, code: int) -> str:
-    """Why a program printed no help: a known failure, the signal, or its exit code and last line."""
+    """Return why a program printed no help: a known failure, the signal, or its exit code and last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if known := recognise(lines):
         return f"{known.sentence}; {known.remedy}"

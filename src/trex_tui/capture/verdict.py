@@ -1,7 +1,7 @@
-"""Whether a run succeeded: exit code, banner, and every promised file there and whole.
+"""Judge whether a run succeeded, by exit code, banner, and the presence of every complete output file.
 
-None of them alone is enough: trtexec passes over files it cannot open in silence, ends some failures without a banner, and a
-process killed in between leaves half of everything.
+None of them is sufficient alone: trtexec silently skips files it cannot open, ends some failures without a banner, and a
+killed process leaves incomplete files.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from trex_tui.errors import ArtifactError, Severity
 
 _PLAN_MAGIC = b"ftrt"
 LOST = "connection_lost"
-"""Key of a verdict: the machine is gone, and the end of the run is unknown."""
+"""Key of a verdict: the machine is gone, and the outcome of the run is unknown."""
 _LONGEST_QUOTE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """What became of a run.
+    """Verdict on a run.
 
     Attributes:
         passed: Whether its files can be used.
@@ -37,7 +37,7 @@ class RunVerdict:
             `connection_lost`, `no_banner`, `files`, `unknown`; empty if it passed.
         sentence: What went wrong.
         remedy: What to do; may be empty.
-        remarks: What to know of a run that passed.
+        remarks: Remarks about a run that passed.
     """
 
     passed: bool
@@ -51,10 +51,10 @@ class RunVerdict:
 
 
 def read_plan_magic(path: Path) -> bytes:
-    """The first bytes of an engine.
+    """Return the first bytes of an engine.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The engine cannot be read.
     """
     with path.open("rb") as file:
         return file.read(len(_PLAN_MAGIC))
@@ -67,7 +67,7 @@ def judge(
     trtexec: Trtexec,
     head: Callable[[Path], bytes] = read_plan_magic,
 ) -> RunVerdict:
-    """Judge a run that has ended; `head` reads the beginning of an engine, which may lie on another machine."""
+    """Judge a run that has ended; `head` reads the first bytes of an engine, which may be on another machine."""
     if outcome.stopped == INTERRUPTED:
         return RunVerdict(False, "interrupted", "interrupted")
     if outcome.stopped == TIMED_OUT:
@@ -86,7 +86,7 @@ def judge(
 
 
 def _too_long(outcome: ProcessOutcome) -> str:
-    """With the time that it took to end, where a person would notice it."""
+    """Describe the time limit, with the actual duration if it differs noticeably."""
     if outcome.timeout_s is None:
         return "ended when the time allowed was over"
     grace_s = outcome.wall_s - outcome.timeout_s
@@ -98,7 +98,7 @@ def _failed(outcome: ProcessOutcome, seen: RunProgress) -> RunVerdict:
     known = recognise([*seen.errors, *seen.unprefixed])
     if known:
         return RunVerdict(False, known.key, known.sentence, known.remedy)
-    # Some causes are printed as warnings, and only matter when it failed.
+    # Some causes are printed as warnings, which matter only if the run failed.
     known = recognise(seen.warnings)
     if known and known.key == "out_of_memory":
         return RunVerdict(False, known.key, known.sentence, known.remedy)
@@ -114,7 +114,7 @@ def _failed(outcome: ProcessOutcome, seen: RunProgress) -> RunVerdict:
 
 
 def broken_files(run: RunPlan, trtexec: Trtexec, head: Callable[[Path], bytes] = read_plan_magic) -> str:
-    """What is wrong with the files that the run promised, as a clause; empty if nothing is."""
+    """Return what is wrong with the output files of the run, as a clause; empty if nothing is."""
     if run.role == BUILD:
         return _broken_engine(run.engine, trtexec, head)
     for kind, path in run.exports:
@@ -136,7 +136,7 @@ def _broken_engine(path: Path, trtexec: Trtexec, head: Callable[[Path], bytes]) 
 
 
 def _broken_export(kind: str, path: Path) -> str:
-    """Why an exported file cannot be used; the end of a sentence, or empty."""
+    """Return why an exported file cannot be used, as the end of a sentence; empty if it can."""
     if not path.is_file():
         return "was not written"
     try:
@@ -158,7 +158,7 @@ def _broken_export(kind: str, path: Path) -> str:
 
 
 def _ends_as_list(path: Path) -> bool:
-    """trtexec's profiles may be no valid JSON, but all end in a bracket."""
+    """Return whether a file ends in a bracket, as all complete exports do; profiles need not be valid JSON."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 64))
         return file.read().rstrip().endswith(b"]")
