@@ -48,7 +48,7 @@ async def test_a_hint_when_the_line_opens(tmp_path):
 async def test_columns_filter_the_table(tmp_path):
     async with typing(tmp_path, "kind:convolution ms>0.115") as session:
         assert session.shown == [6, 1, 4, 3]
-        assert "4 of 9" in session.text.splitlines()[1]
+        assert "4 of 9" in session.text.splitlines()[0]
         await session.press("enter")
         assert session.screen.filter_text == "kind:convolution ms>0.115"
         assert not session.filter_bar.is_open
@@ -202,3 +202,22 @@ async def test_the_palette_finds_layers_with_the_same_language(tmp_path):
         await session.until(lambda: session.screen.pane is session.layers and session.current == 3)
         await session.press("colon", "1")
         await session.until(lambda: "Layer 1: /stem/conv/Conv" in session.text)
+
+
+async def test_a_filter_leaves_the_titles_of_tabs_whole(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        tabs = session.text.splitlines()[1]
+        await session.press("slash", *"kind:convolution", "enter")
+        assert session.text.splitlines()[1] == tabs
+        assert "/kind:convolution  5 of 9 layers" in session.text.splitlines()[0]
+        await session.pilot.resize_terminal(120, 24)
+        await session.pilot.pause()
+        header, tabs = session.text.splitlines()[:2]
+        assert "kind:" not in header
+        assert "2 Layers" in tabs
+        assert tabs.endswith("/kind:convolution  5 of 9")
+        await session.pilot.resize_terminal(80, 24)
+        await session.pilot.pause()
+        assert "/kind:convolution  5 of 9 layers" in session.text.splitlines()[0]
+        await session.press("escape")
+        assert "kind:" not in session.text.splitlines()[0]

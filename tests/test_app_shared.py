@@ -56,7 +56,8 @@ async def test_filter_follows_typing_on_both_screens(tmp_path):
         assert session.filter_bar.is_open
         assert session.shown == [1, 4, 3, 5, 0]
         lines = session.text.splitlines()
-        assert lines[1].endswith("/conv  5 of 9 layers")
+        assert "tiny · /conv  5 of 9 layers · " in lines[0]
+        assert lines[1] == " 1 Overview 2 Layers 3 Latency 4 Charts 5 Memory 6 Lint 7 Build 8 Compare"
         assert lines[-3] == " /conv"
         assert lines[-1] == "⏎ keep  esc clear  f1 help  ^p find"
         assert "5 layers · 0.5700 ms · 62.30 % of all" in session.text

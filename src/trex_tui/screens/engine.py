@@ -245,7 +245,7 @@ class EngineScreen(MainScreen, EngineHolder):
         if action == "choose_run":
             return bool(self.engine.runs) or self.engine.optimization_profiles > 1
         if action == "move_divider":
-            return self.is_mounted and self.pane.has_divider
+            return any(pane.display and pane.has_divider for pane in self.query(EnginePane))
         if action == "filter":
             return not (self.is_mounted and self.query_one(FilterBar).is_open)
         return super().check_action(action, parameters)
@@ -489,15 +489,27 @@ class EngineScreen(MainScreen, EngineHolder):
         """Apply the filter; keep the one before if the text is invalid."""
         return text if self._filter.apply(text) else self.filter_text
 
-    def watch_filter_text(self, text: str) -> None:
+    def watch_filter_text(self) -> None:
         """Show the matching layers, and their number."""
         if not self.is_mounted:
             return
         self._behind = {pane.id or "" for pane in self.query(EnginePane)}
         self._bring_up_to_date()
-        remark = f"/{text.strip()}  {len(self.matching)} of {plural(len(self.engine.layers), 'layer')}"
-        self.query_one(TabBar).remark = remark if text.strip() else ""
+        self._show_remark()
         self.refresh_bindings()
+
+    def on_resize(self) -> None:
+        if self.is_mounted and not self.is_rebuilt:
+            self.call_after_refresh(self._show_remark)
+
+    def _show_remark(self) -> None:
+        """Show the filter and the number of layers beside the tabs or, where these need the room, in the header."""
+        text, count = self.filter_text.strip(), plural(len(self.engine.layers), "layer")
+        remark = f"/{text}  {len(self.matching)} of {count}" if text else ""
+        for bar, header in zip(self.query(TabBar), self.query(EngineHeader), strict=True):
+            is_beside = bar.has_room_for(remark)
+            bar.remark = remark if is_beside else ""
+            header.remark = "" if is_beside else remark
 
     def _bring_up_to_date(self) -> None:
         """Let the pane on screen follow the filter. The others follow when they are shown: a keystroke must not wait for
@@ -664,7 +676,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.is_rebuilt = False
         self.query_one(ContentSwitcher).current = tab
         self.validate_filter_text(text)
-        self.watch_filter_text(text)
+        self.watch_filter_text()
         await self._show(tab)
         if is_typed:
             self.action_filter()

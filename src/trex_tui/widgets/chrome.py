@@ -116,6 +116,8 @@ class EngineHeader(Widget):
 
     trail: reactive[str] = reactive("")
     """The way that jumps took here: `Overview › Latency: kind gemm`; empty without one."""
+    remark: reactive[str] = reactive("")
+    """What is filtered, where the tabs leave no room for it."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(id="header")
@@ -123,29 +125,31 @@ class EngineHeader(Widget):
 
     def render(self) -> RenderResult:
         width = self.content_size.width
-        facts = fit_facts(self._with_trail(width) if self.trail else self._facts, width)
+        facts = fit_facts([*self._place(width), *self._facts[1:]], width)
         left = _joined([fact for fact in facts if not fact.right])
         right = _joined([fact for fact in facts if fact.right])
         gap = max(1, width - left.cell_length - right.cell_length)
         return Content.assemble(left, " " * gap, right).truncate(width, ellipsis=True)
 
-    def _with_trail(self, width: int) -> list[Fact]:
-        """The facts with the trail behind the name, which is shorter then; of a long trail the end is shown."""
-        name, *others = self._facts
-        trail, room = printable(self.trail), width * 3 // 5
-        if cell_len(trail) > room:
-            trail = f"…{trail[len(trail) - room + 1 :]}"
-        name = replace(name, text=shorten_middle(name.text, max(8, width // 4)))
-        return [name, Fact(trail, 0, "bold"), *others]
+    def _place(self, width: int) -> list[Fact]:
+        """The name, the trail and the remark. Of a long trail the end is shown, and next to it the name is shorter."""
+        name, trail = self._facts[0], printable(self.trail)
+        facts, room = [name], width * 3 // 5 if self.trail else width
+        if trail:
+            trail = f"…{trail[len(trail) - room + 1 :]}" if cell_len(trail) > room else trail
+            facts = [
+                replace(name, text=shorten_middle(name.text, max(8, width // 4))),
+                Fact(trail, 0, "bold"),
+            ]
+        if self.remark:
+            left = max(LEAST_REMARK if not trail else 0, width - _needed(facts) - len(SEPARATOR))
+            facts.append(Fact(fit_remark(printable(self.remark), left), 0, "$warning"))
+        return facts
 
 
 def _joined(facts: list[Fact]) -> Content:
     separator = Content.styled(SEPARATOR, "$muted")
     return separator.join([Content.styled(fact.text, fact.style) for fact in facts])
-
-
-LEAST_REMARK = 12
-"""Cells that a remark gets before the tabs are drawn with fewer words."""
 
 
 @dataclass
@@ -154,7 +158,7 @@ class TabChosen(Message):
 
 
 LEAST_REMARK = 24
-"""Cells that titles leave to a remark of that length and more."""
+"""Cells that the tabs leave to a remark of that length and more; where they cannot, it stands in the header."""
 _FORMS = (
     (" ", " ", 99),
     ("", "  ", 99),
@@ -203,6 +207,12 @@ class TabBar(Widget):
         self._badges[tab] = words
         self.refresh()
 
+    def has_room_for(self, remark: str) -> bool:
+        """Whether a remark fits beside whole titles."""
+        titles = [self._label(number, tab, 99) for number, tab in enumerate(self._tabs, start=1)]
+        needed = sum(map(cell_len, titles)) + len(titles) - 1
+        return needed + 2 + min(len(remark), LEAST_REMARK) <= self.content_size.width
+
     def render(self) -> RenderResult:
         """The tabs; the active one reversed, so that it shows without colour too."""
         labels, gap = self._fitted()
@@ -217,7 +227,7 @@ class TabBar(Widget):
         return Content.assemble(left, " " * between, remark)
 
     def _fitted(self) -> tuple[list[tuple[str, str]], str]:
-        """Label of each tab, and what stands between: as much of them as leaves room for the remark."""
+        """Label of each tab, and what stands between: as much of them as there is room for."""
         room = self.content_size.width - (2 + min(len(self.remark), LEAST_REMARK) if self.remark else 0)
         for padding, gap, longest in _FORMS:
             labels = [
