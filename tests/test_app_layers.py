@@ -131,6 +131,20 @@ async def test_lanes_stand_beside_the_execution_order_only(tmp_path):
 # Details
 
 
+async def test_the_slowest_row_fills_the_bar(tmp_path):
+    async with running(small_engine(tmp_path), LARGE, tab="layers") as session:
+        tree = session.layers.table
+        share = next(column for column in tree.columns if column.key == "latency_pct")
+        for grouping in (Grouping.MODULE, Grouping.KIND, Grouping.ORDER):
+            tree.group_by(grouping)
+            bars = {tree.row_key(row): share.bar(row) or 0.0 for row in tree.shown_rows}
+            assert max(bars.values()) == 1.0
+            slowest = max(tree.shown_rows, key=lambda row: row.latency_ms or 0.0)
+            assert bars[tree.row_key(slowest)] == 1.0
+            await session.pilot.pause()
+            assert "% 0–max" in session.text
+
+
 async def test_details_take_everything_apart(tmp_path):
     async with running(branched_engine(tmp_path), tab="layers") as session:
         assert "Tactic" in session.details, "details wait for no computation"
@@ -172,13 +186,20 @@ async def test_details_keep_their_place_when_the_rest_arrives(tmp_path):
 async def test_links_in_the_details_lead_to_other_layers(tmp_path):
     async with running(branched_engine(tmp_path), tab="layers") as session:
         await session.screen.go_to(session.screen.engine.layers[ADD])
-        await session.press("tab", "l", "l", "enter")
+        await session.press("tab", "l")
+        details = session.layers.details
+        while details.lines[details.chosen].target != CONV2:
+            await session.press("l")
+        await session.press("enter")
         await session.until(lambda: session.current == CONV2)
         assert session.layers.cursor_layer is session.screen.engine.layers[CONV2]
         assert session.app.focused is session.layers.details
         await session.press("h", "enter")
         await session.until(lambda: session.current == ADD)
-        await session.press("enter", "enter")
+        await session.press("l")
+        while details.lines[details.chosen].target != STEM:
+            await session.press("l")
+        await session.press("enter")
         await session.until(lambda: session.current == STEM)
 
 

@@ -15,8 +15,8 @@ from trex_tui.widgets.text_view import fact_lines, heading_line, sections, sente
 COLUMNS = (
     Column("key", "Kind"),
     Column("layers", "n", is_number=True),
-    Column("latency_ms", "ms", is_number=True, has_bar=True),
-    Column("latency_pct", "%", is_number=True),
+    Column("latency_ms", "ms", is_number=True),
+    Column("latency_pct", "%", is_number=True, has_bar=True),
 )
 ROWS = [("convolution", 53, 0.3833, 81.49), ("noop", 1, 0.0, 0.0)]
 TABLES = [
@@ -31,16 +31,16 @@ def plain(width: int) -> list[str]:
 
 def test_bars_stand_below_each_other():
     assert plain(42) == [
-        "By kind       n      ms      %",
-        "convolution  53  0.3833  81.49  ██████████",
-        "noop          1  0.0000   0.00",
+        "By kind       n      ms      %  of all",
+        "convolution  53  0.3833  81.49  ████████▏─",
+        "noop          1  0.0000   0.00  ──────────",
         "Bound by",
     ]
 
 
 def test_figures_go_before_bars_where_there_is_little_room():
-    assert plain(35)[1] == "convolution  0.3833  81.49  ███████"
-    assert plain(30)[1] == "convolution  81.49  ██████████"[:30].rstrip()
+    assert plain(35)[1] == "convolution  0.3833  81.49  █████▊─"
+    assert plain(30)[1] == "convolution  81.49  ████████▏─"
     assert plain(18)[1].startswith("convolution  81.49")
 
 

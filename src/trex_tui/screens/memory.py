@@ -239,7 +239,7 @@ def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
     def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> Table:
         known = sorted((size for size in sizes if size[1] or size[2]), key=lambda size: -size[1])
         rows = [
-            (total.key, total.layers, Cell(size, _format_size(size, unknown, total.layers)))
+            (total.key, total.layers, _size_cell(size, unknown, total.layers))
             for total, size, unknown in known
         ]
         styles = [find_kind_style(total.key) for total, _, _ in known]
@@ -252,7 +252,7 @@ def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
     return [shown for shown in tables if shown.rows]
 
 
-def _format_size(size: int, unknown: int, layers: int) -> str:
+def _size_cell(size: int, unknown: int, layers: int) -> Cell:
     if unknown == layers:
-        return "unknown"
-    return f"≥ {format_bytes(size)}" if unknown else format_bytes(size)
+        return Cell(None, "unknown")
+    return Cell(size, f"≥ {format_bytes(size)}" if unknown else format_bytes(size))

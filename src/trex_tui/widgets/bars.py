@@ -34,13 +34,17 @@ GAP = 2
 LEAST_BAR, MOST_BAR = 4, 40
 """Cells of a bar: fewer are unreadable, more add nothing."""
 LONGEST_LABEL = 16
+OF_ALL = "of all"
+"""Stands above bars that are shares of a whole."""
+_TRACK = "─"
 
 
 def bar_lines(tables: Sequence[Table], width: int) -> list[list[Content]]:
     """The lines of each table, its title first; figures and bars of all of them stand below each other.
 
     The first column names a row, the one that has bars gives its bar, and `styles` are those of names and bars. Where there
-    is little room, the first figures go first.
+    is little room, the first figures go first. A bar is a share of the whole, to which a line goes on behind it: bars against
+    the largest, in tables, have none.
     """
     grids = [_texts(table) for table in tables]
     rows = [row for grid in grids for row in grid]
@@ -51,6 +55,7 @@ def bar_lines(tables: Sequence[Table], width: int) -> list[list[Content]]:
         del widths[0]
     length = max(0, min(width - label - _room(widths) - GAP, MOST_BAR))
     dropped = count - len(widths)
+    bar_title = " " * GAP + OF_ALL if length >= len(OF_ALL) else ""
 
     def line(row: list[str], label_style: str, style: str) -> Content:
         cells = zip(row[dropped:], widths, strict=False)
@@ -59,9 +64,11 @@ def bar_lines(tables: Sequence[Table], width: int) -> list[list[Content]]:
 
     return [
         [
-            line(head, "bold $primary", "$muted"),
+            Content.assemble(
+                line(head, "bold $primary", "$muted"), (bar_title if table.rows else "", "$muted")
+            ),
             *(
-                Content.assemble(line(row, style, ""), " " * GAP, (format_bar(fraction, length), style))
+                Content.assemble(line(row, style, ""), " " * GAP, *_share_bar(fraction, length, style))
                 if length
                 else line(row, style, "")
                 for row, style, fraction in zip(grid, table.styles, _fractions(table), strict=True)
@@ -79,9 +86,15 @@ def _texts(table: Table) -> list[list[str]]:
 
 def _fractions(table: Table) -> list[float | None]:
     bar_index = next(index for index, column in enumerate(table.columns) if column.has_bar)
-    largest = table.largest(bar_index)
     values = [number(row[bar_index]) for row in table.rows]
-    return [value / largest if value is not None and largest else None for value in values]
+    whole = 100.0 if table.columns[bar_index].key.endswith("_pct") else sum(value or 0.0 for value in values)
+    return [value / whole if value is not None and whole else None for value in values]
+
+
+def _share_bar(fraction: float | None, length: int, style: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """A bar, and the line from its end to where the whole would end."""
+    bar = format_bar(fraction, length)
+    return (bar, style), (_TRACK * (length - len(bar)) if fraction is not None else "", "$muted")
 
 
 def _room(widths: Sequence[int]) -> int:
@@ -137,7 +150,9 @@ def _drawn(engine: Engine, table: Table, style_of: Callable[[str], str]) -> Tabl
     """A table with the colours of a terminal; without a profile, with bars for the numbers of layers."""
     name, layers, *times = table.columns
     shown = [name, replace(layers, title="n", has_bar=not engine.has_profile)]
-    shown += times if engine.has_profile else []
+    shown += (
+        [replace(time, has_bar=time.key == "latency_pct") for time in times] if engine.has_profile else []
+    )
     rows = [row[: len(shown)] for row in table.rows]
     return replace(table, columns=shown, rows=rows, styles=[style_of(row[0]) for row in table.rows])
 

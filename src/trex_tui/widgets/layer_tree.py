@@ -55,6 +55,8 @@ class LayerTree(ExpandableTable[Entry]):
         """What stands in each group that was expanded; at the top under None."""
         self._short: dict[Hashable, tuple[dict[Hashable, str], ShortLabels]] = {}
         """By group: the labels of what stands in it, by row, and the short ones."""
+        self._largest_ms: float | None = None
+        """The time that fills a bar; None until one is drawn."""
         self._marks: Mapping[int, FindingSeverity] = {}
         """What lint found, by the index of the layer."""
         super().__init__(id=id, empty_text="No layer matches the filter.")
@@ -74,6 +76,7 @@ class LayerTree(ExpandableTable[Entry]):
         self._root = arrange(self._layers, self.grouping, self.engine)
         self._entries.clear()
         self._short.clear()
+        self._largest_ms = None
 
     def row_key(self, row: Entry) -> Path | int:
         return row.path if isinstance(row, Group) else row.index
@@ -180,7 +183,7 @@ class LayerTree(ExpandableTable[Entry]):
                 format=format_pct,
                 align="right",
                 width=6,
-                bar=self._share,
+                bar=self._fraction_of_largest,
                 bar_width=SHARE_BAR_WIDTH,
             ),
         ]
@@ -237,12 +240,14 @@ class LayerTree(ExpandableTable[Entry]):
         return printable(shorten_name_list(self._entry_name(row)))
 
     def _pct(self, row: Entry) -> float | None:
-        share = self._share(row)
-        return None if share is None else 100.0 * share
-
-    def _share(self, row: Entry) -> float | None:
         total = self.engine.latency_sum_ms
-        return row.latency_ms / total if total and row.latency_ms is not None else None
+        return 100.0 * row.latency_ms / total if total and row.latency_ms is not None else None
+
+    def _fraction_of_largest(self, row: Entry) -> float | None:
+        """The time against that of the slowest row, which is one of the first level."""
+        if self._largest_ms is None:
+            self._largest_ms = max((entry.latency_ms or 0.0 for entry in self._root.entries), default=0.0)
+        return row.latency_ms / self._largest_ms if self._largest_ms and row.latency_ms is not None else None
 
     def cycle_sort(self, column_key: str) -> None:
         """A click on a title: time orders every module by time, anything else by execution. Rows stay in their modules."""

@@ -163,7 +163,7 @@ def _cell(
 
 
 def _title(cell: PlacedColumn[Row], arrow: str) -> str:
-    """The title over its column: at the edge of the text if it fits there, otherwise over the bar as well."""
+    """The title over its column: at the edge of the text if it fits there, and the scale over the bar; else over both."""
     title = clean(cell.column.title)
     right = cell.column.align == "right"
     label_width = cell_len(title) + len(arrow)
@@ -173,7 +173,9 @@ def _title(cell: PlacedColumn[Row], arrow: str) -> str:
     elif arrow and label_width < room:
         arrow = f"{arrow} " if right else f" {arrow}"
     label = arrow + title if right else title + arrow
-    return fit(fit(label, room, right=right and room == cell.text_width), cell.width)
+    over_text = fit(label, room, right=right and room == cell.text_width)
+    bar_title = cell.column.bar_title if cell_len(cell.column.bar_title) <= cell.bar_width else ""
+    return over_text + fit(f" {bar_title}" if cell.text_width else bar_title, cell.width - room)
 
 
 def _strip(runs: Iterable[Run], width: int, base: Style) -> Strip:

@@ -43,6 +43,7 @@ class TableColumn(Generic[Row]):
             `bold $text-warning`, or a Rich style. The cursor's colours win over it.
         bar: A fraction, 0 to 1, drawn as a bar to the right of the text.
         bar_width: Cells for the bar.
+        bar_title: The scale, over the bar.
         keeps_head: Of a text that is cut only the beginning stays: words in the order of their weight, not a name.
         descending: Direction of the first sort; without it, right-aligned columns start with the largest.
         description: One sentence on what the column means, shown when the mouse rests on the title.
@@ -63,6 +64,7 @@ class TableColumn(Generic[Row]):
     style: Callable[[Row], str | Style | None] | None = None
     bar: Callable[[Row], float | None] | None = None
     bar_width: int = 8
+    bar_title: str = "0–max"
     keeps_head: bool = False
     descending: bool | None = None
     description: str = ""
