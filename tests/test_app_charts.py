@@ -10,9 +10,21 @@ import pytest
 from helpers import some
 from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.screens import charts
-from trex_tui.screens.charts import ChartList, ChartsPane
+from trex_tui.screens.charts import ChartList, ChartsPane, ChartView
 from trex_tui.screens.dialogs import ChoiceList, ChooseScreen
-from tui import DIGITS, LARGE, NET, SLOWEST, SMALL, Session, check_golden, running, small_engine
+from tui import (
+    BY_TIME,
+    DIGITS,
+    LARGE,
+    NET,
+    POOLING,
+    SLOWEST,
+    SMALL,
+    Session,
+    check_golden,
+    running,
+    small_engine,
+)
 
 SAMPLES = Path(__file__).parent.parent / "sample_artifacts"
 TITLES = [chart.title for chart in CHARTS]
@@ -27,6 +39,12 @@ async def shown(session: Session) -> str:
     pane = pane_of(session)
     await session.until(lambda: pane.is_up_to_date, "the chart")
     return pane.view.plain
+
+
+def words_of_line(session: Session) -> str:
+    """The line about the mark under the cursor."""
+    view = pane_of(session).view
+    return str(view.render()).split("\n")[0]
 
 
 async def show(session: Session, chart: str) -> str:
@@ -47,16 +65,15 @@ async def test_every_key_goes_through_the_list(tmp_path):
             assert (await shown(session)).startswith(TITLES[place])
 
 
-@pytest.mark.parametrize("key", ["c", "enter"])
-async def test_a_chart_is_chosen_by_what_it_answers(tmp_path, key):
+async def test_a_chart_is_chosen_by_what_it_answers(tmp_path):
     async with running(small_engine(tmp_path), tab="charts") as session:
-        await session.press(key)
+        await session.press("c")
         assert "Time by kernel name." in session.text
         assert session.app.screen.query_one(ChoiceList).highlighted == 0
         await session.press("j", "j", "j", "enter")
         assert pane_of(session).chart.id == "kind"
         assert "convolution" in await shown(session)
-        await session.press(key, "escape")
+        await session.press("c", "escape")
         assert pane_of(session).chart.id == "kind"
 
 
@@ -94,6 +111,97 @@ async def test_value_and_colour_are_chosen_where_a_chart_has_them(tmp_path):
         pane_of(session).restore_view(state, pane_of(session).engine)
         assert "colours show precision" in await shown(session)
         assert pane_of(session).value is value
+
+
+# The cursor on marks
+
+
+async def test_a_bar_is_walked_to_and_opened_and_escape_leads_back(tmp_path):
+    async with running(small_engine(tmp_path), tab="charts") as session:
+        pane = pane_of(session)
+        await show(session, "bar")
+        await session.press("enter")
+        assert pane.view.has_focus
+        assert f"{SLOWEST}  {NET[SLOWEST][0]}  0.3000 ms" in words_of_line(session)
+        await session.press("j", "down", "up", "j")
+        assert f"{BY_TIME[2]}  " in words_of_line(session)
+        assert session.current == SLOWEST
+        await session.press("enter")
+        assert session.screen.pane.id == "layers"
+        assert session.current == BY_TIME[2]
+        await session.press("escape")
+        assert session.screen.pane is pane
+        assert session.current == SLOWEST
+        assert pane.view.has_focus
+        await session.until(lambda: pane.is_up_to_date)
+        assert pane.view.target.layer == BY_TIME[2]
+        await session.press("shift+tab", "n")
+        assert pane.chart.id == "distribution"
+
+
+async def test_a_bar_of_a_kind_filters(tmp_path):
+    async with running(small_engine(tmp_path), tab="charts") as session:
+        await show(session, "kind")
+        await session.press("enter", "g", "j", "enter")
+        assert session.screen.pane.id == "latency"
+        assert session.screen.filter_text == "kind:pooling"
+        assert session.shown == [POOLING]
+        await session.press("escape")
+        assert session.screen.pane.id == "charts"
+        assert session.screen.filter_text == ""
+
+
+async def test_columns_are_walked_in_order(tmp_path):
+    async with running(small_engine(tmp_path), tab="charts") as session:
+        pane = pane_of(session)
+        await show(session, "layers")
+        await session.press("l", "home")
+        walked = [pane.view.target.layer]
+        for _ in NET:
+            await session.press("right")
+            walked.append(pane.view.target.layer)
+        assert walked == [*range(len(NET)), len(NET) - 1]
+        assert "▲" in session.text
+        assert session.current == SLOWEST
+
+
+async def test_layers_in_one_place_are_counted_and_offered():
+    async with running(SAMPLES / "alexnet", tab="charts") as session:
+        view = pane_of(session).view
+        assert "²" in await show(session, "products")
+        await session.press("enter")
+        shared = next(spot for spot in view.drawing.spots if len(spot.indices) == 2)
+        while view.spot is not shared:
+            await session.press("right" if view.spot.centre < shared.centre else "left")
+        assert "(2 here)" in words_of_line(session)
+        first, second = (shared.target(index).layer for index in shared.indices)
+        await session.press("enter")
+        assert "2 layers here" in session.text
+        await session.press("j", "enter")
+        assert session.screen.pane.id == "layers"
+        assert session.current == second != first
+
+
+async def test_a_click_marks_what_is_nearest(tmp_path):
+    async with running(small_engine(tmp_path), tab="charts") as session:
+        pane = pane_of(session)
+        await show(session, "bar")
+        spot = pane.view.drawing.spots[3]
+        await session.pilot.click(ChartView, offset=(30, spot.y))
+        assert pane.view.has_focus
+        assert pane.view.target.layer == BY_TIME[3]
+        assert session.current == SLOWEST
+        await session.pilot.click(ChartView, offset=(30, spot.y), times=2)
+        await session.until(lambda: session.screen.pane.id == "layers")
+        assert session.current == BY_TIME[3]
+
+
+async def test_a_chart_without_marks_keeps_the_focus_on_the_list(tmp_path):
+    async with running(small_engine(tmp_path), tab="charts") as session:
+        await show(session, "percentiles")
+        await session.press("enter")
+        assert pane_of(session).titles.has_focus
+        assert [note.message for note in session.app._notifications] == ["No marks to select in this chart."]
 
 
 async def test_charts_follow_the_filter(tmp_path):

@@ -85,5 +85,5 @@ def test_charts_are_cells_of_text(tmp_path: Path) -> None:
     engine = load_engine(write_hostile_set(tmp_path))
     subject = Subject(engine, engine.layers, PALETTE, current=engine.layers[0])
     for chart in CHARTS:
-        for line in draw(chart, subject, 100, 24):
+        for line in draw(chart, subject, 100, 24).lines:
             check_plain("".join(span.text for span in line))

@@ -224,7 +224,16 @@ STEPS: dict[Place, list[Step]] = {
         *each("charts.axes", "t", lambda one: charts(one).axes, prepare=to_chart("products")),
         *each("charts.value", "v", on_top, "ChooseScreen", prepare=to_chart("bar"), undo=ESC),
         *each("charts.color", "C", on_top, "ChooseScreen", prepare=to_chart("bar"), undo=ESC),
+        *each("charts.enter", "enter l", lambda one: charts(one).view.has_focus, True, prepare=to_chart("bar"),
+              undo=("shift+tab",)),
         *each("charts.zoom", "z", classes),
+    ],
+    Place.CHART: [
+        *each("chart.right", "l right", lambda one: charts(one).view.spot, prepare=("g",)),
+        *each("chart.left", "h left", lambda one: charts(one).view.spot, prepare=("G",)),
+        *each("chart.down", "j down", lambda one: charts(one).view.spot, prepare=("g",)),
+        *each("chart.up", "k up", lambda one: charts(one).view.spot, prepare=("G",)),
+        *each("chart.open", "enter", pane, "layers"),
     ],
     Place.MEMORY: [
         *each("memory.sort", "s", on_top, "ChooseScreen", undo=ESC),
@@ -308,6 +317,10 @@ async def standing_in(place: Place, folder: Path) -> AsyncIterator[Session]:
         if place is Place.NEIGHBOURHOOD:
             await session.press("v", "enter")
             await session.until(lambda: session.layers.neighbourhood.current is not None)
+        if place is Place.CHART:
+            await session.press(*to_chart("bar"))
+            await session.until(lambda: charts(session).is_up_to_date)
+            await session.press("enter")
         if place in (Place.OVERVIEW, Place.FACTS):
             await session.until(lambda: session.screen.pane.analysis is not None)
         if place is Place.FACTS:

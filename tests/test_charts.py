@@ -71,7 +71,7 @@ def text_of(lines: tuple[Line, ...]) -> str:
 
 def drawn(engine: Engine, chart: str, size: tuple[int, int] = (100, 30), **about: object) -> str:
     subject = Subject(engine, about.pop("layers", engine.layers), PALETTE, **about)
-    return text_of(draw(CHARTS_BY_ID[chart], subject, *size))
+    return text_of(draw(CHARTS_BY_ID[chart], subject, *size).lines)
 
 
 def words_of(text: str) -> str:
@@ -116,7 +116,7 @@ def sample(request: pytest.FixtureRequest) -> Engine:
 def test_every_chart_is_exactly_as_large_as_asked(sample, chart, size):
     width, height = size
     subject = Subject(sample, sample.layers, PALETTE, current=sample.layers[-1])
-    lines = draw(chart, subject, width, height)
+    lines = draw(chart, subject, width, height).lines
     assert len(lines) == height
     assert {cell_len("".join(span.text for span in line)) for line in lines} == {width}
 
@@ -124,7 +124,7 @@ def test_every_chart_is_exactly_as_large_as_asked(sample, chart, size):
 @pytest.mark.parametrize("size", some([(1, 1), (10, 4), (2, 3), (25, 7)], 2))
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
 def test_no_size_is_too_small(noisy, chart, size):
-    lines = draw(chart, Subject(noisy, noisy.layers, PALETTE, current=noisy.layers[0]), *size)
+    lines = draw(chart, Subject(noisy, noisy.layers, PALETTE, current=noisy.layers[0]), *size).lines
     assert len(lines) == size[1]
     assert {cell_len("".join(span.text for span in line)) for line in lines} == {size[0]}
 

@@ -73,12 +73,12 @@ def test_every_kind_with_a_bar_is_in_the_legend_and_no_two_entries_look_alike(ar
         if chart == "layers":
             assert set(named) == shown
         else:
-            indices = (int(form.title(place).split()[0]) for place in range(len(form.dots)))
+            indices = (form.target_of(place).layer for place in range(len(form.dots)))
             assert set(named) == {engine.layers[index].kind.value for index in indices}
         looks = [(key.sign, key.style.rpartition(" ")[2]) for key in keys]
         assert len(looks) == len(set(looks))
     for width in (60, 80, 120):
-        text = text_of(draw(CHARTS_BY_ID["layers"], Subject(engine, engine.layers, PALETTE), width, 24))
+        text = text_of(draw(CHARTS_BY_ID["layers"], Subject(engine, engine.layers, PALETTE), width, 24).lines)
         told = {name for name in shown if re.search(rf"[■,o] {name}", text)}
         more = re.search(r"\+(\d+) more", text)
         assert len(told) + int(more[1] if more else 0) == len(shown)

@@ -32,6 +32,7 @@ from trex_tui.report.charts.figure import (
     Roof,
     Series,
     Subject,
+    Target,
     log_scale,
     spread,
 )
@@ -183,9 +184,12 @@ def test_lines_have_gaps_where_nothing_is_known():
 
 
 def test_of_many_columns_the_largest_shows():
+    def target(index):
+        return Target(str(index))
+
     def columns(values):
         y = spread(values, "ms", from_zero=True)
-        return Columns(values, ["$primary"] * len(values), y, "layer", lambda _: [(0.5, "2500")], str)
+        return Columns(values, ["$primary"] * len(values), y, "layer", lambda _: [(0.5, "2500")], target)
 
     root = parsed(draw_svg(columns([1.0 + (one == 777) for one in range(5000)]), CAPTION))
     bars_drawn = list(root.iter(f"{XMLNS}rect"))
@@ -200,7 +204,8 @@ def test_points_that_share_a_spot_are_one():
     dots.append(Dot(1.0, 1000.0, sign="◆", title="end"))
     roofs = [Roof("roof", [(1.0, 1.0), (100.0, 900.0)]), Roof("other", [(1.0, 1.0), (100.0, 880.0)])]
     root = parsed(draw_svg(Points(dots, x, y, [Key("●", "dots", "$primary")], roofs=roofs), CAPTION))
-    assert [title for title in texts(root, "title") if title.startswith("dot")] == ["dot 8"]
+    assert [title for title in texts(root, "title") if title.startswith("dot")] == ["dot 8  (9 in one place)"]
+    assert "in a ring: several in one place" in texts(root, "text")
     bases = [float(one.get("y", "")) for one in root.iter(f"{XMLNS}text") if one.text in ("roof", "other")]
     assert abs(bases[0] - bases[1]) >= 14
 

@@ -59,5 +59,5 @@ def draw_text(
 
     plain = Palette(lambda _: "", lambda _: "")
     subject = Subject(engine, layers, plain, len(layers) < len(engine.layers), value=value, color=color)
-    lines = draw(chart, subject, *size)
+    lines = draw(chart, subject, *size).lines
     return "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)

@@ -23,15 +23,24 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
-from trex_tui.report.charts.cells import draw
-from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject
-from trex_tui.report.charts.grid import Line, split_cells
+from trex_tui.report.charts.cells import Drawing, draw
+from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject, Target
+from trex_tui.report.charts.grid import (
+    CellSpan,
+    Line,
+    Spot,
+    replace_cells,
+    reverse_cells,
+    shorten,
+    split_cells,
+)
 from trex_tui.report.charts.scatter_charts import AXES
 from trex_tui.report.glossary.charts import CHART_TERMS
 from trex_tui.report.glossary.registry import find_terms
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.explanation import ShownNumber
-from trex_tui.screens.pane import EnginePane, Selection
+from trex_tui.screens.pane import EnginePane, LayerOpened, LayersFiltered, Selection
+from trex_tui.text import plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.theme import kind_style, precision_style
 
@@ -50,34 +59,181 @@ class ChartPicked(Message):
     index: int
 
 
+@dataclass
+class SpotOpened(Message):
+    """A person opens what stands under the cursor of the chart."""
+
+    spot: Spot
+
+
+_CURSOR_SIGN = "▲"
+_PAGE = 10
+"""Marks that a page key passes."""
+_FLATTER = 2.0
+"""Height of a cell relative to its width."""
+_LEAST_NAME = 12
+"""Cells of a name that its values leave."""
+_MOST_SEARCHED = 100
+"""Layers in one place among which the current one is looked for."""
+
+
 class ChartView(Widget, can_focus=True):
-    """Shows lines as they are; they are as large as it is, or will be soon."""
+    """Shows a drawing, which is as large as it is or will be soon, with a cursor on its marks while it has the focus.
+
+    Attributes:
+        spot: Where the cursor is; None where a chart has no marks.
+        marked: What the cursor was put on; it stays when the chart is drawn anew.
+    """
 
     ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_in(Place.CHART),
+        Binding("home,g", "to_end(0)", show=False),
+        Binding("end,G", "to_end(-1)", show=False),
+        Binding("pagedown,ctrl+d", f"skip({_PAGE})", show=False),
+        Binding("pageup,ctrl+u", f"skip({-_PAGE})", show=False),
+    ]
     DEFAULT_CSS = """
     ChartView { width: 1fr; height: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: clip; }
     """
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self.lines: Sequence[Line] = ()
+        self.drawing = Drawing(())
+        self.marked: Target | None = None
+        self.spot: Spot | None = None
+        self._current: int | None = None
+        self._ordered: list[Spot] = []
 
-    def show(self, lines: Sequence[Line]) -> None:
-        self.lines = lines
+    def show(self, drawing: Drawing, current: Layer | None) -> None:
+        """Show a drawing; the cursor stays on its mark, else it begins on that of the current layer, else on the first."""
+        self.drawing = drawing
+        self._current = None if current is None else current.index
+        self._ordered = sorted(drawing.spots, key=lambda spot: spot.centre)
+        self.spot = self._find_spot()
         self.refresh()
+
+    def _find_spot(self) -> Spot | None:
+        spots, of_layer, marked = self.drawing.spots, self.drawing.spot_of_layer, self.marked
+        if marked is not None:
+            if marked.layer is not None and marked.layer in of_layer:
+                return spots[of_layer[marked.layer]]
+            for spot in spots:
+                if spot.target(spot.indices[0]).label == marked.label:
+                    return spot
+        if self._current is not None and self._current in of_layer:
+            return spots[of_layer[self._current]]
+        return spots[0] if spots else None
+
+    @property
+    def target(self) -> Target | None:
+        """What the cursor is on: of several the current layer, else the topmost."""
+        spot = self.spot
+        if spot is None:
+            return None
+        shown = [spot.target(index) for index in spot.indices[:_MOST_SEARCHED]]
+        wanted = [self._current] if self.marked is None else [self.marked.layer, self._current]
+        preferred = (target for layer in wanted for target in shown if target.layer == layer is not None)
+        return next(preferred, shown[0])
 
     @property
     def plain(self) -> str:
-        return "\n".join("".join(span.text for span in line) for line in self.lines)
+        return "\n".join("".join(span.text for span in line) for line in self.drawing.lines)
 
     def on_resize(self) -> None:
         self.post_message(ChartResized())
 
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    # Cursor
+
+    def _mark(self, spot: Spot) -> None:
+        self.spot, self.marked = spot, None
+        self.marked = self.target
+        self.refresh()
+
+    def action_walk(self, right: int, down: int) -> None:
+        """Go to the next mark to a side; above and below to the nearest one."""
+        here = self.spot
+        if here is None:
+            return
+        if right:
+            self.action_skip(right)
+            return
+        x, y = here.centre
+        beyond = [
+            (_FLATTER * abs(spot.centre[1] - y) + abs(spot.centre[0] - x), place)
+            for place, spot in enumerate(self._ordered)
+            if (spot.centre[1] - y) * down > 0
+        ]
+        if beyond:
+            self._mark(self._ordered[min(beyond)[1]])
+
+    def action_skip(self, step: int) -> None:
+        """Go so many marks to the right."""
+        here = self.spot
+        if here is not None:
+            place = self._ordered.index(here) + step
+            self._mark(self._ordered[max(0, min(len(self._ordered) - 1, place))])
+
+    def action_to_end(self, index: int) -> None:
+        if self._ordered:
+            self._mark(self._ordered[index])
+
+    def action_open(self) -> None:
+        spot = self.spot
+        if spot is not None:
+            self.post_message(SpotOpened(spot))
+
+    def on_click(self, event: events.Click) -> None:
+        """Mark what is nearest; a double click opens it."""
+        offset = event.get_content_offset(self)
+        if offset is None or not self.drawing.spots:
+            return
+        event.stop()
+        self._mark(min(self.drawing.spots, key=partial(_measure_distance, x=offset.x, y=offset.y)))
+        if event.chain == 2:
+            self.action_open()
+
+    # Drawing
+
     def render(self) -> RenderResult:
-        return Content("\n").join(Content.assemble(*line) for line in self.lines)
+        lines = list(self.drawing.lines)
+        spot = self.spot if self.has_focus else None
+        if spot is not None and lines:
+            lines[0] = self._describe(spot, self.content_size.width)
+            if spot.foot is not None:
+                lines[spot.foot] = replace_cells(
+                    lines[spot.foot], spot.x, _CURSOR_SIGN * spot.width, "bold $accent"
+                )
+            else:
+                for y in range(spot.y, spot.y + spot.height):
+                    lines[y] = reverse_cells(lines[y], spot.x, spot.width)
+        return Content("\n").join(Content.assemble(*line) for line in lines)
+
+    def _describe(self, spot: Spot, width: int) -> Line:
+        """The line about what is under the cursor; the name gives way to the values."""
+        target, count = self.target, len(spot.indices)
+        if target is None:
+            return ()
+        shared = f"  ({count} here)" if count > 1 else ""
+        figures = f"  {target.figures}{shared}" if target.figures else shared
+        name = shorten(target.label, max(_LEAST_NAME, width - len(split_cells(figures))))
+        left = width - len(split_cells(name))
+        return CellSpan(name, "bold $accent"), CellSpan(shorten(figures, left))
 
 
-class ChartList(Widget):
+def _measure_distance(spot: Spot, *, x: int, y: int) -> float:
+    """How far a pointer is from a mark, in widths of a cell."""
+    across = max(spot.x - x, 0, x - (spot.x + spot.width - 1))
+    return across + _FLATTER * max(spot.y - y, 0, y - (spot.y + spot.height - 1))
+
+
+class ChartList(Widget, can_focus=True):
     """The titles: below each other, or in one row around the current one."""
 
     ALLOW_SELECT = False
@@ -157,6 +313,8 @@ class ChartList(Widget):
 
 
 PALETTE = Palette(kind_style, precision_style)
+_MOST_OFFERED = 200
+"""Layers in one place that are offered."""
 _MOST_KEPT = 16
 """Drawn charts to go back to without drawing them again."""
 HELD_S = 0.08
@@ -183,7 +341,7 @@ class Drawn(Message):
     """A chart is drawn."""
 
     wanted: Wanted
-    lines: Sequence[Line]
+    drawing: Drawing
 
 
 class ChartsPane(EnginePane):
@@ -195,7 +353,6 @@ class ChartsPane(EnginePane):
         Binding("k,up,pageup,ctrl+u", "previous_chart", show=False),
         Binding("g,home", "nth_chart(0)", show=False),
         Binding("G,end", "nth_chart(-1)", show=False),
-        Binding("enter", "choose_chart", show=False),
     ]
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
@@ -210,7 +367,7 @@ class ChartsPane(EnginePane):
         self._is_filtered = False
         self._selection = 0
         self._layer: Layer | None = None
-        self._drawn: OrderedDict[Wanted, Sequence[Line]] = OrderedDict()
+        self._drawn: OrderedDict[Wanted, Drawing] = OrderedDict()
         self._shown: Wanted | None = None
         self._is_drawing = False
         self._moved_at = float("-inf")
@@ -238,8 +395,8 @@ class ChartsPane(EnginePane):
         return self._layer
 
     @property
-    def main_part(self) -> ChartView:
-        return self.view
+    def main_part(self) -> Widget:
+        return self.view if self.has_class("-only-chart") else self.titles
 
     def selection(self) -> Selection:
         """The chart as it is drawn, without the blanks at the ends of its lines."""
@@ -310,17 +467,17 @@ class ChartsPane(EnginePane):
 
     def _draw(self, wanted: Wanted, chart: Chart, subject: Subject) -> None:
         try:
-            lines = draw(chart, subject, wanted.width, wanted.height)
+            drawing = draw(chart, subject, wanted.width, wanted.height)
         except Exception as error:  # noqa: BLE001 - it costs this chart
             broken = replace(chart, make=partial(_no_chart, internal(error)))
-            lines = draw(broken, subject, wanted.width, wanted.height)
-        self.post_message(Drawn(wanted, lines))
+            drawing = draw(broken, subject, wanted.width, wanted.height)
+        self.post_message(Drawn(wanted, drawing))
 
     @on(Drawn)
     def _take(self, event: Drawn) -> None:
         event.stop()
         self._is_drawing = False
-        self._drawn[event.wanted] = event.lines
+        self._drawn[event.wanted] = event.drawing
         if len(self._drawn) > _MOST_KEPT:
             self._drawn.popitem(last=False)
         self._renew()
@@ -332,7 +489,7 @@ class ChartsPane(EnginePane):
 
     def _show(self, wanted: Wanted) -> None:
         self._shown = wanted
-        self.view.show(self._drawn[wanted])
+        self.view.show(self._drawn[wanted], self._layer)
 
     @on(ChartResized)
     def _resized(self, event: ChartResized) -> None:
@@ -370,6 +527,50 @@ class ChartsPane(EnginePane):
 
     def action_previous_chart(self) -> None:
         self._show_chart(CHARTS[CHARTS.index(self.chart) - 1])
+
+    def action_enter_chart(self) -> None:
+        """Put the cursor on a mark of the chart."""
+        if self.view.drawing.spots or not self.is_up_to_date:
+            self.screen.set_focus(self.view)
+        else:
+            self.notify("No marks to select in this chart.", markup=False)
+
+    @on(SpotOpened)
+    def _spot_opened(self, event: SpotOpened) -> None:
+        """Show the layer, or the layers of a group; ask which one where several share a place."""
+        event.stop()
+        spot = event.spot
+        if len(spot.indices) == 1:
+            self._open_target(spot.target(spot.indices[0]))
+            return
+        shown = spot.indices[:_MOST_OFFERED]
+        options = {str(index): spot.target(index).text for index in shown}
+        count = len(spot.indices)
+        title = f"{plural(count, 'layer')} here" + (f" (first {_MOST_OFFERED})" if count > len(shown) else "")
+
+        def chosen(index: str | None) -> None:
+            if index is not None:
+                self._open_target(spot.target(int(index)))
+
+        self.app.push_screen(ChooseScreen(title, options), chosen)
+
+    def _open_target(self, target: Target) -> None:
+        if target.layer is not None:
+            self.post_message(LayerOpened(self.engine.layers[target.layer]))
+        elif target.filter_text:
+            self.post_message(LayersFiltered(target.filter_text))
+
+    def place(self) -> object:
+        return self.chart, self.view.marked, self.view.has_focus
+
+    def return_to(self, place: object) -> None:
+        if place is None:
+            return
+        chart, marked, has_focus = cast("tuple[Chart, Target | None, bool]", place)
+        self.view.marked = marked
+        self.view.show(self.view.drawing, self._layer)
+        self._show_chart(chart)
+        self.screen.set_focus(self.view if has_focus else self.titles)
 
     def action_nth_chart(self, index: int) -> None:
         self._show_chart(CHARTS[index])
@@ -429,6 +630,7 @@ class ChartsPane(EnginePane):
 
     def action_zoom(self) -> None:
         self.toggle_class("-only-chart")
+        self.screen.set_focus(self.main_part)
 
 
 def _no_chart(problem: str, subject: Subject) -> Figure:  # noqa: ARG001 - as every chart is made

@@ -29,6 +29,7 @@ class Place(str, Enum):
     NEIGHBOURHOOD = "Neighbourhood of a layer"
     LATENCY = "Latency"
     CHARTS = "Charts"
+    CHART = "Marks of a chart"
     MEMORY = "Memory"
     LINT = "Lint"
     BUILD = "Build"
@@ -97,7 +98,7 @@ TABS: tuple[Tab, ...] = (
         (Place.LAYERS, Place.TREE, Place.DETAILS, Place.NEIGHBOURHOOD),
     ),
     Tab("latency", "Latency", "Layer table.", (Place.LATENCY,)),
-    Tab("charts", "Charts", "Charts of runs and layers.", (Place.CHARTS,)),
+    Tab("charts", "Charts", "Charts of runs and layers.", (Place.CHARTS, Place.CHART)),
     Tab("memory", "Memory", "Weights, activations and their lifetimes.", (Place.MEMORY,)),
     Tab("lint", "Lint", "Problems, possible savings and remedies.", (Place.LINT, Place.DETAILS)),
     Tab("build", "Build", "Build log: passes, tactics, memory, warnings.", (Place.BUILD,)),
@@ -335,6 +336,15 @@ ACTIONS: tuple[Action, ...] = (
     Action("charts.value", "v", "choose_value", "value", "Choose the value column.", Place.CHARTS, True),
     Action("charts.color", "C", "choose_color", "color", "Choose the colour column.", Place.CHARTS, True),
     Action("charts.zoom", "z", "zoom", "zoom", "Zoom chart.", Place.CHARTS),
+    Action(
+        "charts.enter", "enter,l", "enter_chart", "marks", "Put the cursor on a mark of the chart.", Place.CHARTS, True,
+        spare=4,
+    ),
+    Action("chart.open", "enter", "open", "go to", "Go to the layer, or filter by the group.", Place.CHART, True),
+    Action("chart.right", "l,right", "walk(1, 0)", "right", "Go to the next mark to the right.", Place.CHART),
+    Action("chart.left", "h,left", "walk(-1, 0)", "left", "Go to the next mark to the left.", Place.CHART),
+    Action("chart.down", "j,down", "walk(0, 1)", "down", "Go to the mark below.", Place.CHART),
+    Action("chart.up", "k,up", "walk(0, -1)", "up", "Go to the mark above.", Place.CHART),
     Action("memory.sort", "s", "choose_sort", "sort", "Choose the sort column.", Place.MEMORY, True),
     Action("memory.reverse", "S,r", "reverse", "reverse", "Reverse sort.", Place.MEMORY, True),
     Action(

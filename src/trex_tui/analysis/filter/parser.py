@@ -239,7 +239,12 @@ def _operand_text(operand: Operand) -> str:
         return operand.pattern
     if isinstance(operand, Pattern):
         return '"' + re.sub(r'(?s)\\.|"', lambda match: match[0].replace('"', '\\"', 1), operand.regex) + '"'
-    return quoted(operand.text) if needs_quotes(operand.text) else operand.text
+    return format_operand(operand.text)
+
+
+def format_operand(text: str) -> str:
+    """A text as a value of a column, in quotes where it needs them."""
+    return quoted(text) if needs_quotes(text) else text
 
 
 def column_text(name: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import singledispatch
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, singledispatch
+from itertools import pairwise
 from threading import Lock
 
 from trex_tui.report.charts.figure import (
@@ -17,6 +18,7 @@ from trex_tui.report.charts.figure import (
     WARNING,
     BarPart,
     Bars,
+    Bins,
     Blocks,
     Chart,
     Columns,
@@ -30,10 +32,18 @@ from trex_tui.report.charts.figure import (
     Scale,
     Series,
     Subject,
+    Target,
     Tick,
 )
-from trex_tui.report.charts.grid import CellSpan, Grid, Line, apart, shorten, split_cells, wrap_text
-from trex_tui.report.charts.sampling import EXTREMES, MEDIANS, column_span, largest_of_columns, sample_series
+from trex_tui.report.charts.grid import CellSpan, Grid, Line, Spot, apart, shorten, split_cells, wrap_text
+from trex_tui.report.charts.sampling import (
+    EXTREMES,
+    MEDIANS,
+    column_span,
+    column_starts,
+    largest_of_columns,
+    sample_series,
+)
 from trex_tui.text import ELLIPSIS, format_bar, printable
 
 _TITLE_STYLE = f"bold {PRIMARY}"
@@ -45,7 +55,20 @@ _LEAST_ROWS = 6
 """Of a plot: before it has fewer, a legend is cut."""
 
 
-def draw(chart: Chart, subject: Subject, width: int, height: int) -> tuple[Line, ...]:
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A chart in cells, and where a cursor can be.
+
+    Attributes:
+        spot_of_layer: The number of the spot of each layer, by its index.
+    """
+
+    lines: tuple[Line, ...]
+    spots: tuple[Spot, ...] = ()
+    spot_of_layer: Mapping[int, int] = field(default_factory=dict)
+
+
+def draw(chart: Chart, subject: Subject, width: int, height: int) -> Drawing:
     """The chart in exactly `height` lines of exactly `width` cells."""
     figure = chart.make(replace(subject, width=width))
     grid = Grid(width, height)
@@ -58,7 +81,13 @@ def draw(chart: Chart, subject: Subject, width: int, height: int) -> tuple[Line,
     else:
         paint(figure.form, grid.part(0, 1, width, rows))
         _draw_sentences(grid, lines, rows + 1)
-    return grid.lines()
+    spot_of_layer = {
+        target.layer: number
+        for number, spot in enumerate(grid.spots)
+        for target in map(spot.target, spot.indices)
+        if target.layer is not None
+    }
+    return Drawing(grid.lines(), tuple(grid.spots), spot_of_layer)
 
 
 def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
@@ -316,10 +345,14 @@ def _(form: Columns, part: Grid) -> None:
     if count > area.width:
         shown = largest_of_columns(heights, area.width)
         draw_columns(area, [heights[index] for index in shown], [form.styles[index] for index in shown])
+        for column, (start, end) in enumerate(pairwise(column_starts(count, area.width))):
+            others = [index for index in range(start, end) if index != shown[column]]
+            area.mark_spot(column, 0, 1, area.height, [shown[column], *others], form.target, foot=area.height)
     else:
         columns, styles = [0.0] * area.width, [""] * area.width
         for index, height in enumerate(heights):
             start, end = _bar_span(index, count, area.width)
+            area.mark_spot(start, 0, end - start, area.height, [index], form.target, foot=area.height)
             columns[start:end], styles[start:end] = (
                 [height] * (end - start),
                 [form.styles[index]] * (end - start),
@@ -380,10 +413,28 @@ def _(form: Histogram, part: Grid) -> None:
     count = len(bins.counts)
     heights = [bins.counts[column * count // area.width] / top for column in range(area.width)]
     draw_columns(area, heights, [PRIMARY] * area.width)
+    if form.target is not None:
+        for index in range(count):
+            start, end = (-(-each * area.width // count) for each in (index, index + 1))
+            if bins.counts[index] and end > start:
+                area.mark_spot(
+                    start,
+                    0,
+                    end - start,
+                    area.height,
+                    [index],
+                    partial(_bin_target, form.target, bins),
+                    foot=area.height,
+                )
     for column, beyond in ((0, bins.below), (area.width - 2, bins.above)):
         if beyond:
             area.put(column, area.height - 1, "▲▲", WARNING)
     _mark_bins(area, form.marks, x)
+
+
+def _bin_target(target: Callable[[float, float, int], Target], bins: Bins, index: int) -> Target:
+    low = bins.low + index * bins.width
+    return target(low, low + bins.width, bins.counts[index])
 
 
 def _mark_bins(area: Grid, marks: Sequence[Mark], x: Scale) -> None:
@@ -470,15 +521,47 @@ def _label_dot(area: Grid, column: int, row: int, sign: str, label: str, style: 
 # Points
 
 _KNEE = "◇"
+_COUNTS = "²³⁴⁵⁶⁷⁸⁹"
+_MANY = "⁺"
+"""Of more than nine dots in a cell."""
+_SHARED = Key("²", "several in one place", MUTED)
+
+
+def _dots_by_cell(form: Points, area: Grid) -> dict[tuple[int, int], list[int]]:
+    """The dots in each cell by index, the topmost first."""
+    cells: dict[tuple[int, int], list[int]] = {}
+    for index in range(len(form.dots) - 1, -1, -1):
+        dot = form.dots[index]
+        cell = column_at(area, form.x, dot.x), row_at(area, form.y, dot.y)
+        cells.setdefault(cell, []).append(index)
+    return cells
+
+
+def _put_count(area: Grid, column: int, row: int, count: int, style: str) -> None:
+    """How many dots a cell holds, beside it; underlined where there is no room beside."""
+    text = _COUNTS[count - 2] if count - 2 < len(_COUNTS) else _MANY
+    if area.is_blank(column + 1, row):
+        area.put(column + 1, row, text, style)
+    else:
+        area.restyle(column, row, f"{style} underline")
 
 
 @paint.register
 def _(form: Points, part: Grid) -> None:
     x, y = form.x, form.y
-    area = plot_area(part, x, x.title, y, form.keys)
+    # How many dots share a cell is known once there are axes, and their legend tells it.
+    trial = plot_area(Grid(part.width, part.height), x, x.title, y, form.keys)
+    has_shared = len(_dots_by_cell(form, trial)) < len(form.dots)
+    area = plot_area(part, x, x.title, y, [*form.keys, *([_SHARED] if has_shared else [])])
     draw_curves(area, [_run(roof, x, y) for roof in reversed(form.roofs)])
-    for dot in form.dots:
-        area.put(column_at(area, x, dot.x), row_at(area, y, dot.y), dot.sign, dot.style)
+    cells = _dots_by_cell(form, area)
+    for (column, row), indices in cells.items():
+        top = form.dots[indices[0]]
+        area.put(column, row, top.sign, top.style)
+        area.mark_spot(column, row, 1, 1, indices, form.target_of)
+    for (column, row), indices in cells.items():
+        if len(indices) > 1:
+            _put_count(area, column, row, len(indices), form.dots[indices[0]].style)
     for mark in form.marks:
         _draw_level(area, mark, row_at(area, y, mark.at))
     for roof in form.roofs:
@@ -530,6 +613,8 @@ def _(form: Bars, part: Grid) -> None:
     for row, (bar, label) in zip(
         range(2, 2 + step * len(shown), step), zip(shown, labels, strict=True), strict=True
     ):
+        if bar.target is not None:
+            part.mark_spot(0, row, part.width, 1, [0], partial(_bar_target, bar.target))
         if bar.is_here:
             part.put(0, row, HERE, HERE_STYLE)
         part.put(2, row, label, HERE_STYLE if bar.is_here else bar.style)
@@ -543,6 +628,10 @@ def _(form: Bars, part: Grid) -> None:
         style = HERE_STYLE if hides_here else MUTED
         part.put(2, part.height - 1, shorten(form.rest(len(shown)), part.width - 2), style)
         part.put(0, part.height - 1, HERE if hides_here else "", HERE_STYLE)
+
+
+def _bar_target(target: Target, _: int) -> Target:
+    return target
 
 
 def _put_parts(part: Grid, row: int, x: int, parts: Sequence[BarPart], top: float, cells: int) -> None:
@@ -586,6 +675,8 @@ def _(form: Blocks, part: Grid) -> None:
     rows = max(1, min(_MOST_BLOCK_ROWS, part.height // levels))
     for block in form.root.every():
         _paint_block(part, block, rows, form.style(block), form.size(block))
+        target = Target(block.label, form.size(block), block.layer)
+        part.mark_spot(block.start, block.depth * rows, block.width, rows, [0], partial(_bar_target, target))
 
 
 def _paint_block(part: Grid, block: IcicleBlock, rows: int, style: str, size: str) -> None:

@@ -170,6 +170,32 @@ class Mark:
     top: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a bar, column, point or block stands for.
+
+    Attributes:
+        label: Its name: a layer with its index, a kind, a range.
+        figures: Its values, in words.
+        layer: Index of the layer; None for a group.
+        filter_text: Filter that the layers of a group match; empty where there is none.
+    """
+
+    label: str
+    figures: str = ""
+    layer: int | None = None
+    filter_text: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.label}  {self.figures}" if self.figures else self.label
+
+
+def layer_target(layer: Layer, figures: str) -> Target:
+    """A layer with its values."""
+    return Target(f"{layer.index}  {layer.name}", figures, layer.index)
+
+
 # Forms
 
 
@@ -191,6 +217,7 @@ class Bar:
         texts: The figures beside its name, under the headings.
         is_here: The current layer is in it.
         parts: What the bar is made of, from the left; they add up to its value. Empty for a bar of one colour.
+        target: None where the bar cannot be selected.
     """
 
     label: str
@@ -199,6 +226,7 @@ class Bar:
     style: str = PRIMARY
     is_here: bool = False
     parts: tuple[BarPart, ...] = ()
+    target: Target | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +273,7 @@ class Columns:
 
     Attributes:
         values, styles: Of each column.
-        title: What the pointer is told of a column, by its index.
+        target: What a column stands for, by its index.
         ticks: At most so many places from 0 to 1 with their labels.
         marks: With x from 0 to 1.
     """
@@ -255,7 +283,7 @@ class Columns:
     y: Scale
     x_title: str
     ticks: Callable[[int], Sequence[Tick]]
-    title: Callable[[int], str]
+    target: Callable[[int], Target]
     keys: Sequence[Key] = ()
     curve: Curve | None = None
     marks: Sequence[Mark] = ()
@@ -280,12 +308,17 @@ class Bins:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many values lie where; `bins` counts them in at most so many bins."""
+    """How many values lie where; `bins` counts them in at most so many bins.
+
+    Attributes:
+        target: What a bin stands for, by its ends and its count.
+    """
 
     bins: Callable[[int], Bins]
     x_title: str
     y_title: str
     marks: Sequence[Mark] = ()
+    target: Callable[[float, float, int], Target] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +401,7 @@ class Points:
 
     Attributes:
         x, y: The scales, which may be logarithmic.
-        title: What the pointer is told of a point, by its index; by default its own title.
+        target: What a point stands for, by its index; by default its own title.
         roofs: The highest first.
         slope: A point on the slope of all roofs, with its label.
         roof_key: What roofs are, for a legend.
@@ -378,11 +411,14 @@ class Points:
     x: Scale
     y: Scale
     keys: Sequence[Key] = ()
-    title: Callable[[int], str] | None = None
+    target: Callable[[int], Target] | None = None
     marks: Sequence[Mark] = ()
     roofs: Sequence[Roof] = ()
     slope: tuple[float, float, str] | None = None
     roof_key: str = ""
+
+    def target_of(self, index: int) -> Target:
+        return self.target(index) if self.target else Target(self.dots[index].title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +433,7 @@ class IcicleBlock:
         kind: What takes most of its time.
         is_here: The current layer is in it.
         inside: The blocks below; their widths add up to its own.
+        layer: Index of the layer; None for a module.
     """
 
     label: str
@@ -407,6 +444,7 @@ class IcicleBlock:
     kind: LayerKind | None
     is_here: bool
     inside: tuple[IcicleBlock, ...] = field(default=())
+    layer: int | None = None
 
     @property
     def levels(self) -> int:

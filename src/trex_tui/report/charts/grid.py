@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category, east_asian_width
 
 from trex_tui.text import ELLIPSIS, is_number_with_unit, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trex_tui.report.charts.figure import Target
 
 _BLANK = " "
 _TAIL = ""
@@ -169,12 +175,41 @@ def _numbered(labels: list[str], width: int) -> list[str]:
 # The rectangle
 
 
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Cells that a cursor can be on.
+
+    Attributes:
+        x, y, width, height: The cells that a pointer finds it by.
+        indices: What stands there, the topmost first.
+        target: What each of them is.
+        foot: The row below in which a sign marks the cursor; None where the cells themselves are reversed.
+    """
+
+    x: int
+    y: int
+    width: int
+    height: int
+    indices: Sequence[int]
+    target: Callable[[int], Target]
+    foot: int | None = None
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        return self.x + self.width / 2, self.y + self.height / 2
+
+
 class Grid:
-    """Cells, each with a character and a style, which its parts share. What is drawn outside is not drawn."""
+    """Cells, each with a character and a style, which its parts share. What is drawn outside is not drawn.
+
+    Attributes:
+        spots: Where a cursor can be, in cells of the whole.
+    """
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = max(0, width), max(0, height)
         self._left = self._top = 0
+        self.spots: list[Spot] = []
         self._chars = [[_BLANK] * self.width for _ in range(self.height)]
         self._styles = [[""] * self.width for _ in range(self.height)]
 
@@ -204,6 +239,20 @@ class Grid:
         row[start:end] = cells
         self._styles[self._top + y][start:end] = [style] * len(cells)
 
+    def mark_spot(
+        self,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
+        indices: Sequence[int],
+        target: Callable[[int], Target],
+        foot: int | None = None,
+    ) -> None:
+        """Let a cursor be on some cells."""
+        foot = None if foot is None else self._top + foot
+        self.spots.append(Spot(self._left + x, self._top + y, width, height, indices, target, foot))
+
     def restyle(self, x: int, y: int, style: str, width: int = 1) -> None:
         """Change the style of what stands in some cells of a row."""
         if 0 <= y < self.height:
@@ -230,6 +279,25 @@ class Grid:
     def lines(self) -> tuple[Line, ...]:
         """Every row, as text in as few spans as its styles allow."""
         return tuple(map(_spans, self._chars, self._styles))
+
+
+def reverse_cells(line: Line, x: int, width: int) -> Line:
+    """A line with some of its cells in reverse."""
+    chars, styles = _split_line(line)
+    styles[x : x + width] = [f"{style} reverse".strip() for style in styles[x : x + width]]
+    return _spans(chars, styles)
+
+
+def replace_cells(line: Line, x: int, text: str, style: str) -> Line:
+    """A line with text of narrow characters in the place of some of its cells."""
+    chars, styles = _split_line(line)
+    chars[x : x + len(text)], styles[x : x + len(text)] = list(text), [style] * len(text)
+    return _spans(chars, styles)
+
+
+def _split_line(line: Line) -> tuple[list[str], list[str]]:
+    cells = [(char, span.style) for span in line for char in split_cells(span.text)]
+    return [char for char, _ in cells], [style for _, style in cells]
 
 
 def _spans(chars: list[str], styles: list[str]) -> Line:

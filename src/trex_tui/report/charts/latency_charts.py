@@ -32,6 +32,7 @@ from trex_tui.report.charts.figure import (
     Scale,
     Series,
     Subject,
+    Target,
 )
 from trex_tui.report.charts.sampling import count_bins
 from trex_tui.text import format_ms, plural
@@ -135,7 +136,13 @@ def histogram(subject: Subject) -> Figure:
         for pct in _MARKED_PERCENTILES
         for value in [percentile(ordered, pct)]
     ]
-    form = Histogram(lambda most: count_bins(ordered, limits, most), f"{queries.what}, ms", "queries", marks)
+    form = Histogram(
+        lambda most: count_bins(ordered, limits, most),
+        f"{queries.what}, ms",
+        "queries",
+        marks,
+        lambda low, high, count: Target(f"{low:.5g} to {high:.5g} ms", plural(count, "query", "queries")),
+    )
     return Figure(tuple(words), queries.left_out, form, marks_layer=False)
 
 

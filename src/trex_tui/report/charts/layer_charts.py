@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from itertools import accumulate
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.filter import format_operand
 from trex_tui.analysis.structure import UNKNOWN, Total, sum_latency_ms, total_by
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
@@ -39,8 +40,10 @@ from trex_tui.report.charts.figure import (
     Mark,
     Scale,
     Subject,
+    Target,
     Tick,
     kind_keys,
+    layer_target,
     nice_step,
 )
 from trex_tui.report.charts.value_charts import find_quantity
@@ -185,6 +188,7 @@ def _shares(
             ],
             style(total.key),
             total.key == here,
+            target=_group_target(total, what, is_timed=is_timed),
         )
         for total in totals
     ]
@@ -199,6 +203,18 @@ def _shares(
     untimed = sum(layer.latency_ms is None for layer in subject.layers)
     lacking = (f"{plural(untimed, 'layer')} without a time counted as layers only.",) if untimed else ()
     return Figure((words,), lacking, form)
+
+
+def _group_target(total: Total, column: str, *, is_timed: bool) -> Target:
+    """A bar of a group, which filters by the value of its column."""
+    figures = plural(total.layers, "layer")
+    if is_timed:
+        figures += f"  {format_ms(total.latency_ms)} ms  {format_pct(total.latency_pct)} %"
+    if column == "kernel":
+        text = f"tactic:{format_operand(total.key)}" if total.key != NO_TACTIC else "tactic:none"
+    else:
+        text = f"{column}:none" if total.key == UNKNOWN else f"{column}:{format_operand(total.key)}"
+    return Target(total.key, figures, filter_text=text)
 
 
 def _describe_rest(totals: Sequence[Total], first: int, *, is_timed: bool) -> str:
@@ -260,15 +276,15 @@ def columns_of_layers(
         Scale(0.0, max(values) or 1.0, y_title),
         "layer",
         partial(_index_ticks, layers),
-        lambda index: layer_title(layers[index], f"{values[index]:.5g} {unit}"),
+        lambda index: kind_target(layers[index], f"{values[index]:.5g} {unit}"),
         keys,
         flags=flags,
     )
 
 
-def layer_title(layer: Layer, figures: str) -> str:
-    """What the pointer is told of a layer."""
-    return f"{layer.index}  {layer.name}  {layer.kind.value}  {figures}"
+def kind_target(layer: Layer, figures: str) -> Target:
+    """A layer with its kind and values."""
+    return layer_target(layer, f"{layer.kind.value}  {figures}")
 
 
 def describe_crowding(count: int, width: int, shown: str) -> tuple[str, ...]:
@@ -349,7 +365,7 @@ def pareto(subject: Subject) -> Figure:
         Scale(0.0, 100.0, "% of the time"),
         "layers, slowest first",
         partial(_rank_ticks, count),
-        lambda index: layer_title(
+        lambda index: kind_target(
             layers[index],
             f"{format_ms(layers[index].latency_ms)} ms  {format_pct(data.shares_pct[index])} %",
         ),

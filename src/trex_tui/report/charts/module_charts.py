@@ -165,7 +165,15 @@ class _IcicleBuilder:
         if isinstance(entry, Group) and depth < _MOST_LEVELS and width > 1:
             inside = tuple(self.parts(entry, start, width, depth + 1))
         return IcicleBlock(
-            label, self.size(entry), start, width, depth, self.main_kind(layers), is_here, inside
+            label,
+            self.size(entry),
+            start,
+            width,
+            depth,
+            self.main_kind(layers),
+            is_here,
+            inside,
+            entry.index if isinstance(entry, Layer) else None,
         )
 
     def parts(self, group: Group, start: int, width: int, depth: int) -> Iterable[IcicleBlock]:

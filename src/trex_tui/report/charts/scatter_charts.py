@@ -28,8 +28,10 @@ from trex_tui.report.charts.figure import (
     Roof,
     Scale,
     Subject,
+    Target,
     format_tick,
     kind_keys,
+    layer_target,
     log_scale,
 )
 from trex_tui.text import as_sentence, format_count, format_ms, format_pct, plural
@@ -88,12 +90,12 @@ def _points(
         sign, style = (HERE_SIGN, HERE_STYLE) if layer is current else look(layer)
         dots.append(Dot(x, y, style, sign))
 
-    def title(index: int) -> str:
+    def target(index: int) -> Target:
         layer, x, y = ordered[index]
         time = "" if layer.latency_ms is None else f"  {format_ms(layer.latency_ms)} ms"
-        return f"{layer.index}  {layer.name}  {figures(x, y)}{time}"
+        return layer_target(layer, f"{figures(x, y)}{time}")
 
-    return Points(dots, *scales, keys, title)
+    return Points(dots, *scales, keys, target)
 
 
 def _kind_look(subject: Subject) -> Look:

@@ -226,7 +226,7 @@ def _(form: Columns, caption: Caption) -> str:
     for column, index in enumerate(shown):
         if form.values[index]:
             tall = max(0.75, area.height * min(1.0, y.fraction(form.values[index])))
-            plot.draw_upright(column * step, step - gap, tall, form.styles[index], form.title(index))
+            plot.draw_upright(column * step, step - gap, tall, form.styles[index], form.target(index).text)
     plot.out.append("</g>")
     if form.curve is not None:
         kept = [*column_starts(count, int(area.width))[:-1], count - 1]
@@ -315,28 +315,45 @@ def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float
 
 # Points
 
+_RING = 7.0
+"""Radius of the ring around several points in one place."""
+_RING_KEY = Key("", "in a ring: several in one place", MUTED)
+
 
 @draw_svg.register
 def _(form: Points, caption: Caption) -> str:
-    """Of the points on the same spot only the last is drawn."""
+    """Of the points on the same spot only the last is drawn, in a ring."""
     keys = [key for key in form.keys if key.sign != HERE_SIGN]
     if form.roof_key:
         keys.append(Key("━", form.roof_key, SECONDARY))
     asides = [Aside(roof.points[-1][1], roof.name + roof.detail, roof.style) for roof in form.roofs]
-    plot = Plot(caption, form.x, form.y, keys=keys, marks=form.marks, asides=asides, height=PLOT_HEIGHT + 60)
+
+    def place(keys: Sequence[Key]) -> tuple[Plot, dict[tuple[int, int], list[int]]]:
+        """The axes, and the indices of the points on each spot."""
+        plot = Plot(
+            caption, form.x, form.y, keys=keys, marks=form.marks, asides=asides, height=PLOT_HEIGHT + 60
+        )
+        spots: dict[tuple[int, int], list[int]] = {}
+        for index, dot in enumerate(form.dots):
+            px, py = plot.at(dot.x, dot.y)
+            spot = (round(px), round(py))
+            spots[spot] = spots.pop(spot, [])
+            spots[spot].append(index)
+        return plot, spots
+
+    plot, spots = place(keys)
+    if len(spots) < len(form.dots):
+        plot, spots = place([*keys, _RING_KEY])
     for roof in form.roofs:
         places = [plot.at(*point) for point in roof.points]
         plot.out.append(path(places, roof.style, title=roof.name + roof.detail))
-    spots: dict[tuple[int, int, str], int] = {}
-    for index, dot in enumerate(form.dots):
+    for indices in spots.values():
+        dot, title = form.dots[indices[-1]], form.target_of(indices[-1]).text
         px, py = plot.at(dot.x, dot.y)
-        spot = (round(px), round(py), dot.sign)
-        spots.pop(spot, None)
-        spots[spot] = index
-    for index in spots.values():
-        dot = form.dots[index]
-        title = form.title(index) if form.title else dot.title
-        plot.out.append(sign(dot.sign, *plot.at(dot.x, dot.y), dot.style, title))
+        if len(indices) > 1:
+            title = f"{title}  ({len(indices)} in one place)"
+            plot.out.append(sign("○", px, py, dot.style, size=_RING))
+        plot.out.append(sign(dot.sign, px, py, dot.style, title))
     return plot.picture()
 
 

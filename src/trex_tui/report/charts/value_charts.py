@@ -22,6 +22,8 @@ from trex_tui.report.charts.figure import (
     Histogram,
     Mark,
     Subject,
+    Target,
+    layer_target,
 )
 from trex_tui.report.charts.sampling import count_bins
 from trex_tui.report.document import is_missing
@@ -175,6 +177,7 @@ def layer_bars(subject: Subject) -> Figure:
             ),
             coloring.style(layer),
             layer is current,
+            target=layer_target(layer, quantity.text(layer)),
         )
         for layer in layers
     ]
@@ -218,8 +221,27 @@ def layer_distribution(subject: Subject) -> Figure:
         f"max {quantity.words(ordered[-1])}{quantity.unit}{quantity.sum_text.replace(', ', '; in all ', 1)}."
     )
     limits = (min(0.0, scaled[0]), scaled[-1])
-    form = Histogram(partial(count_bins, scaled, limits), quantity.axis, "layers", marks)
+    form = Histogram(
+        partial(count_bins, scaled, limits),
+        quantity.axis,
+        "layers",
+        marks,
+        partial(_bin_target, quantity),
+    )
     return Figure((words,), quantity.describe_missing("left out"), form, marks_layer=False)
+
+
+def _bin_target(quantity: Quantity, low: float, high: float, count: int) -> Target:
+    """A bin, which filters by its ends. They are widened by a little: a filter must not lose values to the last digit."""
+    scale, unit = quantity.scale
+    name = quantity.column.name
+    margin = (high - low) * 1e-6
+    ends = [(low - margin) * scale, (high + margin) * scale]
+    return Target(
+        f"{low:.4g} to {high:.4g} {unit}".rstrip(),
+        plural(count, "layer"),
+        filter_text=f"{name}>={ends[0]!r} {name}<={ends[1]!r}",
+    )
 
 
 CHARTS = (
