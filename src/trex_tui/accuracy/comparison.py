@@ -1,7 +1,7 @@
-"""A comparison from start to end: ask both sides what they are, feed both the same, add up how far they are apart.
+"""Run a comparison: probe both sides, feed both the same inputs, accumulate the differences.
 
-It leaves `output_diff.json`, `per_sample_diff.json` and the samples themselves. All is written into a directory beside
-the target, which is moved there whole at the end: an interrupted comparison leaves nothing, and never half of a result.
+It writes `output_diff.json`, `per_sample_diff.json` and the samples themselves. Everything is written into a directory beside
+the target, which is moved there as a whole at the end: an interrupted comparison leaves nothing.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ SAMPLE_SCHEMA = "trex-tui/accuracy-sample/1"
 
 
 class Keeper:
-    """The directory of a result, on its way to its place; a context manager.
+    """Directory of a result until it is complete; a context manager.
 
     Args:
-        outdir: Where the result is to lie; None keeps nothing.
-        force: Replace a result that lies there.
+        outdir: Directory of the result; None keeps nothing.
+        force: Replace an existing result.
 
     Raises:
-        TrexError: Something else lies there.
+        TrexError: The directory has other content.
     """
 
     def __init__(self, outdir: Path | None, *, force: bool) -> None:
@@ -82,7 +82,7 @@ class Keeper:
         inputs: Mapping[str, tuple[Array, TensorSpec]],
         outputs: Mapping[str, Mapping[str, Array]],
     ) -> str | None:
-        """Keep inputs and outputs of a sample; return its directory inside the result.
+        """Write inputs and outputs of a sample; return its directory inside the result.
 
         Args:
             outputs: Side (`reference`, `test`) -> output -> values.
@@ -112,7 +112,7 @@ class Keeper:
         """Write the documents and move the result into place.
 
         Raises:
-            TrexError: It cannot be written; what lay there before is as it was.
+            TrexError: It cannot be written; the previous content is unchanged.
         """
         if self._staged is None:
             return
@@ -144,19 +144,19 @@ _UNUSABLE = frozenset(",:'")
 
 @dataclass(frozen=True, slots=True)
 class AccuracyRequest:
-    """A comparison to do.
+    """A comparison to run.
 
     Attributes:
-        reference, test: Engines, or ONNX models by their ending.
-        run: How trtexec runs an engine.
-        samples: How many; None for as many as there are, or one.
-        load_inputs: What stood behind `--load-inputs`; empty for random inputs.
-        ranges: Of random inputs.
-        outputs: Which to compare; empty for all.
+        reference, test: Engines, or ONNX models by their suffix.
+        run: Options of trtexec for an engine.
+        samples: Number of samples; None for all that are given, or one.
+        load_inputs: Values of `--load-inputs`; empty for random inputs.
+        ranges: Ranges of random inputs.
+        outputs: Outputs to compare; empty for all.
         argmax_axis: None to choose by the shape.
-        gates: What the outputs are judged by.
+        gates: Gates for the outputs.
         tolerance: rtol and atol; a gate only if given.
-        outdir: Where the result is kept; None keeps nothing.
+        outdir: Directory of the result; None keeps nothing.
     """
 
     reference: Path
@@ -180,27 +180,27 @@ Observer = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class AccuracyRun:
-    """What came out: the document of the result, and the gates of it."""
+    """Result of a comparison: its document, and the results of the gates."""
 
     difference: dict[str, Any]
     gates: tuple[GateResult, ...]
 
 
 def is_onnx(path: Path) -> bool:
-    """Whether a side is an ONNX model, by its ending."""
+    """Return whether a side is an ONNX model, by its suffix."""
     return path.suffix.lower() == ".onnx"
 
 
 def run_comparison(
     request: AccuracyRequest, trtexec: Trtexec | None, stop: Stop, view: Observer
 ) -> AccuracyRun:
-    """Do it.
+    """Run a comparison.
 
     Args:
         trtexec: None if no side is an engine.
 
     Raises:
-        TrexError: The two cannot be compared, a run fails or is interrupted, or the result cannot be kept.
+        TrexError: The sides cannot be compared, a run fails or is interrupted, or the result cannot be written.
     """
     keeper = Keeper(request.outdir, force=request.force)
     if request.outdir is not None:
@@ -217,7 +217,7 @@ def run_comparison(
 
 
 def _inputs(request: AccuracyRequest) -> Inputs:
-    """Engines, models, and what may be a file of `--load-inputs name:file`, whose name may hold colons too."""
+    """Return engines, models, and possible files of `--load-inputs name:file`, whose name may contain colons too."""
     given = [
         text.split(":", number)[number]
         for text in request.load_inputs
@@ -285,7 +285,7 @@ class _Comparison:
         return self._finish(signatures, specs, source, totals, rows)
 
     def _inputs(self, signatures: Mapping[str, Signature]) -> tuple[TensorSpec, ...]:
-        """What both sides are fed: with the narrower type, and the shape of the side that knows it."""
+        """Return the inputs for both sides: with the narrower type, and the shape of the side that knows it."""
         other = {spec.name: spec for spec in signatures[TEST].inputs}
         specs = []
         for mine in signatures[REFERENCE].inputs:

@@ -1,14 +1,14 @@
-"""How far two outputs are apart: sums that add up over samples, and the measures made of them.
+"""Differences between two outputs: sums accumulated over samples, and the measures computed from them.
 
 Everything is accumulated in double precision. An element that is NaN or infinite on either side is in no sum; it is counted,
-and counted again if the other side does not have the same there.
+and counted again if the other side does not have the same value.
 
 With reference r, test t and d = t − r over all compared elements:
 
     mae = mean |d|                     rmse = √mean d²               max_abs = max |d|
     max_rel = max |d| / |r|, mean_rel = mean of the same, both over r ≠ 0
     cosine = Σ r·t / √(Σ r² · Σ t²)    sqnr_db = 10 · log10(Σ r² / Σ d²)
-    argmax_agreement_pct: of the positions along the class axis, how many have the largest value at the same place
+    argmax_agreement_pct: share of the positions along the class axis with the same index of the largest value
 
 A gate judges each output over all samples together.
 """
@@ -35,17 +35,17 @@ _LARGEST = frozenset(("max_abs", "max_rel"))
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What is known of one output over some samples; adding two gives what is known over both.
+    """Sums of one output over some samples; can be added.
 
     Attributes:
-        samples: How many.
-        elements: On each side.
-        compared: Elements that are finite on both sides: what all sums are over.
+        samples: Number of samples.
+        elements: Number of elements on each side.
+        compared: Elements that are finite on both sides: the base of all sums.
         nan_reference, inf_reference, nan_test, inf_test: Elements of each side that are not finite.
-        nonfinite_mismatch: Elements that are not finite on a side, and not the same on the other.
-        nonzero: Compared elements whose reference is not zero: what the relative differences are over.
+        nonfinite_mismatch: Elements that are not finite on one side and differ on the other.
+        nonzero: Compared elements whose reference is not zero: the base of the relative differences.
         outside: Compared elements with |d| > atol + rtol · |r|.
-        rows, agreeing_rows: Positions along the class axis, and those whose largest value is at the same place.
+        rows, agreeing_rows: Positions along the class axis, and those with the same index of the largest value.
     """
 
     samples: int = 0
@@ -78,7 +78,7 @@ class Sums:
 
 
 def class_axis(shape: tuple[int, ...]) -> int | None:
-    """Along which axis a class is chosen: channels of maps and batches, the last of everything else; None for none.
+    """Return the axis of the classes: channels of maps and batches, the last axis of everything else; None for no axis.
 
     >>> class_axis((8, 1000)), class_axis((1, 19, 512, 1024)), class_axis((1, 77, 30522)), class_axis((1,))
     (1, 1, 2, None)
@@ -95,8 +95,8 @@ def compare(
     """Compare one output of one sample.
 
     Args:
-        reference, test: Of the same shape.
-        rtol, atol: What counts as outside: |d| > atol + rtol · |r|.
+        reference, test: Arrays of the same shape.
+        rtol, atol: Tolerance; outside if |d| > atol + rtol · |r|.
         axis: The class axis; None for no argmax.
     """
     import numpy as np
@@ -138,7 +138,7 @@ def compare(
 
 
 def _argmax(left: Array, right: Array, axis: int) -> tuple[int, int]:
-    """Positions without NaN on either side, and how many of them agree. Of equal values the first counts."""
+    """Return the number of positions without NaN, and how many of them agree. The first of equal values counts."""
     import numpy as np
 
     usable = ~(np.isnan(left).any(axis=axis) | np.isnan(right).any(axis=axis))
@@ -147,7 +147,7 @@ def _argmax(left: Array, right: Array, axis: int) -> tuple[int, int]:
 
 
 def measures(sums: Sums) -> dict[str, Any]:
-    """The measures of some sums; None where there is no value, and `reasons` says why not."""
+    """Return the measures of some sums; None for undefined values, whose reason is in `reasons`."""
     reasons: dict[str, str] = {}
     values: dict[str, Any] = {
         "samples": sums.samples,
@@ -187,7 +187,7 @@ def measures(sums: Sums) -> dict[str, Any]:
 
 def _cosine(sums: Sums, reasons: dict[str, str]) -> float | None:
     if sums.squared_error == 0:
-        return 1.0  # two zeros point the same way as well
+        return 1.0  # two zero vectors agree in direction
     length = math.sqrt(sums.squared_reference) * math.sqrt(sums.squared_test)
     if not length:
         side = "reference" if not sums.squared_reference else "test"
@@ -211,14 +211,14 @@ def judge_gates(
 ) -> list[GateResult]:
     """Judge every output by every gate.
 
-    What is finite on one side alone is no number that a mean could hold: an output with such an element fails every gate.
+    An element that is finite on one side only cannot enter a mean: its output fails every gate.
 
     Args:
-        tolerance: rtol and atol, if a gate is on them.
+        tolerance: rtol and atol, if a gate uses them.
         outputs: `measures` of each output, with its name.
 
     Raises:
-        GateError: A gate can be judged of no output.
+        GateError: A gate cannot be judged for any output.
     """
     results: list[GateResult] = []
     for gate in gates:

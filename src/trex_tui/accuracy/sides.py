@@ -1,13 +1,13 @@
 """The two sides of a comparison: an engine through trtexec, or an ONNX model through onnxruntime.
 
-Of an engine, a first run with trtexec's own random inputs tells names, shapes and types: the log of 8.6 and later prints
-all of them, the layer information of the same run has what older ones leave out. Then each sample is a run, with
+For an engine, a first run with trtexec's own random inputs determines names, shapes and types: the log of 8.6 and later
+prints all of them, the layer information of the same run supplies them for older versions. Then each sample is a run, with
 `--loadInputs` and `--exportOutput`.
 
-What `--exportOutput` writes is a JSON list of `{"name", "dimensions": "4x10", "values": […]}`. It is read by its fixed
-skeleton, because it need not be JSON: names are not escaped, `nan` and `inf` are printed bare, and for an output whose
-shape depends on the data a sentence with its final shape stands among the values. Numbers have six significant digits,
-the default of C++ streams.
+`--exportOutput` writes a JSON list of `{"name", "dimensions": "4x10", "values": […]}`. It is parsed by its fixed structure,
+because it may be invalid JSON: names are not escaped, `nan` and `inf` are printed bare, and for an output whose shape depends
+on the data a sentence with its final shape is among the values. Numbers have six significant digits, the default of C++
+streams.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _END = re.compile(r"\s\]\r?\n\s*\}")
 
 
 def read_outputs(path: Path, types: dict[str, DataType | None]) -> dict[str, Array]:
-    """The outputs in the file, by name; each in the type that `types` states for it.
+    """Return the outputs in the file by name, each in the type that `types` has for it.
 
     Raises:
-        ArtifactError: The file is cut off, or no such file at all.
+        ArtifactError: The file is truncated, or not such a file.
     """
     text = read_text(path)
     outputs: dict[str, Array] = {}
@@ -80,14 +80,14 @@ def read_outputs(path: Path, types: dict[str, DataType | None]) -> dict[str, Arr
 def _values(path: Path, name: str, dims: str, body: str, dtype: DataType | None) -> Array:
     import numpy as np
 
-    whole = dtype in (DataType.INT64, DataType.INT32)  # 2^53 and more would not fit a double
+    whole = dtype in (DataType.INT64, DataType.INT32)  # 2^53 and more does not fit a double
     try:
         shape = tuple(int(part) for part in dims.split("x") if part)
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "error", DeprecationWarning
-            )  # what numpy before 2.3 says of text that is no number
-            # A fifth of the time that a list of floats takes, and an eighth of its memory.
+            )  # numpy before 2.3, for text that is not a number
+            # Takes a fifth of the time of a list of floats, and an eighth of its memory.
             values: Array = np.fromstring(body, np.int64 if whole else np.float64, sep=",")
     except (ValueError, OverflowError, DeprecationWarning):
         raise ArtifactError(path, f"the values of {name!r} are not numbers") from None
@@ -102,21 +102,21 @@ _FED = re.compile(
     r"\[I\] Using (?:random )?values (?:loaded from .+ )?for input (?P<name>.+?)\s*$", re.MULTILINE
 )
 _MISREAD = frozenset(",'")
-"""What trtexec's `name:value,…` cannot hold, even in quotes."""
+"""Characters that trtexec's `name:value,…` cannot contain, even in quotes."""
 
 
 class InterruptedRunError(TrexError):
-    """A person ended it."""
+    """The user interrupted the run."""
 
     exit_code = ExitCode.INTERRUPTED
 
 
 class TrtexecFailedError(TrexError):
-    """A run of trtexec failed; the message says which, why and what to do.
+    """A run of trtexec failed; the message has the run, the reason and the remedy.
 
     Attributes:
         last: The last lines of its output.
-        log: Its whole output, as long as the work directory lives.
+        log: Its whole output, as long as the work directory exists.
     """
 
     exit_code = ExitCode.TRTEXEC_FAILED
@@ -129,15 +129,15 @@ class TrtexecFailedError(TrexError):
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How trtexec runs an engine.
+    """Options of trtexec for an engine.
 
     Attributes:
-        shapes: Input -> extents, for dynamic ones.
-        types: Input or output -> type, where an engine does not tell.
-        profile_index: Which optimization profile.
-        passthrough: What stood behind `--`.
+        shapes: Input -> extents, for dynamic inputs.
+        types: Input or output -> type, if the engine does not state it.
+        profile_index: Index of the optimization profile.
+        passthrough: Arguments after `--`.
         timeout_s: Longest duration of one run.
-        grace_s: Between SIGTERM and SIGKILL.
+        grace_s: Time between SIGTERM and SIGKILL.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -156,12 +156,12 @@ class EngineSide:
     Args:
         path: The plan.
         trtexec: The program.
-        options: How it runs.
-        directory: A directory for its files; its path must be one that `--loadInputs` can hold.
-        stop: Ends it.
+        options: Its options.
+        directory: Work directory; its path must be valid in `--loadInputs`.
+        stop: Ends the current run.
 
     Raises:
-        TrexError: An option that this trtexec does not know.
+        TrexError: This trtexec does not know an option.
     """
 
     kind = "engine"
@@ -179,12 +179,12 @@ class EngineSide:
         self._types: dict[str, DataType | None] = {}
         self._inputs: tuple[TensorSpec, ...] = ()
         self._shapes: dict[str, tuple[int, ...]] = {}
-        """Outputs whose shape does not depend on the data."""
+        """Shapes of outputs that do not depend on the data."""
         directory.mkdir(parents=True, exist_ok=True)
 
     def _arguments(self) -> list[str]:
         trtexec, options, refused = self.trtexec, self.options, []
-        # One inference is enough, and the outputs of the last are exported.
+        # One inference is enough: the outputs of the last are exported.
         arguments = [f"--loadEngine={self.path}", "--iterations=1", "--warmUp=0", "--duration=0"]
 
         def add(flag: str, value: object, asked: str) -> None:
@@ -203,15 +203,15 @@ class EngineSide:
             add("--staticPlugins" if trtexec.knows("--staticPlugins") else "--plugins", plugin, "--plugin")
         if refused:
             raise TrexError("; ".join(refused))
-        # Without copies there would be no outputs to export: 11 leaves them out unless told otherwise.
+        # Without copies there are no outputs to export: 11 omits them by default.
         arguments += [flag for flag in ("--includeDataTransfers", "--noCudaGraph") if trtexec.knows(flag)]
         return [*arguments, *options.passthrough]
 
     def probe(self) -> Signature:
-        """Run once, and tell inputs and outputs.
+        """Run once, and return inputs and outputs.
 
         Raises:
-            TrexError: It fails, is interrupted, or an input has not the shape that was stated.
+            TrexError: The run fails or is interrupted, or an input does not have the given shape.
         """
         graph = self.directory / "graph.json"
         log, exported = self._run([f"--exportLayerInfo={graph}"])
@@ -222,7 +222,7 @@ class EngineSide:
             for binding in trace.bindings
         }
         inputs = [bound[binding.name] for binding in trace.bindings if binding.is_input]
-        # A scalar has no dimensions to print, and its line is not one of the above.
+        # A scalar prints no dimensions, so its line does not match the pattern above.
         text = log.read_text(encoding="utf-8", errors="replace")
         fed = dict.fromkeys(match["name"] for match in _FED.finditer(text))
         inputs += [self._spec(name, "", None, tensors) for name in fed if name not in bound]
@@ -257,10 +257,10 @@ class EngineSide:
         return TensorSpec(name, shape, dtype, known is None or known.is_linear)
 
     def check_inputs(self) -> None:
-        """See that every input can be fed from a file.
+        """Check that every input can be read from a file.
 
         Raises:
-            TrexError: One cannot; the message says why and what to do.
+            TrexError: An input cannot; the message has the reason and the remedy.
         """
         for spec in self._inputs:
             what = f"{self.path}: input {printable(spec.name)}"
@@ -280,7 +280,7 @@ class EngineSide:
         """Infer once.
 
         Raises:
-            TrexError: It fails, or is interrupted.
+            TrexError: The run fails or is interrupted.
         """
         entries = []
         for index, spec in enumerate(self._inputs):
@@ -309,7 +309,7 @@ class EngineSide:
         return TrtexecFailedError(self.path, verdict, (), self.directory / "trtexec.log")
 
     def _run(self, more: list[str]) -> tuple[Path, Path]:
-        """Log and exported outputs of one run."""
+        """Return log and exported outputs of one run."""
         self.number += 1
         log, exported = self.directory / "trtexec.log", self.directory / "output.json"
         exported.unlink(missing_ok=True)
@@ -346,7 +346,7 @@ def _shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
 
 
 def _read_tensor_specs(graph: Path) -> dict[str, TensorSpec]:
-    """Types and layouts of all tensors; empty where the engine has no details, or the file is not there."""
+    """Return types and layouts of all tensors; empty if the engine has no details, or the file is missing."""
     try:
         info = read_layer_info(graph)
     except ArtifactError:
@@ -382,7 +382,7 @@ _LONGEST = 600
 
 
 class OnnxSide:
-    """The model as one side of a comparison.
+    """An ONNX model as one side of a comparison.
 
     Raises:
         TrexError: onnxruntime is not installed, or cannot load the model.
@@ -397,7 +397,7 @@ class OnnxSide:
             raise TrexError(
                 "ONNX models need onnxruntime, which is not installed: pip install 'trex-tui[accuracy]'"
             ) from None
-        onnxruntime.disable_telemetry_events()  # its builds for Windows tell of sessions otherwise
+        onnxruntime.disable_telemetry_events()  # its Windows builds send session telemetry otherwise
         self.path = path
         self.shapes = shapes
         options = onnxruntime.SessionOptions()
@@ -411,21 +411,21 @@ class OnnxSide:
         self.version = str(onnxruntime.__version__)
 
     def probe(self) -> Signature:
-        """Inputs and outputs; what the model leaves open is as the shapes given.
+        """Return inputs and outputs; open extents are those of the given shapes.
 
         Raises:
             TrexError: A shape does not fit its input.
         """
         inputs = [self._spec(node) for node in self._session.get_inputs()]
         for tensor in inputs:
-            # onnxruntime gives no shape for a scalar, nor where the model leaves the rank open.
+            # onnxruntime reports no shape for a scalar, nor if the model leaves the rank open.
             if tensor.shape:
                 check_shape(self.path, tensor, self.shapes.get(tensor.name))
         stated = tuple(replace(spec, shape=self.shapes.get(spec.name, spec.shape)) for spec in inputs)
         return Signature(stated, tuple(self._spec(node) for node in self._session.get_outputs()))
 
     def _spec(self, tensors: Any) -> TensorSpec:  # noqa: ANN401 - a NodeArg
-        # `tensor(float)`, `tensor(float16)`, `tensor(int64)`; anything else is no tensor.
+        # `tensor(float)`, `tensor(float16)`, `tensor(int64)`; anything else is not a tensor.
         text = (
             tensors.type.removeprefix("tensor(").removesuffix(")")
             if tensors.type.startswith("tensor(")
@@ -438,7 +438,7 @@ class OnnxSide:
         """Infer once.
 
         Raises:
-            TrexError: onnxruntime refuses.
+            TrexError: onnxruntime fails.
         """
         types = {node.name: self._spec(node).dtype for node in self._session.get_inputs()}
         for name, dtype in types.items():
@@ -459,6 +459,6 @@ class OnnxSide:
 
 
 def _in_a_line(error: Exception) -> str:
-    """What onnxruntime says, whose sentences go on over several lines."""
+    """Return a message of onnxruntime, which may have several lines, on one line."""
     text = printable(" ".join(str(error).split())) or type(error).__name__
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,11 +1,11 @@
-"""What goes in and comes out: names, shapes and types, and arrays as the raw bytes that trtexec reads.
+"""Inputs and outputs: names, shapes and types, and arrays as the raw bytes that trtexec reads.
 
-trtexec's `--loadInputs` takes a file per input with nothing but its elements, in the type and the order of the binding.
-Its order is row-major where the engine takes linear inputs, which all do unless built with `--inputIOFormats`.
+trtexec's `--loadInputs` takes a file per input with nothing but its elements, in the type and the order of the binding. The
+order is row-major if the engine takes linear inputs, as all do unless built with `--inputIOFormats`.
 
-The inputs of a sample are random ones that a seed decides, or files that somebody gives. Random values depend on seed,
-number of the sample and name of the input alone, so that an engine with one more input, or a run with more samples, gets
-the same values for the rest.
+The inputs of a sample are random, determined by a seed, or come from files. Random values depend only on seed, number of the
+sample and name of the input, so that an engine with another input, or a run with more samples, gets the same values for the
+rest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NUMPY = {
     DataType.FP64: "<f8",
     DataType.FP32: "<f4",
     DataType.FP16: "<f2",
-    DataType.BF16: "<f4",  # numpy has no bfloat16: held as the FP32 of the same value
+    DataType.BF16: "<f4",  # numpy has no bfloat16: stored as FP32 of the same value
     DataType.INT64: "<i8",
     DataType.INT32: "<i4",
     DataType.INT16: "<i2",
@@ -49,9 +49,9 @@ class TensorSpec:
     """An input or output of a network.
 
     Attributes:
-        shape: Extents; None where not told, -1 for a dynamic one.
-        dtype: None where not told.
-        is_linear: Whether its elements lie in row-major order without padding, as far as is known.
+        shape: Extents; None if unknown, -1 for a dynamic extent.
+        dtype: None if unknown.
+        is_linear: Whether its elements are in row-major order without padding, as far as known.
     """
 
     name: str
@@ -61,7 +61,7 @@ class TensorSpec:
 
     @property
     def is_float(self) -> bool:
-        """Whether it holds floating point of any width."""
+        """Whether it holds floating-point values of any width."""
         return self.dtype is None or self.dtype.is_float or self.dtype in (DataType.FP8, DataType.FP4)
 
 
@@ -70,7 +70,7 @@ class Signature:
     """All inputs and outputs of a network.
 
     Attributes:
-        tensorrt_version: Of the engine; None for an ONNX model.
+        tensorrt_version: Version of the engine; None for an ONNX model.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -79,12 +79,12 @@ class Signature:
 
 
 def numpy_type(dtype: DataType | None) -> str | None:
-    """The numpy type that holds its values exactly; None where there is none (FP8, FP4, INT4)."""
+    """Return the numpy type that holds the values exactly; None if there is none (FP8, FP4, INT4)."""
     return _NUMPY.get(dtype) if dtype is not None else None
 
 
 def held(values: Array, dtype: DataType | None) -> Array:
-    """The values after they have passed through the type: rounded as an input or an output of it is."""
+    """Round the values as an input or output of the type does."""
     import numpy as np
 
     form = numpy_type(dtype)
@@ -99,21 +99,21 @@ def held(values: Array, dtype: DataType | None) -> Array:
 
 
 def _bfloat16_bits(values: Array) -> Array:
-    """The upper halves of FP32, rounded to nearest even."""
+    """Return the upper halves of FP32, rounded to nearest even."""
     import numpy as np
 
     bits = values.astype("<f4").view("<u4").astype("<u8")
     rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-    quiet = (bits >> 16) | 0x40  # a NaN whose payload lies in the lower half must not become infinity
+    quiet = (bits >> 16) | 0x40  # a NaN with its payload in the lower half must not become infinity
     result: Array = np.where(np.isnan(values), quiet, rounded).astype("<u2")
     return result
 
 
 def to_bytes(values: Array, dtype: DataType) -> bytes:
-    """The elements as trtexec reads them.
+    """Return the elements as trtexec reads them.
 
     Raises:
-        TrexError: A type that numpy cannot hold.
+        TrexError: numpy cannot hold the type.
     """
     if numpy_type(dtype) is None:
         raise TrexError(f"inputs of type {dtype.value} are not supported; supported are {SUPPORTED}")
@@ -121,13 +121,13 @@ def to_bytes(values: Array, dtype: DataType) -> bytes:
 
 
 def from_bytes(data: bytes, dtype: DataType, shape: Sequence[int], what: str) -> Array:
-    """Elements out of raw bytes; the inverse of `to_bytes`.
+    """Return the elements from raw bytes; the inverse of `to_bytes`.
 
     Args:
-        what: Whose bytes they are, for the error.
+        what: Source of the bytes, for the error.
 
     Raises:
-        TrexError: Too many or too few bytes, or a type that numpy cannot hold.
+        TrexError: Too many or too few bytes, or numpy cannot hold the type.
     """
     import numpy as np
 
@@ -144,22 +144,22 @@ def from_bytes(data: bytes, dtype: DataType, shape: Sequence[int], what: str) ->
 
 
 def narrower(first: DataType, second: DataType) -> DataType:
-    """The one that holds fewer values, which both sides can be fed with."""
+    """Return the type that holds fewer values, so that both sides accept them."""
     return second if second.bits < first.bits else first
 
 
 def check_shape(path: Path, spec: TensorSpec, asked: Sequence[int] | None) -> None:
-    """See that an input can have the shape that `--input-shape` states.
+    """Check that an input can have the shape of `--input-shape`.
 
-    trtexec says nothing where an input is not dynamic: it goes on with the shape that the engine has, and of a file with
-    twice the bytes it reads the first half (sampleInference.cpp, sampleUtils.cpp).
+    trtexec reports nothing for an input that is not dynamic: it uses the shape of the engine, and reads only the first half
+    of a file with twice the bytes (sampleInference.cpp, sampleUtils.cpp).
 
     Args:
         spec: The input as the network has it, -1 for a dynamic extent.
-        asked: None if nothing was stated for it.
+        asked: None if no shape was given for it.
 
     Raises:
-        TrexError: It cannot.
+        TrexError: It cannot have the shape.
     """
     if asked is None or spec.shape is None or _agree(spec.shape, tuple(asked)):
         return
@@ -172,17 +172,17 @@ def check_shape(path: Path, spec: TensorSpec, asked: Sequence[int] | None) -> No
 
 
 def dimensions(shape: Sequence[int]) -> str:
-    """Extents as trtexec writes them: `1x3x224x224`."""
+    """Return extents as trtexec writes them: `1x3x224x224`."""
     return "x".join(map(str, shape)) or "scalar"
 
 
 def differences(
     reference: Signature, test: Signature, outputs: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
-    """Why two networks cannot be compared, and what to know if they can.
+    """Return why two networks cannot be compared, and notes if they can.
 
     Args:
-        outputs: Names of the outputs to compare; all, if empty.
+        outputs: Names of the outputs to compare; empty for all.
     """
     problems: list[str] = []
     notes: list[str] = []
@@ -234,13 +234,13 @@ def _agree(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
 
 
 FLOAT_RANGE, WHOLE_RANGE = (-1.0, 1.0), (0.0, 1.0)
-"""Floating point like trtexec's random inputs; integers small enough for any index or mask."""
+"""Floating-point values like trtexec's random inputs; integers small enough for any index or mask."""
 _RAW = (".bin", ".raw", ".dat")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def safe_name(name: str, index: int) -> str:
-    """A file name for a tensor, unique by its place."""
+    """Return a file name for a tensor, unique by its index."""
     return f"{index}-{_UNSAFE.sub('_', name)[:60]}"
 
 
@@ -250,7 +250,7 @@ class RandomInputs:
 
     Attributes:
         specs: The inputs, with shape and type.
-        ranges: Input -> lowest and highest value, both included for whole numbers.
+        ranges: Input -> lowest and highest value, both included for integers.
     """
 
     specs: Sequence[TensorSpec]
@@ -284,11 +284,11 @@ class RandomInputs:
 
 @dataclass(frozen=True, slots=True)
 class GivenInputs:
-    """Inputs out of files.
+    """Inputs from files.
 
     Attributes:
-        files: Of each sample: input -> file, and the type its bytes have (None for that of the input).
-        origin: What was named on the command line.
+        files: For each sample: input -> file, and the type of its bytes (None for that of the input).
+        origin: The value on the command line.
     """
 
     specs: Sequence[TensorSpec]
@@ -317,7 +317,7 @@ def _read(path: Path, dtype: DataType | None, spec: TensorSpec) -> Array:
         raise TrexError(f"{path}: {error.strerror or error}") from None
     form = dtype or spec.dtype or DataType.FP32
     if dtype is None and form.is_float and len(data) == math.prod(shape) * 4:
-        form = DataType.FP32  # the values of an FP32 engine, for one that takes less
+        form = DataType.FP32  # the values of an FP32 engine, for an engine with a narrower type
     return from_bytes(data, form, shape, f"{path} for input {printable(spec.name)}")
 
 
@@ -340,17 +340,17 @@ def _read_npy(path: Path, spec: TensorSpec) -> Array:
 
 
 def given_inputs(named: Sequence[str], specs: Sequence[TensorSpec], most: int | None) -> GivenInputs:
-    """Understand `--load-inputs`: `name:file` for each input, or one directory of samples.
+    """Parse `--load-inputs`: `name:file` for each input, or one directory of samples.
 
-    A directory holds either one sample, or a directory for each, in the order of their names. Files are called as the input,
-    with `.bin`, `.raw` or `.dat` for bare elements or `.npy`; or a `sample.json` says which file is which, as the samples
-    that this program keeps have it.
+    A directory holds one sample, or a directory per sample, in the order of their names. Files are named after the input,
+    with `.bin`, `.raw` or `.dat` for bare elements or `.npy`; or a `sample.json` maps files to inputs, as in samples written
+    by trex-tui.
 
     Args:
         most: Largest number of samples to use; None for all.
 
     Raises:
-        TrexError: Something is not there, or not understood.
+        TrexError: A file is missing or invalid.
     """
     if len(named) == 1 and Path(named[0]).is_dir():
         return GivenInputs(specs, _list_samples(Path(named[0]), specs, most), named[0])
@@ -422,7 +422,7 @@ def _find_file(folder: Path, spec: TensorSpec) -> Path | None:
 
 
 def _described(folder: Path) -> dict[str, tuple[Path, DataType | None]]:
-    """What `sample.json` says of the inputs; empty without one."""
+    """Return the inputs described in `sample.json`; empty without it."""
     path = folder / "sample.json"
     if not path.is_file():
         return {}

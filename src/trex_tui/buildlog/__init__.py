@@ -1,8 +1,8 @@
-"""The log of a build or of a run, understood: `read_build_log` makes a `BuildTrace` of it."""
+"""Parse the log of a build or of a run: `read_build_log` returns a `BuildTrace`."""
 
 from trex_tui import lazy_names
 
-TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this whole package
 if TYPE_CHECKING:
     from trex_tui.buildlog.build_trace import BuildTrace
     from trex_tui.buildlog.reader import read_build_log

@@ -1,11 +1,8 @@
-"""What a log tells about a run: command line and options, performance summary, trace averages, time per layer, layers.
+"""`BuildTrace`: the content of a log of trtexec or of the builder, as immutable objects (named tuples for long lists).
 
-`BuildTrace`: everything that a log of trtexec or of the builder tells, in plain immutable objects (named tuples
-where there are many).
-
-Every part says on which line of the log it stands (`line`, from 1), so that a number can be looked up. What a log does not
-tell is None or empty. `strategy` is the number of the backend strategy a part belongs to: TensorRT 8.6 and later name them,
-10 builds several candidate engines one after the other and keeps one; None where no strategy is named.
+Every part has its line in the log (`line`, from 1), so that a number can be looked up. Values missing in the log are None or
+empty. `strategy` is the number of the backend strategy of a part: TensorRT 8.6 and later name strategies, 10 builds several
+candidate engines in sequence and keeps one; None if no strategy is named.
 """
 
 from __future__ import annotations
@@ -30,10 +27,10 @@ class Run:
 
     Attributes:
         program: `TensorRT.trtexec`, or the name of another program of NVIDIA's samples.
-        tensorrt_version: As decoded from the banner; None for 7.x.
+        tensorrt_version: Decoded from the banner; None for 7.x.
         build: `b11` of 10.4 and later, as a number.
-        command: The command line, as the banner has it.
-        status: `PASSED`, `FAILED` or `WAIVED`; None if there is no such banner: the run died, or the log is cut off.
+        command: The command line of the banner.
+        status: `PASSED`, `FAILED` or `WAIVED`; None without such a banner: the run died, or the log is truncated.
     """
 
     line: int
@@ -45,7 +42,7 @@ class Run:
 
     @property
     def loads_engine(self) -> bool:
-        """Whether it ran an engine out of a file, and built none."""
+        """Whether the run loaded an engine from a file instead of building one."""
         return "--loadEngine" in self.command
 
 
@@ -54,9 +51,9 @@ class Performance:
     """`=== Performance summary ===`, as printed.
 
     Attributes:
-        values: Label (`Latency`, `Throughput`, …) -> everything behind the colon; `metadata.parse_latency` reads the pairs.
-        warnings: The sentences with a star behind the summary, each with its advice.
-        explanations: Label -> definition, out of a verbose log.
+        values: Label (`Latency`, `Throughput`, …) -> text after the colon; `metadata.parse_latency` reads the pairs.
+        warnings: The sentences with a star after the summary, each with its advice.
+        explanations: Label -> definition, from a verbose log.
     """
 
     line: int
@@ -67,10 +64,10 @@ class Performance:
 
 @dataclass(frozen=True, slots=True)
 class TraceAverages:
-    """`Average on N runs`, one entry per line, in milliseconds; NaN where a line has no such number.
+    """`Average on N runs`, one entry per line, in milliseconds; NaN if a line has no such number.
 
     Attributes:
-        omitted: Queries that trtexec left out (`... Omitting N lines`, 9.1 and later, which counts queries).
+        omitted: Queries that trtexec omitted (`... Omitting N lines`, 9.1 and later, which counts queries).
     """
 
     line: int
@@ -84,11 +81,11 @@ class TraceAverages:
 
 @dataclass(frozen=True, slots=True)
 class ProfileTable:
-    """`=== Profile (N iterations ) ===`, out of `--dumpProfile`.
+    """`=== Profile (N iterations ) ===`, from `--dumpProfile`.
 
     Attributes:
-        rows: In execution order, without `Total`; rounded as printed, coarser than `--exportProfile`.
-        total: The row of that name; None if the log ends before.
+        rows: In execution order, without `Total`; rounded as printed, less precise than `--exportProfile`.
+        total: The row `Total`; None if the log ends before it.
     """
 
     line: int
@@ -99,14 +96,14 @@ class ProfileTable:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """One of the runs of a log that printed a performance summary or a profile table.
+    """A run in the log that printed a performance summary or a profile table.
 
     Attributes:
         number: Position among these runs, from 1.
-        line: Of its first result.
-        run: Its banner; None where that is lost.
+        line: Line of its first result.
+        run: Its banner; None if missing.
         inference: Its inference options, label -> value.
-        is_shown: Whether the results of the trace are those of this run.
+        is_shown: Whether the trace has the results of this run.
     """
 
     number: int
@@ -119,23 +116,22 @@ class MeasuredRun:
 
 
 class DumpForm(str, Enum):
-    """Which of three lists of layers it is, the richest last."""
+    """Form of a list of layers, the most detailed last."""
 
     NAMES = "names"
     """`--dumpLayerInfo` of an engine without detailed verbosity."""
     BUILDER = "builder"
     """`Engine Layer Information` of a verbose build: types, tactics, tensors."""
     INSPECTOR = "inspector"
-    """`--dumpLayerInfo` of an engine with detailed verbosity, or what `IEngineInspector` returned to a program that
-    printed it: all that the JSON has."""
+    """`--dumpLayerInfo` of an engine with detailed verbosity, or a printed result of `IEngineInspector`: all JSON keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class DumpedLayer:
-    """A layer as the builder printed it in the end, which is what runs.
+    """A layer of the final engine, as the builder printed it.
 
     Attributes:
-        raw: The layer as an object of `--exportLayerInfo`, with the keys that the log fills.
+        raw: The layer as an object of `--exportLayerInfo`, with the keys that the log has.
     """
 
     line: int
@@ -153,7 +149,7 @@ class DumpedLayer:
 
     @property
     def tactic_id(self) -> int | None:
-        """Its 64 bits; None if not told."""
+        """The 64-bit number of the tactic; None if unknown."""
         value = self.raw.get("TacticValue")
         return parse_id(value) if isinstance(value, str) else None
 
@@ -163,7 +159,7 @@ class LayerDump:
     """The final layers of the engine.
 
     Attributes:
-        bindings: Names behind `Bindings:`; empty for the builder's form.
+        bindings: Names after `Bindings:`; empty for the builder's form.
     """
 
     line: int
@@ -177,7 +173,7 @@ class PrintedBinding:
     """`Input binding for x with dimensions 1x3x224x224 and type fp32 is created.`
 
     Attributes:
-        dimensions: `1x3x224x224`, `-1` for dynamic ones; empty where they are not printed.
+        dimensions: `1x3x224x224`, `-1` for dynamic extents; empty if not printed.
         dtype: None up to 8.x, which does not print it.
     """
 
@@ -189,7 +185,7 @@ class PrintedBinding:
 
 
 class PhaseKind(str, Enum):
-    """What a stated duration is of. `ENGINE_BUILD` contains the others up to `ENGINE_GENERATION`, which is per strategy."""
+    """Subject of a printed duration. `ENGINE_BUILD` contains the others up to `ENGINE_GENERATION`, which is per strategy."""
 
     PARSING = "ONNX parsing"
     GRAPH_CONSTRUCTION = "graph construction"
@@ -202,9 +198,9 @@ class PhaseKind(str, Enum):
     ENGINE_GENERATION = "engine generation"
     """From graph optimization to the engine, for one strategy."""
     ENGINE_BUILD = "engine build"
-    """trtexec's time of the whole build."""
+    """Whole build, as timed by trtexec."""
     LOADING = "engine loading"
-    """From the file: up to 8.2 with the deserialization, which later versions state of its own."""
+    """From the file: up to 8.2 with the deserialization, which later versions print separately."""
     DESERIALIZATION = "engine deserialization"
     INFERENCE = "inference"
     """The measured part of the run, without warm-up."""
@@ -212,11 +208,11 @@ class PhaseKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A duration that the log states.
+    """A duration printed in the log.
 
     Attributes:
-        layer: The layer it is about, for `SUBGRAPH_COMPILATION`.
-        ended_s: Time stamp of the line, in seconds since the log's first; None without stamps.
+        layer: Layer of a `SUBGRAPH_COMPILATION`.
+        ended_s: Time stamp of the line, in seconds since the log's first; None without time stamps.
     """
 
     line: int
@@ -228,14 +224,14 @@ class Phase:
 
 
 class FusionKind(str, Enum):
-    """What a pass did to a layer."""
+    """Effect of a pass on a layer."""
 
     FUSED = "fused"
     REMOVED = "removed"
     CONVERTED = "converted"
-    """Made a layer of another type: `Convert layer type of X from A to B`, `Swap the layer type …`."""
+    """The layer type changed: `Convert layer type of X from A to B`, `Swap the layer type …`."""
     TRIED = "tried"
-    """`Running: F on X` without a word about what came of it."""
+    """`Running: F on X` without a result in the log."""
 
 
 class Fusion(NamedTuple):
@@ -243,7 +239,7 @@ class Fusion(NamedTuple):
 
     Attributes:
         rule: `ConvReluFusion`, …; empty if not in the log.
-        layer: The layer it was run on.
+        layer: The layer that the pass processed.
         other: For `FUSED`, the layer fused with it.
         from_type, to_type: For `CONVERTED`.
     """
@@ -259,12 +255,12 @@ class Fusion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OptimizerPass:
-    """A pass, or a group of them: what happened up to a line that counts the layers.
+    """A pass, or a group of passes: the steps up to a line that counts the layers.
 
     Attributes:
         name: `Original`, `dead-layer removal`, `vertical fusions`, `reformat layers`, …
-        layers: How many layers there are afterwards; None if the log ends before it says so.
-        fusions: What was done since the count before.
+        layers: Number of layers afterwards; None if the log ends before it.
+        fusions: Steps since the previous count.
     """
 
     line: int
@@ -275,14 +271,14 @@ class OptimizerPass:
 
 
 class StrategyVerdict(str, Enum):
-    """What became of a backend strategy."""
+    """Result of a backend strategy."""
 
     INITIAL = "initial"
     CHOSEN = "chosen"
-    """Faster than the one before, and taken instead."""
+    """Faster than the previous strategy, and replaces it."""
     SKIPPED = "skipped"
     ONLY = "only"
-    """The log compares it with no other."""
+    """Not compared with another strategy in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +286,8 @@ class BackendStrategy:
     """A candidate engine.
 
     Attributes:
-        number: As in the log.
-        estimate: `estimated inference time`; the log states no unit, so it is for comparing alone.
+        number: Number in the log.
+        estimate: `estimated inference time`; the log prints no unit, so it is only good for comparison.
     """
 
     line: int
@@ -302,11 +298,11 @@ class BackendStrategy:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPoint:
-    """A line that tells memory in use.
+    """A log line with memory in use.
 
     Attributes:
         event: `Init CUDA`, `TensorRT-managed allocation in building engine`, …
-        at_s: Time stamp in seconds since the log's first; None without stamps.
+        at_s: Time stamp in seconds since the log's first; None without time stamps.
         cpu_mib, gpu_mib: In use afterwards: by the process and on the device, or (`is_managed`) by TensorRT's allocators.
         cpu_change_mib, gpu_change_mib: None for a snapshot.
         is_managed: Whether it counts TensorRT's own allocations only.
@@ -324,7 +320,7 @@ class MemoryPoint:
 
 @dataclass(frozen=True, slots=True)
 class LayerMemory:
-    """`Layer: X Host Persistent: … Device Persistent: … Scratch Memory: …`, up to 8.0 without scratch, which is None then."""
+    """`Layer: X Host Persistent: … Device Persistent: … Scratch Memory: …`; up to 8.0 without scratch (None)."""
 
     line: int
     strategy: int | None
@@ -336,12 +332,12 @@ class LayerMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTotals:
-    """Memory of an engine as the builder sums it up; None where it does not say.
+    """Memory of an engine as summed by the builder; None where not printed.
 
     Attributes:
         scratch_bytes: `Total Scratch Memory`, since 10 `Max Scratch Memory`.
         activation_bytes: `Total Activation Memory`, the last one printed: that of the optimized block assignment.
-        silent_layers: Layers whose memory was not printed because it is 0; None if not stated.
+        silent_layers: Number of layers without a line because their memory is 0; None if not printed.
     """
 
     strategy: int | None
@@ -355,15 +351,15 @@ class MemoryTotals:
 
 @dataclass(frozen=True, slots=True)
 class TimingCache:
-    """What the log says about the timing cache.
+    """State of the timing cache.
 
     Attributes:
-        mode: `local` or `global`; None if not told.
-        loaded_bytes, saved_bytes: Size of the cache file read and written; None if none was.
-        unreadable: Name of a file that `Could not read cache from`; None if there is no such line.
-        entries: Of the cache when it was last counted (`Deleting timing cache`, `Serialized … entries`).
-        hits: `served N hits`, over all caches deleted; None if not told.
-        cached_results: How many lines say `got cached result`.
+        mode: `local` or `global`; None if not printed.
+        loaded_bytes, saved_bytes: Size of the cache file read and written; None without a file.
+        unreadable: Name of a file that `Could not read cache from`; None without such a line.
+        entries: Last printed number of entries (`Deleting timing cache`, `Serialized … entries`).
+        hits: `served N hits`, over all deleted caches; None if not printed.
+        cached_results: Number of lines with `got cached result`.
     """
 
     mode: str | None = None
@@ -378,7 +374,7 @@ class TimingCache:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Multi-stream execution (10.x); None where not told."""
+    """Multi-stream execution (10.x); None where not printed."""
 
     streams: int | None = None
     auxiliary: int | None = None
@@ -388,12 +384,12 @@ class Streams:
 
 @dataclass(frozen=True, slots=True)
 class DlaFallback:
-    """A layer that DLA was asked for and cannot run.
+    """A layer requested on DLA that DLA cannot run.
 
     Attributes:
-        layer: Its name; empty if the message names none.
+        layer: Its name; empty if the message has none.
         message: The whole message.
-        reason: The message before it about the same layer, where there is one.
+        reason: The preceding message about the same layer, if any.
     """
 
     line: int
@@ -404,7 +400,7 @@ class DlaFallback:
 
 @dataclass(frozen=True, slots=True)
 class Dla:
-    """Which layers run where. The lists are printed for GPU-only builds too, up to 8.x: then `dla_layers` is empty."""
+    """Layers by device. Up to 8.x the lists are printed for GPU-only builds too: then `dla_layers` is empty."""
 
     dla_layers: tuple[str, ...] = ()
     gpu_layers: tuple[str, ...] = ()
@@ -413,14 +409,14 @@ class Dla:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Warnings or errors that say the same but for names and numbers, counted.
+    """Warnings or errors that differ only in names and numbers, counted.
 
     Attributes:
         severity: `W`, `E` or `F`.
-        text: The first of them, with its continuation lines.
-        count: How many there are.
-        line, last_line: Of the first and the last.
-        is_trtexec: Said by trtexec itself, not by the library.
+        text: The first message, with its continuation lines.
+        count: Number of messages.
+        line, last_line: Lines of the first and last message.
+        is_trtexec: Printed by trtexec itself, not by the library.
     """
 
     severity: str
@@ -433,7 +429,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class OnnxHeader:
-    """The block that the parser prints about the model; label (`Input filename`, `Opset version`, …) -> value, verbatim."""
+    """The parser's block about the model; label (`Input filename`, `Opset version`, …) -> value, verbatim."""
 
     line: int
     values: dict[str, str]
@@ -441,44 +437,43 @@ class OnnxHeader:
 
 @dataclass(frozen=True, slots=True)
 class BuildTrace:
-    """Everything a log tells.
+    """Content of a log.
 
     Attributes:
         path: The file.
-        is_whole: False for what `read_outline` makes of a log: then there are no tunings, no costs of reformats, and no
-            layers in phases; all else is as in the whole.
-        lines: How many lines it has.
-        runs: The programs run, by their banners. A log of several builds describes the last one, and of a build that very
-            run; results are of the runs from there on. A log of no build describes the last run.
-        shown_run: The one that `options`, phases and passes are of; None if it has no banner.
-        timed_run: The one that `performance` is of, else the one that `profile` is of, else the last; None likewise.
-        tensorrt_version: As stated in words, else as decoded from the banner, else as a library's name has it; None without.
-        tensorrt_library: The name of that library; None where the version is stated.
-        stated_seconds: From the first to the last time stamp; None without stamps.
-        began_s: The first time stamp, in seconds since 1970 in whatever zone it was printed; None without stamps.
-        options, onnx, phases, passes, strategies: See there.
-        run_options: The same sections of `timed_run`: those of `options` if the build itself was timed, and in a log of one
-            run.
-        tunings: What was tried for each layer, in the log's order, over all strategies.
-        has_names: False where the names of kernels were not read.
-        kernel_names: Tactic number -> name of its kernel, as far as the log names them; none for a number with several.
-        reformat_costs, reformats: What changes of layout cost, and those that were made.
+        is_whole: False for the result of `read_outline`: then there are no tunings, no costs of reformats, and no layers in
+            phases; everything else is complete.
+        lines: Number of lines.
+        runs: The runs, by their banners. A log of several builds describes the last build; results come from its run and
+            later runs. A log without a build describes the last run.
+        shown_run: The run of `options`, phases and passes; None if it has no banner.
+        timed_run: The run of `performance`, else of `profile`, else the last run; None likewise.
+        tensorrt_version: Printed version, else decoded from the banner, else from a library's name; None if all are missing.
+        tensorrt_library: Name of that library; None if the version is printed.
+        stated_seconds: From the first to the last time stamp; None without time stamps.
+        began_s: The first time stamp, in seconds since 1970 in the time zone of the log; None without time stamps.
+        options, onnx, phases, passes, strategies: See their types.
+        run_options: Options of `timed_run`; equal to `options` if the build itself was timed, and in a log of one run.
+        tunings: Tuning per layer, in the log's order, over all strategies.
+        has_names: False if the names of kernels were not read.
+        kernel_names: Tactic number -> kernel name, as far as printed; without numbers that have several names.
+        reformat_costs, reformats: Measured costs of layout changes, and the inserted reformats.
         non_conforming: Names in `For layer X a non-conforming implementation was chosen than was requested`.
-        memory, layer_memory, memory_totals: Over the build; totals by strategy.
+        memory, layer_memory, memory_totals: Memory of the build; totals by strategy.
         peak_cpu_mib, peak_gpu_mib: `Peak memory usage of TRT CPU/GPU memory allocators`.
-        context_bytes: `Created execution context with device memory size`, in bytes as far as the printed digits tell.
+        context_bytes: `Created execution context with device memory size`, in bytes, as precise as printed.
         engine_bytes: `Created engine with size` or `Loaded engine with size`, likewise.
         engine_mib: `Loaded engine size`, which is printed in whole MiB, rounded down.
-        cache, streams, dla: See there.
+        cache, streams, dla: See their types.
         messages: Warnings and errors, grouped, in order of appearance.
         dumps: The lists of layers, at most one of each form, the last of each.
-        performance, trace, profile: Of the last measured run, or of the one that was asked for; None if there is none.
-        measured: All runs that measured, also those of other engines.
-        chosen_shapes: What trtexec says in `timed_run` where it chose an input's shape because none was given.
+        performance, trace, profile: Results of the last measured run, or of the requested one; None without results.
+        measured: All runs with measurements, including those of other engines.
+        chosen_shapes: Messages of `timed_run` about input shapes that trtexec chose because none was given.
         network_inputs, network_outputs: Names as the ONNX parser of a verbose build prints them.
-        network_tensors: The same with shapes and types, as far as they are printed.
-        bindings: What trtexec created to feed the engine.
-        diagnostics: What could not be read, and what is worth knowing.
+        network_tensors: The same with shapes and types, as far as printed.
+        bindings: Bindings that trtexec created for the engine.
+        diagnostics: Unreadable parts and other notes.
     """
 
     path: Path
@@ -529,7 +524,7 @@ class BuildTrace:
 
     @property
     def winner(self) -> int | None:
-        """Number of the strategy whose engine was kept; None where no strategy is named."""
+        """Number of the strategy whose engine was kept; None if no strategy is named."""
         for verdict in (StrategyVerdict.CHOSEN, StrategyVerdict.INITIAL, StrategyVerdict.ONLY):
             numbers = [strategy.number for strategy in self.strategies if strategy.verdict is verdict]
             if numbers:
@@ -538,34 +533,34 @@ class BuildTrace:
 
     @property
     def dump(self) -> LayerDump | None:
-        """The richest list of layers; None if there is none."""
+        """The most detailed list of layers; None without a list."""
         order = list(DumpForm)
         return max(self.dumps, key=lambda dump: order.index(dump.form), default=None)
 
     @property
     def shown_number(self) -> int | None:
-        """Number of the measured run that the results are of; None if they are of none."""
+        """Number of the measured run with the results of this trace; None without results."""
         return next((measured.number for measured in self.measured if measured.is_shown), None)
 
     @property
     def only_loads(self) -> bool:
-        """Whether the run it tells of loads an engine, so that it says nothing about a build."""
+        """Whether the described run loads an engine, so that the log has no information about a build."""
         if self.shown_run is None:
             return bool(self.options.build.get("Load engine"))
         return self.shown_run.loads_engine
 
     @property
     def is_verbose(self) -> bool:
-        """Whether the log tells what the builder tried, so that there is something to look into."""
+        """Whether the log has the builder's trials."""
         return bool(self.tunings or self.passes)
 
     @property
     def fusions(self) -> tuple[Fusion, ...]:
-        """Every step of every pass, over all strategies."""
+        """Return every step of every pass, over all strategies."""
         return tuple(fusion for graph_pass in self.passes for fusion in graph_pass.fusions)
 
     def count_messages(self) -> Counter[str]:
-        """Messages by severity letter."""
+        """Return the number of messages by severity letter."""
         counts: Counter[str] = Counter()
         for message in self.messages:
             counts[message.severity] += message.count

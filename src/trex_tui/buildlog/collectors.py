@@ -1,8 +1,7 @@
-"""What the messages of a build and of a run add up to: `Optimizer`, `Resources` and `Results`.
+"""Collectors of the messages of a build and of a run: `Optimizer`, `Resources` and `Results`.
 
-`Optimizer` has the passes and what they do to layers, candidate engines, and how long each phase takes. `Resources` has
-memory, timing cache, streams and DLA. `Results` has what a run printed: performance summary, trace averages, the profile
-table, and bindings.
+`Optimizer` has the passes and their steps, candidate engines, and the duration of each phase. `Resources` has memory, timing
+cache, streams and DLA. `Results` has the results of a run: performance summary, trace averages, profile table, and bindings.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ _WHOLE_BUILD = (
 
 
 class Optimizer:
-    """Collects passes, strategies and phases. `strategy` and `at_s` are kept as for `Tuner`."""
+    """Collects passes, strategies and phases. `strategy` and `at_s` as in `Tuner`."""
 
     def __init__(self) -> None:
         self.passes: list[OptimizerPass] = []
@@ -127,7 +126,7 @@ class Optimizer:
         self.passes.append(OptimizerPass(line, self.strategy, match["name"], layers, fusions))
 
     def begin_strategy(self, line: int, message: str) -> int | None:
-        """`Building graph using backend strategy N`; returns N, None if it is another line."""
+        """Parse `Building graph using backend strategy N`; return N, None for another line."""
         match = _BUILDING.match(message)
         if match is None:
             return None
@@ -152,7 +151,7 @@ class Optimizer:
         self.strategies.append(judged)
 
     def phase(self, line: int, message: str, layer: str | None) -> None:
-        """Any line that states a duration; `layer` is the one being tuned."""
+        """Parse a line with a duration; `layer` is the one being tuned."""
         for beginning, kind in _PHASES:
             if not message.startswith(beginning):
                 continue
@@ -165,14 +164,14 @@ class Optimizer:
             return
 
     def finish(self, line: int) -> None:
-        """What was done since the last count goes with a pass that has none."""
+        """Add a pass without a count for the steps since the last count."""
         self._settle()
         if self._fusions:
             self.passes.append(OptimizerPass(line, self.strategy, "", None, tuple(self._fusions)))
             self._fusions.clear()
 
     def _settle(self) -> None:
-        """A rule that was run, and of which nothing came."""
+        """Store a rule that ran without a result."""
         if self._running is not None:
             line, rule, layer = self._running
             self._fusions.append(Fusion(line, FusionKind.TRIED, rule, layer))
@@ -197,7 +196,7 @@ _OLD_LAYER = re.compile(
     r"Layer: (?P<name>.+?)(?: Weights: \d{1,18})? HostPersistent: (?P<host>\d{1,18}) "
     r"DevicePersistent: (?P<device>\d{1,18})\s*$"
 )
-"""Up to 8.0, which does not tell the scratch memory; 7.x has the weights too."""
+"""Up to 8.0, which does not print the scratch memory; 7.x also prints the weights."""
 _SILENT = re.compile(r"Skipped printing memory information for (?P<layers>\d{1,9}) layers")
 _TOTAL = re.compile(
     r"(?:Total|Max) (?P<what>Host Persistent|Device Persistent|Scratch|Activation|Weights) Memory: (?P<bytes>\d{1,18})"
@@ -238,7 +237,7 @@ _MOST_PLACED = 200_000
 
 
 class Resources:
-    """Collects memory, timing cache, streams and DLA of a build. `strategy` and `at_s` are kept as for `Tuner`."""
+    """Collects memory, timing cache, streams and DLA of a build. `strategy` and `at_s` as in `Tuner`."""
 
     def __init__(self) -> None:
         self.points: list[MemoryPoint] = []
@@ -256,7 +255,7 @@ class Resources:
         self._gpu: list[str] = []
         self._fallbacks: list[DlaFallback] = []
         self.listed_device = ""
-        """Device whose layers the next message lists, as TensorRT 7 prints them."""
+        """Device of the layers listed in the next message, as TensorRT 7 prints them."""
         self._about_dla = ""
 
     @property
@@ -290,7 +289,7 @@ class Resources:
             self.totals[self.strategy] = replace(known, silent_layers=int(match["layers"]))
 
     def size(self, message: str) -> None:
-        """A size in MiB of the execution context or the engine."""
+        """Parse the size of the execution context or the engine, in MiB."""
         match = _MIB.search(message[:_LONGEST_SENTENCE])
         if match is None:
             return
@@ -335,7 +334,7 @@ class Resources:
             self._streams[self.strategy] = replace(known, auxiliary=int(match["count"]))
 
     def streams(self, strategy: int | None) -> Streams:
-        """What is known of the streams of one candidate engine, or of an engine that was loaded."""
+        """Return the streams of a candidate engine, or of a loaded engine."""
         return self._streams.get(strategy) or self._streams.get(None) or Streams()
 
     def placed(self, _line: int, message: str) -> None:
@@ -344,7 +343,7 @@ class Resources:
             (self._dla if match["device"] == "Dla" else self._gpu).append(match["name"])
 
     def begin_list(self, message: str) -> None:
-        """`--- Layers running on DLA:` of TensorRT 7; the next message lists their names."""
+        """Parse `--- Layers running on DLA:` of TensorRT 7; the next message lists their names."""
         match = _LIST_HEAD.match(message)
         self.listed_device = match["device"] if match else ""
 
@@ -352,12 +351,12 @@ class Resources:
         names = self._dla if self.listed_device == "DLA" else self._gpu
         parts = (
             part.strip(" ,") for part in message.split(", ")
-        )  # commas within a name have no blank behind
+        )  # commas within a name are not followed by a blank
         names += [part for part in parts if part][: _MOST_PLACED - len(names)]
         self.listed_device = ""
 
     def about_dla(self, line: int, message: str) -> None:
-        """A warning that mentions DLA: a fallback, or the reason for the one that follows."""
+        """Parse a warning that mentions DLA: a fallback, or the reason for the next one."""
         text = message[:_LONGEST_WARNING]
         for pattern in _FALLBACKS:
             if match := pattern.search(text):
@@ -395,7 +394,7 @@ _BINDING = re.compile(
 
 
 class Results:
-    """Collects what one run printed."""
+    """Collects the results of one run."""
 
     def __init__(self) -> None:
         self.bindings: list[PrintedBinding] = []
@@ -464,7 +463,7 @@ class Results:
         self._median = self._name_first = False
 
     def profiled(self, message: str) -> bool:
-        """A line below it; False where the table is over."""
+        """Parse a row of the profile table; False after its end."""
         if "Time(ms)" in message or "Time (ms)" in message:
             self._median = "Median" in message
             self._name_first = message.lstrip().startswith("Layer")

@@ -1,6 +1,6 @@
-"""The lists of layers that a log prints: the builder's, the inspector's one-line text or JSON, and bare names.
+"""Parse the lists of layers in a log: the builder's, the inspector's one-line text or JSON, and bare names.
 
-Each becomes objects as `--exportLayerInfo` writes them, so that an engine can be made from either.
+Each is converted to the objects of `--exportLayerInfo`, so that an engine can be made from any of them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _NUMBER = re.compile(r"-?\d{1,18}$")
 _JSON_HEAD = re.compile(r'\s*(?P<brace>\{?)\s*"Layers"\s*:')
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 LONGEST_DUMP = 2_000_000
-"""Layers that are kept of one list."""
+"""Maximum number of layers kept per list."""
 LONGEST_JSON = 256 << 20
-"""Characters that are kept of one list as JSON."""
+"""Maximum number of characters kept per JSON list."""
 
 
 class _PrintedJson:
-    """Layer information as JSON, line by line until its last brace."""
+    """Layer information as JSON, collected line by line until its last brace."""
 
     def __init__(self, line: int, text: str) -> None:
         self.line = line
@@ -55,7 +55,7 @@ class _PrintedJson:
         return self._depth <= 0 or self._length > LONGEST_JSON
 
     def parse(self) -> LayerDump | None:
-        """The list; None if it is no layer information, or not whole."""
+        """Return the list; None if the JSON is incomplete or has no layer information."""
         try:
             root = json.loads("\n".join(self._lines), strict=False)
         except (ValueError, RecursionError):
@@ -73,7 +73,7 @@ class _PrintedJson:
 
 
 def _name_bindings(root: Mapping[str, Any]) -> tuple[str, ...]:
-    """Names of the network's inputs and outputs; `I/O Tensors` holds objects."""
+    """Return the names of the network's inputs and outputs; `I/O Tensors` holds objects."""
     raw = root.get("Bindings") or root.get("I/O Tensors")
     names = (
         [entry.get("Name") if isinstance(entry, dict) else entry for entry in raw]
@@ -84,7 +84,7 @@ def _name_bindings(root: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class Dumps:
-    """Collects lists of layers. `line` gets every line while `is_open`."""
+    """Collects lists of layers. `line` receives every line while `is_open`."""
 
     def __init__(self) -> None:
         self._found: dict[DumpForm, LayerDump] = {}
@@ -106,11 +106,11 @@ class Dumps:
         self._open(line, DumpForm.BUILDER)
 
     def begin_inspector(self, line: int) -> None:
-        """`Layers:`; whether names or more follow is seen at the first."""
+        """Start at `Layers:`; the first layer shows whether the list has names only."""
         self._open(line, DumpForm.INSPECTOR)
 
     def begins(self, line: int, text: str) -> bool:
-        """Whether a line without a prefix begins a list: a program may print what an `IEngineInspector` returns."""
+        """Return whether a line without a prefix starts a list: programs may print the result of an `IEngineInspector`."""
         if text.startswith("Layer("):
             self.begin_builder(line)
             self.line(line, text)
@@ -131,19 +131,19 @@ class Dumps:
         return self.is_open
 
     def interrupt(self) -> None:
-        """Something else is said, which ends the list, unless another of its layers follows: streams get mixed."""
+        """End the list at another message, unless a further layer of it follows: streams get mixed."""
         if self._form is not None:
             form = self._form
             self.close()
             self._interrupted = form
 
     def goes_on(self, text: str) -> bool:
-        """Whether a line is of an interrupted list, which is open again then."""
+        """Return whether a line continues an interrupted list, and reopen the list."""
         form = self._interrupted
         if form is DumpForm.BUILDER:
             is_layer = text.startswith("Layer(")
         elif form is DumpForm.NAMES:
-            # Bindings end such a list: before them, any line without a prefix is a name, or their heading.
+            # Such a list ends with the bindings: until then, any line without a prefix is a name, or their heading.
             is_layer = not self._in_bindings and bool(text.strip())
         else:
             is_layer = bool(_INSPECTED.match(text))
@@ -178,7 +178,7 @@ class Dumps:
     def _inspected(self, line: int, text: str) -> None:
         if _INSPECTED.match(text):
             if self._form is DumpForm.NAMES:
-                # What stood before is no name, but a line of another program.
+                # The preceding line is from another program and not a name.
                 self._form, self._layers = DumpForm.INSPECTOR, []
             self._add(layer_of_inspector(line, text))
         elif not self._layers or self._layers[0].layer_type is None:
@@ -199,7 +199,7 @@ class Dumps:
 
     @property
     def _is_stray(self) -> bool:
-        """Whether the open list may be anything: names without bindings behind them."""
+        """Return whether the open list may be unrelated text: names without bindings after them."""
         return self._needs_bindings and self._layers[0].layer_type is None
 
     def finished(self) -> tuple[LayerDump, ...]:
@@ -218,7 +218,7 @@ class Dumps:
 
 
 def layer_of_builder(line: int, text: str) -> DumpedLayer | None:
-    """`Layer(CaskConvolution): n, Tactic: 0x…, a (Half[-1,1:2,28,28]) -> b (Half[…])`; None if it is cut off."""
+    """Parse `Layer(CaskConvolution): n, Tactic: 0x…, a (Half[-1,1:2,28,28]) -> b (Half[…])`; None if truncated."""
     match = _LAYER.match(text)
     if match is None:
         return None
@@ -234,7 +234,7 @@ def layer_of_builder(line: int, text: str) -> DumpedLayer | None:
 
 
 def with_kernel_names(dump: LayerDump, kernel_names: Mapping[int, str]) -> LayerDump:
-    """Name the kernels of the builder's list, which has their numbers alone."""
+    """Add kernel names to the builder's list, which has only tactic numbers."""
     if dump.form is not DumpForm.BUILDER:
         return dump
     return replace(dump, layers=tuple(_with_kernel_name(layer, kernel_names) for layer in dump.layers))
@@ -246,7 +246,7 @@ def _with_kernel_name(layer: DumpedLayer, kernel_names: Mapping[int, str]) -> Du
 
 
 def _sides(text: str) -> tuple[str, str, str]:
-    """Inputs and outputs: the arrow that stands behind a closing bracket, or at the beginning."""
+    """Split inputs and outputs at the arrow after a closing bracket, or at the beginning."""
     if text.startswith("-> "):
         return "", "->", text[3:]
     for mark in (") -> ", "] -> "):
@@ -257,7 +257,7 @@ def _sides(text: str) -> tuple[str, str, str]:
 
 
 def _tensors(text: str) -> list[dict[str, Any]]:
-    """`a (Half[-1,32:8]), b (Float[])`, or before 8.6 `a[Half(-1,32)], b:0[Float()]`."""
+    """Parse `a (Half[-1,32:8]), b (Float[])`, or before 8.6 `a[Half(-1,32)], b:0[Float()]`."""
     is_new = text.rstrip().endswith("])")
     end_mark, name_mark, dims_mark = ("])", " (", "[") if is_new else (")]", "[", "(")
     tensors = []
@@ -275,7 +275,7 @@ def _tensors(text: str) -> list[dict[str, Any]]:
 
 
 def _extents(text: str) -> tuple[list[int], str]:
-    """`-1,32:8,28,28` -> [-1, 32, 28, 28], and how the layout is vectorised; no extents where one is no number."""
+    """Parse `-1,32:8,28,28` into [-1, 32, 28, 28] and the vectorized layout; no extents if one is not a number."""
     extents = []
     vector = ""
     for index, part in enumerate(text.split(",") if text.strip() else []):
@@ -290,12 +290,12 @@ def _extents(text: str) -> tuple[list[int], str]:
 
 
 def layer_of_inspector(line: int, text: str) -> DumpedLayer | None:
-    """`Name: n, LayerType: T, Inputs: [ { … }], Outputs: [ { … }], Key: value, …`; None if it is cut off."""
+    """Parse `Name: n, LayerType: T, Inputs: [ { … }], Outputs: [ { … }], Key: value, …`; None if truncated."""
     match = _INSPECTED.match(text)
     if match is None:
         return None
     before, mark, rest = text[match.end() :].partition("], Outputs: [")
-    # The list ends at the bracket behind the last brace; its names may hold brackets, its dimensions do.
+    # The list ends at the bracket after the last brace; brackets occur in names, and always in dimensions.
     outputs, behind = _list_end(rest)
     if not mark or behind is None:
         return None
@@ -337,7 +337,7 @@ def _parts(text: str) -> list[dict[str, Any]]:
 
 
 def _attributes(text: str) -> dict[str, Any]:
-    """`, Key: value` pairs; a value may hold commas and colons in brackets, so keys are looked for outside of them."""
+    """Parse `, Key: value` pairs; values may contain commas and colons in brackets, so keys are searched outside of them."""
     attributes: dict[str, Any] = {}
     matches = []
     depth = start = 0

@@ -1,7 +1,6 @@
-"""The tactics that a builder timed, kept in columns: a build times millions of them, and an object each would cost gigabytes.
+"""The tactics that a builder timed, stored in columns: a build times millions, and an object each would take gigabytes.
 
-A log says which kernel a tactic is and how long it took; 20 bytes hold that. `Tactics` and `MyelinTactics` are sequences that
-make an object only when one is looked at.
+Kernel and time of a tactic take 20 bytes. `Tactics` and `MyelinTactics` are sequences that create an object on access.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from typing import Generic, NamedTuple, TypeVar, overload
 _T = TypeVar("_T")
 
 NO_TACTIC = 0xD15EA5EDD15EA5ED
-"""What the builder prints as the fastest where no tactic was valid (its time is `inf`)."""
+"""Number that the builder prints as the fastest if no tactic was valid (its time is `inf`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedTactic:
-    """One tactic that was timed.
+    """A timed tactic.
 
     Attributes:
-        id: The 64 bits of its number, unsigned; equal to `TacticValue` of the layer information.
-        name: Name of the kernel; None where the log gives numbers only (shuffles, reformats, cuBLAS, all of cuDNN).
-        time_ms: None where the log prints no finite time.
+        id: Its 64-bit number, unsigned; equal to `TacticValue` of the layer information.
+        name: Name of the kernel; None if the log has only numbers (shuffles, reformats, cuBLAS, all of cuDNN).
+        time_ms: None if the log has no finite time.
     """
 
     id: int
@@ -47,10 +46,10 @@ class MyelinTactic:
         number: `tactic_id`, which counts from 0 within a table.
         time_ms: `cost(in ms)`.
         ratio: `cost/fastest_cost`.
-        correlation: `prediction_correlation`, how well Myelin's model foresaw the time.
+        correlation: `prediction_correlation`, how well Myelin's model predicted the time.
         kernel: `kernel_name`.
-        hash: `tactic_hash`; no 64-bit tactic number.
-        parameters: `tunable_parameter` and whatever follows it, verbatim.
+        hash: `tactic_hash`; not a 64-bit tactic number.
+        parameters: `tunable_parameter` and the rest of the row, verbatim.
     """
 
     number: int
@@ -67,12 +66,12 @@ class MyelinTactic:
 
 
 def hex_id(number: int) -> str:
-    """A tactic number as TensorRT 8.2 and later print it, 16 digits."""
+    """Format a tactic number as TensorRT 8.2 and later print it, with 16 digits."""
     return f"0x{number:016x}"
 
 
 def parse_id(text: str) -> int | None:
-    """The 64 bits of a tactic number: hexadecimal, or signed decimal as TensorRT 8.0 prints; None for anything else.
+    """Parse a tactic number: hexadecimal, or signed decimal as TensorRT 8.0 prints; None for anything else.
 
     >>> parse_id("-1") == parse_id("0xffffffffffffffff")
     True
@@ -90,12 +89,12 @@ def _known(value: float) -> float | None:
 
 @dataclass(slots=True)
 class TacticColumns:
-    """What all tactics of one log are kept in. Only the reader writes to it.
+    """Columns of all tactics of one log. Only the reader writes to them.
 
     Attributes:
         ids, times, names: One entry per tactic; `names` are indices of `texts`.
         numbers, costs, ratios, correlations, kernels, hashes, parameters: One entry per row of Myelin's tables.
-        texts: Names and parameters, each once; the first is the empty one.
+        texts: Names and parameters, each once; the first one is empty.
     """
 
     ids: array[int] = field(default_factory=lambda: array("Q"))
@@ -112,7 +111,7 @@ class TacticColumns:
 
 
 class _View(Sequence[_T], Generic[_T]):
-    """A stretch of the columns."""
+    """A range of the columns."""
 
     __slots__ = ("_columns", "_start", "_stop")
 
@@ -193,7 +192,7 @@ class SkipReason(str, Enum):
     WORKSPACE = "workspace"
     """Its scratch memory exceeds the workspace: `skipped. Scratch requested: N, available: M`."""
     DEVICE_MEMORY = "device memory"
-    """The device has too little memory free: `Device memory is insufficient to use tactic`."""
+    """The device has too little free memory: `Device memory is insufficient to use tactic`."""
     OTHER = "other"
 
 
@@ -202,9 +201,9 @@ class SkippedTactic(NamedTuple):
 
     Attributes:
         line: Line of the log, from 1; likewise everywhere below.
-        id: Its number; None where the message does not say.
-        requested_bytes, available_bytes: Memory it needs, and what there was; None where not said. For Myelin what there was
-            is its budget: the workspace and the layer's own weights.
+        id: Its number; None if the message has none.
+        requested_bytes, available_bytes: Memory needed and available; None if not printed. For Myelin the available memory is
+            its budget: the workspace and the layer's own weights.
         message: The line's text.
     """
 
@@ -221,9 +220,9 @@ class MyelinTable:
     """`Sorted table of all evaluated tactics` of one operator inside a Myelin layer.
 
     Attributes:
-        operator: Name behind `Autotuning op`; empty if none was printed.
-        onnx_nodes: Names out of the `[ONNX Layer: …]` behind it.
-        tactics: The rows, the fastest first, which is the one Myelin takes.
+        operator: Name after `Autotuning op`; empty if not printed.
+        onnx_nodes: Names in the `[ONNX Layer: …]` after it.
+        tactics: The rows, the fastest first, which Myelin uses.
     """
 
     line: int
@@ -233,15 +232,15 @@ class MyelinTable:
 
 
 class TuningOutcome(str, Enum):
-    """How timing a runner ended."""
+    """Outcome of timing a runner."""
 
     TIMED = "timed"
     """At least one tactic has a time."""
     NO_VALID_TACTIC = "no valid tactic"
     SKIPPED = "skipped"
-    """Tactics were there, and each was skipped."""
+    """It had tactics, and all were skipped."""
     UNFINISHED = "unfinished"
-    """The log says no more about it: it is cut off, or the build failed here."""
+    """The log has no result: it is truncated, or the build failed here."""
 
 
 class RunnerTrial(NamedTuple):
@@ -249,12 +248,12 @@ class RunnerTrial(NamedTuple):
 
     Attributes:
         runner: `CaskConvolution`, `Myelin`, …
-        runner_id: The number in brackets behind it (8.6 and later), verbatim.
-        tactics: Those timed.
-        skipped: Those not timed, with the reason.
-        fastest_id, fastest_ms: What the log prints as `Fastest Tactic`; None if it does not, or none was valid.
-        seconds: What timing this runner took; printed by 8.6 and later.
-        available, pruned: How many tactics there were, and how many of them heuristics took away (8.6 and later).
+        runner_id: The number in brackets after it (8.6 and later), verbatim.
+        tactics: Timed tactics.
+        skipped: Tactics not timed, with the reason.
+        fastest_id, fastest_ms: `Fastest Tactic` of the log; None if not printed, or if none was valid.
+        seconds: Duration of timing this runner; printed by 8.6 and later.
+        available, pruned: Number of tactics, and number removed by heuristics (8.6 and later).
         myelin: Tables of the operators inside, for the Myelin runner.
     """
 
@@ -273,32 +272,32 @@ class RunnerTrial(NamedTuple):
 
     @property
     def myelin_count(self) -> int:
-        """Rows of Myelin's tables: kernels that Myelin timed for the operators inside, on its own."""
+        """Number of rows in Myelin's tables: kernels that Myelin timed itself for the operators inside."""
         return sum(len(table.tactics) for table in self.myelin)
 
     @property
     def tactic_count(self) -> int:
-        """Number of tactics timed: those that have a line of their own, and the rows of Myelin's tables.
+        """Number of tactics timed: those with a line of their own, and the rows of Myelin's tables.
 
-        This is what screens, commands, lint and reports all call `tactics`; the sums below add it up.
+        Screens, commands, lint and reports all use this number as `tactics`; the totals below add it up.
         """
         return len(self.tactics) + self.myelin_count
 
     @property
     def fastest(self) -> TimedTactic | None:
-        """The timed tactic that took least; None if none has a time."""
+        """The fastest timed tactic; None if none has a time."""
         timed = [tactic for tactic in self.tactics if tactic.time_ms is not None]
         return min(timed, key=lambda tactic: tactic.time_ms or 0.0, default=None)
 
 
 class FormatCombination(NamedTuple):
-    """One way to lay out a layer's inputs and outputs, and what was timed for it.
+    """One choice of layouts for a layer's inputs and outputs, and what was timed for it.
 
     Attributes:
         inputs, outputs: As printed: `Float(784,784,28,1)` is type and strides, `Half(3136,1:8,112,4)` has 8 elements per
             vector in the dimension with the colon.
         runners: In the order tried; empty for a cached result.
-        chosen_runner, chosen_id: What the log says was chosen for this combination; None if nothing was (no runner had a
+        chosen_runner, chosen_id: Choice for this combination according to the log; None without a choice (no runner had a
             valid tactic, or the log ends).
         cached_ms: Time from the timing cache (`got cached result`); None if the combination was timed in this build.
         is_cached: Whether the result came from the timing cache.
@@ -325,7 +324,7 @@ class FormatCombination(NamedTuple):
 
     @property
     def chosen_ms(self) -> float | None:
-        """Time of the choice; None if nothing was chosen or it has no time."""
+        """Time of the choice; None without a choice or a time."""
         if self.is_cached:
             return self.cached_ms
         trial = self.chosen_trial
@@ -347,16 +346,16 @@ class FormatCombination(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LayerTuning:
-    """All that was tried for one layer, under one backend strategy and optimization profile.
+    """Everything tried for one layer, under one backend strategy and optimization profile.
 
     Attributes:
         name: Name of the layer while it was tuned; equal to its name in the engine unless Myelin or a later pass renames it.
-        strategy: Number of the backend strategy; None before 8.6, which has no such thing.
-        optimization_profile: Which of several was constructed; from 0.
+        strategy: Number of the backend strategy; None before 8.6, which has no strategies.
+        optimization_profile: Index of the profile, from 0.
         combinations: In the order tried.
-        metadata: `ForeignNode … metadata`: which ONNX nodes are inside, verbatim; empty if not printed.
-        began_s, ended_s: Time stamps of its first and last line, in seconds since the log's first; whole seconds, None where
-            the log has no stamps.
+        metadata: `ForeignNode … metadata`: the ONNX nodes inside, verbatim; empty if not printed.
+        began_s, ended_s: Time stamps of its first and last line, in seconds since the log's first; whole seconds, None if the
+            log has no time stamps.
     """
 
     line: int
@@ -370,7 +369,7 @@ class LayerTuning:
 
     @property
     def seconds(self) -> float | None:
-        """What timing it took, as the log prints it for its runners (8.6 and later); before, None: see `began_s`."""
+        """Duration of timing, as printed for its runners (8.6 and later); None before: see `began_s`."""
         return sum_of_known(trial.seconds for trial in self.trials())
 
     @property
@@ -396,7 +395,7 @@ class LayerTuning:
 
 @dataclass(frozen=True, slots=True)
 class ReformatCost:
-    """What the builder found a change of layout to cost.
+    """Measured cost of a change of layout.
 
     Attributes:
         source, target: Tensor names: `Optimizer Reformat(tensor-0 -> <out>)`; `<in>` and `<out>` are the builder's own.
@@ -416,7 +415,7 @@ class ReformatCost:
 
     @property
     def time_ms(self) -> float | None:
-        """The fastest way; None if nothing has a time."""
+        """Time of the fastest way; None without times."""
         if self.combination.is_cached:
             return self.combination.cached_ms
         times = []
@@ -428,13 +427,13 @@ class ReformatCost:
 
 @dataclass(frozen=True, slots=True)
 class InsertedReformat:
-    """`Adding reformat layer`: a copy that the choice of formats made necessary.
+    """`Adding reformat layer`: a copy that the choice of formats requires.
 
     Attributes:
         name: `Reformatted Input Tensor 0 to conv2`.
         tensor: The tensor that is copied.
         from_format, to_format: As in `FormatCombination`.
-        cost_ms: What the builder found it to cost (`ReformatCost` of this tensor and these formats); None if not in the log.
+        cost_ms: Measured cost (`ReformatCost` of this tensor and these formats); None if not in the log.
     """
 
     line: int
@@ -456,6 +455,6 @@ class InsertedReformat:
 
 
 def sum_of_known(values: Iterator[float | None]) -> float | None:
-    """Sum of what is known; None if nothing is."""
+    """Return the sum of the known values; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None

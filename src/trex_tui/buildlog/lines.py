@@ -1,9 +1,8 @@
-"""The lines of a log, in pieces of a few kilobytes, so that neither the file nor a line of it need fit into memory.
+"""Read the lines of a log in pieces of a few kilobytes, so that neither the file nor a single line must fit into memory.
 
-Two streams in one file: trtexec writes warnings and errors to stderr, all else to stdout.
-
-A pipe or a file gets stdout in blocks, so that a line of it may be cut in two; what stderr said meanwhile, whole lines of it,
-stands between the halves. The first half is held until the second comes.
+trtexec writes warnings and errors to stderr, all else to stdout, and both may go to one file. stdout is buffered in blocks,
+so that a line of it may be split in two, with whole lines of stderr between the halves. The first half is held until the
+second arrives.
 """
 
 from __future__ import annotations
@@ -26,37 +25,38 @@ from trex_tui.buildlog.tuner import STAMP_INSIDE
 from trex_tui.errors import ArtifactError
 
 PIECE_BYTES = 32 * 1024
-"""What is decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
+"""Bytes decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
 
 LONGEST_LINE = 1 << 20
-"""Characters of a line that are kept; metadata of a large Myelin layer takes some hundred thousand."""
+"""Characters kept per line; metadata of a large Myelin layer takes several hundred thousand."""
 _ENDLESS_LINE = 64 << 20
-"""Characters after which a line is none, and its file no log any more: a disk full of zeros."""
+"""Length from which a line is not text and its file not a log: a file full of zeros."""
 _MOST_PACKED = 250
-"""How many times its size a packed log may have. Logs are packed twenty-fold; a bomb, a thousand-fold."""
+"""Largest compression ratio. Logs reach about 20, a decompression bomb 1,000."""
 _HARMLESS_BYTES = 64 << 20
-"""What is unpacked whatever the ratio."""
+"""Bytes that are decompressed whatever the ratio."""
 
 _LEAST_READING_S = 10.0
 _READING_S_PER_MIB = 10.0
-"""Seconds of a processor that a packed log may take: several times what real ones do. Bytes alone do not bound it: 64 MiB of
-empty lines take a hundred times as long as 64 MiB of a log."""
+"""Processor seconds allowed for a compressed log, several times what real logs need. A byte limit is not enough: 64 MiB
+of empty lines take a hundred times as long as 64 MiB of a log.
+"""
 
 _HALF_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8})?$")
 _LONGEST_BEFORE = 400
-"""Characters in which a banner begins, whatever stands before it."""
+"""Maximum number of characters before a banner in its line."""
 
 
 @dataclass(slots=True)
 class ReadState:
-    """What is known of the file once the last piece is read.
+    """State of the file after the last piece.
 
     Attributes:
         damage: Why it could not be read to its end, as the end of a sentence; empty if it could.
-        cut_off: Whether its last line has no end.
-        shortened: How many lines were longer than `LONGEST_LINE`.
-        read_bytes: How much of the file has been read so far, packed as it is.
-        is_packed: Whether it is packed.
+        cut_off: Whether its last line is incomplete.
+        shortened: Number of lines longer than `LONGEST_LINE`.
+        read_bytes: Bytes of the file read so far, before decompression.
+        is_packed: Whether the file is compressed.
     """
 
     damage: str = ""
@@ -67,10 +67,10 @@ class ReadState:
 
 
 def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
-    """Lists of lines of a file without their ends; `state` is complete when they are.
+    """Yield lists of lines of a file without their ends; afterwards `state` is complete.
 
-    A last line that does not end is given only if it is a banner: half a number is not a number. What another program has
-    put before the lines is taken off.
+    An incomplete last line is returned only if it is a banner, since a number in it may be truncated. Prefixes added by other
+    programs are removed.
 
     Raises:
         ArtifactError: The file cannot be opened.
@@ -80,7 +80,7 @@ def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """Open a log, which may come through a pipe.
+    """Open a log, which may be a pipe.
 
     Raises:
         ArtifactError: It cannot be opened.
@@ -110,7 +110,7 @@ def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:
 
 
 def plain_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
-    """The bytes of a log, unpacked where it is packed; `state.damage` tells why they end before their time."""
+    """Yield the bytes of a log, decompressed if necessary; `state.damage` has the reason of an early end."""
     try:
         data = read_piece(file, PIECE_BYTES)
         if data.startswith(GZIP_MARK):
@@ -126,7 +126,7 @@ def plain_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
 
 
 def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
-    """Unpack by hand: the gzip module throws away what stands before the damage."""
+    """Decompress without the gzip module, which discards data before the damage."""
     unpacker = zlib.decompressobj(wbits=31)
     taken, given = len(data), 0
     began_s = time.thread_time()
@@ -162,13 +162,13 @@ def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
 
 
 def _find_excess(taken: int, given: int, began_s: float) -> str:
-    """What a packed log takes too much of; empty for nothing.
+    """Return the limit that a compressed log exceeds; empty if none.
 
     Args:
-        taken: Bytes that were read so far.
-        given: Bytes that they were unpacked to.
-        began_s: Time of this thread when reading began. That of the clock would make the end of a log a matter of chance on a
-            busy machine.
+        taken: Bytes read so far.
+        given: Bytes after decompression.
+        began_s: Processor time of this thread when reading began. With wall time the result would depend on the load of the
+            machine.
     """
     if given > _HARMLESS_BYTES and given > _MOST_PACKED * taken:
         return f"unpacks to more than {_MOST_PACKED} times its size, as no log does"
@@ -213,15 +213,15 @@ _WORDS = {"VERBOSE": "V", "INFO": "I", "WARNING": "W", "ERROR": "E", "INTERNAL_E
 
 
 class Prefix(NamedTuple):
-    """A line taken apart.
+    """A line split into its parts.
 
     Attributes:
-        severity: V, I, W, E or F; empty where the line has no prefix of its own.
-        is_library: Said by the library, not by trtexec.
+        severity: V, I, W, E or F; empty if the line has no prefix of its own.
+        is_library: Printed by the library, not by trtexec.
         stamp: Seconds, from an arbitrary start; None without a time stamp.
-        text: The time stamp with its brackets and the space behind it, verbatim; empty without one.
+        text: The time stamp with its brackets and the following space, verbatim; empty without a time stamp.
         message: The rest of the line.
-        before: What stood before the stamp.
+        before: Text before the time stamp.
     """
 
     severity: str
@@ -246,13 +246,13 @@ def parse_prefix(line: str) -> Prefix:
 
 
 def find_prefixes(line: str) -> list[int]:
-    """Where prefixes with a time stamp begin in a line."""
+    """Return the positions of prefixes with a time stamp in a line."""
     return [match.start() for match in STAMPED.finditer(line)]
 
 
 @lru_cache(maxsize=64)
 def parse_stamp(stamp: str) -> int | None:
-    """Seconds since 1970 of `MM/DD/YYYY-HH:MM:SS`, in whatever zone it was printed; None for no real date."""
+    """Return the seconds since 1970 of `MM/DD/YYYY-HH:MM:SS`, in the time zone of the log; None for an invalid date."""
     month, day, year = int(stamp[:2]), int(stamp[3:5]), int(stamp[6:10])
     hour, minute, second = int(stamp[11:13]), int(stamp[14:16]), int(stamp[17:19])
     if not (
@@ -264,19 +264,19 @@ def parse_stamp(stamp: str) -> int | None:
 
 _ON_STDERR = frozenset("WEF")
 _MOST_BETWEEN = 10_000
-"""Lines of stderr after which the second half is not expected any more."""
+"""Lines of stderr after which the second half is no longer expected."""
 
 
 class LogStreams:
-    """Reads lines that may be half of one, and hands on whole ones.
+    """Reads lines that may be split, and passes on whole lines.
 
     Args:
-        on_prefix: Takes a line with a prefix.
-        bare: Takes a line without.
+        on_prefix: Receives a line with a prefix.
+        bare: Receives a line without a prefix.
 
     Attributes:
         broken: The first half of a line; empty if none is held.
-        lost: How many lines were left out, as their second half did not come: half a number is not a number.
+        lost: Number of dropped lines, whose second half is missing: a number in them may be truncated.
     """
 
     def __init__(self, on_prefix: Callable[[Prefix], None], bare: Callable[[str], None]) -> None:
@@ -288,12 +288,12 @@ class LogStreams:
         self._severity = ""
 
     def line(self, number: int, line: str) -> None:
-        """Read a line with any prefix, with none, or with two."""
+        """Read a line with one prefix, none, or two."""
         if self.broken and (number > self._until + 1 or number > self._began + _MOST_BETWEEN):
             self.settle()
         prefix = parse_prefix(line)
         if not prefix.severity or (self.broken and not prefix.text):
-            self._without_prefix(number, line)  # a line may also be cut between its stamp and `[TRT]`
+            self._without_prefix(number, line)  # a line may also be split between its time stamp and `[TRT]`
             return
         starts = []
         if prefix.before or STAMP_INSIDE in prefix.message:
@@ -308,7 +308,7 @@ class LogStreams:
         self._on_prefix(prefix)
 
     def _two_in_one(self, number: int, line: str, starts: list[int], *, is_rest: bool) -> None:
-        """A half, and a line behind it; `is_rest` if the half has no prefix, and may be the middle of one before."""
+        """Read a half line followed by another line; `is_rest` if the half has no prefix and may continue an earlier half."""
         half = line[: starts[0]]
         if is_rest and self.broken and len(self.broken) < LONGEST_LINE:
             half = self.broken + half
@@ -333,12 +333,12 @@ class LogStreams:
             joined, self.broken = self.broken + line, ""
             self.line(number, joined)
         elif self.broken:
-            self._hand_on()  # the second half was no more than its end
+            self._hand_on()  # the second half was only the end of the line
         elif line:
             self._bare(line)
 
     def settle(self) -> None:
-        """The second half of a line does not come any more."""
+        """Give up waiting for the second half of a line."""
         if self.broken and self._severity in _ON_STDERR and parse_prefix(self.broken).severity:
             self.broken = ""
             self.lost += 1

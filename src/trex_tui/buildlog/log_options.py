@@ -1,4 +1,4 @@
-"""Options that a log states. Apart from the rest of a log: every engine has them, and most sets have no log."""
+"""Options printed in a log. A separate module, since every engine has options, and most sets have no log."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class StatedOptions:
-    """The sections `=== … Options ===` and `=== Device Information ===`: label -> value, whole and verbatim.
+    """The sections `=== … Options ===` and `=== Device Information ===` of one run: label -> value, whole and verbatim.
 
-    All of one run. Values of a label that repeats within a section, and lines below a label without a value, are joined by
-    `, `.
+    Values of a label that repeats within a section, and lines below a label without a value, are joined by `, `.
     """
 
     model: dict[str, str] = field(default_factory=dict)
@@ -23,12 +22,12 @@ class StatedOptions:
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """What a log states of one run.
+    """Options of one run in a log.
 
     Attributes:
         arguments: Words of the command line, `trtexec` itself first; empty without a banner.
         stated: Its sections of options.
-        chosen_shapes: What trtexec says where it chose a shape because none was given.
+        chosen_shapes: Messages about input shapes that trtexec chose because none was given.
     """
 
     arguments: tuple[str, ...] = ()

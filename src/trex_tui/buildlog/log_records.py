@@ -1,10 +1,8 @@
-"""A log in place of the JSON files: layers, times, options and performance, as far as it tells them.
+"""Replace or complete the JSON files of a set from its logs: layers, times, options and performance.
 
-What a trtexec log states of a run: the command line, and the options as trtexec understood them.
-
-trtexec prints them before it does anything, at every verbosity: a banner with the command line, then sections such as
-`=== Build Options ===` with a `label: value` per line. Metadata that trex made of a log cuts each value at its first colon;
-the log has them whole.
+trtexec prints its options at every verbosity: a banner with the command line, then sections such as `=== Build Options ===`
+with a `label: value` per line. Metadata that trex made from a log cuts each value at its first colon; the log has the whole
+value.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ _FORMS = {
 _OTHER_PROFILE = " [profile "
 _NUMBERS = ("Throughput", "Total Host Walltime", "Total GPU Compute Time")
 _LISTED_PERCENTILES = ((99.0,), (90.0, 95.0, 99.0))
-"""What readers take a bare list of 5 or 7 numbers for; with other percentiles the text stays, which names them."""
+"""Percentiles that readers assume for a bare list of 5 or 7 numbers; for others the text is kept, which names them."""
 _ROLES = {
     "build": ("model_options", "build_options", "device_information"),
     "profile": ("performance_summary", "inference_options", "device_information"),
@@ -58,7 +56,7 @@ _DEVICE_NUMBERS = ("Compute Capability", "SMs", "Compute Clock Rate", "Memory Bu
 
 
 def find_layer_info(traces: Mapping[str, BuildTrace]) -> LayerInfo | None:
-    """The richest list of layers in the logs of an engine, of equal ones the first; None if they have none.
+    """Return the most detailed list of layers in the logs of an engine, the first of several; None without a list.
 
     Args:
         traces: By the kind of the log.
@@ -85,11 +83,11 @@ def _find_dump(traces: Mapping[str, BuildTrace]) -> tuple[str, BuildTrace, Layer
 
 
 def complete_layer_info(info: LayerInfo, traces: Mapping[str, BuildTrace]) -> LayerInfo:
-    """Add what the logs of an engine state of its layers: types, tensors and tactics where the file has names only, and
-    names of kernels where it has their numbers only.
+    """Add layer information from the logs of an engine: types, tensors and tactics if the file has only names, and names of
+    kernels if it has only their numbers.
 
     Args:
-        info: Of the file.
+        info: Layer information of the file.
         traces: By the kind of the log.
     """
     if info.names_only:
@@ -99,7 +97,7 @@ def complete_layer_info(info: LayerInfo, traces: Mapping[str, BuildTrace]) -> La
 
 
 def _with_details(info: LayerInfo, traces: Mapping[str, BuildTrace]) -> LayerInfo:
-    """Take the details out of the richest list in a log, where that is of the same engine."""
+    """Take the details from the most detailed list in a log, if it belongs to the same engine."""
     found = _find_dump(traces)
     if found is None or found[2].form is DumpForm.NAMES:
         return info
@@ -122,7 +120,7 @@ def _with_details(info: LayerInfo, traces: Mapping[str, BuildTrace]) -> LayerInf
     keys = _count_names(names)
     known = sum(key in details for key in keys)
     if not known:
-        return info  # Myelin layers alone: nothing shows that both lists are of one engine.
+        return info  # Myelin layers alone: nothing proves that both lists belong to one engine.
     kernels = _find_kernels(keys, dump)
     share = f"all {known} layers" if known == len(keys) else f"{known} of {len(keys)} layers"
     message = (
@@ -145,8 +143,9 @@ _Key = tuple[str, int]
 
 
 def _find_kernels(keys: Sequence[_Key], dump: LayerDump) -> dict[_Key, dict[str, Any]]:
-    """Kernels that stand in place of one Myelin layer, between the same neighbours in both lists: its name, and its tensors
-    where it has one kernel alone."""
+    """Return the kernels that replace one Myelin layer between the same neighbours in both lists, with its name, and with its
+    tensors if it is a single kernel.
+    """
     listed = _count_names(layer.name for layer in dump.layers)
     blocks = dict(zip(listed, dump.layers, strict=True))
     kernels: dict[_Key, dict[str, Any]] = {}
@@ -164,7 +163,7 @@ def _find_kernels(keys: Sequence[_Key], dump: LayerDump) -> dict[_Key, dict[str,
 def _group_between(
     keys: Iterable[_Key], anchors: Collection[_Key]
 ) -> dict[tuple[_Key | None, _Key | None], list[_Key]]:
-    """The keys between two neighbouring anchors, by these; None stands for the beginning and the end."""
+    """Group the keys by the two neighbouring anchors around them; None stands for the beginning and the end."""
     groups: dict[tuple[_Key | None, _Key | None], list[_Key]] = {}
     before: _Key | None = None
     group: list[_Key] = []
@@ -179,10 +178,10 @@ def _group_between(
 
 
 def _find_stranger(names: Sequence[str], dump: LayerDump) -> str | None:
-    """A layer that only one of two lists has, so that they are of different engines; None if they are of the same.
+    """Return a layer that only one of two lists has, so that they belong to different engines; None for the same engine.
 
-    The builder lists a Myelin layer as one, which the inspector of TensorRT 10 lists as its kernels, and reformats that do
-    nothing.
+    The builder lists a Myelin layer as one layer, which the inspector of TensorRT 10 lists as its kernels, and it lists
+    reformats without effect.
     """
     listed, known = {layer.name for layer in dump.layers}, set(names)
     is_opened = False
@@ -197,7 +196,7 @@ def _find_stranger(names: Sequence[str], dump: LayerDump) -> str | None:
 
 
 def _count_names(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Each name with how many of the same stand before it."""
+    """Return each name with the number of equal names before it."""
     seen: Counter[str] = Counter()
     counted = []
     for name in names:
@@ -217,7 +216,7 @@ def _with_kernel_name(raw: dict[str, Any], traces: Iterable[BuildTrace]) -> dict
 
 
 def find_layers_of_profile(rows: Sequence[ProfileRow], traces: Mapping[str, BuildTrace]) -> LayerInfo | None:
-    """The richest list of layers in the logs where it has every row of a profile; None if there is no such list."""
+    """Return the most detailed list of layers in the logs if it has every row of a profile; None without such a list."""
     found = _find_dump(traces)
     if found is None or found[2].form is DumpForm.NAMES:
         return None
@@ -226,7 +225,7 @@ def find_layers_of_profile(rows: Sequence[ProfileRow], traces: Mapping[str, Buil
 
 
 def _bindings(trace: BuildTrace, dump: LayerDump) -> tuple[str, ...]:
-    """Inputs and outputs of the network: as listed, as fed by trtexec, or what only is read or only written."""
+    """Return inputs and outputs of the network: as listed, as fed by trtexec, or tensors only read or only written."""
     if dump.bindings:
         return dump.bindings
     if trace.network_inputs or trace.network_outputs:
@@ -242,7 +241,7 @@ def _bindings(trace: BuildTrace, dump: LayerDump) -> tuple[str, ...]:
 
 
 def find_profile(trace: BuildTrace) -> Profile | None:
-    """The profile table in a log; None if it has none."""
+    """Return the profile table of a log; None without a table."""
     table = trace.profile
     if table is None or not table.rows:
         return None
@@ -255,13 +254,13 @@ def find_profile(trace: BuildTrace) -> Profile | None:
 
 
 def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:
-    """Fill the sections that no metadata file has. `kind` is the log's, for what is told about where numbers are from."""
+    """Fill the sections that no metadata file has. `kind` is that of the log, for the sources of the numbers."""
     changes: dict[str, Any] = {}
     sources = dict(metadata.sources)
     built, ran = trace.options, trace.run_options
     sections = {
         "model_options": built.model,
-        # Up to 8.6 they are printed all the same, with their defaults.
+        # Up to 8.6 they are printed in any case, with their defaults.
         "build_options": {} if trace.only_loads else built.build,
         "inference_options": ran.inference,
         "device": ran.device or built.device,
@@ -280,7 +279,7 @@ def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:
 
 
 def _memory(known: StatedMemory, trace: BuildTrace) -> StatedMemory:
-    """What is known, and what a log adds; of the size of an engine the builder states more digits than a run."""
+    """Merge known values with those of a log; for the size of an engine the builder prints more digits than a run."""
     of_engine = [totals for totals in trace.memory_totals if totals.strategy in (trace.winner, None)]
     totals = of_engine[-1] if of_engine else MemoryTotals(None)
     stated = StatedMemory(
@@ -296,7 +295,7 @@ def _memory(known: StatedMemory, trace: BuildTrace) -> StatedMemory:
 
 
 def _tensors(known: tuple[StatedTensor, ...], trace: BuildTrace) -> tuple[StatedTensor, ...]:
-    """What is known, and what a log adds: first tensors as they were fed to the engine, then those of the network."""
+    """Merge known tensors with those of a log: first as they were fed to the engine, then those of the network."""
     printed = (*trace.bindings, *trace.network_tensors)
     tensors = {tensor.name: tensor for tensor in known}
     for binding in printed:
@@ -319,18 +318,18 @@ def _shape(binding: PrintedBinding) -> tuple[int, ...] | None:
 
 
 def metadata_document(trace: BuildTrace) -> dict[str, dict[str, Any]]:
-    """What trex's log parsers write, as one object: of a build its options, of a run its performance, and the device.
+    """Return the result of trex's log parsers as one object: options of a build, performance of a run, and the device.
 
-    Unlike trex's, values are whole (it cut them at their second colon). As there, a latency is a list of min, max, mean,
-    median, and the percentiles in the order printed, where these are the usual ones; the figures that trex makes numbers
-    of are numbers.
+    Unlike trex's, values are complete (it cuts them at their second colon). As in trex, a latency is a list of min, max,
+    mean, median, and the percentiles in the order printed, if these are the usual ones; figures that trex converts to numbers
+    are numbers.
     """
     sections = _sections(trace, trace.options)
     if trace.only_loads:
         del (
             sections["model_options"],
             sections["build_options"],
-        )  # trtexec prints them all the same, with their defaults
+        )  # trtexec prints them in any case, with their defaults
     elif trace.performance is None:
         del sections["inference_options"]
     return {name: values for name, values in sections.items() if values}
@@ -339,11 +338,11 @@ def metadata_document(trace: BuildTrace) -> dict[str, dict[str, Any]]:
 def read_set_metadata(
     files: Mapping[ArtifactKind, Path], run: int | None = None
 ) -> tuple[dict[str, dict[str, Any]], list[Diagnostic]]:
-    """The metadata of a set as one object: that of its metadata files, and what its logs state, which have values whole.
+    """Return the metadata of a set as one object: its metadata files, and its logs, which have complete values.
 
     Args:
-        files: Of the set.
-        run: Number of the run of a log that measured several; None for the last.
+        files: Files of the set.
+        run: Number of the run in a log with several measured runs; None for the last.
 
     Raises:
         ArtifactError: A log cannot be opened, or none has this run.
@@ -355,7 +354,7 @@ def read_set_metadata(
     traces = [read_outline(path, has_names=False) for path in logs]
     most = max((len(trace.measured) for trace in traces), default=0)
     if run is not None and most:
-        # The log of a build beside that of several runs usually measured nothing.
+        # The build log beside a log of several runs usually has no measurement.
         wanted = [run if len(trace.measured) == most else None for trace in traces]
         traces = [
             read_outline(path, run=number, has_names=False) for path, number in zip(logs, wanted, strict=True)
@@ -368,20 +367,20 @@ def read_set_metadata(
 
 
 def note_runs(trace: BuildTrace, *, is_chosen: bool) -> list[Diagnostic]:
-    """The note that a log holds several runs that measured; none if it does not."""
+    """Return a note if a log holds several measured runs; empty otherwise."""
     shown = trace.shown_number
     runs = list_log_runs(trace.path, trace.measured, None if shown is None else shown - 1)
     return [describe_runs(runs, is_chosen=is_chosen)] if runs else []
 
 
 def role_document(trace: BuildTrace, role: str) -> dict[str, dict[str, Any]]:
-    """What trex keeps in a file of its own: of the log of a `build`, or of the `profile` run. Sections may be empty."""
+    """Return what trex keeps in a separate file, for the log of a `build` or of a `profile` run. Sections may be empty."""
     sections = _sections(trace, trace.run_options if role == "profile" else trace.options)
     return {name: sections[name] for name in _ROLES[role]}
 
 
 def _sections(trace: BuildTrace, on: StatedOptions) -> dict[str, dict[str, Any]]:
-    """All sections: options of the build, what was measured and how; the device as the run with options `on` printed it."""
+    """Return all sections: build options, measurements and their options, and the device of the run with options `on`."""
     options = trace.options
     values = trace.performance.values if trace.performance is not None else {}
     return {
@@ -412,11 +411,11 @@ def _number(text: str) -> float | str:
 
 
 def read_log_options(path: Path, *, of_timed_run: bool = False, run: int | None = None) -> LogOptions:
-    """Read the options in a log, packed with gzip or not; none if the file cannot be opened or is none.
+    """Read the options in a log, compressed or not; empty if the file cannot be opened or is not a log.
 
     Args:
         path: The log.
-        of_timed_run: Of several runs in it, ask for the one that was timed instead of the one that built the engine.
+        of_timed_run: If it has several runs, read the timed one instead of the one that built the engine.
         run: Number of the measured run; None for the last.
     """
     from trex_tui.buildlog.reader import shared_outline

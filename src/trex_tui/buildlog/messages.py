@@ -1,4 +1,4 @@
-"""One message after the other, to whom it concerns: its first six characters tell, or words in it."""
+"""Dispatch each message to its collector, by its first six characters or by words in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trex_tui.buildlog.spans import Runs, Span, Spans, Stage
 from trex_tui.buildlog.tuner import Tuner
 
 MOST_GROUPS = 2000
-"""Kinds of messages kept apart; what comes after is counted as one."""
+"""Maximum number of groups of messages; later ones are counted as one group."""
 LONGEST_TEXT = 4000
 
 _VARYING = re.compile(r"0x[0-9a-fA-F]+|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -60,7 +60,7 @@ class Messages:
         self._last = group if group.count == 1 else None
 
     def more(self, line: int, text: str) -> None:
-        """A line without a prefix: the rest of the message on the line before, where that is the first of its kind."""
+        """Append a line without a prefix to the previous message, if that is the first of its group."""
         last = self._last
         if last is not None and line == last.last_line + 1:
             last.last_line = line
@@ -90,7 +90,7 @@ SILENT = [
     "    Ou",
     "      ",
 ]
-"""Beginnings of verbose messages that are frequent and tell nothing here: parsers and registries at work."""
+"""Beginnings of frequent verbose messages of parsers and registries that contain nothing of use."""
 _LONGEST_WARNING = 4000
 _BLOCK_HEADS = {
     "Performance summary": "summary",
@@ -102,17 +102,17 @@ Handler = Callable[[int, str], None]
 
 
 class MessageParser:
-    """Takes messages apart and keeps what they tell.
+    """Parses messages and stores their content.
 
     Args:
-        make_tuner: Makes who reads the messages about tuning, anew for each span.
+        make_tuner: Creates the collector of tuning messages for each span.
         wanted: As for `Spans`.
 
     Attributes:
-        spans: What has been told in spans that are over.
-        library: Version in the name of a library of TensorRT, and that name; None where no message has one.
-        builds: How many builds there are so far, of those that came further than to read a network.
-        handlers: First six characters of a message -> who reads it; they and `tuner` are others in each span.
+        spans: The finished spans.
+        library: TensorRT version in the name of a library, and that name; None if no message has one.
+        builds: Number of builds that went beyond reading a network.
+        handlers: First six characters of a message -> handler; these and `tuner` change with each span.
     """
 
     def __init__(self, make_tuner: Callable[[], Tuner] = Tuner, wanted: int | None = None) -> None:
@@ -140,13 +140,13 @@ class MessageParser:
         self._enter(Span(self._make_tuner(), index, command))
 
     def finish(self, line: int) -> tuple[Span, Span]:
-        """The log is over: the spans of the build and of the run that it is told by, which may be the same."""
+        """Finish the log; return the spans of the build and of the run that describe it, which may be the same."""
         self.dumps.close()
         self.spans.add(self._span, line)
         return self.spans.shown or self._span, self.spans.timed or self._span
 
     def at(self, seconds: float | None) -> None:
-        """Time moves on; None where the log has no stamps."""
+        """Set the current time; None if the log has no time stamps."""
         self._at_s = seconds
         self.tuner.at_s = self.optimizer.at_s = self.resources.at_s = seconds
 
@@ -159,8 +159,8 @@ class MessageParser:
         span.stage = max(span.stage, stage)
 
     def _begins(self, line: int, stage: Stage, *, behind: Stage) -> None:
-        """A line of the library's that stands at the beginning of a build: of another one, if the last has come further than
-        `behind`. Within a run of trtexec it is of its one build.
+        """Handle a library message that starts a build: a new one if the last is beyond `behind`. A run of trtexec has only
+        one build.
         """
         if self._span.stage > behind and not self.runs.is_open:
             before = self.sections
@@ -178,7 +178,7 @@ class MessageParser:
         if self.runs.banner(line, text):
             self._begin_span(line)
         elif len(self.runs.all) > known and self._span.run is None:
-            self._span.run = known  # its first banner is lost
+            self._span.run = known  # its first banner is missing
 
     def bare(self, line: int, text: str) -> None:
         if self.dumps.is_open or self.dumps.goes_on(text):
@@ -200,7 +200,7 @@ class MessageParser:
             self.other(line, message)
 
     def _complaint(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> bool:
-        """Count a warning or an error; True if nobody else need read it."""
+        """Count a warning or an error; True if no other handler needs it."""
         self.messages.add(line, severity, message, is_trtexec=is_trtexec)
         if is_trtexec and "utomatically " in message:
             self.sections.chose_shape(message)
@@ -214,17 +214,17 @@ class MessageParser:
         return False
 
     def _name_library(self, message: str) -> None:
-        """Of a message that names a library of TensorRT; the most precise version counts."""
+        """Parse a message that names a library of TensorRT; the most precise version wins."""
         known = version_of_library(message)
         if known is not None and (self.library is None or known[0].count(".") > self.library[0].count(".")):
             self.library = known
 
     def _trtexec(self, line: int, severity: str, message: str) -> bool:
-        """Sections and tables of trtexec's own; False if the message belongs to none of them."""
+        """Parse sections and tables of trtexec; False if the message belongs to none of them."""
         if message.startswith("=== "):
             heading = message.strip("= ")
             if self.sections.has(heading):
-                self._begin_span(line)  # trtexec prints each once: the banner of another run is lost
+                self._begin_span(line)  # trtexec prints each once: the banner of another run is missing
             if self.sections.begin(heading):
                 self._block = ""
             else:
@@ -259,7 +259,7 @@ class MessageParser:
     # --- what messages are ----------------------------------------------------------------------------------------
 
     def _table(self) -> dict[str, Handler]:
-        """First six characters -> who reads the message."""
+        """Return first six characters -> handler."""
         tuner, optimizer, resources = self.tuner, self.optimizer, self.resources
         sections, results = self.sections, self.results
         readers: tuple[tuple[str, Handler], ...] = (
@@ -322,7 +322,7 @@ class MessageParser:
             self.resources.listed(message)
 
     def _ruled(self, line: int, message: str) -> None:
-        """A message that begins with a rule."""
+        """Parse a message that begins with a horizontal rule."""
         if " Layers running on " in message:
             self.resources.begin_list(message)
         else:
@@ -390,7 +390,7 @@ class MessageParser:
 
     def _original(self, line: int, message: str) -> None:
         if message.startswith("Original: "):
-            # Calibration builds an engine of its own, before there is one.
+            # Calibration builds its own engine first.
             self._begins(line, Stage.UNDER_WAY, behind=Stage.UNDER_WAY)
         self.optimizer.counted(line, message)
 

@@ -1,9 +1,9 @@
-"""A log, read as a stream: prefixes off, tactics in batches, everything else to the parser.
+"""Read a log as a stream: remove prefixes, parse tactics in batches, pass everything else to the parser.
 
-There are two depths. The whole holds every tactic. Most of a verbose log is about tuning, and whoever opens an engine need
-not wait for that: the outline passes lines about tuning over, which are told by 16 characters at a fixed place, and is the
-same in everything else. That takes lines that look as trtexec and Python's logger write them; where two streams were written
-into one file, and a line about tuning is cut in two, the log is read whole instead.
+There are two depths. A full trace holds every tactic. Most of a verbose log is about tuning, which an engine view does not
+need: the outline skips lines about tuning, recognized by 16 characters at a fixed position, and has everything else. This
+requires lines as trtexec and Python's logger write them; if two streams were written into one file and a line about tuning is
+split, the full log is read instead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from trex_tui.text import plural
 
 _STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
 _VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
-"""What stands before everything that the library says for its own sake, from trtexec and from Python."""
+"""Prefix of the library's verbose messages, from trtexec and from Python."""
 _PREFIX = _STAMP + len(_VERBOSE[0])
 _key = itemgetter(slice(_STAMP, _PREFIX + KEY))
 _said = itemgetter(slice(_STAMP, _PREFIX))
@@ -41,22 +41,21 @@ _MANY_ROWS = 1024
 _TUNING = ("======", "******", "------", ">>>>>>", "Fastes", "Skippi", "Foreig", " (fore")
 """Beginnings of verbose messages that only `Tuner` reads."""
 _MORE = (": Fusing ", "] got cached result: ", " Set Tactic Name: ")
-"""What else may stand in a verbose message that begins with a name, and is not about tuning."""
+"""Marks of verbose messages that begin with a name but are not about tuning."""
 _HEADINGS = (" Computing ", " Autotuning ", " Timing Runner: ")
 
 
 def read_build_log(
     path: Path, progress: Callable[[int], None] | None = None, run: int | None = None
 ) -> BuildTrace:
-    """Read a log of a build or a run, of TensorRT 8.0 to 11, packed or not, whole or cut off.
+    """Read a log of a build or a run, of TensorRT 8.0 to 11, compressed or not, complete or truncated.
 
-    What cannot be read is left out; `diagnostics` say so. Memory depends on what the log tells, not on its length.
+    Unreadable parts are skipped and reported in `diagnostics`. Memory depends on the content of the log, not on its length.
 
     Args:
         path: The file.
-        progress: Called every few kilobytes with the bytes of the file that have been read; what it raises ends the
-            reading.
-        run: Number of the measured run that the trace is to tell of, as if the log ended behind it; None for the last.
+        progress: Called every few kilobytes with the bytes of the file read so far; an exception from it ends the reading.
+        run: Number of the measured run to describe, as if the log ended after it; None for the last.
 
     Raises:
         ArtifactError: The file cannot be opened, or has no run of this number.
@@ -72,16 +71,16 @@ def read_outline(
     *,
     has_names: bool = True,
 ) -> BuildTrace:
-    """Read a log but for its tactics, several times as fast as `read_build_log` does, with the same arguments.
+    """Read a log without its tactics, several times as fast as `read_build_log`, with the same arguments.
 
     Args:
         path: The file.
         progress: As for `read_build_log`.
         run: As for `read_build_log`.
-        has_names: Read the names of kernels, which stand in the lines about tuning: that takes twice the time.
+        has_names: Read the names of kernels, which are in the lines about tuning; this doubles the time.
 
     Returns:
-        A trace whose `is_whole` tells whether it has tunings after all: they were read where the log is not regular.
+        A trace; `is_whole` is set if tunings were read after all, because the log is irregular.
 
     Raises:
         ArtifactError: The file cannot be opened.
@@ -94,11 +93,11 @@ def read_outline(
 
 
 class _IrregularError(Exception):
-    """An outline takes a closer look at the log."""
+    """The outline cannot skip lines of this log safely."""
 
 
 class _PassedTuner(Tuner):
-    """Stands where a tuner stands in an outline, and counts. What should not come to it ends the reading."""
+    """Replaces the tuner in an outline and counts. Messages it cannot handle end the reading."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,17 +115,17 @@ class _PassedTuner(Tuner):
         self.cached_results += parts_of_cached(message) is not None
 
     def _ruled(self, _line: int, message: str) -> None:
-        """A message that begins with a rule; some of the parser's do."""
+        """Handle a message that begins with a horizontal rule; some of them belong to the parser."""
         if any(words in message for words in _HEADINGS):
             raise _IrregularError
 
     def _refuse(self, *_: object) -> None:
-        """A line about tuning that does not look as such lines do."""
+        """Reject a line about tuning with an unexpected form."""
         raise _IrregularError
 
 
 class _Reader:
-    """Reads one log, once, at one of the two depths."""
+    """Reads one log once, at one of the two depths."""
 
     def __init__(
         self,
@@ -170,7 +169,7 @@ class _Reader:
         return self._finished()
 
     def _move_on(self, lines: list[str]) -> None:
-        """To the time of the last of some lines: those that come in masses are not asked for theirs."""
+        """Advance to the time of the last of some lines; lines in batches are not parsed for theirs."""
         for line in reversed(lines):
             stamp = parse_prefix(line).stamp
             if stamp is not None:
@@ -178,16 +177,16 @@ class _Reader:
                 return
 
     def _whole_piece(self, lines: list[str]) -> int:
-        """Read some lines; return how many, which is fewer than there are where another build begins.
+        """Read some lines; return the number read, which is smaller if another build begins.
 
-        What is frequent is told by 16 characters at a fixed place. All tactics are taken first, by the column; then the other
-        lines are looked at one by one.
+        Frequent lines are recognized by 16 characters at a fixed position. All tactics are parsed first, in columns; then the
+        other lines one by one.
         """
         tuner = self._parser.tuner
         tactics, rows, before = tuner.tactics, self._rows, self._number
         actions: list[object] = list(map(self._route, map(_key, lines)))
         others, is_taken = self._taken(lines, actions)
-        end = 0  # of what is read, within `lines`
+        end = 0  # end of the lines to read, within `lines`
         for index in others:
             line, action = lines[index], actions[index]
             tactics.next += index - end
@@ -215,11 +214,11 @@ class _Reader:
         return len(lines)
 
     def _outline_piece(self, lines: list[str]) -> int:
-        """As `_whole_piece`, but for lines about tuning."""
+        """As `_whole_piece`, without lines about tuning."""
         tuner, before = self._parser.tuner, self._number
         fusing, cached, named = _MORE
         actions: list[object] = list(map(self._route, map(_key, lines)))
-        last = -1  # of the lines read
+        last = -1  # number of lines read
         for index in [
             index for index, action in enumerate(actions) if action is not _PASSED and action is not _TACTIC
         ]:
@@ -242,7 +241,7 @@ class _Reader:
         return len(lines)
 
     def _state_names(self, tuner: Tuner, lines: list[str], actions: list[object]) -> None:
-        """Hand over the names of kernels in lines that an outline passes over."""
+        """Store the names of kernels in lines that an outline skips."""
         if self._has_names:
             tuner.tactics.state_names(
                 [
@@ -253,7 +252,7 @@ class _Reader:
             )
 
     def _enter_span(self, before: int, count: int) -> int:
-        """Another build begins behind the lines read: others read its messages."""
+        """Start another build after the lines read: other collectors receive its messages."""
         self._route = self._routes().get
         self._number, self._passed = before + count, ""
         return count
@@ -264,26 +263,26 @@ class _Reader:
             self._look_at_passed(before + index, passed)
 
     def _look_at_passed(self, number: int, passed: str) -> None:
-        """Read a line after all that was passed over, if another begins in it."""
+        """Parse a line that was skipped, if another line begins in it."""
         if passed.find(STAMP_INSIDE, _PREFIX) >= 0:
             if not self._is_whole:
                 raise _IrregularError
             self._line(number, passed, None)
 
     def _taken(self, lines: list[str], actions: list[object]) -> tuple[list[int], bool]:
-        """Take the tactics among some lines; return the indices of all others, and whether it could be done."""
+        """Parse the tactics among some lines; return the indices of all other lines, and whether parsing succeeded."""
         tactics = self._parser.tuner.tactics
         timed = [line for line, action in zip(lines, actions, strict=True) if action is _TACTIC]
         if not timed or tactics.take(timed, _PREFIX):
             return [index for index, action in enumerate(actions) if action is not _TACTIC], True
-        # Most likely one of them was skipped for want of memory, and tells no time.
+        # Most likely one of them was skipped for lack of memory and has no time.
         is_timed = [action is _TACTIC and TIME in line for line, action in zip(lines, actions, strict=True)]
         if tactics.take(list(compress(lines, is_timed)), _PREFIX):
             return [index for index, timed in enumerate(is_timed) if not timed], True
         return list(range(len(lines))), False
 
     def _line(self, number: int, line: str, action: object) -> None:
-        """Read one line that is neither a tactic nor a row; `action` is who its route leads to."""
+        """Read one line that is neither a tactic nor a row; `action` is the handler of its route."""
         if line[:_STAMP] == self._stamp and not self._streams.broken and line.find(STAMP_INSIDE, _PREFIX) < 0:
             if callable(action):
                 action(number, line[_PREFIX:])
@@ -301,7 +300,7 @@ class _Reader:
             self._streams.line(number, line)
 
     def _routes(self) -> dict[str, object]:
-        """Kind of line -> where it goes: a batch, nowhere, or who reads it."""
+        """Return kind of line -> route: a batch, nothing, or a handler."""
         routes: dict[str, object] = {}
         for mark in _VERBOSE:
             routes.update({mark + key: handler for key, handler in self._parser.handlers.items()})
@@ -313,7 +312,7 @@ class _Reader:
         return routes
 
     def _flush_rows(self, number: int) -> None:
-        """Hand on the rows of a table, of which line `number` is the last."""
+        """Pass on the rows of a table, of which line `number` is the last."""
         if self._rows:
             self._parser.tuner.myelin_rows(number, self._rows)
             self._rows.clear()
@@ -323,7 +322,7 @@ class _Reader:
     def _said(self, prefix: Prefix) -> None:
         if prefix.stamp is not None:
             self._at(prefix.stamp)
-            # What is said within the same second needs no closer look.
+            # Lines with the same second need no further parsing.
             self._stamp = prefix.text
         self._message(prefix.severity, prefix.message, is_library=prefix.is_library)
 
@@ -344,7 +343,7 @@ class _Reader:
     def _at(self, stamp: int) -> None:
         if stamp == self._now:
             return
-        # What comes of a stream that is written later may have been said earlier.
+        # Streams that are flushed later may have earlier time stamps.
         self._now = stamp
         self._first_stamp = min(stamp, stamp if self._first_stamp is None else self._first_stamp)
         self._last_stamp = max(stamp, self._last_stamp or stamp)
@@ -464,7 +463,7 @@ class _Reader:
 
 
 def _with_costs(added: list[InsertedReformat], costs: list[ReformatCost]) -> tuple[InsertedReformat, ...]:
-    """Put to each reformat what the builder found it to cost."""
+    """Add the measured cost to each reformat."""
     known: dict[tuple[int | None, str, str, str], float] = {}
     for cost in costs:
         formats = (*cost.combination.inputs, *cost.combination.outputs)
@@ -482,16 +481,16 @@ def _with_costs(added: list[InsertedReformat], costs: list[ReformatCost]) -> tup
 
 
 MOST_KEPT = 6
-"""Of two engines that are compared, the logs of the build and of the run, and of a log of several runs the shown one."""
+"""Enough for the logs of the build and of the run of two compared engines, and the shown run of a log with several."""
 _PATIENCE_S = 0.2
 
 _Status = tuple[int, int, int]
 _Key = tuple[Path, int | None, _Status]
-"""Path, number of the measured run, and what changes with the file."""
+"""Path, number of the measured run, and the state of the file."""
 
 
 class _Reading:
-    """A file that is being read, or about to be."""
+    """A file that is being read, or waiting to be read."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -507,7 +506,7 @@ _guard = threading.Lock()
 def shared_log(
     path: Path, progress: Callable[[int], None] | None = None, run: int | None = None
 ) -> BuildTrace:
-    """The whole of a log, as `read_build_log` reads it, with the same arguments and errors."""
+    """Return the full trace of a log, cached; arguments and errors as `read_build_log`."""
     return _shared(path, progress, run, is_whole=True, has_names=True)
 
 
@@ -518,12 +517,12 @@ def shared_outline(
     *,
     has_names: bool = True,
 ) -> BuildTrace:
-    """A log as `read_outline` reads it, or more of it if that has been read, with the same arguments and errors."""
+    """Return at least the outline of a log, cached; arguments and errors as `read_outline`."""
     return _shared(path, progress, run, is_whole=False, has_names=has_names)
 
 
 def forget_logs() -> None:
-    """Keep none."""
+    """Clear the cache."""
     with _guard:
         _traces.clear()
 
@@ -531,14 +530,14 @@ def forget_logs() -> None:
 def _shared(
     path: Path, progress: Callable[[int], None] | None, run: int | None, *, is_whole: bool, has_names: bool
 ) -> BuildTrace:
-    name = path.absolute()  # asks for the current directory only where the path leans on it
+    name = path.absolute()  # reads the current directory only if the path is relative
     with _guard:
         reading = _readings.setdefault(name, _Reading())
         reading.users += 1
     try:
         while not reading.lock.acquire(timeout=_PATIENCE_S):
             if progress is not None:
-                progress(reading.read_bytes)  # who does not want to wait any more raises
+                progress(reading.read_bytes)  # raises to stop waiting
         try:
             return _read(path, name, progress, reading, run, is_whole=is_whole, has_names=has_names)
         finally:
@@ -565,7 +564,7 @@ def _read(
     with _guard:
         known = _traces.pop(key, None) if key is not None else None
         if known is not None and key is not None:
-            _traces[key] = known  # the last in line to be forgotten
+            _traces[key] = known  # moves it to the end of the eviction order
     is_enough = known is not None and known.is_whole >= is_whole and known.has_names >= has_names
     if known is not None and is_enough and known.path == path:
         return known

@@ -1,9 +1,7 @@
-"""Options and ONNX header of one run, and the banners of all: what was asked for, of what, on what, by which program.
+"""Split a log into spans: one run, from its banner to the next, or one build of a program without banners.
 
-A log in spans: what one run tells, from its banner to the next, or one build of a program without banners.
-
-Runs that were appended to one file are of several engines. The last build is the one that is told of, by its own span alone;
-runs behind it, which load an engine, add what was measured and the layers that they print.
+A span has options and ONNX header of its run. Runs appended to one file may use several engines. The last build is described,
+by its own span alone; later runs that load its engine add measurements and their lists of layers.
 """
 
 from __future__ import annotations
@@ -57,10 +55,10 @@ _HEADER = re.compile(
 
 
 class Runs:
-    """Keeps the programs run, by their banners.
+    """Stores the runs, by their banners.
 
-    A program may start others (the tuning of 11.1 does, between `TASK_BEGIN` and `TASK_END`): their banners stand within its
-    own. `PASSED` and `FAILED` repeat the command line, which tells whose they are.
+    A program may start others (the tuning of 11.1 does, between `TASK_BEGIN` and `TASK_END`): their banners are nested in its
+    own. `PASSED` and `FAILED` repeat the command line, which identifies the run.
     """
 
     def __init__(self) -> None:
@@ -71,11 +69,11 @@ class Runs:
 
     @property
     def is_open(self) -> bool:
-        """Whether a program is running: no line since its banner says how it ended, and no other took its place."""
+        """Whether a program is running: its banner has no closing banner yet, and no other program has replaced it."""
         return bool(self._open)
 
     def banner(self, line: int, text: str) -> bool:
-        """`&&&& RUNNING …`; True if another program begins here."""
+        """Parse `&&&& RUNNING …`; True if another program begins here."""
         match = _BANNER.match(text)
         if match is None:
             return False
@@ -83,7 +81,7 @@ class Runs:
         if status.startswith("TASK_"):
             self._in_task = status == "TASK_BEGIN" and bool(self._open)
             if not self._in_task:
-                del self._open[1:]  # what the task started is over, in whatever way
+                del self._open[1:]  # the program that the task started has ended in some way
             return False
         command = (match["command"] or "").strip()
         if status != "RUNNING" and self._ended(command, status):
@@ -101,7 +99,7 @@ class Runs:
         return is_running
 
     def _ended(self, command: str, status: str) -> bool:
-        """Put a status to the last run of this command, else to the last that is open; False if there is none."""
+        """Set the status of the last run of this command, else of the last open run; False without one."""
         index = self._unfinished.pop(command, None)
         if index is None and self._open:
             index = self._open[-1]
@@ -115,7 +113,7 @@ class Runs:
 
 
 class Sections:
-    """Collects what stands before and around a build, of one run."""
+    """Collects options and network of one run."""
 
     def __init__(self) -> None:
         self.version: str | None = None
@@ -128,13 +126,13 @@ class Sections:
         self._label: str | None = None
 
     def take_model(self, other: Sections) -> None:
-        """The network is the one that another run was told of."""
+        """Copy the network from another run."""
         self._onnx_line, self._onnx = other._onnx_line, dict(other._onnx)
         self.tensors = list(other.tensors)
 
     @property
     def is_open(self) -> bool:
-        """Whether the lines that follow are options."""
+        """Whether the following lines are options."""
         return bool(self._open)
 
     @property
@@ -142,7 +140,7 @@ class Sections:
         return any(self._values.values())
 
     def stated(self, label: str) -> str | None:
-        """The last value of an option, in whatever section; None if no section has it."""
+        """Return the last value of an option, in any section; None if no section has it."""
         values = [section[label][-1] for section in self._values.values() if label in section]
         return values[-1] if values else None
 
@@ -157,9 +155,9 @@ class Sections:
         return bool(self._open)
 
     def option(self, message: str) -> None:
-        """A line of an open section; an empty one ends it.
+        """Parse a line of an open section; an empty line ends it.
 
-        Input files follow their label, a line each: `Inputs:`, then `x<-x.bin`.
+        Input files follow their label, one per line: `Inputs:`, then `x<-x.bin`.
         """
         text = message.strip()
         if not text:
@@ -186,13 +184,13 @@ class Sections:
         self._open = ""
 
     def stated_version(self, _line: int, message: str) -> None:
-        """`TensorRT version: 10.16.1`; 8.0 prints 8003."""
+        """Parse `TensorRT version: 10.16.1`; 8.0 prints 8003."""
         if match := _VERSION.match(message):
             text = match["version"].rstrip(".")
             self.version = version_of_number(int(text)) if text.isdecimal() and len(text) < 9 else text
 
     def chose_shape(self, message: str) -> None:
-        """A warning that may say that trtexec chose a shape."""
+        """Parse a warning that may report a shape chosen by trtexec."""
         match = _CHOSEN_SHAPE.search(message)
         if match is not None and len(self.chosen_shapes) < _MOST_SHAPES:
             self.chosen_shapes.append(match[0])
@@ -205,7 +203,7 @@ class Sections:
             self._onnx[match["label"]] = match["value"].strip()
 
     def binding(self, line: int, message: str) -> None:
-        """An input or output of the network, as the ONNX parser prints it."""
+        """Parse an input or output of the network, as the ONNX parser prints it."""
         if match := _INPUT.match(message):
             dims = (match["dims"] or "").replace(", ", "x")
             self.tensors.append(PrintedBinding(line, match["name"], True, dims, match["dtype"] or None))
@@ -227,12 +225,12 @@ class Sections:
 
 
 class Stage(IntEnum):
-    """How far a build has come, by what the log says."""
+    """Progress of a build, according to the log."""
 
     NOTHING = 0
-    """Nothing is built, as far as it says."""
+    """Nothing is built."""
     BEGUN = 1
-    """A builder is there, or a network is read; nothing need come of it."""
+    """A builder exists, or a network is read; a build need not follow."""
     UNDER_WAY = 2
     """The network is optimized, or tactics are timed."""
     OVER = 3
@@ -241,11 +239,11 @@ class Stage(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """Who reads the messages of one run, with what they found.
+    """Collectors of the messages of one run, with their results.
 
     Attributes:
-        run: Which of the runs it is of, by their banners; None without one.
-        command: Its command line, as the banner has it; empty without one.
+        run: Index of the run, by the banners; None without one.
+        command: Its command line from the banner; empty without one.
         non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
     """
 
@@ -260,7 +258,7 @@ class Span:
     non_conforming: list[tuple[int | None, str]] = field(default_factory=list)
     stage: Stage = Stage.NOTHING
     number: int | None = None
-    """Position among the runs that measured, from 1; None where it did not."""
+    """Position among the measured runs, from 1; None without measurements."""
 
     @property
     def builds(self) -> bool:
@@ -268,17 +266,17 @@ class Span:
 
 
 class Spans:
-    """Keeps of all spans what a log is told by.
+    """Collects what describes a log from all its spans.
 
     Args:
-        wanted: Number of the measured run whose results are wanted: what stands behind it is passed over, and so are
-            results of other runs. None for the last.
+        wanted: Number of the measured run whose results are wanted; later spans and results of other runs are skipped. None
+            for the last.
 
     Attributes:
-        measured: Every run that measured, behind the index of its banner.
+        measured: Every measured run, with the index of its banner.
         shown: The span of the last build; without any, the last run that prints its options.
-        performance, trace, profile, bindings: The last of each that a run printed, if a build is shown: since its beginning.
-        left_out: Line of the first result that is of another engine, and why it is left out; None if there is none.
+        performance, trace, profile, bindings: The last of each that a run printed; if a build is shown, since its beginning.
+        left_out: Line of the first result of another engine, and why it is skipped; None without one.
     """
 
     def __init__(self, wanted: int | None = None) -> None:
@@ -338,7 +336,7 @@ class Spans:
             self.measured.append((span.run, run))
 
     def _begin_wanted(self, span: Span) -> None:
-        """Drop the results of the runs before, and a build of another engine."""
+        """Drop the results of earlier runs, and a build of another engine."""
         self._is_over = True
         self.left_out = None
         if self.shown is not None and _other_engine(self.shown, span):
@@ -372,37 +370,37 @@ class Spans:
 
     @property
     def dumps(self) -> tuple[LayerDump, ...]:
-        """The last list of layers of each form, likewise."""
+        """Return the last list of layers of each form, likewise."""
         return tuple(self._dumps[form] for form in DumpForm if form in self._dumps)
 
     @property
     def timed(self) -> Span | None:
-        """Of the run that was timed, else of the one whose layers were; without any, of the last. None before the first."""
+        """Return the span of the timed run, else of the run whose layers were timed, else the last; None without spans."""
         return self._timed or self._profiled or self._last or self.shown
 
     @property
     def context_bytes(self) -> int | None:
-        """Of the span that is shown; if it made no context, of a run behind it."""
+        """Return the context size of the shown span; without one, of a later run."""
         own = self.shown.resources.context_bytes if self.shown is not None else None
         return self._context_bytes if own is None else own
 
     @property
     def engine_bytes(self) -> int | None:
-        """Of the span that is shown; if it does not say, of a run behind it."""
+        """Return the engine size of the shown span; without one, of a later run."""
         own = self.shown.resources.engine_bytes if self.shown is not None else None
         return self._engine_bytes if own is None else own
 
     @property
     def engine_mib(self) -> int | None:
-        """As `engine_bytes`, in whole MiB."""
+        """Return the engine size as `engine_bytes`, in whole MiB."""
         own = self.shown.resources.engine_mib if self.shown is not None else None
         return self._engine_mib if own is None else own
 
 
 def _other_engine(shown: Span, span: Span) -> str:
-    """In what words a run loads another engine than was built or loaded before; empty where that cannot be told.
+    """Return a description of the other engine that a run loads; empty if this cannot be determined.
 
-    Files are moved between a build and a run, so that only their names are compared.
+    Only file names are compared, since files are moved between a build and a run.
     """
     loaded = _engine_file(span, "Load engine", "--loadEngine")
     known = _engine_file(
@@ -414,7 +412,7 @@ def _other_engine(shown: Span, span: Span) -> str:
 
 
 def _engine_file(span: Span, label: str, option: str) -> str | None:
-    """Name of the file that a run loads or saves its engine as; empty if it does not, None if it does not tell."""
+    """Return the name of the file that a run loads or saves its engine as; empty if it does not, None if unknown."""
     path = span.sections.stated(label)
     if path is None and span.command:
         match = re.search(rf"(?:^|\s){option}=(\S+)", span.command)

@@ -1,6 +1,6 @@
-"""Lines of timed tactics, in batches: most of a verbose log is these, so they are read by the column, not by the line.
+"""Parse timed tactics in batches: they are most of a verbose log, so they are parsed in columns, not line by line.
 
-A batch that does not look exactly as expected is read line by line instead; either way gives the same.
+A batch with an unexpected form is parsed line by line instead; both ways give the same result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAN = math.nan
 NAME_HEAD = "Tactic Name: "
 TIME = " Time: "
 STAMP_INSIDE = "/20"
-"""In every time stamp; where it is found again behind the prefix, two streams may have been mixed into one line."""
+"""Part of every time stamp; a second one after the prefix may mean that two streams were mixed into one line."""
 _FOREIGN = len(" (foreignNode)")
 _NAMED = re.compile(r"Tactic Name: (?P<name>.+?) Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
 _STATED_NAME = re.compile(
@@ -51,8 +51,8 @@ class TacticWriter:
     """Writes tactics into columns, with every text once.
 
     Attributes:
-        next: Place of the tactic that comes next in the log. `take` writes ahead of it; whoever reads the lines in between
-            moves it on.
+        next: Position of the next tactic in the log. `take` writes ahead of it; the reader of the lines in between advances
+            it.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class TacticWriter:
         return Tactics(self.columns, start, self.next)
 
     def set_name(self, name: str, number: int | None) -> None:
-        """Name the tactic that comes next, if it is this one: at the end of a build names are set without timing."""
+        """Name the next tactic if it has this number: at the end of a build names are printed without timing."""
         self._set_names.append((self.next, name, number))
 
     def _settle_names(self) -> None:
@@ -94,11 +94,11 @@ class TacticWriter:
         self._set_names = [entry for entry in self._set_names if entry[0] >= self.next]
 
     def state_names(self, heads: Iterable[str]) -> None:
-        """Keep messages `Tactic Name: K Tactic: T` or `L Set Tactic Name: K Tactic: T` for the names, without a tactic."""
+        """Store messages `Tactic Name: K Tactic: T` or `L Set Tactic Name: K Tactic: T` for the names, without a tactic."""
         self._stated_names.update(heads)
 
     def kernel_names(self) -> dict[int, str]:
-        """Tactic number -> name of its kernel; without numbers that the log gives several names."""
+        """Return tactic number -> kernel name; without numbers that have several names in the log."""
         columns = self.columns
         named = {pair for pair in set(zip(columns.ids, columns.names, strict=True)) if pair[1]}
         pairs = {(number, columns.texts[index]) for number, index in named}
@@ -111,7 +111,7 @@ class TacticWriter:
         return {number: name for number, name in sorted(pairs) if counts[number] == 1}
 
     def add(self, message: str) -> bool:
-        """Take a message that begins with `Tactic`, at `next`; False if it tells no time."""
+        """Add a message that begins with `Tactic`, at `next`; False if it has no time."""
         match = _PLAIN.match(message) or _NAMED.match(message)
         number = parse_id(match["id"]) if match else None
         if match is None or number is None:
@@ -124,13 +124,13 @@ class TacticWriter:
         return True
 
     def take(self, lines: list[str], prefix: int) -> bool:
-        """Take whole lines of the form `P Tactic: T Time: X` or `P Tactic Name: K Tactic: T Time: X`; `next` stays.
+        """Add whole lines of the form `P Tactic: T Time: X` or `P Tactic Name: K Tactic: T Time: X`; `next` is unchanged.
 
         Args:
-            prefix: Length of P with the space behind it.
+            prefix: Length of P with the following space.
 
         Returns:
-            False if one has another form, or holds a second time stamp: then none is taken.
+            False if a line has another form, or a second time stamp: then none is added.
         """
         count = len(lines)
         text = "\n".join(lines)
@@ -153,10 +153,10 @@ class TacticWriter:
         return True
 
     def _index_of_head(self, head: str) -> int:
-        """Where the name in `Tactic Name: K` stands; 0 where there is none.
+        """Return the index of the name in `Tactic Name: K`; 0 without a name.
 
         Raises:
-            ValueError: The head is another.
+            ValueError: The head has another form.
         """
         index = self._heads.get(head)
         if index is None:
@@ -212,10 +212,10 @@ class TacticWriter:
 
 
 def _ids(texts: list[str]) -> array[int]:
-    """Tactic numbers.
+    """Parse tactic numbers.
 
     Raises:
-        ValueError, OverflowError: One is no number of 64 bits.
+        ValueError, OverflowError: A text is not a 64-bit number.
     """
     joined = "".join(texts)
     count = len(texts)
@@ -236,7 +236,7 @@ def _ids(texts: list[str]) -> array[int]:
 
 
 def parse_float(text: str) -> float:
-    """The number that a text is; NaN if it is none."""
+    """Parse a number; NaN if the text is not a number."""
     try:
         return float(text)
     except ValueError:
@@ -245,12 +245,12 @@ def parse_float(text: str) -> float:
 
 @dataclass(slots=True)
 class RunnerState:
-    """A runner that is being timed; `start` is the place of its first tactic.
+    """A runner that is being timed; `start` is the position of its first tactic.
 
     Attributes:
-        table: Line and first row of the table of Myelin's that is being read.
+        table: Line and first row of the Myelin table that is being read.
         operator: Its name and ONNX nodes.
-        budget: What Myelin wanted and what there was.
+        budget: Memory that Myelin needed and had.
     """
 
     line: int
@@ -270,16 +270,16 @@ class RunnerState:
     budget: tuple[int, int] | None = None
 
     def beyond_budget(self, wanted: int, there: int) -> None:
-        """`Exceeded mem budget of B. Need N`: Myelin says it before it gives a tactic up; of several, what needs most."""
+        """Handle `Exceeded mem budget of B. Need N`, printed by Myelin before it skips a tactic; the largest is kept."""
         if self.budget is None or wanted > self.budget[0]:
             self.budget = (wanted, there)
 
     def lacked(self, line: int, number: int | None, why: str, size: int, message: str) -> None:
-        """`Skipping tactic I due to insufficient memory on requested size of S detected for tactic T`.
+        """Parse `Skipping tactic I due to insufficient memory on requested size of S detected for tactic T`.
 
-        What S is depends on who says it. For Myelin it repeats the budget, which is the workspace and the layer's weights;
-        what is needed stands in the line before (`beyond_budget`), or nowhere. Up to 8.x, which writes `insuficient`, it
-        is in MiB, of device memory, and mostly a second word on `Tactic Device request`.
+        The meaning of S depends on the source. For Myelin it repeats the budget, which is the workspace and the layer's
+        weights; the need is in the line before (`beyond_budget`), or missing. Up to 8.x, which writes `insuficient`, it is
+        device memory in MiB, and mostly repeats `Tactic Device request`.
         """
         budget, self.budget = self.budget, None
         last = self.skipped[-1] if self.skipped else None
@@ -352,7 +352,7 @@ MYELIN_ROW = re.compile(r" \(foreignNode\)\s+\d+, ")
 
 
 def parts_of_cached(message: str) -> tuple[str, str, str, re.Match[str]] | None:
-    """Layer, formats of inputs and outputs, and result in `L [A -> B] got cached result: R, tactic T, X ms`."""
+    """Return layer, formats of inputs and outputs, and result of `L [A -> B] got cached result: R, tactic T, X ms`."""
     before, _, after = message.partition("] got cached result: ")
     layer, _, formats = before.rpartition(" [")
     inputs, arrow, outputs = formats.partition(" -> ")
@@ -361,12 +361,12 @@ def parts_of_cached(message: str) -> tuple[str, str, str, re.Match[str]] | None:
 
 
 class Tuner:
-    """Collects tunings, costs of reformats, and the reformats made.
+    """Collects tunings, costs of reformats, and inserted reformats.
 
     Attributes:
-        strategy, profile: Which backend strategy and optimization profile the builder is at.
-        at_s: Seconds since the log's first time stamp; None without stamps.
-        cached_results: Lines that say `got cached result`.
+        strategy, profile: Current backend strategy and optimization profile of the builder.
+        at_s: Seconds since the log's first time stamp; None without time stamps.
+        cached_results: Number of lines with `got cached result`.
     """
 
     def __init__(self) -> None:
@@ -455,7 +455,7 @@ class Tuner:
             self._counts = None
 
     def _belongs_to(self, line: int, name: str) -> None:
-        """Name the layer by its first runner; before 8.2 nothing else tells that another layer has begun."""
+        """Name the layer by its first runner; before 8.2 nothing else marks the start of another layer."""
         if self._layer is None:
             self._begin_layer(line, name)
         elif not self._layer.name:
@@ -466,15 +466,15 @@ class Tuner:
             self._combination = combination
             self._begin_layer(combination.line if combination else line, name)
 
-    # --- what happens under a runner ------------------------------------------------------------------------------
+    # --- events of a runner ---------------------------------------------------------------------------------------
 
     def timed(self, line: int, message: str) -> None:
-        """A message that begins with `Tactic`; those that plainly tell a time may go to `tactics.take` without asking."""
+        """Parse a message that begins with `Tactic`; messages certain to have a time may go directly to `tactics.take`."""
         if not self.tactics.add(message):
             self._skip(line, message)
 
     def myelin_rows(self, line: int, batch: list[str]) -> None:
-        """Rows of a Myelin table, in a row; `line` is that of the last."""
+        """Parse consecutive rows of a Myelin table; `line` is that of the last."""
         if self._runner is None:
             self._begin_unnamed(line)
         runner = self._runner
@@ -485,7 +485,7 @@ class Tuner:
         self.tactics.add_myelin(batch)
 
     def myelin_note(self, line: int, message: str) -> None:
-        """` (foreignNode) …` that is no row: a new operator, or the head of a table."""
+        """Parse ` (foreignNode) …` that is not a row: a new operator, or the head of a table."""
         runner = self._runner
         if runner is None:
             return
@@ -499,7 +499,7 @@ class Tuner:
             runner.beyond_budget(int(match["wanted"]), int(match["there"]))
 
     def fastest(self, _line: int, message: str) -> None:
-        """`Fastest Tactic: … Time: …`, alone or behind `profiling completed in S seconds.`"""
+        """Parse `Fastest Tactic: … Time: …`, alone or after `profiling completed in S seconds.`"""
         runner = self._current()
         before, separator, after = message.rpartition("Fastest Tactic: ")
         number_text, _, time_text = after.partition(" Time: ")
@@ -522,7 +522,7 @@ class Tuner:
             self._combination = self._combination._replace(chosen_runner=runner, chosen_id=number)
 
     def no_valid_tactic(self, line: int, runner: str) -> None:
-        """`R has no valid tactics for this config, skipping`, or 10's `Skipping R: No valid tactics for L`."""
+        """Parse `R has no valid tactics for this config, skipping`, or 10's `Skipping R: No valid tactics for L`."""
         if self._runner is not None and self._runner.name == runner:
             self._runner.invalid = True
             self._end_runner()
@@ -534,14 +534,14 @@ class Tuner:
             self._end_runner()
 
     def set_name(self, message: str) -> None:
-        """`L Set Tactic Name: K Tactic: T`: the time follows on the next line."""
+        """Parse `L Set Tactic Name: K Tactic: T`: the time follows on the next line."""
         if match := _SET_NAME.search(message):
             number = parse_id(match["id"]) if match["id"] else None
             self.tactics.state_names((message,))
             self.tactics.set_name(match["name"] + (match["more"] or "").rstrip(), number)
 
     def pruned(self, message: str) -> None:
-        """`L: N available tactics, …, M pruned, …`, printed before the runner it is about."""
+        """Parse `L: N available tactics, …, M pruned, …`, printed before its runner."""
         if match := _PRUNED.search(message[-_LONGEST_COUNTS:]):
             self._counts = (int(match["available"]), int(match["pruned"]))
 
@@ -617,10 +617,10 @@ class Tuner:
     def layer_name(self) -> str | None:
         return self._layer.name if self._layer else None
 
-    # --- putting things away --------------------------------------------------------------------------------------
+    # --- storing results ------------------------------------------------------------------------------------------
 
     def _begin_unnamed(self, line: int) -> None:
-        """Tactics without a heading: the log begins in the middle, or lines are missing."""
+        """Start a runner for tactics without a heading: the log begins in the middle, or lines are missing."""
         if self._combination is None:
             if self._layer is None and not self._in_reformats:
                 self._begin_layer(line)
@@ -628,7 +628,7 @@ class Tuner:
         self._runner = RunnerState(line, "", None, self._taken)
 
     def _current(self) -> RunnerState | None:
-        """The runner being timed; one without a name where tactics have come without its heading."""
+        """Return the runner being timed; an unnamed one for tactics without a heading."""
         if self._runner is None and self.tactics.next > self._taken:
             self._begin_unnamed(self._last_line + 1)
         return self._runner
@@ -679,7 +679,7 @@ class Tuner:
         self._end_combination()
         layer, self._layer = self._layer, None
         if layer is not None:
-            # The strategy and the profile may be told below the name.
+            # Strategy and profile may be printed after the name.
             self.tunings.append(
                 replace(
                     layer,
@@ -691,7 +691,7 @@ class Tuner:
             )
 
     def _split(self, text: str) -> tuple[str, ...]:
-        """`Float(1,1), Int32(1,1)` -> two formats; the same ones come again and again."""
+        """Split `Float(1,1), Int32(1,1)` into two formats; cached, since the same formats recur."""
         known = self._formats.get(text)
         if known is None:
             known = tuple(self._name(part) for part in _FORMAT_END.split(text.strip()) if part)
