@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual.command import CommandList
 
 from helpers import layer, write_graph
 from trex_tui.engine.engine import load_engine
@@ -62,6 +63,29 @@ async def test_pages_of_a_list_without_room_are_not_turned(tmp_path, key):
             assert len(session.app.screen_stack) == depth, size
             await session.press("escape")
             await session.until(lambda depth=depth: len(session.app.screen_stack) == depth - 1)
+
+
+async def test_pages_of_the_themes_without_room_are_not_turned(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        session.app.search_themes()
+        await session.until(lambda: session.app.screen.query(CommandList))
+        await session.press("down")
+        for size in [(20, 3), (10, 2), (5, 1), (1, 1), (80, 24)]:
+            await session.pilot.resize_terminal(*size)
+            await session.press("pagedown", "pageup")
+        assert session.app.crash is None
+        session.type_ahead(*["enter"] * 3)
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+
+
+async def test_a_chart_chosen_after_its_pane_was_replaced_is_no_error(tmp_path):
+    async with running(small_engine(tmp_path), tab="charts") as session:
+        pane = session.screen.pane
+        session.screen.replace_engine(load_engine(tmp_path))
+        await session.until(lambda: session.screen.pane is not pane and not session.screen.is_rebuilt)
+        with pane._context():
+            pane._chosen("roofline")
+        assert session.app.crash is None
 
 
 @pytest.mark.parametrize("width", [5, 1])

@@ -517,6 +517,14 @@ class TrexApp(App[None]):
 
             self.push_screen(CommandWindow(placeholder="Command, layer name or layer index"))
 
+    def search_themes(self) -> None:
+        """Offer themes in a palette that bears what Textual's own does not, such as a terminal without room."""
+        from textual.theme import ThemeProvider
+
+        from trex_tui.screens.palette import PaletteWindow
+
+        self.push_screen(PaletteWindow(providers=[ThemeProvider], placeholder="Theme"))
+
     async def action_quit(self) -> None:
         """Quit; while trtexec runs, ask it to stop instead."""
         running = [screen for screen in self.screen_stack if hasattr(screen, "asks_to_stop")]

@@ -581,7 +581,7 @@ class ChartsPane(EnginePane):
         self.app.push_screen(ChooseScreen("Chart", options, self.chart.id), self._chosen)
 
     def _chosen(self, chart: str | None) -> None:
-        if chart is not None:
+        if chart is not None and self.is_attached:  # A reload may have replaced the pane meanwhile.
             self._show_chart(CHARTS_BY_ID[chart])
 
     @on(ChartPicked)

@@ -34,21 +34,11 @@ _INDEX_SCORE = 2.0
 """Above the scores of all other hits, which are at most 1."""
 
 
-class CommandWindow(CommandPalette):
+class PaletteWindow(CommandPalette):
     """Textual's palette, which may be asked for a command more than once, and in a terminal without room for it."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         return super().dismiss(result) if bring_to_top(self) else AwaitComplete()
-
-    @on(Input.Submitted)
-    def _go_to_index(self, event: Input.Submitted) -> None:
-        """Go to the layer of a typed index at once: its line may not be in the list yet."""
-        screen, chosen = self._calling_screen, self.query_one(CommandList).highlighted
-        layer = find_layer(screen, event.value) if isinstance(screen, EngineScreen) and not chosen else None
-        if layer is not None and isinstance(screen, EngineScreen) and is_open(self):
-            event.prevent_default()
-            self.dismiss()
-            _jump(screen, layer)()
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
@@ -60,6 +50,20 @@ class CommandWindow(CommandPalette):
     def _action_command_list(self, action: str) -> None:
         if is_open(self) and (not action.startswith("page_") or has_room(self.query_one(CommandList))):
             super()._action_command_list(action)
+
+
+class CommandWindow(PaletteWindow):
+    """The palette of commands and layers."""
+
+    @on(Input.Submitted)
+    def _go_to_index(self, event: Input.Submitted) -> None:
+        """Go to the layer of a typed index at once: its line may not be in the list yet."""
+        screen, chosen = self._calling_screen, self.query_one(CommandList).highlighted
+        layer = find_layer(screen, event.value) if isinstance(screen, EngineScreen) and not chosen else None
+        if layer is not None and isinstance(screen, EngineScreen) and is_open(self):
+            event.prevent_default()
+            self.dismiss()
+            _jump(screen, layer)()
 
 
 class Commands(Provider):
