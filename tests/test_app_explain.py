@@ -50,6 +50,10 @@ async def test_every_screen_of_an_engine():
         assert {"timing.h2d", "timing.enqueue", "by_kind.*.latency_pct"} <= set(
             keys(session.overview.numbers())
         )
+        assert shown["engines.gap"].endswith(" ms")
+        assert shown["overhead_us_per_layer"].endswith(" µs/layer")
+        assert "ms (" in shown["engines.saving_ms"]
+        assert {"bound", "kind", "precision"} <= set(keys(session.overview.numbers()))
         await session.press("i")
         assert isinstance(session.app.screen, ExplainScreen)
         assert "Queries per second over the whole run." in session.text
@@ -61,7 +65,10 @@ async def test_every_screen_of_an_engine():
 
         lint = await opened(session, "lint")
         assert keys(lint.numbers())[0] == "findings.saving_ms"
-        assert "engines.saving_ms" in values(lint.numbers())
+        assert {"engines.saving_ms", "findings.severity", "findings.layer_ms"} <= set(values(lint.numbers()))
+        evidence = lint.table.cursor_item.judged.finding.evidence
+        assert {item.name for item in evidence} <= {number.label for number in lint.numbers()}
+        assert len(lint.numbers()) < 20, "not the columns of layers"
         assert unexplained(lint) == []
         await session.press("i")
         assert "Time that this finding alone could save" in session.text

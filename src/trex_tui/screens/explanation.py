@@ -8,16 +8,19 @@ from typing import Any
 
 from textual.content import Content
 
+from trex_tui.analysis.gap import Gap
 from trex_tui.artifacts import ArtifactKind
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.report.document import Section
+from trex_tui.lint.model import Judged, LintResult
+from trex_tui.report.document import Section, Table
 from trex_tui.report.glossary.explanation import entry_lines
 from trex_tui.report.glossary.registry import Entry, column_entry, find_label, find_path, find_terms
 from trex_tui.report.views.layers import cell_text
+from trex_tui.report.views.lint import EngineReport, format_evidence
 from trex_tui.screens.dialogs import TextScreen
-from trex_tui.text import MISSING, printable
+from trex_tui.text import MISSING, format_ms, format_pct, printable
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.text_view import TextLine, sentence_line
 
@@ -108,6 +111,50 @@ def statistic_numbers(sections: Iterable[Section]) -> Iterator[ShownNumber]:
                 names, *values = map(table.texts, range(len(table.columns)))
                 terms = [f"latency.{name}_ms" for name in names]
                 yield from term_numbers(zip(names, values[0] if values else (), terms, strict=False))
+
+
+def gap_numbers(gap: Gap | None) -> Iterator[ShownNumber]:
+    """The sum of the layers against the latency, and what profiling costs."""
+    if gap is None:
+        return
+    ratio = MISSING if gap.ratio is None else f"{format_pct(100.0 * gap.ratio)} %"
+    overhead = MISSING if gap.overhead_us_per_layer is None else f"{gap.overhead_us_per_layer:.1f} µs/layer"
+    values = (
+        ("Layers vs. end to end", f"{format_ms(gap.sum_average_ms)} ms", "engines.gap"),
+        ("Ratio", ratio, "gap.ratio"),
+        ("Profiling overhead", overhead, "overhead_us_per_layer"),
+    )
+    yield from term_numbers(values)
+
+
+def saving_numbers(engine: Engine, result: LintResult) -> Iterator[ShownNumber]:
+    """What all findings together could save."""
+    report, savings = EngineReport(engine, result), result.savings
+    values = (
+        ("All findings", report.format_time(savings.total_ms), "engines.saving_ms"),
+        ("End to end", report.format_time(savings.end_to_end_ms), "savings.end_to_end_ms"),
+        ("Not checked", str(result.rules_not_checked), "engines.not_checked"),
+    )
+    yield from term_numbers(values)
+
+
+def finding_numbers(report: EngineReport, judged: Judged) -> Iterator[ShownNumber]:
+    """What the details of a finding have beyond its row; evidence that is a column of layers by its definition."""
+    values = (
+        ("Severity", judged.severity.value, "findings.severity"),
+        ("Layers take", report.format_time(judged.layer_ms) if judged.layers else "", "findings.layer_ms"),
+    )
+    yield from term_numbers(values)
+    for evidence in judged.finding.evidence:
+        entry = column_entry(evidence.name) or next(iter(find_terms("findings.evidence")), None)
+        yield ShownNumber(evidence.name, format_evidence(evidence), entry)
+
+
+def group_numbers(tables: Iterable[Table]) -> Iterator[ShownNumber]:
+    """What the rows of tables such as `by_bound` are: values of a column of layers."""
+    for table in tables:
+        if entry := column_entry(table.id.removeprefix("by_")):
+            yield ShownNumber(table.title, "", entry)
 
 
 def term_numbers(values: Iterable[tuple[str, str, str]]) -> Iterator[ShownNumber]:

@@ -28,7 +28,7 @@ from trex_tui.report.views.lint import (
     list_entries,
 )
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.explanation import ShownNumber, term_numbers
+from trex_tui.screens.explanation import ShownNumber, finding_numbers, saving_numbers
 from trex_tui.screens.jobs import LintJob, SuppressionAsked
 from trex_tui.screens.pane import LayerChosen, LayerOpened, ShowsLint, TablePane
 from trex_tui.widgets.actions import Place, bindings_in
@@ -239,16 +239,13 @@ class LintPane(TablePane[Entry], ShowsLint):
     # Actions
 
     def numbers(self) -> list[ShownNumber]:
-        """The columns of the finding, then the savings of all findings."""
+        """The columns and the details of the finding, then the savings of all findings."""
         if self.result is None:
             return []
-        report, savings = EngineReport(self.engine, self.result), self.result.savings
-        totals = (
-            ("All findings", report.format_time(savings.total_ms), "engines.saving_ms"),
-            ("End to end", report.format_time(savings.end_to_end_ms), "savings.end_to_end_ms"),
-            ("Not checked", str(self.result.rules_not_checked), "engines.not_checked"),
-        )
-        return [*super().numbers(), *term_numbers(totals)]
+        entry = self.table.cursor_item
+        judged = None if entry is None else entry.judged
+        details = [] if entry is None or judged is None else finding_numbers(entry.report, judged)
+        return [*super().numbers(), *details, *saving_numbers(self.engine, self.result)]
 
     @property
     def first_column(self) -> str | None:

@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from trex_tui.analysis import conditions
+from trex_tui.analysis.gap import gap
 from trex_tui.analysis.structure import hottest
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -30,7 +31,14 @@ from trex_tui.report.views.lint import MARKS, describe_clean
 from trex_tui.report.views.plan import plan_sections
 from trex_tui.report.views.timing import NO_RUN, latency_facts, performance_sections
 from trex_tui.report.views.totals import no_profile
-from trex_tui.screens.explanation import ShownNumber, section_numbers, statistic_numbers
+from trex_tui.screens.explanation import (
+    ShownNumber,
+    gap_numbers,
+    group_numbers,
+    saving_numbers,
+    section_numbers,
+    statistic_numbers,
+)
 from trex_tui.screens.jobs import LintJob
 from trex_tui.screens.pane import FindingOpened, LayersFiltered, LayerTablePane, Selection, ShowsLint
 from trex_tui.screens.services import compute
@@ -215,7 +223,11 @@ class OverviewPane(LayerTablePane, ShowsLint):
         columns = super().numbers()
         shown = [*self._performance(), *self._engine_sections()]
         facts = [*section_numbers(shown), *statistic_numbers(shown)]
+        if self.analysis is not None:
+            facts += gap_numbers(gap(self.engine, self.analysis.statistics))
+        facts += group_numbers(self._share_tables())
         facts += section_numbers([Section("shares", "", tables=self._share_tables())])
+        facts += [] if self.lint is None else saving_numbers(self.engine, self.lint)
         return [*columns, *facts] if self.table.current_column else [*facts, *columns]
 
     @property
