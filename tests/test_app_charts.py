@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from helpers import some
 from trex_tui.report.charts.catalogue import CHARTS
+from trex_tui.report.charts.figure import Chart, Subject
 from trex_tui.screens import charts
 from trex_tui.screens.charts import ChartList, ChartsPane, ChartView
 from trex_tui.screens.dialogs import ChoiceList, ChooseScreen
@@ -47,6 +49,11 @@ def words_of_line(session: Session) -> str:
     return str(view.render()).split("\n")[0]
 
 
+def has_form(session: Session, chart: Chart) -> bool:
+    engine = session.screen.engine
+    return chart.make(Subject(engine, engine.layers, charts.PALETTE)).form is not None
+
+
 async def show(session: Session, chart: str) -> str:
     pane = pane_of(session)
     while pane.chart.id != chart:
@@ -57,7 +64,8 @@ async def show(session: Session, chart: str) -> str:
 async def test_every_key_goes_through_the_list(tmp_path):
     async with running(small_engine(tmp_path), tab="charts") as session:
         pane = pane_of(session)
-        assert (await shown(session)).startswith(TITLES[0])
+        assert (await shown(session)).startswith("Time by kind")
+        await session.press("g")
         for key, place in [("n", 1), ("j", 2), ("right", 3), ("down", 4), ("p", 3), ("k", 2), ("left", 1), ("up", 0),
                            ("p", -1), ("n", 0), ("G", -1), ("g", 0), ("end", -1), ("home", 0)]:  # fmt: skip
             await session.press(key)
@@ -69,8 +77,11 @@ async def test_a_chart_is_chosen_by_what_it_answers(tmp_path):
     async with running(small_engine(tmp_path), tab="charts") as session:
         await session.press("c")
         assert "Time by kernel name." in session.text
-        assert session.app.screen.query_one(ChoiceList).highlighted == 0
-        await session.press("j", "j", "j", "enter")
+        assert "(no data) Latency distribution." in session.text
+        assert session.app.screen.query_one(ChoiceList).highlighted == 3
+        await session.press("j", "j", "enter")
+        assert pane_of(session).chart.id == "kind-precision"
+        await session.press("c", "k", "k", "enter")
         assert pane_of(session).chart.id == "kind"
         assert "convolution" in await shown(session)
         await session.press("c", "escape")
@@ -196,6 +207,39 @@ async def test_a_click_marks_what_is_nearest(tmp_path):
         assert session.current == BY_TIME[3]
 
 
+async def test_charts_without_data_are_dimmed_and_not_begun_with(tmp_path):
+    async with running(small_engine(tmp_path, profiled=False), LARGE, tab="charts") as session:
+        assert (await shown(session)).startswith("Time by kind")
+        await show(session, "products")  # Whether a file has its numbers shows when it is drawn.
+        rows = [line.split("│")[0].replace("▸", "").strip() for line in session.text.split("\n")[2:]]
+        assert rows[: len(CHARTS)] == [
+            f"{number if has_form(session, chart) else '–'} {chart.title}"
+            for number, chart in enumerate(CHARTS, start=1)
+        ]
+
+
+async def test_a_chart_that_takes_long_is_said_to_be_drawn(tmp_path, monkeypatch):
+    may_draw = Event()
+    original = charts.draw
+
+    def slow(chart: Any, *about: Any) -> Any:
+        if chart.id == "precision":
+            assert may_draw.wait(60)
+        return original(chart, *about)
+
+    monkeypatch.setattr(charts, "draw", slow)
+    async with running(small_engine(tmp_path), tab="charts") as session:
+        await shown(session)
+        try:
+            await session.press("n")
+            await session.until(lambda: pane_of(session).view.plain == "Time by precision\n\nDrawing…")
+            await session.press("n")
+            assert pane_of(session).view.plain.startswith("Kind by precision")
+        finally:
+            may_draw.set()
+        assert "pooling" in await shown(session)
+
+
 async def test_a_chart_without_marks_keeps_the_focus_on_the_list(tmp_path):
     async with running(small_engine(tmp_path), tab="charts") as session:
         await show(session, "percentiles")
@@ -263,13 +307,14 @@ async def test_the_list_stands_beside_the_chart_where_there_is_room(tmp_path):
 
 async def test_the_row_of_titles_keeps_the_current_one_in_view(tmp_path):
     async with running(small_engine(tmp_path), SMALL, tab="charts") as session:
+        await session.press("g")
         for place, title in enumerate(TITLES, start=1):
             await shown(session)
             row = session.text.split("\n")[2]
             assert f"{place}/{len(CHARTS)}" in row
-            assert f"▸{title}" in row
+            assert f"▸{title}" in row or f"▸({title})" in row
             await session.press("n")
-        await session.pilot.click(ChartList, offset=(20, 0))
+        await session.pilot.click(ChartList, offset=(22, 0))
         assert pane_of(session).chart is CHARTS[1]
 
 
@@ -293,15 +338,17 @@ async def test_a_chart_that_was_drawn_is_not_drawn_again(tmp_path, drawn):
         for key in ("n", "p", "n"):
             await session.press(key)
             await shown(session)
-        assert drawn == ["histogram", "over-time"]
+        assert drawn == ["kind", "precision"]
         session.app.theme = "trex-light"
         await session.pilot.pause()
         await shown(session)
-        assert drawn == ["histogram", "over-time"]
+        assert drawn == ["kind", "precision"]
 
 
 async def test_keys_typed_ahead_draw_the_last_chart_they_ask_for(tmp_path, monkeypatch, drawn):
     async with running(small_engine(tmp_path), tab="charts") as session:
+        await shown(session)
+        await session.press("g")
         await shown(session)
         drawn.clear()
         monkeypatch.setattr(charts, "HELD_S", 1000.0)
@@ -325,6 +372,7 @@ async def test_the_same_chart_after_reading_again(tmp_path):
 async def test_every_chart_shows_in_every_theme(theme):
     async with running(SAMPLES / "alexnet", tab="charts") as session:
         session.app.theme = theme
+        await session.press("g")
         for title in TITLES:
             await shown(session)
             assert title in session.text.split("\n")[3]

@@ -646,6 +646,20 @@ def test_ticks_are_round_and_inside():
     assert len(log_scale([5.0], "", format_tick).ticks(6)) >= 2
 
 
+@pytest.mark.parametrize("top", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("most", [2, 5, 8])
+def test_ticks_of_counts_are_whole_and_differ(top, most):
+    labels = [label for _, label in Scale(0.0, float(top), "", is_count=True).ticks(most)]
+    assert labels == sorted(set(labels), key=int)
+    assert labels[0] == "0"
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
+def test_a_chart_that_lacks_its_data_draws_nothing(sample, chart):
+    subject = Subject(sample, sample.layers, PALETTE)
+    assert chart.needs(sample) or chart.make(subject).form is None
+
+
 def test_large_numbers_have_prefixes():
     assert [format_tick(value) for value in (0.01, 300.0, 1e4, 2e6, 5e9, 1e13)] == [
         "0.01", "300", "10 k", "2 M", "5 G", "10 T",

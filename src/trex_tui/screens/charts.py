@@ -24,7 +24,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
 from trex_tui.report.charts.cells import Drawing, draw
-from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject, Target
+from trex_tui.report.charts.figure import MUTED, PRIMARY, Chart, Figure, Palette, Subject, Target
 from trex_tui.report.charts.grid import (
     CellSpan,
     Line,
@@ -247,10 +247,17 @@ class ChartList(Widget, can_focus=True):
         super().__init__(id=id)
         self._titles = titles
         self._current = 0
+        self._empty: frozenset[int] = frozenset()
 
     def mark(self, current: int) -> None:
         self._current = current
         self.refresh()
+
+    def dim(self, empty: frozenset[int]) -> None:
+        """Dim the titles of charts without data."""
+        if empty != self._empty:
+            self._empty = empty
+            self.refresh()
 
     @property
     def _is_row(self) -> bool:
@@ -264,15 +271,18 @@ class ChartList(Widget, can_focus=True):
         """The current title is told by a sign as well."""
         is_current = index == self._current
         if self._is_row:
-            return f"▸{self._titles[index]}" if is_current else self._titles[index]
-        return f"{'▸' if is_current else ' '}{index + 1:>2} {self._titles[index]}"
+            title = f"({self._titles[index]})" if index in self._empty else self._titles[index]
+            return f"▸{title}" if is_current else title
+        number = "–" if index in self._empty else index + 1
+        return f"{'▸' if is_current else ' '}{number:>2} {self._titles[index]}"
 
     def render(self) -> RenderResult:
         def styled(index: int, other: str) -> Content:
             return Content.styled(self._label(index), "bold $accent" if index == self._current else other)
 
         if not self._is_row:
-            return Content("\n").join(styled(index, "") for index in range(len(self._titles)))
+            others = ["$muted" if index in self._empty else "" for index in range(len(self._titles))]
+            return Content("\n").join(styled(index, other) for index, other in enumerate(others))
         titles = [styled(index, "$muted") for index in self._visible]
         return Content(_GAP).join([Content.styled(self._counter, "$muted"), *titles])
 
@@ -317,6 +327,8 @@ _MOST_OFFERED = 200
 """Layers in one place that are offered."""
 _MOST_KEPT = 16
 """Drawn charts to go back to without drawing them again."""
+SLOW_S = 0.15
+"""A chart that takes longer is said to be drawn."""
 HELD_S = 0.08
 """Keys that follow each other faster than this are one key that is held: the charts between are not drawn."""
 
@@ -357,7 +369,9 @@ class ChartsPane(EnginePane):
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
-        self.chart: Chart = CHARTS[0]
+        self._empty = {chart.id for chart in CHARTS if not chart.needs(engine)}
+        """Charts without data, as far as is known."""
+        self.chart: Chart = next((chart for chart in CHARTS if chart.id not in self._empty), CHARTS[0])
         self.axes = AXES[0]
         self.value: LayerColumn | None = None
         self.color: LayerColumn | None = None
@@ -370,11 +384,15 @@ class ChartsPane(EnginePane):
         self._drawn: OrderedDict[Wanted, Drawing] = OrderedDict()
         self._shown: Wanted | None = None
         self._is_drawing = False
+        self._slow: Timer | None = None
+        """Runs until it is stated that a chart is being drawn."""
         self._moved_at = float("-inf")
         self._pause: Timer | None = None
         """Runs until the key that is held is released."""
 
     def compose(self) -> ComposeResult:
+        self.titles.mark(CHARTS.index(self.chart))
+        self._dim_titles()
         yield self.titles
         yield self.view
 
@@ -451,7 +469,9 @@ class ChartsPane(EnginePane):
         if wanted in self._drawn:
             self._drawn.move_to_end(wanted)
             self._show(wanted)
-        elif not self._is_drawing:
+            return
+        self._watch_drawing()
+        if not self._is_drawing:
             self._is_drawing = True
             subject = Subject(
                 self.engine,
@@ -478,9 +498,36 @@ class ChartsPane(EnginePane):
         event.stop()
         self._is_drawing = False
         self._drawn[event.wanted] = event.drawing
+        self._note_empty(event)
         if len(self._drawn) > _MOST_KEPT:
             self._drawn.popitem(last=False)
         self._renew()
+
+    def _note_empty(self, event: Drawn) -> None:
+        """Dim a chart that turned out to have no data, or that has a value column with data."""
+        if event.wanted.selection == self._selection and not self._is_filtered:
+            if event.drawing.is_empty:
+                self._empty.add(event.wanted.chart)
+            else:
+                self._empty.discard(event.wanted.chart)
+            self._dim_titles()
+
+    def _dim_titles(self) -> None:
+        self.titles.dim(frozenset(index for index, chart in enumerate(CHARTS) if chart.id in self._empty))
+
+    def _watch_drawing(self) -> None:
+        """State it after a while if the chart is not there yet."""
+        if self._slow is None:
+            self._slow = self.set_timer(SLOW_S, self._state_drawing)
+
+    def _state_drawing(self) -> None:
+        """State that the chart is being drawn."""
+        self._slow = None
+        wanted = self._wanted()
+        if wanted is not None and wanted not in self._drawn:
+            title = CellSpan(shorten(self.chart.title, wanted.width), f"bold {PRIMARY}")
+            self._shown = None
+            self.view.show(Drawing(((title,), (), (CellSpan("Drawing…", MUTED),))), self._layer)
 
     def _release(self) -> None:
         """Draw the chart at which the key was released."""
@@ -489,6 +536,9 @@ class ChartsPane(EnginePane):
 
     def _show(self, wanted: Wanted) -> None:
         self._shown = wanted
+        if self._slow is not None:
+            self._slow.stop()
+            self._slow = None
         self.view.show(self._drawn[wanted], self._layer)
 
     @on(ChartResized)
@@ -511,6 +561,9 @@ class ChartsPane(EnginePane):
         else:
             # Once the mark is drawn: a thread at work lets the terminal wait.
             self.call_after_refresh(self._renew)
+        if self._shown is None:
+            self._state_drawing()
+        self._watch_drawing()
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -577,7 +630,10 @@ class ChartsPane(EnginePane):
 
     def action_choose_chart(self) -> None:
         width = max(len(chart.title) for chart in CHARTS)
-        options = {chart.id: f"{chart.title:<{width}}  {chart.help}" for chart in CHARTS}
+        options = {
+            chart.id: f"{chart.title:<{width}}  {'(no data) ' if chart.id in self._empty else ''}{chart.help}"
+            for chart in CHARTS
+        }
         self.app.push_screen(ChooseScreen("Chart", options, self.chart.id), self._chosen)
 
     def _chosen(self, chart: str | None) -> None:

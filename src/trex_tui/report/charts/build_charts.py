@@ -39,7 +39,7 @@ def tactic_histogram(times: TacticTimes, width: int, height: int) -> tuple[Line,
     x = log_scale(known, "", lambda value: f"{value:.{digits}f}".rstrip("0").rstrip("."))
     grid = Grid(width, height)
     whole = grid.part(0, 0, width, height)
-    y = Scale(0.0, float(max(_counts(whole, known, x))), "tactics", words=lambda value: f"{value:.0f}")
+    y = Scale(0.0, float(max(_counts(whole, known, x))), "tactics", is_count=True)
     keys = [Key("", "C chosen ", _CHOSEN)] if times.chosen_ms is not None else []
     if times.fastest_ms is not None:
         keys.append(Key("", "F fastest", _FASTEST))
@@ -94,7 +94,7 @@ def memory_chart(
     title = "seconds since start of log" if is_timed else "line of the log"
     x = Scale(min(places), max(max(places), min(places) + 1.0), title)
     top = max(max(point.cpu_mib, point.gpu_mib) for point in shown)
-    y = Scale(0.0, float(top) or 1.0, what, words=lambda value: f"{value:.0f}")
+    y = Scale(0.0, float(top) or 1.0, what, is_count=True)
     ats = [_place(point, is_timed=is_timed) for point in shown]
     # The GPU is drawn last, on top, and named first.
     series = [

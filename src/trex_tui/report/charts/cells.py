@@ -61,11 +61,13 @@ class Drawing:
 
     Attributes:
         spot_of_layer: The number of the spot of each layer, by its index.
+        is_empty: There is no data for the chart.
     """
 
     lines: tuple[Line, ...]
     spots: tuple[Spot, ...] = ()
     spot_of_layer: Mapping[int, int] = field(default_factory=dict)
+    is_empty: bool = False
 
 
 def draw(chart: Chart, subject: Subject, width: int, height: int) -> Drawing:
@@ -87,7 +89,7 @@ def draw(chart: Chart, subject: Subject, width: int, height: int) -> Drawing:
         for target in map(spot.target, spot.indices)
         if target.layer is not None
     }
-    return Drawing(grid.lines(), tuple(grid.spots), spot_of_layer)
+    return Drawing(grid.lines(), tuple(grid.spots), spot_of_layer, figure.form is None)
 
 
 def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
@@ -407,7 +409,7 @@ def _mark_columns(area: Grid, mark: Mark, y: Scale) -> None:
 def _(form: Histogram, part: Grid) -> None:
     bins = form.bins(max(1, part.width - 16))
     top = max(*bins.counts, bins.below, bins.above)
-    y = Scale(0.0, float(top), form.y_title, words=lambda value: f"{value:.0f}")
+    y = Scale(0.0, float(top), form.y_title, is_count=True)
     x = Scale(bins.low, bins.high, "")
     area = plot_area(part, x, form.x_title, y)
     count = len(bins.counts)

@@ -43,6 +43,7 @@ class Scale:
         title: What it is, with its unit.
         is_log: The logarithm is what is spaced evenly; both ends are above zero.
         words: How a value reads as label; by default with as many digits as the steps need.
+        is_count: Values are whole numbers, and so are ticks.
     """
 
     low: float
@@ -50,6 +51,7 @@ class Scale:
     title: str
     is_log: bool = False
     words: Callable[[float], str] | None = None
+    is_count: bool = False
 
     def fraction(self, value: float) -> float:
         """Place of a value, 0 to 1, beyond for one that is beyond the ends."""
@@ -59,17 +61,27 @@ class Scale:
         return (value - self.low) / (self.high - self.low)
 
     def ticks(self, most: int) -> list[Tick]:
-        """Round values, not more than asked for if they are evenly spaced."""
+        """Round values with different labels, not more than asked for if they are evenly spaced."""
         values, digits = self._log_values(most) if self.is_log else self._linear_values(most)
         words = self.words or (lambda value: f"{value:.{digits}f}")
-        return [(self.fraction(value), words(value)) for value in values]
+        by_label: dict[str, float] = {}
+        for value in values:
+            by_label.setdefault(words(value), value)
+        return [(self.fraction(value), label) for label, value in by_label.items()]
 
     def _linear_values(self, most: int) -> tuple[list[float], int]:
         step = nice_step((self.high - self.low) / max(1, most))
+        if self.is_count:
+            step = max(1.0, math.ceil(step))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         digits = next(
-            (count for count in range(12) if abs(step * 10**count - round(step * 10**count)) < 1e-6), 12
+            (
+                count
+                for count in range(16)
+                if round(step * 10**count) >= 1 and abs(step * 10**count - round(step * 10**count)) < 1e-6
+            ),
+            16,
         )
         return [number * step for number in range(first, min(last, first + 99) + 1)], digits
 
@@ -546,6 +558,7 @@ class Chart:
         make: Makes it.
         has_axes: Whether it follows `Subject.axes`.
         has_value, has_color: Whether it follows `Subject.value` and `Subject.color`.
+        needs: Whether an engine has the data; a guess that costs little.
     """
 
     id: str
@@ -555,6 +568,12 @@ class Chart:
     has_axes: bool = False
     has_value: bool = False
     has_color: bool = False
+    needs: Callable[[Engine], bool] = lambda _: True
+
+
+def has_times(engine: Engine) -> bool:
+    """Whether layers have times."""
+    return engine.has_profile
 
 
 def format_tick(value: float) -> str:

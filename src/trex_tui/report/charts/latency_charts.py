@@ -256,8 +256,16 @@ def _printed_percentiles(engine: Engine) -> Figure:
     return Figure(words, missing, _percentile_lines(curve, points, "latency"), marks_layer=False)
 
 
+def _has_rows(engine: Engine) -> bool:
+    return engine.timing is not None
+
+
+def _has_percentiles(engine: Engine) -> bool:
+    return _has_rows(engine) or _printed_percentiles(engine).form is not None
+
+
 CHARTS = (
-    Chart("histogram", "Histogram", "Latency distribution.", histogram),
-    Chart("over-time", "Over time", "Latency over time.", over_time),
-    Chart("percentiles", "Percentiles", "Latency percentiles.", percentiles),
+    Chart("histogram", "Histogram", "Latency distribution.", histogram, needs=_has_rows),
+    Chart("over-time", "Over time", "Latency over time.", over_time, needs=_has_rows),
+    Chart("percentiles", "Percentiles", "Latency percentiles.", percentiles, needs=_has_percentiles),
 )

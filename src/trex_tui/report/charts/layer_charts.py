@@ -14,6 +14,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.filter import format_operand
 from trex_tui.analysis.structure import UNKNOWN, Total, sum_latency_ms, total_by
 from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts import value_charts
@@ -42,6 +43,7 @@ from trex_tui.report.charts.figure import (
     Subject,
     Target,
     Tick,
+    has_times,
     kind_keys,
     layer_target,
     nice_step,
@@ -392,9 +394,26 @@ def _rank_ticks(count: int, most: int) -> list[Tick]:
     return [((rank - 0.5) / count, str(rank)) for rank in ranks]
 
 
+def _has_precisions(engine: Engine) -> bool:
+    return any(layer.precision for layer in engine.layers)
+
+
+def _has_tactics(engine: Engine) -> bool:
+    return any(layer.tactic for layer in engine.layers)
+
+
+def _has_reformats(engine: Engine) -> bool:
+    origin = ALL_COLUMNS_BY_NAME["origin"]
+    return any(
+        layer.kind is LayerKind.REFORMAT or origin.value(engine, layer) is not None for layer in engine.layers
+    )
+
+
 CHARTS = (
     Chart("kind", "Time by kind", "Time by layer kind.", time_by_kind),
-    Chart("precision", "Time by precision", "Time by layer precision.", time_by_precision),
+    Chart(
+        "precision", "Time by precision", "Time by layer precision.", time_by_precision, needs=_has_precisions
+    ),
     Chart(
         "kind-precision",
         "Kind by precision",
@@ -402,12 +421,13 @@ CHARTS = (
         kinds_by_color,
         has_color=True,
     ),
-    Chart("tactic", "Time by kernel", "Time by kernel name.", time_by_tactic),
+    Chart("tactic", "Time by kernel", "Time by kernel name.", time_by_tactic, needs=_has_tactics),
     Chart(
         "reformats",
         "Reformats",
         "Reformat time by origin.",
         reformats_by_origin,
+        needs=_has_reformats,
     ),
     Chart(
         "layers",
@@ -416,7 +436,8 @@ CHARTS = (
         layers_in_order,
         has_value=True,
         has_color=True,
+        needs=has_times,
     ),
     *value_charts.CHARTS,
-    Chart("pareto", "Pareto", "Cumulative time by layer.", pareto),
+    Chart("pareto", "Pareto", "Cumulative time by layer.", pareto, needs=has_times),
 )

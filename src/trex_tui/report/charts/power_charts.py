@@ -15,6 +15,7 @@ from trex_tui.analysis.energy import (
     power_statistics,
 )
 from trex_tui.artifacts.monitor import Monitor
+from trex_tui.engine.engine import Engine
 from trex_tui.report.charts.figure import (
     ACCENT,
     PRIMARY,
@@ -158,8 +159,12 @@ def _describe(
     return f"{words} Throttled: {throttled}." if throttled else words
 
 
+def _has_samples(engine: Engine) -> bool:
+    return engine.monitor is not None
+
+
 CHARTS = (
-    Chart("power", "Power", "Power of the GPU or the board.", power),
-    Chart("temperature", "Temperature", "GPU temperature.", temperature),
-    Chart("clock", "Clock", "GPU clock.", clock),
+    Chart("power", "Power", "Power of the GPU or the board.", power, needs=_has_samples),
+    Chart("temperature", "Temperature", "GPU temperature.", temperature, needs=_has_samples),
+    Chart("clock", "Clock", "GPU clock.", clock, needs=_has_samples),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.roofline import Roofline, RooflinePoint
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.figure import (
@@ -30,6 +31,7 @@ from trex_tui.report.charts.figure import (
     Subject,
     Target,
     format_tick,
+    has_times,
     kind_keys,
     layer_target,
     log_scale,
@@ -366,8 +368,12 @@ def _missing(
     return tuple(sentences)
 
 
+def _has_products(engine: Engine) -> bool:
+    return any(layer.kind.multiplies for layer in engine.layers)
+
+
 CHARTS = (
-    Chart("products", "M, N, K", "GEMM sizes.", products, has_axes=True),
-    Chart("roofline", "Roofline", "Layers relative to the device peaks.", roofline_chart),
-    Chart("efficiency", "Efficiency", "Roofline share and time.", efficiency),
+    Chart("products", "M, N, K", "GEMM sizes.", products, has_axes=True, needs=_has_products),
+    Chart("roofline", "Roofline", "Layers relative to the device peaks.", roofline_chart, needs=has_times),
+    Chart("efficiency", "Efficiency", "Roofline share and time.", efficiency, needs=has_times),
 )

@@ -239,7 +239,7 @@ def _(form: Columns, caption: Caption) -> str:
 def _(form: Histogram, caption: Caption) -> str:
     bins = form.bins(_MOST_BINS)
     top = max(*bins.counts, bins.below, bins.above, 1)
-    y = Scale(0.0, top * 1.02, form.y_title, words=lambda value: f"{value:.0f}")
+    y = Scale(0.0, top * 1.02, form.y_title, is_count=True)
     plot = Plot(caption, Scale(bins.low, bins.high, form.x_title), y, marks=form.marks)
     area = plot.area
     step = area.width / len(bins.counts)

@@ -23,6 +23,7 @@ from trex_tui.report.charts.figure import (
     Mark,
     Subject,
     Target,
+    has_times,
     layer_target,
 )
 from trex_tui.report.charts.sampling import count_bins
@@ -252,6 +253,7 @@ CHARTS = (
         layer_bars,
         has_value=True,
         has_color=True,
+        needs=has_times,
     ),
     Chart(
         "distribution",
@@ -259,5 +261,6 @@ CHARTS = (
         "Distribution of layer times or other values.",
         layer_distribution,
         has_value=True,
+        needs=has_times,
     ),
 )
