@@ -1,6 +1,6 @@
-"""Engines compared: layers matched by evidence, times that add up, changes, verdicts beyond noise.
+"""Compare engines: match layers by evidence, attribute times, list changes, judge differences beyond noise.
 
-`compare(engines)` returns a `Comparison`. Nothing here needs more than the standard library.
+`compare(engines)` returns a `Comparison`. The package needs only the standard library.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Alignment of the layers of two engines: by names and metadata, by structure, and at last by execution order.
+"""Align the layers of two engines: by names and metadata, by structure, and finally by execution order.
 
-Matches grow into blocks, which never merge. Evidence is taken in order of strength; what contradicts itself is left out.
+Matches grow into blocks, which never merge. Evidence is used in order of strength; contradictory evidence is ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_LAYERS_OF_A_NODE = 256
 
 _LEAST_COMMON_NUMBERS = 0.95
 _COUNTED_OTHERWISE = 0.4
-"""Confidence of equal generated names where one build has kernels that the other has not: later numbers may be shifted."""
+"""Confidence of equal generated names if one build has kernels that the other lacks: later numbers may be shifted."""
 _LEAST_COMMON_NODES = 0.5
 _MOST_CONTRADICTED = 0.1
 _LEAST_LINKS = 8
@@ -36,13 +36,13 @@ Groups = dict[Hashable, tuple[list[int], list[int]]]
 
 
 def equal_names(pairing: Pairing, *, stated_only: bool = False) -> list[tuple[int, int]]:
-    """Match layers of equal names; return pairs whose names agree although their kernels cannot be of one layer.
+    """Match layers of equal names; return pairs with equal names whose kernels cannot belong to one layer.
 
-    Names that occur several times are told apart by their nodes and signatures; Myelin's generated names, which count
-    kernels, stand for a place only if both builds count alike.
+    Repeated names are distinguished by their nodes and signatures; Myelin's generated names, which count kernels, identify a
+    layer only if both builds count alike.
 
     Args:
-        stated_only: Only layers whose ONNX nodes the metadata states.
+        stated_only: Only layers whose ONNX nodes are in the metadata.
     """
     deferred: list[tuple[int, int]] = []
     alike = _share_of_equal_numbers(pairing)
@@ -81,7 +81,7 @@ def _groups(pairing: Pairing, key: Callable[[tuple[int, int], Trait], Hashable])
 
 
 def _share_of_equal_numbers(pairing: Pairing) -> float:
-    """Share of the generated names that both builds have: near 1, their numbers mean the same in both."""
+    """Return the share of generated names that both builds have: near 1, their numbers mean the same in both."""
     names = [
         Counter(
             _raw(pairing, (side, layer)) for layer in pairing.open(side) if pairing.trait(side, layer).generic
@@ -124,14 +124,14 @@ def _pair(
 
 
 def shared_nodes(pairing: Pairing, *, opaque: bool = False) -> None:
-    """Match layers that name the same nodes of the network, fused alike or not.
+    """Match layers that name the same ONNX nodes, fused alike or not.
 
-    Each layer keeps to the layer of the other engine that it shares most with, so that a node which is fused elsewhere does
-    not tie all its neighbours into one block. A layer may also join a block that was made of equal names, if a node of it is
-    there on the other side only: then it was split off or joined.
+    Each layer is matched to the layer of the other engine with the largest shared part, so that a node fused elsewhere does
+    not join all its neighbours into one block. A layer may also join a block made from equal names, if the other side of the
+    block has one of its nodes: then it was split off or fused.
 
     Args:
-        opaque: Whether opaque subgraphs take part, of which only the ends are known; see `foreign_ranges`.
+        opaque: Whether to include opaque subgraphs, of which only the ends are known; see `foreign_ranges`.
     """
     members = [_with_nodes(pairing, side, opaque=opaque) for side in (0, 1)]
     missing = _missing_nodes(pairing)
@@ -159,7 +159,7 @@ def _with_nodes(pairing: Pairing, side: int, *, opaque: bool) -> list[int]:
 
 
 def _missing_nodes(pairing: Pairing) -> tuple[dict[int, set[str]], dict[int, set[str]]]:
-    """Per side, matched layers with the nodes that their partner does not name."""
+    """Return, per side, matched layers with the nodes that their partner does not name."""
     missing_nodes: tuple[dict[int, set[str]], dict[int, set[str]]] = ({}, {})
     for block in pairing.blocks:
         if block.is_pair and block.match is not Match.MANUAL:
@@ -175,7 +175,7 @@ def _missing_nodes(pairing: Pairing) -> tuple[dict[int, set[str]], dict[int, set
 
 
 def _best(pairing: Pairing, side: int, layer: int, index: dict[str, list[int]]) -> tuple[int, float] | None:
-    """The layer of the other side that shares most, and the shared part of both, from 0 to 1."""
+    """Return the layer of the other side with the largest shared part, and that part of both layers, from 0 to 1."""
     trait = pairing.trait(side, layer)
     shared: dict[int, float] = defaultdict(float)
     for node, weight in trait.nodes.items():
@@ -202,9 +202,10 @@ def _best(pairing: Pairing, side: int, layer: int, index: dict[str, list[int]]) 
 
 
 def _may_share(first: Trait, other: Trait) -> bool:
-    """Whether shared nodes may mean shared work: the kernels are alike, or one layer is a part of the other.
+    """Return whether shared nodes may mean shared work: the kernels are alike, or one layer is a part of the other.
 
-    A number is no place in the network (`Conv_22`): two kernels that differ need a node with a path, or several main nodes.
+    A numbered node (`Conv_22`) does not identify a position in the network: two different kernels need a shared node with a
+    path, or several shared main nodes.
     """
     if _share_numbers_of_other_modules(first, other):
         return False
@@ -227,7 +228,7 @@ def _may_share(first: Trait, other: Trait) -> bool:
 
 
 def _share_numbers_of_other_modules(first: Trait, other: Trait) -> bool:
-    """Whether all that two layers share are numbers, although they name other modules, or only one of both is work."""
+    """Return whether two layers share only numbered nodes but name different modules, or only one of them does work."""
     shared = first.nodes.keys() & other.nodes.keys()
     if not all(map(is_numbered, shared)):
         return False
@@ -238,7 +239,7 @@ def _share_numbers_of_other_modules(first: Trait, other: Trait) -> bool:
 
 
 def _grow(pairing: Pairing, best: list[dict[int, tuple[int, float]]]) -> None:
-    """Layers whose best partner is matched already join its block."""
+    """Add layers to the block of their best partner if that is matched already."""
     why = "several layers here do the work of one layer there (by ONNX nodes)"
     for side in (0, 1):
         for layer, (other, part) in list(best[side].items()):
@@ -288,7 +289,7 @@ def _join_by_nodes(pairing: Pairing, sides: tuple[list[int], list[int]], least: 
 
 
 def foreign_ranges(pairing: Pairing) -> None:
-    """A `{ForeignNode[a...b]}` that the other engine runs as separate layers: all that is open there between `a` and `b`."""
+    """Match a `{ForeignNode[a...b]}` with all unmatched layers of the other engine between `a` and `b`."""
     for side in (0, 1):
         opaque = [layer for layer in pairing.open(side) if pairing.trait(side, layer).parts.ends]
         if not opaque:
@@ -324,10 +325,10 @@ def _between(
 
 
 def names_hold(pairing: Pairing, deferred: list[tuple[int, int]]) -> bool:
-    """Whether the matches by name agree with the structure of the engines.
+    """Return whether the matches by name agree with the structure of the engines.
 
     Exporters number nodes (`Conv_22`), so two exports of a model, or two models, share names by chance, for different work.
-    Names hold if most pairs do the same kind of work, and if what feeds each other in one engine does so in the other.
+    Names are valid if most pairs do the same kind of work, and have the same neighbours in both engines.
 
     Args:
         deferred: Pairs of equal names that were not matched, since their kernels differ.
@@ -351,7 +352,7 @@ def names_hold(pairing: Pairing, deferred: list[tuple[int, int]]) -> bool:
 
 
 def _readers_through_open(pairing: Pairing, layer: int) -> set[int]:
-    """Layers of the right engine that read from a layer, directly or through few that nothing was matched with."""
+    """Return the layers of the right engine that read from a layer, directly or through a few unmatched layers."""
     readers: set[int] = set()
     waiting = list(pairing.right.after[layer])
     while waiting and len(readers) < _MOST_READERS:
@@ -372,7 +373,7 @@ def _same_kind(pairing: Pairing, left: int, right: int) -> bool:
 
 
 def late_names(pairing: Pairing, deferred: list[tuple[int, int]]) -> None:
-    """Equal names of layers whose kernels differ, where nothing better came: a layer that was changed in the model."""
+    """Match equal names with different kernels that have no better match: layers that were changed in the model."""
     for left, right in deferred:
         if (
             pairing.is_open(0, left)
@@ -383,10 +384,10 @@ def late_names(pairing: Pairing, deferred: list[tuple[int, int]]) -> None:
 
 
 def match_passive(pairing: Pairing, *, by_role: bool) -> None:
-    """Match reformats, Q/DQ and the like: those that serve the same matched layer in the same role, then by neighbours.
+    """Match reformats, Q/DQ and other passive layers: by role and served layer, then by neighbours.
 
     Args:
-        by_role: Whether names may tell the role and the layer served.
+        by_role: Whether names may be used to determine the role and the served layer.
     """
     if by_role:
         _match_keys(pairing, lambda side, layer: _served_key(pairing, side, layer), Match.NAME, 0.9)
@@ -428,9 +429,10 @@ def _match_keys(
 
 
 def match_by_order(pairing: Pairing) -> None:
-    """Match what is open by signature within the gaps between layers that both engines run in the same order.
+    """Match unmatched layers by signature within the gaps between layers that both engines run in the same order.
 
-    Layers that look alike are matched in turn only if both engines have as many: with one missing, nothing tells which.
+    Layers with equal signatures are matched in order only if both engines have equally many: otherwise it is unknown which
+    one is missing.
     """
     backbone = pairing.backbone()
     groups: dict[tuple[int, str, Hashable], tuple[list[int], list[int]]] = {}
@@ -459,20 +461,20 @@ def match_by_order(pairing: Pairing) -> None:
 
 
 LEAST_RELATED = 0.3
-"""Share of the working layers that good evidence matches, below which two engines may be of different models."""
+"""Share of the working layers matched by good evidence; below it two engines may be of different models."""
 _LEAST_ALIKE = 0.6
-"""Share of layers of the same kind and shapes, or kinds in a row without shapes, from which engines are of one model."""
+"""Share of layers with equal kind and shapes, or of equal kinds in sequence without shapes, that indicates one model."""
 _LEAST_TO_COMPARE = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """Two engines, matched.
+    """Alignment of two engines.
 
     Attributes:
-        names_refused: Names are equal, but for different work, so that they were not used.
-        related: Whether the engines seem to be of one model: good evidence matches enough of their layers, or their layers
-            are of like kinds and shapes.
+        names_refused: Equal names belong to different work, so that names were not used.
+        related: Whether the engines seem to be of one model: good evidence matches enough layers, or enough layers have
+            equal kinds and shapes.
         few_matched: Whether good evidence matches less than `LEAST_RELATED` of the working layers of one of them.
     """
 
@@ -493,10 +495,10 @@ def align_pair(
     """Match the layers of two engines.
 
     Args:
-        mode: Which evidence may be used.
-        pins: Layers of the left and of the right that belong together for sure.
+        mode: Evidence to use.
+        pins: Pairs of left and right layers matched by the user.
         among: Layers that may be matched; None for all.
-        given: Blocks that are known already, as anchors; they are the first of the result, in this order.
+        given: Known blocks, as anchors; they are the first of the result, in this order.
     """
     refused = False
     if mode is not Align.SIGNATURE:
@@ -531,7 +533,7 @@ def align_pair(
 
 
 def spell_alike(left: Traits, right: Traits) -> tuple[Traits, Traits]:
-    """The engines with names freed of the prefixes that only one of both exports puts before its modules."""
+    """Return the engines with names without the module prefixes that only one of the two exports has."""
     prefixes = find_prefixes(*(_path_nodes(traits) for traits in (left, right)))
     return tuple(
         traits.with_prefixes(own) if own else traits
@@ -554,17 +556,17 @@ def _have_paths(traits: Traits) -> bool:
 
 
 class Numbers(Enum):
-    """What numbered nodes (`Conv_22`) are worth: exports number their nodes anew."""
+    """Reliability of numbered nodes (`Conv_22`), since each export numbers its nodes anew."""
 
     HOLD = "hold"
     FEW_COMMON = "few common"
-    """Most numbers of one engine are not in the other: what is in both is so by chance."""
+    """Most numbers of one engine are not in the other: common ones are coincidence."""
     CONTRADICTED = "contradicted"
-    """Most are in both, on layers that cannot be the same."""
+    """Most are in both, on layers with different work."""
 
 
 def judge_numbers(left: Traits, right: Traits) -> Numbers:
-    """Whether numbered nodes are the same work in both engines."""
+    """Judge whether numbered nodes identify the same work in both engines."""
     owners = [_numbered_nodes(traits) for traits in (left, right)]
     common = owners[0].keys() & owners[1].keys()
     if len(common) < _LEAST_COMMON_NODES * min(map(len, owners)):
@@ -574,7 +576,7 @@ def judge_numbers(left: Traits, right: Traits) -> Numbers:
 
 
 def _numbered_nodes(traits: Traits) -> dict[str, int]:
-    """The layer of each numbered node that does the work of the layer or a part of it."""
+    """Return numbered node -> layer, for nodes that do the work of the layer or a part of it."""
     return {
         node: index
         for index, trait in enumerate(traits.of)
@@ -621,7 +623,7 @@ def _names(pairing: Pairing, mode: Align) -> list[tuple[int, int]]:
 
 
 def _is_matched(pairing: Pairing) -> bool:
-    """Whether at least `LEAST_RELATED` of the working layers of each engine are matched, passive ones aside."""
+    """Return whether at least `LEAST_RELATED` of the working layers of each engine are matched, without passive ones."""
     counts = []
     for side in (0, 1):
         traits = pairing.traits(side)
@@ -633,7 +635,7 @@ def _is_matched(pairing: Pairing) -> bool:
 
 
 def _look_alike(pairing: Pairing) -> bool:
-    """Whether the working layers are of like kinds and shapes; where shapes are unknown, of like kinds in a row."""
+    """Return whether the working layers have similar kinds and shapes; if shapes are unknown, similar sequences of kinds."""
     main = [
         [layer for layer, trait in enumerate(pairing.traits(side).of) if not trait.passive] for side in (0, 1)
     ]
@@ -655,5 +657,5 @@ def _look_alike(pairing: Pairing) -> bool:
 
 
 def _overlap(ours: Counter[Hashable], theirs: Counter[Hashable]) -> float:
-    """Common elements of two multisets, over the larger one."""
+    """Return the number of common elements of two multisets over the size of the larger one."""
     return (ours & theirs).total() / max(1, ours.total(), theirs.total())

@@ -1,8 +1,8 @@
-"""The module of each block: of the side that knows it, in the spelling of the baseline.
+"""Find the module of each block, spelled as in the baseline.
 
-An engine whose names have numbers in place of paths knows no modules; matched with one that does, its layers lie in the
-modules of the other. Exports that put a prefix before their modules, or spell them otherwise, are told apart by the blocks
-that both have layers in: what only one of them has is then put where its neighbours are.
+An engine whose names have numbers instead of paths has no modules; its layers get the modules of their matches in the other
+engine. Exports that add a prefix to module names, or spell them differently, are translated by means of blocks with layers of
+both; a block of one engine gets the module of its neighbours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Path = tuple[str, ...]
 def find_modules(
     traits: Sequence[Traits], baseline: int, groups: Sequence[Sequence[Sequence[int]]]
 ) -> list[Path]:
-    """The module of each block, outermost first; empty where no engine states one near it.
+    """Return the module of each block, outermost first; empty if no engine names one near it.
 
     Args:
         groups: Per block and engine, the indices of its layers.
@@ -39,7 +39,7 @@ def find_modules(
 
 
 def _own_path(traits: Traits, layers: Sequence[int]) -> Path:
-    """The module of the layer that does most of the work, else of the first that has one."""
+    """Return the module of the layer that does most of the work, else of the first layer with a module."""
     if len(layers) < 2:
         return module_path(traits.engine.layers[layers[0]]) if layers else ()
     members: list[Layer] = [traits.engine.layers[index] for index in layers]
@@ -50,7 +50,7 @@ def _own_path(traits: Traits, layers: Sequence[int]) -> Path:
 def _learn_spellings(
     owns: Sequence[Sequence[Path]], modules: Sequence[Path], count: int
 ) -> list[dict[Path, Path]]:
-    """Per engine, the starts of its paths that blocks have otherwise, and how most of them have it."""
+    """Return, per engine, the path prefixes that are spelled differently in blocks, and their most common spelling."""
     votes: list[dict[Path, Counter[Path]]] = [defaultdict(Counter) for _ in range(count)]
     for own, module in zip(owns, modules, strict=True):
         for index, path in enumerate(own):

@@ -1,7 +1,7 @@
-"""Why the builder chose another tactic for layers that do the same work: the blocks of a comparison joined with both logs.
+"""Explain from both build logs why the builder chose another tactic for layers that do the same work.
 
-For each block whose tactic changed: what each build timed in the formats it ended up with, by how much it preferred its
-choice, what it skipped, what it took from a timing cache, and what became of the other build's tactic.
+For each block whose tactic changed: what each build timed in its final formats, the margin of its choice, skipped tactics,
+results from a timing cache, and the result of the other build's tactic.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from trex_tui.text import format_bytes, format_ms, plural
 TACTIC_DIGITS = 6
 """Digits of the builder's times of tactics in milliseconds."""
 _LEAST_HASH = 1 << 32
-"""Tactic numbers from here on are hashes of kernels, equal in all versions; smaller ones count the tactics of a runner."""
+"""Smallest tactic number that is a hash of a kernel, equal in all versions; smaller ones count the tactics of a runner."""
 
 
 class Fate(str, Enum):
-    """What became of a tactic in a build; the values are those of the JSON."""
+    """Result of a tactic in a build; the values are those of the JSON."""
 
     CHOSEN = "chosen"
     TIMED = "timed"
@@ -49,7 +49,7 @@ class Fate(str, Enum):
 
 
 class Because(str, Enum):
-    """Why the builds differ in a block, as far as their logs show; the first that applies."""
+    """Reason why the builds differ in a block, as far as their logs show; the first that applies."""
 
     SKIPPED = "skipped"
     """A build skipped the other engine's tactic."""
@@ -62,7 +62,7 @@ class Because(str, Enum):
     CACHE = "timing cache"
     """A build took its choice from a timing cache."""
     TIMES = "times"
-    """The builds timed the same tactics, with another order."""
+    """The builds timed the same tactics, with different rankings."""
     FORMATS = "formats"
     """The other engine's tactic was timed in other formats only."""
     NOT_TRIED = "not tried"
@@ -75,10 +75,10 @@ class OtherTactic:
     """The other engine's tactic in a build.
 
     Attributes:
-        time_ms: The builder's time; None if it has none.
-        pct: How much longer than this build's choice it takes, in percent; negative if it is faster.
-        rank: Place among the candidates, from 1; None unless it was timed in the formats of the choice.
-        skipped: For `SKIPPED`, what the log says.
+        time_ms: The builder's time; None if unknown.
+        pct: Additional time over this build's choice, in percent; negative if it is faster.
+        rank: Rank among the candidates, from 1; None unless it was timed in the formats of the choice.
+        skipped: For `SKIPPED`, the text of the log.
     """
 
     fate: Fate
@@ -90,23 +90,23 @@ class OtherTactic:
 
 @dataclass(frozen=True, slots=True)
 class BuildChoice:
-    """What a build has of the main layer of a block.
+    """Choice of a build for the main layer of a block.
 
     Attributes:
-        engine: Place of the engine.
+        engine: Index of the engine.
         layer: Index of the layer.
-        tactic: Name of the engine's tactic, else its number; None if it is not stated.
-        problem: Why nothing is known; empty if something is.
-        chosen: What the build chose, with its time.
-        second: The fastest but that.
-        margin_pct: How much longer the second takes, in percent.
-        candidates: All that was timed in the formats of the choice, the fastest first.
-        skipped: What was not timed in these formats.
-        formats: Of the choice, as printed; empty if unknown.
-        is_cached: The choice came out of a timing cache.
-        reused_from: Name of an equal layer that was timed in its place; None if it was timed itself.
-        other: What became of the other engine's tactic.
-        other_precision_ms: The best time with inputs of the other engine's type; None if it is the same, or none was timed.
+        tactic: Name of the engine's tactic, else its number; None if unknown.
+        problem: Why nothing is known; empty otherwise.
+        chosen: The chosen tactic, with its time.
+        second: The fastest of the other candidates.
+        margin_pct: Additional time of `second`, in percent.
+        candidates: All tactics timed in the formats of the choice, the fastest first.
+        skipped: Tactics not timed in these formats.
+        formats: Formats of the choice, as printed; empty if unknown.
+        is_cached: The choice came from a timing cache.
+        reused_from: Name of an equal layer that was timed instead; None if the layer was timed itself.
+        other: Result of the other engine's tactic.
+        other_precision_ms: Best time with inputs of the other engine's type; None if the type is equal, or none was timed.
     """
 
     engine: int
@@ -130,10 +130,10 @@ class BlockBuild:
     """A block whose tactic changed.
 
     Attributes:
-        block: Its place.
-        because: Why, in a word.
-        why: In sentences; engines are called A, B, … by their places.
-        choices: Of the baseline, then of the engine.
+        block: Index of the block.
+        because: The reason.
+        why: Explanation in sentences; engines are called A, B, … by their position.
+        choices: Choices of the baseline and of the engine.
     """
 
     block: int
@@ -144,12 +144,12 @@ class BlockBuild:
 
 @dataclass(frozen=True, slots=True)
 class BuildDifference:
-    """Builds of an engine and the baseline.
+    """Differences between the builds of an engine and the baseline.
 
     Attributes:
-        engine: Place of the engine.
-        problems: What is missing to know more, with the remedy.
-        blocks: Those whose tactic changed, the largest difference of time first; none if neither log is at hand.
+        engine: Index of the engine.
+        problems: Missing information, with the remedy.
+        blocks: Blocks whose tactic changed, the largest difference of time first; empty if both logs are missing.
     """
 
     engine: int
@@ -159,11 +159,11 @@ class BuildDifference:
 
 @dataclass(frozen=True, eq=False)
 class EngineBuild:
-    """The build of an engine of a comparison.
+    """Build of an engine in a comparison.
 
     Attributes:
-        facts: Its log joined with its layers; None if there is none of use.
-        problem: Why there is none, with the remedy; empty if there is one.
+        facts: The log joined with the layers; None without a usable log.
+        problem: Why there is none, with the remedy; empty otherwise.
     """
 
     facts: BuildFacts | None
@@ -171,7 +171,7 @@ class EngineBuild:
 
 
 def describe_missing_log(engine: Engine, position: int) -> str:
-    """Say that an engine has no log of its build, and how to get one."""
+    """Return a message that an engine has no build log, with the remedy."""
     file = next(iter(engine.files.values()), None)
     stem = engine_stem(file) if file is not None else engine.name
     return (
@@ -184,7 +184,7 @@ def load_build(engine: Engine, position: int) -> EngineBuild:
     """Read the log of a build and join it with the engine; a log of hundreds of megabytes takes seconds.
 
     Args:
-        position: Place of the engine in the comparison.
+        position: Position of the engine in the comparison.
     """
     kind = kind_of_build_log(engine)
     if kind is None:
@@ -200,7 +200,7 @@ def load_build(engine: Engine, position: int) -> EngineBuild:
 
 
 def check_build(facts: BuildFacts, position: int) -> EngineBuild:
-    """The build of an engine, unless its log has no tactics."""
+    """Return the build of an engine, with a problem if its log has no tactics."""
     trace = facts.trace
     if trace.tunings:
         return EngineBuild(facts)
@@ -214,7 +214,7 @@ def check_build(facts: BuildFacts, position: int) -> EngineBuild:
 
 
 class BuildComparison:
-    """Explains blocks of a comparison by the logs of the builds.
+    """Explains blocks of a comparison from the build logs.
 
     Args:
         comparison: The comparison.
@@ -227,7 +227,7 @@ class BuildComparison:
         self._timings = [None if build.facts is None else Timings(build.facts.trace) for build in self.builds]
 
     def explain(self, engine: int) -> BuildDifference:
-        """Explain all blocks of an engine whose tactic is not that of the baseline."""
+        """Explain all blocks of an engine whose tactic differs from that of the baseline."""
         positions = (self.comparison.baseline, engine)
         problems = tuple(self.builds[index].problem for index in positions if self.builds[index].problem)
         blocks = []
@@ -325,10 +325,10 @@ class BuildComparison:
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """A tactic, as another build would state it.
+    """A tactic, in a form comparable between builds.
 
     Attributes:
-        name: Of the kernel; None if unknown.
+        name: Name of the kernel; None if unknown.
         runner, number: None unless they mean the same in both builds.
     """
 
@@ -356,7 +356,7 @@ class _Identity:
 
 
 def _find_other(identity: _Identity, choice: LayerChoice, candidates: Sequence[Contender]) -> OtherTactic:
-    """Find what became of another engine's tactic."""
+    """Find the result of another engine's tactic."""
     if not identity.is_known:
         return OtherTactic(Fate.UNKNOWN)
     chosen = choice.chosen
@@ -414,7 +414,7 @@ def _other_precision_ms(choice: LayerChoice, other: LayerChoice | None) -> float
     return next((cost.time_ms for cost in choice.precisions if cost.precision == other.precision), None)
 
 
-# Words
+# Text
 
 
 def _because(
@@ -448,7 +448,7 @@ def _because_of(fates: Sequence[Fate]) -> Because:
 
 
 def _sentences(choice: BuildChoice, other: BuildChoice) -> Iterator[str]:
-    """What the log of one build says about its choice and the other engine's tactic."""
+    """Yield sentences about the choice of one build and the other engine's tactic, from its log."""
     own, theirs = letter(choice.engine), letter(other.engine)
     if choice.problem:
         yield f"{own}: {choice.problem}."
@@ -470,7 +470,7 @@ def _sentences(choice: BuildChoice, other: BuildChoice) -> Iterator[str]:
 
 
 def describe_fate(other: OtherTactic) -> str:
-    """`timed 0.0221 ms (+9.5 %), rank 3`; `skipped: needs 832 KiB of workspace, 2.63 KiB available`."""
+    """Return `timed 0.0221 ms (+9.5 %), rank 3`; `skipped: needs 832 KiB of workspace, 2.63 KiB available`."""
     if other.fate is Fate.SKIPPED and other.skipped is not None:
         return f"skipped: {_describe_skip(other.skipped)}"
     if other.time_ms is None:
@@ -492,7 +492,7 @@ def _describe_skip(skipped: SkippedTactic) -> str:
 
 
 def count_because(difference: BuildDifference) -> str:
-    """`3 skipped, 2 near tie, 1 unknown`."""
+    """Return `3 skipped, 2 near tie, 1 unknown`."""
     counts = dict.fromkeys(Because, 0)
     for block in difference.blocks:
         counts[block.because] += 1
@@ -500,5 +500,5 @@ def count_because(difference: BuildDifference) -> str:
 
 
 def describe_blocks(difference: BuildDifference) -> str:
-    """How many blocks have another tactic, by reason."""
+    """Return the number of blocks with another tactic, by reason."""
     return f"{plural(len(difference.blocks), 'block')} with another tactic: {count_because(difference)}."

@@ -1,6 +1,6 @@
-"""Changes within one block against the baseline.
+"""Find changes within one block against the baseline.
 
-The layers that do the work are compared; copies and Q/DQ layers have blocks of their own, and count as surroundings here.
+Compares the layers that do the work; copies and Q/DQ layers have their own blocks, and count here as surroundings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AROUND = {LayerKind.REFORMAT: ChangeKind.REFORMATS, LayerKind.QUANTIZE: ChangeK
 
 Pair = tuple[Sequence[Layer], Sequence[Layer]]
 Tensors = tuple[list[object], list[object]]
-"""Something of the inputs, and of the outputs."""
+"""A property of the inputs, and of the outputs."""
 
 
 class Surroundings:
@@ -39,7 +39,7 @@ class Surroundings:
                     self._near.setdefault(other, []).append(layer)
 
     def count(self, layers: Iterable[Layer], kind: LayerKind) -> int:
-        """How many of a kind are around some layers, each counting once."""
+        """Return the number of layers of a kind around some layers, each counted once."""
         near = {neighbour for layer in layers for neighbour in self._near.get(layer.index, ())}
         return sum(self._layers[index].kind is kind for index in near)
 
@@ -52,12 +52,12 @@ def changes_between(
     *,
     named: bool,
 ) -> list[Change]:
-    """What changed in a block, in the order of `ChangeKind`.
+    """Return the changes in a block, in the order of `ChangeKind`.
 
     Args:
-        engine: Place of the engine that is compared with the baseline.
+        engine: Index of the engine that is compared with the baseline.
         members: Its layers of the block, the baseline's first.
-        traits, around: The same of both engines.
+        traits, around: Traits and surroundings of both engines.
         named: Whether names mean the same in both engines.
     """
     before, after = (_working(layers) for layers in members)
@@ -75,12 +75,12 @@ def changes_between(
 
 
 def _working(layers: Sequence[Layer]) -> Sequence[Layer]:
-    """The layers that are there for the network's sake, or all if none is."""
+    """Return the layers that do work of the network, or all if none does."""
     return [layer for layer in layers if layer.kind.is_work and layer.kind not in _AROUND] or layers
 
 
 def _pairs(before: Sequence[Layer], after: Sequence[Layer]) -> Iterator[tuple[ChangeKind, tuple[str, str]]]:
-    """What differs; texts are made only where something does, since most of a large engine is as it was."""
+    """Yield the differences; texts are only made for differences, since most blocks of a large engine are unchanged."""
     sides = (before, after)
     yield ChangeKind.PRECISION, _values(sides, _precision)
     yield ChangeKind.TACTIC, _tactics(before, after)
@@ -132,12 +132,12 @@ def _tensor_format(tensor: Tensor) -> object:
 
 
 def _tensor_shape(tensor: Tensor) -> object:
-    """The extents but those of 1, which only some layers need: a GEMM has 1×4096, the same as a convolution 1×4096×1×1."""
+    """Return the extents without those of 1, which only some layers have: a GEMM has 1×4096, a convolution 1×4096×1×1."""
     return tuple(extent for extent in tensor.shape if extent != 1) or tensor.shape
 
 
 def _tensors(layers: Sequence[Layer], what: Callable[[Tensor], object]) -> Tensors:
-    """Something of all data inputs, and of all outputs."""
+    """Return a property of all data inputs, and of all outputs."""
     return (
         [what(source) for layer in layers for source in layer.data_inputs],
         [what(output) for layer in layers for output in layer.outputs],
@@ -145,7 +145,7 @@ def _tensors(layers: Sequence[Layer], what: Callable[[Tensor], object]) -> Tenso
 
 
 def _differ(shapes: Tensors, others: Tensors) -> bool:
-    """Whether shapes differ, other than by an input more: that of a sum which is fused in."""
+    """Return whether shapes differ, except for an additional input: that of a fused sum."""
     (inputs, outputs), (other_inputs, other_outputs) = shapes, others
     return outputs != other_outputs or (len(inputs) == len(other_inputs) and inputs != other_inputs)
 
@@ -186,7 +186,7 @@ def _fusion(
     counts = (plural(len(before), "layer"), plural(len(after), "layer"))
     if any(layer.layer_type is None for layer in (*before, *after)):
         return (
-            counts  # A name alone tells fewer nodes than a graph: that is no difference between the engines.
+            counts  # A name alone lists fewer nodes than a graph: this is no difference between the engines.
         )
     nodes = [
         {
@@ -208,7 +208,7 @@ def _fusion(
 
 
 def _unlike(nodes: set[str], others: set[str]) -> tuple[set[str], set[str]]:
-    """Without nodes that differ in their number alone: `Add_36` of one export is `Add_42` of another."""
+    """Remove nodes that differ only in their number: `Add_36` of one export is `Add_42` of another."""
     left = list(map(sorted, (nodes, others)))
     operators = [Counter(operator for node in side if (operator := numbered_operator(node))) for side in left]
     for side in left:

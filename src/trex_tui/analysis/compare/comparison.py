@@ -1,4 +1,4 @@
-"""Comparison of engines, and cautions: what makes it less than it seems, in sentences to say before any number."""
+"""Compare engines, and collect cautions: facts that limit the comparison, to be shown before any number."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def cautions(
     per_batch: bool,
     repeats: Sequence[Sequence[Engine]],
 ) -> tuple[Caution, ...]:
-    """Everything to know beforehand, the gravest first."""
+    """Return all cautions, the most severe first."""
     result: list[Caution] = []
     if per_batch:
         divisors = ", ".join(f"{side.label} by {side.per}" for side in sides)
@@ -80,7 +80,7 @@ def cautions(
 
 
 def _file_cautions(engine_index: int, runs: Sequence[Engine], side: Side) -> Iterator[Caution]:
-    """Errors of the readers; with several runs, what is taken from which."""
+    """Yield errors of the readers; with several runs, the sources of the numbers."""
     texts = [
         str(diagnostic)
         for run in runs
@@ -183,7 +183,7 @@ def _engine_cautions(engine_index: int, engine: Engine, side: Side) -> Iterator[
 
 
 def _capture_cautions(engine_index: int, whose: str, conditions: Iterable[Condition]) -> Iterator[Caution]:
-    """As sentences."""
+    """Yield the conditions of a capture as cautions."""
     for condition in conditions:
         text = condition.text if whose else f"{condition.text[:1].upper()}{condition.text[1:]}"
         yield Caution(
@@ -205,16 +205,16 @@ def compare(
 
     Args:
         engines: In the order of the columns.
-        baseline: Place of the engine that the others are compared with.
-        align: Which evidence may match layers.
-        pins: Matches that a person made; they go before all evidence.
+        baseline: Index of the engine that the others are compared with.
+        align: Evidence that may match layers.
+        pins: Matches made by the user; they take precedence over all evidence.
         renames: Substitutions in the names of layers and ONNX nodes of all engines, for matching only.
-        per_batch: Divide every time by the engine's batch: milliseconds per sample. None does so where the batches are known
+        per_batch: Divide every time by the engine's batch: milliseconds per sample. None does so if the batches are known
             and differ.
         repeats: Per engine, further runs of it: for the verdict and end-to-end latencies.
 
     Raises:
-        TrexError: Fewer than two engines; no such baseline, layer or engine; `per_batch` with an unknown batch; an unknown
+        TrexError: Fewer than two engines; an invalid baseline, layer or engine; `per_batch` with an unknown batch; an unknown
             `align`.
     """
     mode = _check(engines, baseline, align, pins)
@@ -284,7 +284,7 @@ def _compare(
 
 
 def _compare_layers(blocks: Sequence[Block], given: Circumstances, *, per_batch: bool) -> Difference:
-    """The difference. Its headline begins with what no kernel explains: another batch or device, or layers without a time."""
+    """Return the difference of layer times. Its headline begins with causes other than kernels: batch, device, times."""
     found = difference(blocks, given)
     side, first = given.sides[given.engine], given.sides[given.baseline]
     texts = []
@@ -304,12 +304,12 @@ def _compare_layers(blocks: Sequence[Block], given: Circumstances, *, per_batch:
 
 
 def has_other_batch(side: Side, first: Side) -> bool:
-    """Whether the batches of both are known and differ."""
+    """Return whether the batches of both are known and differ."""
     return bool(side.batch and first.batch) and side.batch != first.batch
 
 
 def has_other_device(side: Side, first: Side) -> bool:
-    """Whether the devices of both are known and differ."""
+    """Return whether the devices of both are known and differ."""
     return bool(side.device and first.device) and side.device != first.device
 
 
@@ -353,7 +353,7 @@ MODULE_DEPTH = 2
 
 
 def make_labels(engines: Sequence[Engine]) -> list[str]:
-    """Names of the engines; where they are equal, told apart by their folders, else by ` (2)` and so on."""
+    """Return unique labels of the engines; equal names are extended by their directory, else by ` (2)` and so on."""
     counts = Counter(engine.name for engine in engines)
     folders = [_folders(engine) for engine in engines]
     names = []
@@ -387,7 +387,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def describe_sides(traits: Sequence[Traits], per: Sequence[int], groups: Sequence[Found]) -> tuple[Side, ...]:
-    """The facts of each engine."""
+    """Return the facts of each engine."""
     matched: list[list[int]] = [[] for _ in traits]
     for block in groups:
         if sum(map(bool, block.layers)) > 1:
@@ -428,10 +428,10 @@ def rows_by(
     per: Sequence[int],
     keys_of: Callable[[int, Layer], Sequence[str]],
 ) -> tuple[Row, ...]:
-    """Time per key and engine, the largest difference first. A layer of several keys is shared equally among them.
+    """Return the time per key and engine, the largest difference first. The time of a layer is split equally among its keys.
 
     Args:
-        keys_of: The keys of a layer of an engine.
+        keys_of: Returns the keys of a layer of an engine.
     """
     counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(engines))
     times: dict[str, list[list[float]]] = defaultdict(lambda: [[] for _ in engines])
@@ -459,17 +459,17 @@ def _largest(values: Sequence[float | None]) -> float:
 
 
 def kind_key(_: int, layer: Layer) -> Sequence[str]:
-    """The key of the matrix by kind."""
+    """Return the key of the matrix by kind."""
     return (layer.kind.value,)
 
 
 def precision_key(_: int, layer: Layer) -> Sequence[str]:
-    """The key of the matrix by precision."""
+    """Return the key of the matrix by precision."""
     return (layer.precision.value if layer.precision else UNKNOWN,)
 
 
 def module_keys(engines: Sequence[Engine], blocks: Sequence[Block]) -> Callable[[int, Layer], Sequence[str]]:
-    """The keys of the matrix by module: a layer lies in the module of its block."""
+    """Return the key function of the matrix by module: a layer has the module of its block."""
     places = _places(engines, blocks)
 
     def keys_of(engine: int, layer: Layer) -> Sequence[str]:
@@ -488,7 +488,7 @@ class Ranking:
 
 
 def rank(engines: Sequence[Engine], sides: Sequence[Side], medians: Sequence[float | None]) -> Ranking:
-    """Rank engines by the best number that all have; by the sum of layer times if there is none."""
+    """Rank engines by the best metric that all have; by the sum of layer times if there is none."""
     printed = []
     for engine, side in zip(engines, sides, strict=True):
         summary = engine.metadata.latency()

@@ -1,8 +1,8 @@
-"""Matches between matched layers: sequences of layers that look alike, and regions that do the same work in other cuts.
+"""Match layers between matched layers: sequences of similar layers, and regions that do the same work split differently.
 
-Both work in gaps: what is open between matched layers. A sequence is aligned by its longest common subsequence, so that of
-equal blocks in a row with one left out, most still find one of their kind; nothing says which one was left out. A region is a
-connected set of open layers. If a region of each engine lies between the same matched layers, the two are one block.
+Both work in gaps: the unmatched layers between matched ones. A sequence is aligned by its longest common subsequence, so that
+of several equal blocks with one missing, most still find a partner; which one is missing remains unknown. A region is a
+connected set of unmatched layers. If a region of each engine lies between the same matched layers, the two become one block.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trex_tui.analysis.compare.pairing import OPEN, Pairing
 from trex_tui.analysis.compare.traits import Trait, same_core
 
 SEQUENCE, REGION = 0.4, 0.7
-"""Confidence of a match by the place in a sequence, and of a region."""
+"""Confidence of a match by position in a sequence, and of a region."""
 _MOST_CELLS = 250_000
 """Size of the table of a common subsequence, in cells, beyond which only equal starts and ends of a gap are matched."""
 _MOST_IN_REGION = 16
@@ -27,9 +27,9 @@ _INPUT, _OUTPUT = -10, -11
 
 
 def align_sequences(pairing: Pairing) -> None:
-    """Match layers of like signature within the gaps between layers that both engines run in the same order.
+    """Match layers with similar signatures within the gaps between layers that both engines run in the same order.
 
-    Of like layers side by side, as the heads of a fork are, one engine must have as many as the other.
+    Similar layers side by side, such as the heads of a fork, are only matched if both engines have equally many.
     """
     gaps: dict[int, tuple[list[int], list[int]]] = {}
     backbone = pairing.backbone()
@@ -65,7 +65,7 @@ def _keys(pairing: Pairing, side: int, layers: Sequence[int]) -> list[Hashable]:
 def _uneven_forks(
     pairing: Pairing, gap: tuple[Sequence[int], Sequence[int]], keys: Sequence[Sequence[Hashable]]
 ) -> set[Hashable]:
-    """Keys of layers that stand side by side, where one engine has more of them than the other."""
+    """Return keys of layers side by side of which one engine has more than the other."""
     counts = [Counter(own) for own in keys]
     siblings: set[Hashable] = set()
     for side in (0, 1):
@@ -76,7 +76,7 @@ def _uneven_forks(
 
 
 def _common_subsequence(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> Iterator[tuple[int, int]]:
-    """Places of a longest common subsequence; equal starts and ends first, which costs nothing."""
+    """Yield the positions of a longest common subsequence; equal starts and ends first, which is cheap."""
     start, end = 0, 0
     shorter = min(len(ours), len(theirs))
     while start < shorter and ours[start] == theirs[start]:
@@ -111,11 +111,11 @@ def _common_subsequence(ours: Sequence[Hashable], theirs: Sequence[Hashable]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """Connected open layers of one engine that do work.
+    """Connected unmatched working layers of one engine.
 
     Attributes:
-        before, after: Labels of the blocks around it, `_INPUT` and `_OUTPUT` among them.
-        results: Shapes of what leaves it, without the batch.
+        before, after: Labels of the blocks around it, including `_INPUT` and `_OUTPUT`.
+        results: Shapes of its outputs, without the batch.
     """
 
     layers: list[int]
@@ -125,7 +125,7 @@ class _Region:
 
 
 def join_regions(pairing: Pairing) -> None:
-    """Make a block of a region of each engine that lie alone between the same blocks and have the same result."""
+    """Join a region of each engine into a block if they are alone between the same blocks and have the same result."""
     regions: dict[tuple[frozenset[int], frozenset[int]], tuple[list[_Region], list[_Region]]] = {}
     for side in (0, 1):
         for region in _regions(pairing, side):
@@ -160,7 +160,7 @@ def join_regions(pairing: Pairing) -> None:
 
 
 def _pairs_by_weights(pairing: Pairing, left: Sequence[int], right: Sequence[int]) -> list[tuple[int, int]]:
-    """Layers of a region that are told apart by kernel and weights alone; empty if not all of both engines are."""
+    """Return pairs of region layers identified by kernel and weights alone; empty unless all are identified."""
     owners: list[dict[Hashable, int]] = []
     for side, layers in enumerate((left, right)):
         cores = {layer: pairing.trait(side, layer).core for layer in layers}
@@ -175,9 +175,9 @@ def _pairs_by_weights(pairing: Pairing, left: Sequence[int], right: Sequence[int
 
 
 def absorb_fused(pairing: Pairing) -> None:
-    """Put an open layer into the block of the only layer that it reads from, where the other engine has it fused there.
+    """Put an unmatched layer into the block of the only layer that it reads from, if the other engine has it fused there.
 
-    The layer of the other engine then has the result of both, is read by what reads from the open layer, and either its
+    The layer of the other engine then has the result of both, is read by the readers of the unmatched layer, and either its
     result has another shape than that of the layer alone, or it names more nodes.
     """
     for side in (0, 1):
@@ -202,7 +202,7 @@ def absorb_fused(pairing: Pairing) -> None:
 
 
 def _label_of_only_source(pairing: Pairing, side: int, layer: int) -> int | None:
-    """The block, of one layer each, of the layer that alone feeds this one and nothing else."""
+    """Return the block, of one layer each, of the layer that alone feeds this layer and nothing else."""
     traits = pairing.traits(side)
     sources = traits.before[layer]
     if len(sources) != 1 or traits.after[sources[0]] != (layer,):
@@ -220,7 +220,7 @@ def _same_readers(pairing: Pairing, side: int, layer: int, other: int) -> bool:
 
 
 def _count_work(trait: Trait) -> int:
-    """Nodes of a layer that do work."""
+    """Return the number of working nodes of a layer."""
     return sum(weight >= LIGHT and node[0] != "@" for node, weight in trait.nodes.items())
 
 
@@ -254,7 +254,7 @@ def _regions(pairing: Pairing, side: int) -> Iterator[_Region]:
 
 
 def _same_work(ours: Sequence[Trait], theirs: Sequence[Trait]) -> bool:
-    """Whether nothing contradicts that two sets of layers do the same work: kinds, and the weights they hold."""
+    """Return whether kinds and weights allow that two sets of layers do the same work."""
     if len(ours) == len(theirs) == 1:
         return same_core(ours[0], theirs[0])
     if any(not trait.family for trait in (*ours, *theirs)):
@@ -267,6 +267,6 @@ def _same_work(ours: Sequence[Trait], theirs: Sequence[Trait]) -> bool:
 
 
 def _weights(traits: Sequence[Trait]) -> int | None:
-    """Weights of all layers that multiply; None if one does not state them."""
+    """Return the weights of all layers that multiply; None if unknown for one of them."""
     counts = [trait.core[-1] if trait.core else None for trait in traits if trait.family == "multiply"]
     return None if None in counts else sum(count for count in counts if isinstance(count, int))

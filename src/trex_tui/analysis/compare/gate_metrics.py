@@ -1,6 +1,6 @@
-"""Gates of `diff`: a metric of an engine, held against a number or against the baseline (`analysis.gates`).
+"""Metrics for the gates of `diff`: a metric of an engine against a number or the baseline (`analysis.gates`).
 
-A gate without the numbers it needs, or whose numbers come from a damaged file, is not judged: neither passed nor failed.
+A gate whose numbers are missing, or come from a damaged file, is not judged: neither passed nor failed.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ CountFindings = Callable[[int, str], float | None]
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What a gate needs of an engine.
+    """Input of a gate for one engine.
 
     Attributes:
-        value, baseline: Of the metric.
-        judgement: Whether they differ by more than noise; None where the noise of the metric is unknown.
-        remark: What the numbers are of, or leave out.
+        value, baseline: Values of the metric.
+        judgement: Whether they differ by more than noise; None if the noise of the metric is unknown.
+        remark: Scope of the numbers, or what they omit.
         problem: Why there are none; then the gate is not judged.
     """
 
@@ -128,8 +128,8 @@ def judge(
     """Judge every gate for every engine but the baseline.
 
     Args:
-        significant: A gate on a difference of an end-to-end metric fails only if the difference of this metric is more than
-            noise, and is not judged if the noise is unknown.
+        significant: A gate on a difference of an end-to-end metric fails only if the difference exceeds noise, and is not
+            judged if the noise is unknown.
         count_findings: For gates on lint findings.
     """
     return [
@@ -186,7 +186,7 @@ def _judge(
 
 
 def _apply_noise(judgement: Judgement, significant: bool) -> tuple[bool | None, str]:
-    """What becomes of a gate whose condition holds, and the remark on its noise."""
+    """Return the result of a gate whose condition is met, and the remark on its noise."""
     if judgement.outcome is Outcome.UNKNOWN:
         return None if significant else True, f"significance not tested: {judgement.reason}"
     scope = describe_scope(judgement)
@@ -235,7 +235,7 @@ def _judge_word(comparison: Comparison, gate: Gate, engine: int) -> GateResult:
 
 
 def _find_problem(comparison: Comparison, gate: Gate, engine: int) -> str:
-    """Why a gate must not be judged, though there may be numbers; empty if it can be."""
+    """Return why a gate must not be judged, even if there are numbers; empty if it can be."""
     side, first = comparison.sides[engine], comparison.sides[comparison.baseline]
     is_time = gate.metric in {*_END_TO_END, *_PER_INFERENCE, "throughput_qps", "verdict"}
     if is_time and not comparison.is_unit_stated:
@@ -255,7 +255,7 @@ def _find_problem(comparison: Comparison, gate: Gate, engine: int) -> str:
 
 
 def _find_damage(engine: Engine, gate: Gate) -> str:
-    """Name of the first file with an error that the metric comes from."""
+    """Return the name of the first file with an error that the metric comes from."""
     if gate.metric in {*_END_TO_END, *_PER_INFERENCE, "throughput_qps", "verdict"}:
         needed = _TIMING_FILES
     elif gate.metric == "latency_sum_ms" and not gate.part:
@@ -268,7 +268,7 @@ def _find_damage(engine: Engine, gate: Gate) -> str:
         if diagnostic.severity is not Severity.ERROR or diagnostic.file is None:
             continue
         kinds = [kind for kind, path in engine.files.items() if path == diagnostic.file]
-        # A file that is damaged beyond recognition is known by its name only, unless another took its place.
+        # A file too damaged to recognize is identified by its name only, unless another file replaces it.
         kinds = kinds or [
             kind
             for kind in needed
@@ -311,7 +311,7 @@ def _measure(
 
 
 def _static_value(engine: Engine, gate: Gate) -> float | None:
-    """A metric that does not depend on a run."""
+    """Return a metric that does not depend on a run."""
     if gate.metric == "weights_bytes":
         return engine.weights_bytes
     if gate.metric == "activation_peak_bytes":
@@ -324,12 +324,12 @@ def _static_value(engine: Engine, gate: Gate) -> float | None:
 
 
 def _is_in_part(kind: LayerKind, precision: DataType | None, part: str) -> bool:
-    """Whether a layer is in the row of a kind or a precision in the tables."""
+    """Return whether a layer belongs to the row of a kind or a precision in the tables."""
     return part in (kind.value, precision.value.casefold() if precision else UNKNOWN)
 
 
 def _measure_runs(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
-    """A metric of each run: the mean over the runs, and its noise."""
+    """Measure a metric of each run: the mean over the runs, and its noise."""
     pair = comparison.baseline, engine
     repeats = comparison.repeats[pair[0]], comparison.repeats[pair[1]]
     sides = comparison.sides[pair[0]], comparison.sides[pair[1]]
@@ -358,7 +358,7 @@ def _measure_runs(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
 
 
 def _tick(gate: Gate, values: Iterable[Iterable[float]]) -> float:
-    """Least difference that numbers of several runs can show; a throughput has six digits."""
+    """Return the smallest difference that numbers of several runs can show; a throughput has six digits."""
     largest = max(value for known in values for value in known)
     return resolution_ms(largest) if gate.metric.endswith("_ms") else abs(largest) * 1e-5
 
@@ -381,7 +381,7 @@ def _run_value(engine: Engine, per: int, gate: Gate) -> float | None:
 
 
 def _sum_ms(engine: Engine, per: int, part: str) -> float | None:
-    """Sum of layer times; of a part that the engine does not have 0."""
+    """Return the sum of layer times; 0 for a part that the engine does not have."""
     if engine.latency_sum_ms is None:
         return None
     if not part:
@@ -405,7 +405,7 @@ def _latency_ms(engine: Engine, statistic: Statistic) -> float | None:
 
 
 def _percentile(engine: Engine, summary: LatencySummary, percent: float) -> float | None:
-    """As trtexec printed it; it prints only those it was asked for, so else from the timing rows."""
+    """Return a percentile as printed by trtexec, which prints only requested ones, else computed from the timing rows."""
     printed = summary.percentiles_ms.get(percent)
     if printed is not None or engine.timing is None:
         return printed
@@ -436,7 +436,7 @@ def _series_ms(engine: Engine, series: str, statistic: Statistic) -> float | Non
 
 
 def _measure_any(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
-    """The layer or module that comes nearest to the condition, or goes farthest beyond it."""
+    """Return the layer or module closest to the condition, or farthest beyond it."""
     first = comparison.sides[comparison.baseline].latency_sum_ms
     if first is None or comparison.sides[engine].latency_sum_ms is None:
         return _Measured()
@@ -472,7 +472,7 @@ def _measure_any(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
 def _candidates(
     comparison: Comparison, gate: Gate, engine: int
 ) -> Iterable[tuple[str, float | None, float | None]]:
-    """Name, time and time in the baseline of what the gate is about."""
+    """Yield name, time and baseline time of the layers or modules of the gate."""
     if gate.metric == "any_module_ms":
         for row in comparison.by_module:
             yield row.key, row.latency_ms[engine], row.latency_ms[comparison.baseline]
@@ -490,7 +490,7 @@ def _names(comparison: Comparison, block: Block, engines: Iterable[int]) -> list
 
 
 def _measure_layer(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
-    """The time of the blocks with a layer of a name in the engine or in the baseline."""
+    """Return the time of the blocks with a layer of this name in the engine or in the baseline."""
     names: set[str] = set()
     blocks = []
     for block in comparison.blocks:
@@ -518,7 +518,7 @@ def _measure_module(comparison: Comparison, gate: Gate, engine: int) -> _Measure
 
 
 def _is_called(name: str, pattern: str) -> bool:
-    """Whether a name is the pattern, or matches its wildcards; brackets are no wildcards, names of layers have them."""
+    """Return whether a name equals the pattern, or matches its wildcards; brackets are literal: layer names have them."""
     return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
@@ -528,12 +528,12 @@ def _no_such(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def _sum_known(values: Iterable[float | None]) -> float | None:
-    """The sum; None if one is unknown."""
+    """Return the sum; None if a value is unknown."""
     numbers = list(values)
     return None if None in numbers else math.fsum(number for number in numbers if number is not None)
 
 
-# Words
+# Text
 
 
 def _describe_metric(
@@ -552,7 +552,7 @@ def _describe_metric(
 
 
 def format_metric(metric: str, value: float) -> str:
-    """A value with its unit."""
+    """Return a value with its unit."""
     if metric.endswith("_ms") or metric == VERDICT:  # the interval of a verdict is that of the median latency
         return f"{format_ms(value)} ms"
     if metric.endswith("_pct"):
@@ -565,7 +565,7 @@ def format_metric(metric: str, value: float) -> str:
 
 
 def format_compared(gate: Gate, compared: float | None) -> str:
-    """A difference with its sign and unit; from 0 to something there is no percentage."""
+    """Return a difference with its sign and unit; there is no percentage of a baseline of 0."""
     if compared is None or math.isinf(compared):
         return "more than any percentage"
     if not compared:

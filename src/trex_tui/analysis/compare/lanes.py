@@ -1,4 +1,4 @@
-"""Two engines side by side: a lane of layers for each, in execution order, aligned by blocks."""
+"""Arrange two engines side by side: a lane of layers for each, in execution order, aligned by blocks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class LaneRow(NamedTuple):
     """A layer of either engine, or of both. (A tuple, because 40 000 of them may be made in a keystroke.)
 
     Attributes:
-        block: What the layers belong to.
-        number: Place of the row in its block, from 0.
+        block: Block of the layers.
+        number: Index of the row in its block, from 0.
         counts: Layers of the block in the left and in the right lane. Only if both are 1, the layers of the row match;
-            other layers of a block stand beside each other in execution order.
+            other layers of a block are paired in execution order.
         layers: The layer in the left and in the right lane; None for a gap.
-        are_early: Whether the left and the right layer run before one that stands above it in its lane.
+        are_early: Whether the left and the right layer run before a layer above them in their lane.
     """
 
     block: Block
@@ -29,10 +29,10 @@ class LaneRow(NamedTuple):
 
 
 def align_lanes(comparison: Comparison, engine: int, blocks: Iterable[Block] | None = None) -> list[LaneRow]:
-    """Put the layers of the baseline, left, and of another engine, right, beside each other.
+    """Align the layers of the baseline, left, and of another engine, right.
 
-    Blocks stand in the execution order of the baseline, those of the other engine alone where they run. Each layer of both
-    engines is in exactly one row.
+    Blocks are in the execution order of the baseline; those of the other engine alone are inserted where they run. Each layer
+    of both engines is in exactly one row.
 
     Args:
         engine: Index of the other engine.

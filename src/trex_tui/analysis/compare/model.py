@@ -1,13 +1,13 @@
-"""What a comparison of engines is made of: plain results, no computation.
+"""Result types of a comparison, without computation.
 
-Engines are known by their place in `Comparison.engines`, layers by their index in their engine, blocks by their place in
-`Comparison.blocks`. Every tuple "per engine" is as long as `engines` and in their order. One engine is the baseline; a
-delta is always "this engine minus the baseline", so a negative one is time won. Texts hold names as they are in the files:
-make them printable before they are shown.
+Engines are identified by their index in `Comparison.engines`, layers by their index in their engine, blocks by their index in
+`Comparison.blocks`. Every tuple "per engine" is as long as `engines` and in their order. One engine is the baseline; a delta
+is always "this engine minus the baseline", so a negative one is time saved. Texts hold names as they are in the files: make
+them printable before they are shown.
 
-A time is None where it is unknown. An engine that has a profile but no layer in a block spends nothing there: its latency
-in the block is 0.0, and `Block.layers` says that it is absence. So the latencies of an engine over all blocks add up to its
-`Side.latency_sum_ms`, and the deltas, with `Difference.unattributed_ms`, to the difference of the sums.
+A time is None if it is unknown. An engine that has a profile but no layer in a block spends no time there: its latency in the
+block is 0.0, and `Block.layers` is empty. So the latencies of an engine over all blocks add up to its `Side.latency_sum_ms`,
+and the deltas, with `Difference.unattributed_ms`, to the difference of the sums.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ BECOMES = "⇒"
 
 
 def letter(position: int) -> str:
-    """Name an engine by its place: A, B, … Z, then AA."""
+    """Return the letter of an engine by its position: A, B, … Z, then AA."""
     head, tail = divmod(position, 26)
     return (letter(head - 1) if head else "") + chr(ord("A") + tail)
 
 
 class Align(str, Enum):
-    """Which evidence may match layers; the values are the words of `--align`."""
+    """Evidence that may match layers; the values are those of `--align`."""
 
     AUTO = "auto"
     """All evidence, strongest first."""
     ONNX = "onnx"
-    """ONNX nodes alone: out of `Metadata`, else out of the names of layers."""
+    """ONNX nodes only: from `Metadata`, else from the names of layers."""
     NAME = "name"
-    """Equal names of layers alone, spellings of TensorRT's versions aside."""
+    """Equal layer names only, ignoring spelling differences between TensorRT versions."""
     SIGNATURE = "signature"
-    """No names at all: neighbourhood, then kind, shapes and attributes, then execution order."""
+    """No names: neighbourhood, then kind, shapes and attributes, then execution order."""
 
 
 class Match(str, Enum):
-    """The evidence that made a block, the strongest first; the values are those of the JSON."""
+    """Evidence of a block, the strongest first; the values are those of the JSON."""
 
     MANUAL = "manual"
     """Pinned by the user."""
     ONNX = "onnx"
     """The layers do the work of the same ONNX nodes."""
     NAME = "name"
-    """The layers have the same name, or serve a layer that was matched, in the same role."""
+    """The layers have the same name, or serve a matched layer in the same role."""
     STRUCTURE = "structure"
     """Signature and neighbourhood in the graph agree, and identify the layers."""
     SIGNATURE = "signature"
-    """Kind, shapes and attributes identify the layers, within their surroundings."""
+    """Kind, shapes and attributes identify the layers among their neighbours."""
     ORDER = "order"
     """Equal signatures, distinguished only by execution order."""
     NONE = "none"
@@ -62,7 +62,7 @@ class Match(str, Enum):
 
 
 class ChangeKind(str, Enum):
-    """What may differ inside a block; the values are those of the JSON."""
+    """Property that may differ inside a block; the values are those of the JSON."""
 
     PRECISION = "precision"
     """Precision of the layers."""
@@ -75,23 +75,23 @@ class ChangeKind(str, Enum):
     WEIGHTS = "weights"
     """Bytes of the constants."""
     FUSION = "fusion"
-    """How the work is cut into layers: joined, split, or with other operators in it."""
+    """How the work is split into layers: fused, split, or with other operators fused in."""
     REFORMATS = "reformats"
     """Number of copies directly before and after that change type or layout; each is a separate block."""
     QDQ = "qdq"
-    """How many quantize and dequantize layers do."""
+    """Number of quantize and dequantize layers."""
     KIND = "kind"
-    """What the layers do."""
+    """Kind of the layers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that is otherwise in an engine than in the baseline, within one block.
+    """A difference between an engine and the baseline within one block.
 
     Attributes:
-        engine: Place of the engine that differs from the baseline.
-        before, after: In the baseline and in the engine, in words of a few letters; `none` for nothing.
-        parts: Of a tactic, what the names state differently; empty where the names are not understood, or are several.
+        engine: Index of the engine that differs from the baseline.
+        before, after: Short texts for the baseline and the engine; `none` for nothing.
+        parts: For a tactic, the differing parts of the names; empty if the names cannot be parsed, or there are several.
     """
 
     kind: ChangeKind
@@ -106,22 +106,22 @@ class Block:
     """Layers of all engines that do the same work. Every layer is in exactly one block.
 
     Attributes:
-        index: Place in `Comparison.blocks`: execution order of the baseline, with what only others have put where it runs.
-        layers: Per engine, the indices of its layers, ascending; empty where the engine has none.
+        index: Index in `Comparison.blocks`: execution order of the baseline, with layers of other engines where they run.
+        layers: Per engine, the indices of its layers, ascending; empty if the engine has none.
         match: The weakest evidence that holds the block together; `NONE` if only one engine has layers in it.
-        matches: Per engine, the weakest evidence that ties its layers to those of the baseline, or of an earlier engine
-            where the baseline has none; None where there is none to tell: for the baseline, and the first of others.
+        matches: Per engine, the weakest evidence that ties its layers to those of the baseline, or of an earlier engine if
+            the baseline has none; None for the baseline and for the first engine with layers.
         confidence: Confidence of the match, from 0 to 1: 1 for pinned and for equal ONNX nodes; 0 for a block of one engine.
-            Of the matches of a confidence, at least this share is right on real pairs and engines changed in known ways.
+            At least this share of the matches with a confidence is right on real pairs and on engines with known changes.
         why: The evidence in a sentence.
         latency_ms: Per engine, the sum over its layers; 0.0 without layers, None if unknown.
         deltas_ms: Per engine, latency minus the baseline's (0.0 for the baseline itself); None if one of both is unknown.
         ratios: Per engine, latency over the baseline's; None if unknown, or if the baseline's is 0.
-        changes: What differs, by engine, then in the order of `ChangeKind`.
-        label: What to call it: the name of its main layer, the slowest that works in the baseline (else in the first engine
-            that has one); its ONNX nodes if Myelin made the name up. As in the files: make it printable before it is shown.
-        kind: What its main layer does: a `LayerKind` value.
-        module: Modules of the network it lies in, outermost first, as the baseline calls them; else as another engine does.
+        changes: The differences, by engine, then in the order of `ChangeKind`.
+        label: Name of the main layer, the slowest working layer in the baseline (else in the first engine that has one); its
+            ONNX nodes if Myelin generated the name. As in the files: make it printable before it is shown.
+        kind: Kind of its main layer: a `LayerKind` value.
+        module: Modules that contain it, outermost first, as named in the baseline; else as in another engine.
     """
 
     index: int
@@ -140,7 +140,7 @@ class Block:
 
     @property
     def delta_ms(self) -> float | None:
-        """The delta of the largest magnitude: with two engines the only one; what blocks are sorted by."""
+        """The delta of the largest magnitude; the only one with two engines. Sort key of blocks."""
         known = [delta for delta in self.deltas_ms if delta is not None]
         if len(known) < 2:  # the baseline's own is always known if anything is
             return None
@@ -148,7 +148,7 @@ class Block:
 
     @property
     def ratio(self) -> float | None:
-        """The ratio that is farthest from 1, with two engines the only one; None as for `delta_ms`."""
+        """The ratio farthest from 1, with two engines the only one; None as for `delta_ms`."""
         if self.delta_ms is None:
             return None
         moved = [
@@ -171,7 +171,7 @@ class Block:
 
     @property
     def shape(self) -> str:
-        """How many layers of each engine: `1:1`, `1:3`, `2:0`."""
+        """Number of layers per engine: `1:1`, `1:3`, `2:0`."""
         return ":".join(str(len(indices)) for indices in self.layers)
 
     @property
@@ -184,7 +184,7 @@ class Block:
 
 
 class Outcome(str, Enum):
-    """What can be said about the latency of an engine against the baseline's."""
+    """Result of comparing the latency of an engine with the baseline's."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -197,18 +197,18 @@ class Verdict:
     """Whether an engine is faster than the baseline, beyond the noise of the timing runs.
 
     Attributes:
-        outcome: In a word.
-        why: In a sentence: with the numbers, or why there is no verdict.
+        outcome: The result.
+        why: A sentence with the numbers, or with the reason why there is no verdict.
         difference_ms: Median latency minus the baseline's; None without timing rows.
         difference_pct: The same in percent of the baseline's median.
-        interval_ms: Confidence interval of `difference_ms`, at `level`; None where there is none.
+        interval_ms: Confidence interval of `difference_ms`, at `level`; None if it cannot be computed.
         level: Confidence level of the interval, 0.95.
-        medians_ms: Median of the baseline, then of the engine; of several runs the mean of their medians.
-        runs: Timing runs of the baseline, then of the engine.
-        rows: Timing rows used of the baseline, then of the engine.
-        scope: What it holds for: `within one run`, or `3 runs against 3`; empty without a verdict.
-        tick_ms: Least difference that the timer shows; the interval reaches as far to each side at least.
-        method: How it was judged, for people.
+        medians_ms: Medians of the baseline and of the engine; of several runs the mean of their medians.
+        runs: Number of timing runs of the baseline and of the engine.
+        rows: Number of timing rows used of the baseline and of the engine.
+        scope: Scope of the verdict: `within one run`, or `3 runs against 3`; empty without a verdict.
+        tick_ms: Timer resolution; the interval extends at least as far to each side.
+        method: Description of the method.
     """
 
     outcome: Outcome
@@ -226,7 +226,7 @@ class Verdict:
 
 
 class CautionKind(str, Enum):
-    """What makes a comparison less than it seems."""
+    """Kind of a fact that limits the comparison."""
 
     FILE = "file"
     """A file is damaged or cannot be read: numbers from it are missing or incomplete."""
@@ -249,7 +249,7 @@ class CautionKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """Something to know before any number is believed. Said at the top.
+    """A fact to know before any number is used. Shown at the top.
 
     Attributes:
         engine: The engine that differs from the baseline; None if it concerns all.
@@ -266,15 +266,15 @@ class Side:
     """An engine in the comparison.
 
     Attributes:
-        label: Its name; with ` (2)` and so on where engines are called alike.
-        layers: How many it has.
-        matched_layers: How many lie in a block with a layer of another engine.
+        label: Its name; with ` (2)` and so on if engines have equal names.
+        layers: Number of layers.
+        matched_layers: Number of layers in a block with a layer of another engine.
         matched_pct: Share of its time in such blocks, in percent; of its layers if there are no times.
         latency_sum_ms: Sum of its layers' times, per sample if the comparison is; None without a profile.
-        unprofiled_layers: Layers without a time: in no sum.
-        batch: Samples of one inference: the first extent that all inputs share; None if they do not tell.
-        per: Times are divided by this: the batch, or 1.
-        device, tensorrt_version: As the files state them, or None.
+        unprofiled_layers: Number of layers without a time, which are in no sum.
+        batch: Samples per inference: the first extent that all inputs share; None if they differ or are unknown.
+        per: Divisor of the times: the batch, or 1.
+        device, tensorrt_version: As stated in the files, or None.
     """
 
     label: str
@@ -291,12 +291,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Time that falls to a kind, a precision or a module, per engine.
+    """Time of a kind, a precision or a module, per engine.
 
     Attributes:
-        key: Of the group: a `LayerKind` value, a `DataType` value or `unknown`, a module (outermost two levels, joined by
+        key: Key of the group: a `LayerKind` value, a `DataType` value or `unknown`, a module (outermost two levels, joined by
             `/`, empty for layers outside any).
-        layers: Per engine, how many.
+        layers: Per engine, the number of layers.
         latency_ms: Per engine; 0.0 without layers, None if unknown. Each column adds up to the engine's `latency_sum_ms`.
         deltas_ms: Per engine, against the baseline.
     """
@@ -308,9 +308,9 @@ class Row:
 
 
 class Cause(str, Enum):
-    """What makes layers of two engines take different times; the values are those of the JSON.
+    """Cause of a difference in time between layers of two engines; the values are those of the JSON.
 
-    The causes of matched layers stand in the order in which they are looked for: the first that applies is the cause.
+    The causes of matched layers are in order of precedence: the first that applies is the cause.
     """
 
     DEVICE = "device"
@@ -320,7 +320,7 @@ class Cause(str, Enum):
     PRECISION = "precision"
     """The layers compute in another type."""
     FUSION = "fusion"
-    """The work is cut into layers differently, or other operators are fused in."""
+    """The work is split into layers differently, or other operators are fused in."""
     KERNEL = "kernel"
     """Another tactic, with the same precision."""
     FORMATS = "formats"
@@ -328,9 +328,9 @@ class Cause(str, Enum):
     WEIGHTS = "weights"
     """Bytes of the constants, with the same tactic."""
     TIME = "time"
-    """Only the time."""
+    """Only the time differs."""
     UNCHANGED = "unchanged"
-    """The difference is within the noise of layer times, whatever changed."""
+    """The difference is within the noise of layer times, whatever else changed."""
     REFORMATS = "reformats"
     """Copies that change type or layout, of one engine or of both."""
     QDQ = "qdq"
@@ -343,12 +343,12 @@ class Cause(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReasonPart:
-    """Blocks of a reason that are of one kind and changed alike.
+    """Blocks of a reason with the same kind and change.
 
     Attributes:
-        kind: Of their main layers: a `LayerKind` value.
-        detail: How they changed: `TF32⇒FP16`, `only in B`, or, of unchanged time, `other kernel`; empty for nothing more.
-        count: Of matched layers the number of blocks, else of layers.
+        kind: Kind of their main layers: a `LayerKind` value.
+        detail: The change: `TF32⇒FP16`, `only in B`, or, of unchanged time, `other kernel`; may be empty.
+        count: Number of blocks for matched layers, else of layers.
         delta_ms: Sum over the blocks; None if their times are unknown in an engine.
     """
 
@@ -360,16 +360,16 @@ class ReasonPart:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A cause, and all that it adds to the difference.
+    """A cause, and its contribution to the difference.
 
     Attributes:
-        cause: Of all its blocks.
-        text: In words, without the sum: `18 convolutions FP16⇒INT8, 1 pooling FP32⇒INT8`.
+        cause: Cause of all its blocks.
+        text: Text without the sum: `18 convolutions FP16⇒INT8, 1 pooling FP32⇒INT8`.
         delta_ms: Sum over its blocks: `decrease_ms + increase_ms`.
         decrease_ms, increase_ms: Sum of the negative and of the positive differences.
         layers: Number of layers in the baseline and in the engine.
         parts: Its blocks by kind and change, the largest magnitude first.
-        blocks: Places of the blocks it speaks of, the largest magnitude first. No block is in two reasons of one engine.
+        blocks: Indices of its blocks, the largest magnitude first. No block is in two reasons of one engine.
     """
 
     cause: Cause
@@ -384,12 +384,12 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class LayerNoise:
-    """Differences of layer times that are taken for noise.
+    """Thresholds below which differences of layer times are noise.
 
     Attributes:
         tick_ms: Differences up to this are noise: the step of the profile's timer.
-        pct: So are differences up to this share of the larger time.
-        source: What the share was found from.
+        pct: Differences up to this share of the larger time are noise too.
+        source: Source of the share.
         sum_ms: Noise of the sum of layer times: that of all matched layers, added up as independent.
     """
 
@@ -401,19 +401,19 @@ class LayerNoise:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An engine against the baseline.
+    """Difference between an engine and the baseline.
 
     Attributes:
-        engine: Its place.
+        engine: Index of the engine.
         delta_ms: Difference of the sums of layer times; None if one is unknown.
         ratio: Sum over the baseline's sum; None as above.
-        unattributed_ms: The part of `delta_ms` in no block's delta, since a time in the block is unknown. 0.0 as a rule.
-        headline: The whole in one sentence, which follows the verdict; engines are called A, B, … by their places.
+        unattributed_ms: The part of `delta_ms` in no block's delta, since a time in the block is unknown. Usually 0.0.
+        headline: Summary in one sentence, shown after the verdict; engines are called A, B, … by their position.
         reasons: By cause, the largest magnitude first; their deltas add up to `delta_ms`.
-        noise: What is noise in layer times; None without a difference of layer times.
-        matches: How many blocks each evidence made, of those that have layers of this engine or of the baseline.
-        changes: How many blocks changed in each way.
-        related: Whether the engines seem to be of one model. If not, blocks pair layers of different meaning at best.
+        noise: Noise of layer times; None without a difference of layer times.
+        matches: Number of blocks per evidence, of those that have layers of this engine or of the baseline.
+        changes: Number of blocks per kind of change.
+        related: Whether the engines seem to be of one model. If not, blocks may pair unrelated layers.
     """
 
     engine: int
@@ -430,11 +430,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """Two layers that a person says belong together. What they were matched with otherwise is matched anew.
+    """Two layers matched by the user. Their previous partners are matched anew.
 
     Attributes:
         baseline_layer: Index of the layer in the baseline.
-        engine: Place of the other engine.
+        engine: Index of the other engine.
         layer: Index of the layer in it.
     """
 
@@ -445,27 +445,26 @@ class Pin:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two to many engines, matched layer to layer.
+    """Two or more engines, matched layer to layer.
 
     Attributes:
         engines: As given.
-        baseline: Place of the baseline among them.
-        align, pins: As asked for.
+        baseline: Index of the baseline.
+        align, pins: As given.
         per_batch: Times are per sample.
-        is_unit_stated: Somebody chose between times per sample and per inference; otherwise times are per sample where the
+        is_unit_stated: The user chose between times per sample and per inference; otherwise times are per sample if the
             batches are known and differ.
         sides: Per engine, its facts.
-        cautions: What to say loudly at the top, the gravest first.
+        cautions: Facts that limit the comparison, the most severe first.
         blocks: The partition of all layers.
         verdicts: Per engine, against the baseline; None for the baseline itself.
         differences: Per engine, against the baseline; None for the baseline itself.
         by_kind, by_precision, by_module: Matrices, the row with the largest difference first.
-        ranking: Places of the engines, the fastest first; those of unknown latency last.
-        ranked_by: What the ranking goes by: `median latency of the timing rows`, `median latency printed by trtexec` or
-            `sum of layer times`. All engines are ranked by the same; the first of these that every engine has.
-        ranking_ms: Per engine, that number; None if unknown.
-        repeats: Per engine, all its runs, itself first. Verdicts and end-to-end latencies are of all of them, layers of the
-            first.
+        ranking: Indices of the engines, the fastest first; those of unknown latency last.
+        ranked_by: Metric of the ranking: `median latency of the timing rows`, `median latency printed by trtexec` or
+            `sum of layer times`; the first of these that every engine has.
+        ranking_ms: Per engine, the metric of the ranking; None if unknown.
+        repeats: Per engine, all its runs, itself first. Verdicts and end-to-end latencies use all of them, layers the first.
     """
 
     engines: tuple[Engine, ...]
@@ -489,10 +488,10 @@ class Comparison:
     _places: tuple[tuple[int, ...], ...] = field(repr=False, default=())
 
     def find_block(self, engine: int, layer: int) -> Block:
-        """The block that a layer lies in.
+        """Return the block of a layer.
 
         Raises:
-            IndexError: There is no such engine or layer.
+            IndexError: The engine or layer does not exist.
         """
         return self.blocks[self._places[engine][layer]]
 
@@ -502,13 +501,13 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the first engine that is not the baseline: the verdict of a pair."""
+        """Verdict on the first engine that is not the baseline: the verdict of a pair."""
         only_verdict = self.verdicts[self.others[0]]
         assert only_verdict is not None  # the baseline alone has none
         return only_verdict
 
     def by_delta(self) -> Sequence[Block]:
-        """The blocks, the largest magnitude of a delta first; those of unknown delta last."""
+        """Return the blocks, the largest magnitude of a delta first; those of unknown delta last."""
         return sorted(
             self.blocks, key=lambda block: (block.delta_ms is None, -abs(block.delta_ms or 0.0), block.index)
         )

@@ -1,19 +1,19 @@
-"""Names of layers and ONNX nodes, taken apart and spelled alike.
+"""Parse and normalize names of layers and ONNX nodes.
 
-Names state nodes of the network, and the layer served, in all spellings of TensorRT and of exporters:
+Names list nodes of the network, and the served layer, in the spellings of TensorRT versions and exporters:
 
-- Fused layers list their nodes: `a + b`, `a || b`, `PWN(PWN(a), b)`, `a+/b` in Myelin names; `{ForeignNode[a...b]}` states
-  the first and the last.
+- Fused layers list their nodes: `a + b`, `a || b`, `PWN(PWN(a), b)`, `a+/b` in Myelin names; `{ForeignNode[a...b]}` has the
+  first and the last.
 - Myelin writes `/classifier/classifier_1/Gemm_myl9_2` for the node `/classifier/classifier.1/Gemm`: dots become `_`, and the
-  suffix counts kernels of the build. Kernels it generates are called after operators (`__myl_CastMulAdd_myl8_464`): such a
-  name states what is computed, not where.
-- Layers that TensorRT put in are called after the layer that they serve: `Reformatting CopyNode for Input Tensor 0 to X`,
+  suffix counts kernels of the build. Generated kernels are named after operators (`__myl_CastMulAdd_myl8_464`): such a name
+  describes the computation, not the position.
+- Layers inserted by TensorRT are named after the layer that they serve: `Reformatting CopyNode for Input Tensor 0 to X`,
   `reshape_before_X`, `copied_squeeze_after_X`, `X_copy_input`.
 - PyTorch repeats modules, `/layer1/layer1.0/conv1/Conv` is `/layer1/0/conv1/Conv`, and wraps them: `module`, `_orig_mod`;
   TensorFlow writes `quant_conv1` for a quantized `conv1`.
 - A weight names its module, `layer1.0.conv1.weight`, and so does the node of the module, `/layer1/layer1.0/conv1/Conv`. With
-  Q/DQ nodes a fused name leads with the weight and numbers nodes anew, so the module may be all that two names share.
-- A number is no place in the network: `Conv_22` of one export may be `Conv_34` of the next.
+  Q/DQ nodes a fused name begins with the weight and numbers nodes anew, so two names may share only the module.
+- A number does not identify a position in the network: `Conv_22` of one export may be `Conv_34` of the next.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ _WRAPPER_MODULES = frozenset(
 _NUMBERED = re.compile(r"^(?:[A-Za-z]\w*[_-]\d+|\(Unnamed .*\))$")
 
 HEAVY, LIGHT, OWNER, CONSTANT = 8.0, 2.0, 3.0, 0.5
-"""Weight of a shared node: the one that does the work, another, a module, a constant or Q/DQ node."""
+"""Weight of a shared node: a main node, another node, a module, a constant or Q/DQ node."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameParts:
-    """A name, taken apart.
+    """Parts of a layer name.
 
     Attributes:
-        canonical: The nodes that it lists, spelled alike; without any, the name without what depends on the build.
-        generic: Whether it says only what is computed, so that equal names need not be of the same place.
+        canonical: The nodes that it lists, normalized; without nodes, the name without build-dependent parts.
+        generic: Whether it only describes the computation, so that equal names may be at different positions.
         role: How an inserted layer serves another: `input 0`, `output 1`, `reshape_before`; empty for other layers.
         served: Canonical name of the layer it serves; empty for other layers.
-        nodes: Nodes of the network with their weight, out of the name.
+        nodes: Nodes of the network in the name, with their weight.
         ends: First and last nodes of a `{ForeignNode[a...b]}`; empty otherwise.
     """
 
@@ -81,7 +81,7 @@ class NameParts:
 
 @lru_cache(maxsize=1 << 18)
 def take_apart(name: str) -> NameParts:
-    """Take the name of a layer apart. Linear in its length."""
+    """Parse the name of a layer. Linear in its length."""
     role, rest = _find_role(name)
     served = take_apart(rest).canonical if role else ""
     generated = rest.startswith(("__my", "dummy_shape_call", "entry^"))
@@ -97,7 +97,7 @@ def take_apart(name: str) -> NameParts:
 
 
 def canonical(name: str) -> str:
-    """A name without what depends on the build or the exporter.
+    """Return a name without parts that depend on the build or the exporter.
 
     >>> canonical("/classifier/classifier.1/Gemm_myl9_2")
     'classifier_1/Gemm'
@@ -127,7 +127,7 @@ def _find_role(name: str) -> tuple[str, str]:
 
 
 def nodes_in(name: str) -> dict[str, float]:
-    """The nodes that a name lists, spelled alike, their modules (`@…`), and the weight of each.
+    """Return the normalized nodes in a name, their modules (`@…`), and the weight of each.
 
     >>> sorted(nodes_in("layer1.0.conv1.weight + QuantizeLinear_20 + Conv_22"))
     ['@layer1_0_conv1', 'Conv_22', 'QuantizeLinear_20', 'layer1_0_conv1/weight']
@@ -148,7 +148,7 @@ def nodes_in(name: str) -> dict[str, float]:
 
 
 def parse_nodes(metadata: tuple[str, ...]) -> dict[str, float]:
-    """The nodes that `Metadata` lists, spelled alike, their modules (`@…`), and the weight of each."""
+    """Return the normalized nodes in `Metadata`, their modules (`@…`), and the weight of each."""
     nodes: dict[str, float] = {}
     for name in metadata:
         node = _MYELIN_SUFFIX.sub("", name.strip())
@@ -166,7 +166,7 @@ def _add_node(nodes: dict[str, float], node: str) -> None:
 
 @lru_cache(maxsize=1 << 18)
 def read_node(node: str) -> tuple[str, float, str]:
-    """A node as all exporters would spell it, its weight, and the module that it is the work of (`@…`, or empty).
+    """Return a normalized node, its weight, and its module (`@…`, or empty).
 
     >>> read_node("/layer1/layer1.0/conv1/Conv")
     ('layer1_0_conv1/Conv', 8.0, '@layer1_0_conv1')
@@ -185,7 +185,7 @@ def read_node(node: str) -> tuple[str, float, str]:
 
 
 def _spell_path(path: Iterable[str]) -> str:
-    """Modules from the outside in, joined: without wrappers, and without the names that PyTorch repeats."""
+    """Join modules from the outside in, without wrappers and without the names that PyTorch repeats."""
     kept: list[str] = []
     for part in path:
         name = part.removeprefix("quant_").replace(".", "_")
@@ -200,7 +200,7 @@ def _spell_path(path: Iterable[str]) -> str:
 
 @lru_cache(maxsize=1 << 18)
 def node_importance(node: str) -> float:
-    """How much it says that two layers share a node, by its operator."""
+    """Return the weight of a shared node as evidence, by its operator."""
     lowered = node.lower()
     if (
         "quantizelinear" in lowered
@@ -218,12 +218,12 @@ def node_importance(node: str) -> float:
 
 
 def is_numbered(node: str) -> bool:
-    """Whether a node has a number of its export in place of a path: `Conv_22`."""
+    """Return whether a node has an export number instead of a path: `Conv_22`."""
     return _NUMBERED.match(node) is not None
 
 
 def numbered_operator(node: str) -> str:
-    """The operator of a node that has a number in place of a path; empty for other nodes.
+    """Return the operator of a numbered node; empty for other nodes.
 
     >>> numbered_operator("Conv_22")
     'Conv'
@@ -238,15 +238,15 @@ _TOKENS = re.compile(r"[_/]")
 
 
 def find_prefixes(left: Collection[str], right: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Prefixes of modules that only one export of a network has, from nodes with paths.
+    """Find module prefixes that only one export of a network has, from nodes with paths.
 
-    Two nodes vote for the pair of their prefixes if they end alike, in a way that no other node of either engine ends in.
+    Two nodes vote for the pair of their prefixes if they share an ending that no other node of either engine has.
 
     Args:
-        left, right: Nodes with paths, as `read_node` spells them.
+        left, right: Nodes with paths, as `read_node` normalizes them.
 
     Returns:
-        What to replace at the start of nodes of the left, and of the right; empty if most nodes are equal already.
+        Replacements for the start of nodes of the left, and of the right; empty if most nodes are equal already.
     """
     ours, theirs = set(left), set(right)
     common = ours & theirs
@@ -271,7 +271,7 @@ def find_prefixes(left: Collection[str], right: Collection[str]) -> tuple[dict[s
 
 
 def _unique_suffixes(nodes: Iterable[str]) -> dict[tuple[str, ...], str]:
-    """The ways in which one node alone ends, with the node; of two parts at least."""
+    """Return ending -> node for endings of at least two parts that only one node has."""
     owners: dict[tuple[str, ...], str | None] = {}
     for node in nodes:
         tokens = tuple(_TOKENS.split(node))
@@ -282,7 +282,7 @@ def _unique_suffixes(nodes: Iterable[str]) -> dict[tuple[str, ...], str]:
 
 
 def _differing(node: str, other: str) -> tuple[str, str]:
-    """What two nodes start with, before the longest end that they share in whole parts."""
+    """Return the beginnings of two nodes, before the longest common ending of whole parts."""
     length = 0
     ours, theirs = _TOKENS.split(node), _TOKENS.split(other)
     while length < min(len(ours), len(theirs)) and ours[-1 - length] == theirs[-1 - length]:
@@ -291,7 +291,7 @@ def _differing(node: str, other: str) -> tuple[str, str]:
 
 
 def _prefix(node: str, tokens: int) -> str:
-    """The first parts of a node."""
+    """Return the first parts of a node."""
     end = -1
     for _ in range(tokens):
         separator = _TOKENS.search(node, end + 1)
@@ -300,7 +300,7 @@ def _prefix(node: str, tokens: int) -> str:
 
 
 def replace_prefix(node: str, prefixes: dict[str, str]) -> str:
-    """A node or module with the longest of the prefixes that it starts with replaced.
+    """Return a node or module with its longest matching prefix replaced.
 
     >>> replace_prefix("wrapper_layer1/Conv", {"wrapper": ""})
     'layer1/Conv'
@@ -318,12 +318,12 @@ def replace_prefix(node: str, prefixes: dict[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """A substitution in names of layers and ONNX nodes before they are compared, as of `s/PATTERN/REPLACEMENT/`.
+    r"""A substitution in names of layers and ONNX nodes before they are compared, as in `s/PATTERN/REPLACEMENT/`.
 
     Attributes:
-        text: As it was given.
-        pattern: A regular expression of Python; every match is replaced.
-        replacement: With `\\1` for groups.
+        text: As given.
+        pattern: A Python regular expression; every match is replaced.
+        replacement: With `\1` for groups.
     """
 
     text: str
@@ -335,10 +335,10 @@ class Rename:
 
 
 def parse_rename(text: str) -> Rename:
-    """Read `s/PATTERN/REPLACEMENT/`; any character may stand for the slash.
+    """Parse `s/PATTERN/REPLACEMENT/`; any character may replace the slash.
 
     Raises:
-        TrexError: It has another form, or the pattern is not a regular expression.
+        TrexError: The text has another form, or the pattern is not a regular expression.
     """
     if len(text) < 4 or text[0] != "s" or text[1].isalnum() or text[1] in "\\ ":
         raise TrexError(f"rename '{text}': the form is s/PATTERN/REPLACEMENT/")
@@ -355,7 +355,7 @@ def parse_rename(text: str) -> Rename:
 
 
 def rename_all(name: str, renames: Sequence[Rename]) -> str:
-    """A name after all renames, in their order."""
+    """Apply all renames to a name, in order."""
     for rename in renames:
         name = rename.apply(name)
     return name

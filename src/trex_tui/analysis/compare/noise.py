@@ -1,24 +1,25 @@
-"""Whether a statistic of two engines' timing runs differs by more than noise: percentiles, mean, extremes, throughput.
+"""Judge whether a statistic of two engines' timing runs differs by more than noise: percentiles, mean, extremes, throughput.
 
-**One run of each engine.** Consecutive rows are alike (clocks, temperature, neighbours), so that formulas for independent
-rows see differences where there are none. The variance of a mean of such rows is estimated from its slow movements: the rows
+**One run of each engine.** Consecutive rows are correlated (clocks, temperature, neighbours), so that formulas for
+independent rows report false differences. The variance of a mean of such rows is estimated from its slow movements: the rows
 are projected on the first cosines of the run's length, and the mean square of the projections is the long-run variance, with
 as many degrees of freedom (Lazarus, Lewis, Stock and Watson, 2018: HAR inference, equal-weighted cosines). Of `COSINES`, the
-number that gives the wider interval counts: few cosines are fair to rows that depend on each other over much of the run.
+number that gives the wider interval is used: few cosines are right for rows that are correlated over much of the run.
 
 - A mean is judged by Student's t with that variance.
-- A percentile is judged by the shares of rows above a common threshold, the percentile of both runs together: a run without
-  outliers so takes over the doubt from the one that has some. The interval holds every shift of the baseline that this test
-  does not refuse.
-- A maximum or minimum is judged by Rosenbaum's test (1954) on stretches of the runs: how many stretches of one reach beyond
-  all of the other. It has no interval.
+- A percentile is judged by the shares of rows above a common threshold, the percentile of both runs together: so a run
+without
+  outliers inherits the uncertainty of the run with outliers. The interval holds every shift of the baseline that this test
+  does not reject.
+- A maximum or minimum is judged by Rosenbaum's test (1954) on segments of the runs: how many segments of one reach beyond all
+  of the other. It has no interval.
 
-Such a verdict holds within the runs. The next run of the same engine may differ by more.
+Such a verdict is valid within the runs. The next run of the same engine may differ by more.
 
 **Several runs of an engine.** The statistic of each run is one measurement, and Student's t judges their means by the spread
-between the runs, the same for both engines.
+between the runs, assumed equal for both engines.
 
-No interval is narrower than a tick of the timer to each side, and a difference of a tick or less is none.
+An interval extends at least one timer tick to each side, and a difference of a tick or less is not a difference.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from trex_tui.text import plural
 
 LEVEL = 0.95
 LEAST_ROWS = 40
-"""Fewer rows of a single run have no interval."""
+"""Minimum number of rows in a single run for an interval."""
 LEAST_DISJOINT_ROWS = 10
-"""Runs of fewer rows are not distinguished by their ranges alone."""
+"""Minimum number of rows for a verdict from disjoint ranges alone."""
 COSINES = (8, 4)
 """Numbers of cosines. With 8 alone, equal engines with 400 rows of an autocorrelation of 0.97 differ in 11 % of the cases.
 With both numbers they differ in 5 %, and with independent rows in 2 %."""
@@ -48,16 +49,16 @@ _BINS = 256
 """Number of bins into which rows are summed before projection."""
 _STRETCHES = 15
 _TAIL_CHANCE = 0.005
-"""Stricter than for a maximum: it is asked where the test of the percentile itself could not answer."""
+"""Stricter than for a maximum, since it replaces an inconclusive test of the percentile itself."""
 _STEPS = 24
 _WITHIN_TICK = 1.0 + 1e-9
-"""Differences of ticks are exact but for their last digit."""
+"""Differences of ticks are exact except for rounding of the last digit."""
 _T_BY_FREEDOM = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t at 97.5 % for 1 to 10 degrees of freedom."""
 
 
 class Statistic(str, Enum):
-    """A statistic of a run's rows; the values stand in the names of metrics."""
+    """A statistic of a run's rows; the values are parts of metric names."""
 
     MIN = "min"
     MEAN = "mean"
@@ -69,11 +70,11 @@ class Statistic(str, Enum):
 
     @property
     def percent(self) -> float | None:
-        """Percent of the rows below it; None if it is no percentile."""
+        """Percent of the rows below it; None if it is not a percentile."""
         return {"median": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0}.get(self.value)
 
     def compute(self, ordered: Sequence[float]) -> float:
-        """Its value for sorted rows, by trtexec's definitions."""
+        """Return its value for sorted rows, by trtexec's definitions."""
         if self is Statistic.MEAN:
             return math.fsum(ordered) / len(ordered)
         if self is Statistic.MEDIAN:
@@ -85,17 +86,17 @@ class Statistic(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A statistic of an engine against that of the baseline.
+    """A statistic of an engine compared with the baseline's.
 
     Attributes:
         outcome: Slower if it is higher; unknown if the noise is.
-        reason: Why the outcome is unknown, or what it goes by beside the interval; a part of a sentence, or empty.
-        values: Of the baseline, then of the engine; with several runs the mean over the runs. None if unknown.
-        interval: Confidence interval at `LEVEL` of the difference; None where there is none.
-        tick: Least difference that the timer shows.
-        runs: Of the baseline, then of the engine.
-        rows: Timing rows of the same.
-        method: How it was judged, for people.
+        reason: Why the outcome is unknown, or its basis beside the interval; a part of a sentence, or empty.
+        values: Values of the baseline and of the engine; with several runs the mean over the runs. None if unknown.
+        interval: Confidence interval at `LEVEL` of the difference; None if it cannot be computed.
+        tick: Timer resolution.
+        runs: Number of runs of the baseline and of the engine.
+        rows: Number of timing rows, likewise.
+        method: Description of the method.
     """
 
     outcome: Outcome
@@ -113,7 +114,7 @@ class Judgement:
 
     @property
     def difference_pct(self) -> float | None:
-        """In percent of the baseline's value."""
+        """The difference in percent of the baseline's value."""
         if self.values is None or not self.values[0] > 0:
             return None
         return 100.0 * (self.values[1] - self.values[0]) / self.values[0]
@@ -127,8 +128,8 @@ def judge(baseline: Runs, other: Runs, statistic: Statistic, names: tuple[str, s
     """Judge a statistic of an engine's timing runs against the baseline's.
 
     Args:
-        baseline, other: The rows of each run in order, in milliseconds, warm-up and unknown rows left out.
-        names: Of the engines, for the reason.
+        baseline, other: The rows of each run in order, in milliseconds, without warm-up and unknown rows.
+        names: Names of the engines, for the reason.
     """
     counts = len(baseline), len(other)
     rows = sum(map(len, baseline)), sum(map(len, other))
@@ -170,7 +171,7 @@ def judge_values(
 
     Args:
         baseline, other: One number per run, at least three together.
-        tick: Least difference that these can show.
+        tick: Smallest difference that these can show.
     """
     means = [math.fsum(values) / len(values) for values in (baseline, other)]
     freedom = len(baseline) + len(other) - 2
@@ -208,7 +209,7 @@ def judge_rate(baseline: Runs, other: Runs, names: tuple[str, str]) -> Judgement
     rates = tuple(_rate(value) for value in periods.values)
     outcome, interval = periods.outcome, periods.interval
     if interval is not None:
-        # The edges belong to the engine's own mean period, with the baseline's held fixed.
+        # The edges use the engine's own mean period, with the baseline's held fixed.
         edges = [_rate(periods.values[0] + edge) - rates[0] for edge in interval]
         interval = (edges[1], edges[0])
     return Judgement(
@@ -232,7 +233,7 @@ Found = tuple[Outcome, str, tuple[float, float] | None, str]
 
 
 def _judge_pair(pair: Pair, ordered: Pair, statistic: Statistic, names: tuple[str, str]) -> Found:
-    """Judge one run of each."""
+    """Judge one run of each engine."""
     short = min((0, 1), key=lambda side: len(pair[side]))
     if len(pair[short]) < LEAST_ROWS:
         few = (
@@ -272,7 +273,7 @@ def _widen(interval: tuple[float, float], difference: float, tick: float) -> tup
 
 
 def _compare_ranges(ordered: Pair) -> Found | None:
-    """A verdict where the rows of one are all above those of the other, farther than either run spreads."""
+    """Return a verdict if all rows of one run are above those of the other by more than the spread of either run."""
     if min(map(len, ordered)) < LEAST_DISJOINT_ROWS:
         return None
     spread = max(run[-1] - run[0] for run in ordered)
@@ -302,11 +303,11 @@ def _mean_interval(pair: Pair) -> tuple[float, float]:
 
 
 Variances = tuple[float, ...]
-"""Of a mean, for each of `COSINES`."""
+"""Variances of a mean, for each of `COSINES`."""
 
 
 def _half_width(first: Variances, second: Variances) -> float:
-    """Half the widest interval of the difference of two means."""
+    """Return half the widest interval of the difference of two means."""
     return max(
         student_t(count) * math.sqrt(one + other)
         for count, one, other in zip(COSINES, first, second, strict=True)
@@ -314,7 +315,7 @@ def _half_width(first: Variances, second: Variances) -> float:
 
 
 def _variances_of_mean(sums: Sequence[float], rows: int) -> Variances:
-    """Variances of the mean of a run from the sums of its rows in equal parts of the run."""
+    """Return variances of the mean of a run from the sums of its rows in equal parts of the run."""
     squares = [
         math.fsum([total * wave for total, wave in zip(sums, cosine, strict=True)]) ** 2
         for cosine in _cosines(len(sums))
@@ -332,7 +333,7 @@ def _cosines(bins: int) -> list[list[float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Sorted:
-    """A run by size, and in which of `bins` equal parts of the run each row stood."""
+    """Sorted rows of a run, and the part of the run (one of `bins`) of each row."""
 
     values: Sequence[float]
     parts: Sequence[int]
@@ -346,7 +347,7 @@ class _Sorted:
         return cls([run[position] for position in positions], parts, bins)
 
     def above(self, threshold: float) -> tuple[float, Variances]:
-        """Share of rows above a threshold, rows on it by half, and the variances of that share."""
+        """Return the share of rows above a threshold, rows equal to it by half, and the variances of that share."""
         rows = len(self.values)
         first, end = bisect_left(self.values, threshold), bisect_right(self.values, threshold)
         above, level = Counter(self.parts[end:]), Counter(self.parts[first:end])
@@ -355,7 +356,7 @@ class _Sorted:
 
 
 def _percentile_interval(pair: Pair, ordered: Pair, share: float) -> tuple[float, float]:
-    """The shifts of the baseline that the shares of rows above a common threshold do not refuse; edges may be infinite."""
+    """Return the shifts of the baseline that the shares of rows above a common threshold accept; edges may be infinite."""
     first, second = (_Sorted.of(run) for run in pair)
 
     def is_refused(shift: float) -> bool:
@@ -367,14 +368,14 @@ def _percentile_interval(pair: Pair, ordered: Pair, share: float) -> tuple[float
     widest = max(run[-1] - run[0] for run in ordered) + abs(ordered[1][-1] - ordered[0][-1]) + 1e-6
     low = _find_edge(is_refused, centre, centre - widest)
     high = _find_edge(is_refused, centre, centre + widest)
-    # Where rows repeat in steps of the timer, the shifts that are taken may lie in several pieces.
+    # If rows repeat in timer steps, the accepted shifts may form several intervals.
     if low > 0.0 or high < 0.0:
         low, high = (low, high) if is_refused(0.0) else (min(low, 0.0), max(high, 0.0))
     return low, high
 
 
 def _find_edge(is_refused: Callable[[float], bool], inside: float, outside: float) -> float:
-    """The last shift from `inside` towards `outside` that is not refused, by bisection; infinite if all are taken."""
+    """Return the last shift from `inside` towards `outside` that is accepted, by bisection; infinite if all are."""
     if not is_refused(outside):
         return math.copysign(math.inf, outside - inside)
     for _ in range(_STEPS):
@@ -387,7 +388,7 @@ def _find_edge(is_refused: Callable[[float], bool], inside: float, outside: floa
 
 
 def _common_percentile(ordered: Pair, shift: float, share: float) -> float:
-    """The value below which a share of both runs lies, the baseline shifted, each run with the same weight; by bisection."""
+    """Return the value below which a share of both runs lies, the baseline shifted, with equal weights; by bisection."""
     low = min(ordered[0][0] + shift, ordered[1][0])
     high = max(ordered[0][-1] + shift, ordered[1][-1])
     rows = [len(run) for run in ordered]
@@ -414,10 +415,10 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 def _compare_extremes(
     pair: Pair, statistic: Statistic, names: tuple[str, str], least_chance: float = (1.0 - LEVEL) / 2.0
 ) -> tuple[Outcome, str]:
-    """Count the stretches of the run with the larger maximum that reach beyond the other's; minima are turned round.
+    """Count the segments of the run with the larger maximum that reach beyond the other's; minima are negated.
 
     Args:
-        least_chance: Above this chance of as many such stretches in equal engines, they are not told apart.
+        least_chance: If equal engines have as many such segments with a higher probability, the runs are not distinguished.
     """
     sign = 1.0 if statistic is Statistic.MAX else -1.0
     length = max(1, -(-max(map(len, pair)) // _STRETCHES))
@@ -442,7 +443,7 @@ def _compare_extremes(
 
 
 def _compare_tails(pair: Pair, ordered: Pair, percent: float, names: tuple[str, str]) -> Found | None:
-    """A verdict on a high percentile where so much of one run lies beyond all of the other that its percentile does, too."""
+    """Return a verdict on a high percentile if so much of one run lies beyond all of the other that its percentile does."""
     outcome, reason = _compare_extremes(pair, Statistic.MAX, names, _TAIL_CHANCE)
     if outcome not in (Outcome.SLOWER, Outcome.FASTER):
         return None

@@ -1,4 +1,4 @@
-"""Two engines and what of them was matched so far."""
+"""Two engines and the layers matched so far."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class JoinedLayers:
 
     @property
     def is_pair(self) -> bool:
-        """Whether it is one layer and one layer."""
+        """Whether each side has exactly one layer."""
         return len(self.left) == 1 and len(self.right) == 1
 
 
 class Pairing:
-    """Two engines and what of them was matched so far.
+    """Two engines and the layers matched so far.
 
     Attributes:
-        left, right: The engines, as matching sees them.
-        blocks: What was matched, by label.
+        left, right: Traits of the engines.
+        blocks: The matches, by label.
         labels: Per side, per layer: the label of its block, or `OPEN`.
     """
 
@@ -57,11 +57,11 @@ class Pairing:
         return self.traits(side).of[layer]
 
     def loose_key(self, side: int, layer: int) -> Hashable:
-        """What a layer does, without the shapes of what it reads; with the number of layers that it reads from."""
+        """Return the work of a layer, without input shapes but with the number of layers that it reads from."""
         return self.trait(side, layer).loose, len(self.traits(side).before[layer])
 
     def open(self, side: int) -> Iterator[int]:
-        """Layers of a side that nothing was matched with, ascending."""
+        """Return the unmatched layers of a side, ascending."""
         among, labels = self._among[side], self.labels[side]
         layers: Iterable[int] = range(len(labels)) if among is None else sorted(among)
         return (layer for layer in layers if labels[layer] == OPEN)
@@ -69,7 +69,7 @@ class Pairing:
     def join(
         self, left: Iterable[int], right: Iterable[int], match: Match, confidence: float, why: str
     ) -> int:
-        """Make a block of open layers, and return its label."""
+        """Make a block of unmatched layers, and return its label."""
         block = JoinedLayers(sorted(left), sorted(right), match, confidence, why)
         label = len(self.blocks)
         self.blocks.append(block)
@@ -79,7 +79,7 @@ class Pairing:
         return label
 
     def add(self, label: int, side: int, layer: int, confidence: float, why: str) -> None:
-        """Put one more layer into a block, which is then no surer than that."""
+        """Add a layer to a block, and lower the confidence of the block to at most `confidence`."""
         block = self.blocks[label]
         (block.right if side else block.left).append(layer)
         self.labels[side][layer] = label
@@ -87,12 +87,12 @@ class Pairing:
         block.why = why
 
     def is_open(self, side: int, layer: int) -> bool:
-        """Whether a layer may be matched still."""
+        """Return whether a layer may still be matched."""
         among = self._among[side]
         return self.labels[side][layer] == OPEN and (among is None or layer in among)
 
     def backbone(self) -> tuple[list[int], list[int]]:
-        """The longest chain of pairs that both engines run in the same order: their places in each order, ascending."""
+        """Return the longest chain of pairs that both engines run in the same order, as ascending positions in each."""
         pairs = sorted(
             (self.left.order[block.left[0]], self.right.order[block.right[0]])
             for block in self.blocks
@@ -103,7 +103,7 @@ class Pairing:
 
 
 def _longest_rising(values: Sequence[int]) -> list[int]:
-    """Places of a longest rising subsequence, by patience sorting: n log n."""
+    """Return the positions of a longest increasing subsequence, by patience sorting: n log n."""
     tops: list[int] = []
     at: list[int] = []
     before: list[int] = []

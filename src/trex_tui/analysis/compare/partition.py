@@ -1,8 +1,8 @@
-"""Partition of all layers of many engines into blocks, with times and labels.
+"""Partition all layers of several engines into blocks, with times and labels.
 
-Every engine is matched with the baseline, what is left with the others, and the matches are joined. A block that holds layers
-of three engines was made of two matches; it is as sure as the weaker one. Two engines that are fused differently from the
-baseline may tie several of its layers into one block: then nothing tells their times apart.
+Every engine is matched with the baseline, remaining layers with the other engines, and the matches are joined. A block with
+layers of three engines consists of two matches; its confidence is the lower of the two. Two engines that are fused
+differently from the baseline may join several of its layers into one block: then their times cannot be separated.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 
 Evidence = tuple[tuple[int, int], int, JoinedLayers]
-"""A layer of a block, the engine that was matched with it, and how."""
+"""A layer of a block, the engine that was matched with it, and the match."""
 
 _STRENGTH = {match: rank for rank, match in enumerate(Match)}
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A block before anything is known of times: layers per engine, and why; as in `model.Block`."""
+    """A block without times: layers per engine, and evidence; as in `model.Block`."""
 
     layers: tuple[tuple[int, ...], ...]
     match: Match
@@ -39,7 +39,7 @@ class Found:
 
 
 class _Union:
-    """Layers of all engines, joined; one number per layer."""
+    """Disjoint sets of the layers of all engines; one number per layer."""
 
     def __init__(self, traits: Sequence[Traits]) -> None:
         self.offsets = [0]
@@ -66,7 +66,7 @@ def partition(
     """Put every layer of every engine into one block.
 
     Returns:
-        The blocks in execution order of the baseline, and per other engine how it was matched with the baseline.
+        The blocks in execution order of the baseline, and per other engine its alignment with the baseline.
     """
     union = _Union(traits)
     evidence: list[Evidence] = []
@@ -107,7 +107,7 @@ def _take(
 
 
 def _common(first: Aligned, second: Aligned) -> list[tuple[list[int], list[int]]]:
-    """Layers of two engines that were matched with the same layer of the baseline, one each: anchors for what is left."""
+    """Return layers of two engines matched with the same layer of the baseline, one each: anchors for the rest."""
     through = {block.left[0]: block.right[0] for block in first.pairing.blocks if block.is_pair}
     return [
         ([through[block.left[0]]], block.right)
@@ -151,7 +151,7 @@ def _collect(
 
 
 def _places(traits: Sequence[Traits], baseline: int, union: _Union) -> dict[int, tuple[int, int, int]]:
-    """Where blocks stand: with their first layer in the baseline, else after what runs before them in their own engine."""
+    """Return positions of blocks: by their first layer in the baseline, else after the preceding layer of their engine."""
     places: dict[int, tuple[int, int, int]] = {}
     for layer in range(len(traits[baseline])):
         places.setdefault(union.root(baseline, layer), (layer, 0, 0))
@@ -174,10 +174,10 @@ _MOST_NODES = 3
 def build_blocks(
     traits: Sequence[Traits], baseline: int, per: Sequence[int], groups: Sequence[Found]
 ) -> tuple[Block, ...]:
-    """Make the blocks of a comparison.
+    """Return the blocks of a comparison.
 
     Args:
-        per: Per engine, what its times are divided by.
+        per: Per engine, the divisor of its times.
         groups: The partition.
     """
     around = [Surroundings(trait.engine) for trait in traits]
@@ -243,7 +243,7 @@ def _latency_ms(engine: Engine, layers: Sequence[Layer], per: int) -> float | No
 
 
 def deltas(times: Sequence[float | None], baseline: int) -> tuple[float | None, ...]:
-    """Each time minus the baseline's; None where one of both is unknown."""
+    """Return each time minus the baseline's; None if one of both is unknown."""
     first = times[baseline]
     return tuple(None if time is None or first is None else time - first for time in times)
 
@@ -253,7 +253,7 @@ def _ratio(time: float | None, first: float | None) -> float | None:
 
 
 def _main_layer(members: Sequence[Sequence[Layer]], baseline: int) -> Layer:
-    """The layer that a block is called after: the slowest that works, of the baseline if it has one here."""
+    """Return the layer that names a block: the slowest working layer, of the baseline if it has one here."""
     layers = members[baseline] or next(layers for layers in members if layers)
     return max(
         layers,
@@ -262,7 +262,7 @@ def _main_layer(members: Sequence[Sequence[Layer]], baseline: int) -> Layer:
 
 
 def _label(layer: Layer) -> str:
-    """The layer's name, or its nodes if Myelin made the name up."""
+    """Return the layer's name, or its nodes if Myelin generated the name."""
     if not layer.name.startswith("__my") or not layer.onnx_nodes:
         return layer.name
     more = len(layer.onnx_nodes) - _MOST_NODES

@@ -1,6 +1,6 @@
-"""Pins in a file: layers that a person matched by hand, by name, so that they hold for later builds.
+"""Pins in a file: layers that the user matched, by name, so that they apply to later builds.
 
-The file is JSON, a pin on a line. Layers are known by name; of several of one name, by which of them in execution order:
+The file is JSON with a pin per line. Layers are identified by name; repeated names by their index in execution order:
 
     {"schema": "trex-tui/pins/1",
      "pins": [
@@ -30,24 +30,24 @@ class LayerName:
     """A layer by its name.
 
     Attributes:
-        occurrence: Which of those of the name, from 0, in execution order.
+        occurrence: Index among the layers of this name, from 0, in execution order.
     """
 
     name: str
     occurrence: int = 0
 
     def find_in(self, engine: Engine) -> int | None:
-        """The index of the layer in an engine; None if there is none."""
+        """Return the index of the layer in an engine; None if there is none."""
         named = [layer.index for layer in engine.layers if layer.name == self.name]
         return named[self.occurrence] if self.occurrence < len(named) else None
 
 
 @dataclass(frozen=True, slots=True)
 class NamedPin:
-    """Two layers that belong together, by name.
+    """Two matched layers, by name.
 
     Attributes:
-        where: Place in the file.
+        where: Position in the file.
     """
 
     baseline: LayerName
@@ -59,7 +59,7 @@ def read_pins(path: Path) -> list[NamedPin]:
     """Read a file of pins.
 
     Raises:
-        ArtifactError: It cannot be read, is not JSON, or holds something else than pins.
+        ArtifactError: It cannot be read, is not JSON, or has another content than pins.
     """
     root = load_json(path)
     entries = root.get("pins") if isinstance(root, dict) else None
@@ -89,10 +89,10 @@ def _read_pin(path: Path, where: str, entry: object) -> NamedPin:
 def find_pins(
     named: Sequence[NamedPin], engines: Sequence[Engine], baseline: int
 ) -> tuple[list[Pin], list[NamedPin]]:
-    """Find the layers of pins in engines, whichever of them is the baseline now.
+    """Find the layers of pins in engines, whichever is the baseline now.
 
     Returns:
-        The pins, and those of which no pair of the baseline and another engine has both layers.
+        The pins, and those for which no pair of the baseline and another engine has both layers.
     """
     pins: list[Pin] = []
     missing = []
@@ -105,7 +105,7 @@ def find_pins(
             if (left := first.find_in(engines[baseline])) is not None
             and (right := second.find_in(engine)) is not None
         ]
-        # Where both engines have both names, the file says which is the baseline's.
+        # If both engines have both names, the file states which one is the baseline's.
         per_engine = {own.engine: own for own in reversed(found)}
         pins += per_engine.values()
         if not found:
@@ -114,7 +114,7 @@ def find_pins(
 
 
 def format_pins(comparison: Comparison) -> str:
-    """The pins of a comparison as the text of a file."""
+    """Return the pins of a comparison as the text of a file."""
     baseline = comparison.engines[comparison.baseline]
     lines = []
     for pin in comparison.pins:

@@ -1,7 +1,7 @@
-"""Reasons of the difference of two engines: blocks of one cause added up, and the sentence that sums them up.
+"""Reasons for the difference of two engines: blocks summed by cause, and a summary sentence.
 
-A cause is found block by block. What is within the noise of layer times is unchanged, whatever changed there, unless it
-adds up to more than noise: a clock that is 1 % lower makes every layer a little slower.
+The cause is determined per block. Differences within the noise of layer times are unchanged, whatever else changed, unless
+their sum exceeds noise: a clock that is 1 % lower makes every layer a little slower.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from trex_tui.text import plural
 NOISE_PCT = 3.0
 """Default noise of a layer's time if its scatter is unknown."""
 MOST_NOISE_PCT = 20.0
-"""However much they scatter, a difference above this share counts."""
+"""Upper limit of the noise: differences above this share count, however much times scatter."""
 _LEAST_RATIOS = 8
-"""Ratios of times of equal layers from which their scatter is known."""
+"""Minimum number of time ratios of equal layers to estimate their scatter."""
 _LEAST_TICKS = 10
 """Shorter layers show the timer resolution, not the scatter."""
 _MOST_TICK_MS = 0.0021
-"""No timer of a GPU has a longer step; larger common multiples are coincidence."""
+"""Longest step of GPU timers; larger common multiples are coincidence."""
 _SIGMAS = 3.0
 _MAD_TO_SIGMA = 1.4826
 _IN_TEXT = 3
-"""Parts of a reason, and causes in a headline, that are named."""
+"""Number of parts named in a reason, and of causes in a headline."""
 _LEAST_OF_LARGEST = 0.05
-"""Causes below this share of the largest are not in the headline."""
+"""Causes below this share of the largest are omitted from the headline."""
 _LEAST_UNATTRIBUTED_MS = 1e-9
-"""Less is what floating point leaves of a sum."""
+"""Smaller values are rounding errors of the sum."""
 
 _PLURALS = {
     "convolution": "convolutions",
@@ -118,7 +118,7 @@ _BY_CHANGE = {
     ChangeKind.FORMATS: Cause.FORMATS,
     ChangeKind.WEIGHTS: Cause.WEIGHTS,
 }
-"""Cause of a change, the gravest first."""
+"""Cause of a change, in order of precedence."""
 _UNCHANGED_DETAILS = {
     Cause.SHAPES: "of other shapes",
     Cause.FUSION: "fused differently",
@@ -131,14 +131,14 @@ _UNCHANGED_DETAILS = {
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What the engines of a difference have in common or not, as a whole.
+    """Properties of the two engines as a whole.
 
     Attributes:
-        engine, baseline: Their places.
-        sides: Of all engines.
-        repeats: All runs of the baseline, then of the engine.
-        verdict: On the engine, end to end.
-        has_other_device, has_other_batch: Whether both are known and differ.
+        engine, baseline: Their indices.
+        sides: Sides of all engines.
+        repeats: All runs of the baseline and of the engine.
+        verdict: End-to-end verdict on the engine.
+        has_other_device, has_other_batch: Whether both values are known and differ.
         related: Whether they seem to be of one model.
     """
 
@@ -153,7 +153,7 @@ class Circumstances:
 
 
 def difference(blocks: Sequence[Block], given: Circumstances) -> Difference:
-    """An engine against the baseline, and why."""
+    """Return the difference between an engine and the baseline, with reasons."""
     engine, baseline = given.engine, given.baseline
     here = [block for block in blocks if block.layers[engine] or block.layers[baseline]]
     ours, first = given.sides[engine].latency_sum_ms, given.sides[baseline].latency_sum_ms
@@ -187,7 +187,7 @@ def _match(block: Block, engine: int, baseline: int) -> Match:
 
 
 def causes_by_block(difference: Difference) -> dict[int, Cause]:
-    """Place of a block -> the cause of its difference; without blocks that add nothing."""
+    """Return block index -> cause of its difference; without blocks that contribute nothing."""
     return {block: reason.cause for reason in difference.reasons for block in reason.blocks}
 
 
@@ -195,7 +195,7 @@ def causes_by_block(difference: Difference) -> dict[int, Cause]:
 
 
 class _Noise:
-    """What is noise in the differences of blocks."""
+    """Noise of the differences of blocks."""
 
     def __init__(self, described: LayerNoise, by_block: dict[int, float]) -> None:
         self.described = described
@@ -203,7 +203,7 @@ class _Noise:
 
     @classmethod
     def measure(cls, blocks: Sequence[Block], given: Circumstances) -> _Noise:
-        """By the spread between runs of an engine; else by that of the layers in which nothing changed."""
+        """Measure noise by the spread between runs of an engine; else by that of layers without changes."""
         engine, baseline = given.engine, given.baseline
         tick = max(
             _tick_ms(runs[0]) / given.sides[place].per
@@ -238,21 +238,21 @@ class _Noise:
         return cls(LayerNoise(tick, pct, source, _add_independent(by_block.values())), by_block)
 
     def is_within(self, block: Block, delta: float | None) -> bool:
-        """Whether a block of both engines differs by no more than noise."""
+        """Return whether the difference of a block of both engines is within noise."""
         return abs(delta or 0.0) <= self._by_block.get(block.index, -1.0)
 
     def of_sum(self, blocks: Iterable[Block]) -> float:
-        """Noise of the sum of the differences of blocks of both engines."""
+        """Return the noise of the sum of the differences of blocks of both engines."""
         return _add_independent(self._by_block[block.index] for block in blocks)
 
 
 def _add_independent(noises: Iterable[float]) -> float:
-    """Noise of a sum of numbers that do not depend on each other."""
+    """Return the noise of a sum of independent numbers."""
     return math.sqrt(math.fsum(noise * noise for noise in noises))
 
 
 def _tick_ms(engine: Engine) -> float:
-    """The step of which all layer times are multiples, such as the 1.024 µs of many timers; else the timer's resolution."""
+    """Return the common step of all layer times, such as the 1.024 µs of many timers; else the timer's resolution."""
     times = sorted({layer.latency_ms for layer in engine.layers if layer.latency_ms})
     steps = [late - early for early, late in pairwise(times)]
     step = min((step for step in steps if step >= TIMER_RESOLUTION_MS / 2.0), default=0.0)
@@ -263,7 +263,7 @@ def _tick_ms(engine: Engine) -> float:
 
 
 def _ratios_of_runs(runs: Sequence[Engine], tick: float) -> list[float]:
-    """Logarithms of how layer times of further runs differ from the first, without what all layers have in common."""
+    """Return logarithms of the ratios of layer times to the first run, without the ratio common to all layers."""
     if not runs or not runs[0].has_profile:
         return []
     return [
@@ -291,7 +291,7 @@ def _centred_ratios(pairs: Iterable[tuple[float | None, float | None]], tick: fl
 
 
 def _cause(block: Block, given: Circumstances) -> Cause:
-    """The cause of a block's difference, if it is more than noise."""
+    """Return the cause of a block's difference, if it exceeds noise."""
     if not block.layers[given.engine] or not block.layers[given.baseline]:
         return _BY_KIND.get(block.kind, Cause.ONE_ENGINE)
     if given.has_other_device:
@@ -310,12 +310,12 @@ def _cause(block: Block, given: Circumstances) -> Cause:
 
 
 def _is_replaced(change: Change) -> bool:
-    """Whether no precision of before is there after: FP32 + INT8 that becomes INT8 is a layer fused in, or moved."""
+    """Return whether none of the previous precisions remains: FP32 + INT8 that becomes INT8 is a layer fused in, or moved."""
     return not {*change.before.split(" + ")} & {*change.after.split(" + ")}
 
 
 def _detail(block: Block, cause: Cause, given: Circumstances) -> str:
-    """How a block changed, in a few letters."""
+    """Return the change of a block as a short text."""
     if not block.layers[given.engine]:
         return f"only in {letter(given.baseline)}"
     if not block.layers[given.baseline]:
@@ -361,7 +361,7 @@ def _reasons(
 def _split_noise(
     blocks: Sequence[Block], given: Circumstances, noise: _Noise
 ) -> tuple[list[Block], list[Block]]:
-    """The blocks of a cause that differ by more than noise, and the others; all of them if the others add up to more."""
+    """Split the blocks of a cause into those beyond noise and the others; no split if the others add up to more."""
     engine = given.engine
     small = [block for block in blocks if noise.is_within(block, block.deltas_ms[engine])]
     if abs(math.fsum(block.deltas_ms[engine] or 0.0 for block in small)) > noise.of_sum(small):
@@ -377,10 +377,10 @@ def _reason(
     given: Circumstances,
     unattributed: float,
 ) -> Reason:
-    """A reason.
+    """Return a reason.
 
     Args:
-        own: Place of a block -> the cause it has apart from noise.
+        own: Block index -> its cause apart from noise.
         unattributed: The sum of the reason without times.
     """
     engine, baseline = given.engine, given.baseline
@@ -448,12 +448,12 @@ def _describe_parts(parts: Sequence[ReasonPart]) -> str:
 
 
 def signed_ms(delta: float) -> str:
-    """`+0.1300 ms`, with a real minus sign."""
+    """Return `+0.1300 ms`, with a real minus sign."""
     return f"{delta:+.4f} ms".replace("-", "−")
 
 
 def _describe_causes(reasons: Sequence[Reason]) -> str:
-    """`: −1.2646 ms precision, +0.2324 ms Q/DQ`: the largest causes beside which the others are little."""
+    """Return `: −1.2646 ms precision, +0.2324 ms Q/DQ`: the causes that are not small compared with the largest."""
     causes = [reason for reason in reasons if reason.cause is not Cause.UNCHANGED][:_IN_TEXT]
     least = _LEAST_OF_LARGEST * max((abs(reason.delta_ms) for reason in causes), default=0.0)
     texts = [
@@ -467,7 +467,7 @@ def _describe_causes(reasons: Sequence[Reason]) -> str:
 def _headline(
     delta: float | None, reasons: Sequence[Reason], noise: LayerNoise | None, given: Circumstances
 ) -> str:
-    """The difference in a sentence: the verdict, then layer times; reasons only where these differ beyond noise."""
+    """Return a sentence: the verdict, then layer times; reasons only if these differ beyond noise."""
     engine, baseline = letter(given.engine), letter(given.baseline)
     ours, first = given.sides[given.engine], given.sides[given.baseline]
     if delta is None or noise is None:

@@ -1,11 +1,11 @@
-"""Matches by structure: layers whose signature and surroundings single them out.
+"""Match layers by structure: layers that signature and neighbourhood identify.
 
-Surroundings are compared by colour refinement (Weisfeiler and Leman, 1968): a layer's colour is its signature; each round
-adds the colours of those before and after it. A matched layer has the colour of its block for good. Equal colours that occur
-once in each engine are a match. From matched layers, matches spread along the graph wherever a neighbour has no double.
+Neighbourhoods are compared by colour refinement (Weisfeiler and Leman, 1968): a layer's colour is its signature; each round
+adds the colours of the layers before and after it. A matched layer keeps the colour of its block. Equal colours that occur
+once in each engine are a match. From matched layers, matches spread along the graph to every neighbour with a unique colour.
 
-Builders fuse a sum into one or the other of the layers that it reads. A pair of layers of which only one has the sum in it
-is no ground to go on from: what reads from the one does not read the same values as what reads from the other.
+Builders fuse a sum into one or the other of the layers that it reads. Matches do not spread from a pair of layers of which
+only one contains the sum: their readers read different values.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from trex_tui.analysis.compare.model import Match
 from trex_tui.analysis.compare.pairing import OPEN, Pairing
 
 Key = Callable[[int, int], Hashable]
-"""What layers must have in common, by side and layer."""
+"""Properties that matched layers share, by side and layer."""
 
 _ROUNDS = 8
 _PASSES = 4
 _UNKNOWN = -1
 _AMBIGUOUS = 0.6
-"""Confidence where one engine has more layers of the kind, and no name says which of them are missing in the other."""
+"""Confidence if one engine has more layers of the kind, and no name shows which of them are missing in the other."""
 
 
 class _Matcher:
-    """Matching by structure, and what it knows of the engines."""
+    """State of matching by structure."""
 
     def __init__(self, pairing: Pairing) -> None:
         self.pairing = pairing
@@ -45,7 +45,7 @@ class _Matcher:
         }
 
     def match(self, key: Key) -> None:
-        """Match what has equal keys and surroundings, as long as something new is found."""
+        """Match layers with equal keys and neighbourhoods until nothing new is found."""
         pairing = self.pairing
         if not have_open_work(pairing):
             return
@@ -58,7 +58,7 @@ class _Matcher:
                 break
 
     def _is_anchor(self, label: int) -> bool:
-        """Whether the two layers of a block read from as many layers: then what they write is the same."""
+        """Return whether the two layers of a block read from equally many layers: then they write the same values."""
         block = self.pairing.blocks[label]
         return block.is_pair and len(self.pairing.left.before[block.left[0]]) == len(
             self.pairing.right.before[block.right[0]]
@@ -164,10 +164,10 @@ class _Matcher:
 
 
 def match_by_structure(pairing: Pairing, *, fused_otherwise: bool = False) -> None:
-    """Match what is open by signature and surroundings. Linear in the links of open layers.
+    """Match unmatched layers by signature and neighbourhood. Linear in the links of unmatched layers.
 
     Args:
-        fused_otherwise: Whether a layer may also match one that reads from more or fewer layers, as a fused sum makes it.
+        fused_otherwise: Whether a layer may also match one that reads from more or fewer layers, as with a fused sum.
     """
     if not have_open_work(pairing):
         return
@@ -185,7 +185,7 @@ def match_by_structure(pairing: Pairing, *, fused_otherwise: bool = False) -> No
 
 
 def have_open_work(pairing: Pairing) -> bool:
-    """Whether both engines have layers of known kind and shapes that do work and that nothing was matched with."""
+    """Return whether both engines have unmatched working layers of known kind and shapes."""
     return all(
         any(
             not traits.of[layer].passive and traits.of[layer].signature is not None

@@ -1,4 +1,4 @@
-"""Several runs of one engine in a comparison: sets that measured it again with the same batch and options."""
+"""Group several runs of one engine in a comparison: sets that measured it again with the same batch and options."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _FREE_OPTIONS = frozenset(
         *("Profile", "Dump output", "Percentile", "Averages", "Skip inference"),
     }
 )
-"""Inference options that change how long or how verbosely is measured, not what."""
+"""Inference options that affect duration or verbosity of a measurement, not its subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Engines by what was measured.
+    """Engines grouped by measurement.
 
     Attributes:
         groups: The runs of each engine; the first is compared layer by layer.
-        notes: Which sets look like further runs and are none, and why.
+        notes: Sets that look like further runs but are not, and why.
     """
 
     groups: tuple[tuple[Engine, ...], ...]
@@ -37,9 +37,9 @@ class Repeats:
 
 
 def group_repeats(engines: Sequence[Engine]) -> Repeats:
-    """Put further runs of an engine with it, where names say so and batch, options, device and layers agree.
+    """Group further runs of an engine with it, if names suggest it and batch, options, device and layers agree.
 
-    Nothing is put together where less than two engines would be left: then the runs are what is compared.
+    Nothing is grouped if fewer than two engines would remain: then the runs are compared.
     """
     places = [_place(engine) for engine in engines]
     originals = {
@@ -72,13 +72,13 @@ def _is_repeat(engine: Engine) -> bool:
 
 
 def _place(engine: Engine) -> tuple[Path, str]:
-    """Directory and name of the set that the engine is a run of."""
+    """Return directory and name of the set that the engine is a run of."""
     directory, stem = engine.source.directory.absolute(), _AGAIN.sub("", _stem(engine))
     return (directory.parent if _REPEAT.search(directory.name) else directory), stem
 
 
 def find_difference(engine: Engine, other: Engine) -> str:
-    """What keeps two sets from being runs of the same measurement; empty if nothing does."""
+    """Return why two sets are not runs of the same measurement; empty if they are."""
     names = [[layer.name for layer in run.layers] for run in (engine, other)]
     if all(names) and names[0] != names[1]:
         return "other layers"
@@ -104,9 +104,9 @@ def find_difference(engine: Engine, other: Engine) -> str:
 
 
 def numbers_of_repeats(engine: Engine) -> list[int]:
-    """Numbers of the further runs in the engine's files that are repeats of the one shown: the log states the same options.
+    """Return the numbers of the further runs in the engine's files that repeat the shown run: the log has the same options.
 
-    Without a log nothing says that the runs are of the same batch.
+    Without a log it is unknown whether the runs have the same batch.
     """
     timed = {run.number: run for run in engine.runs if run.queries is not None}
     shown = engine.run_number

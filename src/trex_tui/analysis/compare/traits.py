@@ -1,7 +1,7 @@
-"""Traits of layers that matching looks at: nodes, signatures, and the graph without inserted layers.
+"""Traits of layers used for matching: nodes, signatures, and the graph without inserted layers.
 
-Reformats, Q/DQ, NoOps and the like come and go with formats and precisions. They are *passive*: the graph that structure
-is judged on goes through them, so that an INT8 engine and an FP16 engine of one network have the same one.
+Reformats, Q/DQ, NoOps and similar layers depend on formats and precisions. They are *passive*: the graph for matching by
+structure passes through them, so that an INT8 engine and an FP16 engine of one network have the same graph.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ MOST_NEIGHBOURS = 64
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """A layer, as matching sees it.
+    """Properties of a layer for matching.
 
     Attributes:
-        parts: Its name, taken apart.
-        nodes: Nodes of the network, with weights: out of `Metadata`, else out of the name.
-        stated: Whether `Metadata` states them.
-        generic: Whether its name says only what it does, so that equal names need not be of the same place.
-        passive: Whether it is there for the sake of formats, precision or order, not of the network.
-        family: What kind of work it is; empty if that cannot be told, which fits all.
+        parts: Its parsed name.
+        nodes: Nodes of the network, with weights: from `Metadata`, else from the name.
+        stated: Whether `Metadata` has them.
+        generic: Whether its name only describes the computation, so that equal names may be at different positions.
+        passive: Whether it exists for formats, precision or order, not for the network.
+        family: Kind of work; empty if unknown, which fits all.
         signature: Kind of work, shapes without the batch, and attributes.
-        loose: The same without the shapes of the inputs, of which a fused sum adds one.
-        core: Of a convolution, what builds of one layer have in common whatever precision and resolution: kernel, stride,
-            groups, channels, count of weights; None for each that is not stated, and None for layers of other kinds.
+        loose: The same without the shapes of the inputs, to which a fused sum adds one.
+        core: For a convolution, what builds of one layer share at any precision and resolution: kernel, stride, groups,
+            channels, count of weights; None for each unknown value, and None for layers of other kinds.
     """
 
     parts: NameParts
@@ -92,13 +92,13 @@ class Trait:
 
 
 class Traits:
-    """An engine, as matching sees it. Everything is linear in the size of the engine.
+    """Properties of an engine for matching. Everything is linear in the size of the engine.
 
     Attributes:
-        of: Per layer.
-        served: Per layer, the layer that an inserted one serves; None for others.
-        before, after: Per layer, the layers it reads from and is read by, through passive ones.
-        order: Per layer, its place in an order in which writers come before readers.
+        of: Traits per layer.
+        served: Per layer, the layer that an inserted layer serves; None for others.
+        before, after: Per layer, the layers it reads from and is read by, through passive layers.
+        order: Per layer, its position in an order in which writers come before readers.
     """
 
     def __init__(self, engine: Engine, renames: Sequence[Rename] = ()) -> None:
@@ -115,11 +115,11 @@ class Traits:
         return len(self.of)
 
     def without_numbers(self) -> Traits:
-        """The same, without the nodes that have a number in place of a path."""
+        """Return the traits without numbered nodes."""
         return self._with_nodes(lambda node: "" if is_numbered(node) else node)
 
     def with_prefixes(self, prefixes: dict[str, str]) -> Traits:
-        """The same, with prefixes of modules replaced in all nodes."""
+        """Return the traits with prefixes of modules replaced in all nodes."""
         return self._with_nodes(lambda node: replace_prefix(node, prefixes))
 
     def _with_nodes(self, spell: Callable[[str], str]) -> Traits:
@@ -150,7 +150,7 @@ class Traits:
         return (loose, self._shapes(layer.data_inputs)), loose
 
     def result_shapes(self, layer: int) -> tuple[tuple[int, ...], ...]:
-        """Shapes of what a layer writes, sorted, without the batch and without ends of 1."""
+        """Return the sorted shapes of a layer's outputs, without the batch and without leading and trailing extents of 1."""
         return self._shapes(self.engine.layers[layer].outputs)
 
     def _shapes(self, tensors: Sequence[Tensor]) -> tuple[tuple[int, ...], ...]:
@@ -201,12 +201,12 @@ def _respell_nodes(nodes: dict[str, float], spell: Callable[[str], str]) -> dict
 
 
 def fits(trait: Trait, other: Trait) -> bool:
-    """Whether two layers can do the same work at all."""
+    """Return whether two layers may do the same work."""
     return not trait.family or not other.family or trait.family == other.family
 
 
 def same_core(trait: Trait, other: Trait) -> bool:
-    """Whether two layers look like two builds of one; True where there is too little to tell."""
+    """Return whether two layers look like two builds of one layer; True if too little is known."""
     if not fits(trait, other):
         return False
     if trait.core is None or other.core is None or trait.core == other.core:
@@ -257,7 +257,7 @@ def _hashable_or_none(value: Any) -> Hashable:  # noqa: ANN401
 
 
 def _order(engine: Engine) -> list[int]:
-    """Execution order where it puts writers before readers, else a topological order, earliest in the file first."""
+    """Return the execution order if it puts writers before readers, else a topological order, earliest in the file first."""
     count = len(engine.layers)
     if not any(link.is_loop for link in engine.links):
         return list(range(count))

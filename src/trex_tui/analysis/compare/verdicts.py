@@ -22,10 +22,10 @@ Repeats = Sequence[Engine]
 
 
 def series_rows(engine: Engine, series: str, per: int = 1) -> list[float]:
-    """Rows of a series of the timing run in milliseconds, without warm-up and unknown rows; empty if there are none.
+    """Return the rows of a series of the timing run in milliseconds, without warm-up and unknown rows; may be empty.
 
     Args:
-        series: `latency`, or a key of `SERIES_COLUMNS`. Without latencies, those of the GPU compute time stand for them.
+        series: `latency`, or a key of `SERIES_COLUMNS`. Without latencies, the GPU compute times replace them.
         per: Divisor of the times.
     """
     if engine.timing is None:
@@ -43,7 +43,7 @@ def series_rows(engine: Engine, series: str, per: int = 1) -> list[float]:
 
 
 def query_periods_ms(engine: Engine, per: int = 1) -> list[float]:
-    """Times from the start of one query to that of the next, per sample; empty without stamps."""
+    """Return the times from the start of one query to that of the next, per sample; empty without stamps."""
     if engine.timing is None:
         return []
     starts = engine.timing.columns.get("startH2dMs") or engine.timing.columns.get("startComputeMs")
@@ -60,10 +60,10 @@ def judge_series(
     statistic: Statistic,
     names: tuple[str, str] | None = None,
 ) -> Judgement:
-    """Judge a statistic of a series, the baseline first. Runs without rows are left out.
+    """Judge a statistic of a series, the baseline first. Runs without rows are skipped.
 
     Args:
-        names: Of the engines in sentences; by default their labels.
+        names: Names of the engines in sentences; by default their labels.
     """
     runs = [
         [rows for engine in engines if (rows := series_rows(engine, series, side.per))]
@@ -73,7 +73,7 @@ def judge_series(
 
 
 def judge_throughput(repeats: tuple[Repeats, Repeats], sides: tuple[Side, Side]) -> Judgement:
-    """Judge the queries per second, of samples where times are per sample; the baseline first."""
+    """Judge the throughput in queries per second, in samples if times are per sample; the baseline first."""
     runs = [
         [periods for engine in engines if (periods := query_periods_ms(engine, side.per))]
         for engines, side in zip(repeats, sides, strict=True)
@@ -84,7 +84,7 @@ def judge_throughput(repeats: tuple[Repeats, Repeats], sides: tuple[Side, Side])
 def judge_engines(
     repeats: Sequence[Repeats], sides: Sequence[Side], baseline: int
 ) -> tuple[tuple[Verdict | None, ...], list[float | None]]:
-    """The median latency of each engine judged against the baseline's, and the median of each one's rows."""
+    """Judge the median latency of each engine against the baseline's; also return the median of each one's rows."""
     medians: list[float | None] = []
     for engines, side in zip(repeats, sides, strict=True):
         runs = [rows for engine in engines if (rows := series_rows(engine, LATENCY, side.per))]
@@ -108,7 +108,7 @@ def judge_engines(
 def _judge_medians(
     repeats: tuple[Repeats, Repeats], sides: tuple[Side, Side], names: tuple[str, str]
 ) -> Judgement:
-    """By the rows; by the medians that trtexec printed, where several runs have these and not all have rows."""
+    """Judge by the rows; by the medians printed by trtexec, if several runs have these and not all have rows."""
     runs = [*repeats[0], *repeats[1]]
     summaries = [end_to_end(run) for run in runs]
     medians = [summary.summary.median_ms if summary else None for summary in summaries]
@@ -143,7 +143,7 @@ def _make_verdict(judgement: Judgement, name: str) -> Verdict:
 
 
 def describe_scope(judgement: Judgement) -> str:
-    """What the verdict holds for: `within one run`, or `3 runs against 3`."""
+    """Return the scope of the verdict: `within one run`, or `3 runs against 3`."""
     if judgement.outcome is Outcome.UNKNOWN:
         return ""
     ours, theirs = judgement.runs
@@ -153,7 +153,7 @@ def describe_scope(judgement: Judgement) -> str:
 
 
 def _describe(judgement: Judgement, name: str, scope: str) -> str:
-    """The verdict in a sentence without its full stop."""
+    """Return the verdict as a sentence without full stop."""
     if judgement.outcome is Outcome.UNKNOWN:
         return f"significance not tested: {judgement.reason}"
     shown = describe_difference(judgement)
@@ -170,7 +170,7 @@ def _describe(judgement: Judgement, name: str, scope: str) -> str:
 
 
 def describe_difference(judgement: Judgement) -> str:
-    """`+0.0123 ms (+1.20 %), 95 % interval +0.01 to +0.014 ms`."""
+    """Return `+0.0123 ms (+1.20 %), 95 % interval +0.01 to +0.014 ms`."""
     difference, pct = judgement.difference, judgement.difference_pct
     shown = f"{difference:+.4g} ms{'' if pct is None else f' ({pct:+.2f} %)'}"
     if judgement.interval is not None:
