@@ -262,8 +262,12 @@ def keep(directory: Path, case: Case, answer: Answer) -> None:
     (folder / "report.txt").write_text(f"{answer.command}\n{answer.report}", errors="backslashreplace")
 
 
+MOST_CASES = 2000
+"""Cases of one process: what it keeps of all names that it has seen would count as the memory of a late case."""
+
+
 class Worker:
-    """The process, and a new one where it had to be ended."""
+    """The process, and a new one where it had to be ended or has done its share."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
@@ -271,12 +275,17 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
+        self._done = 0
         self._pipe, theirs = self._context.Pipe()
         self._process = self._context.Process(target=work, args=(theirs, self.options), daemon=True)
         self._process.start()
         theirs.close()
 
     def ask(self, number: int) -> Answer:
+        if self._done == MOST_CASES:
+            self.end()
+            self._start()
+        self._done += 1
         try:
             self._pipe.send(number)
             if self._pipe.poll(3 * self.options.seconds + 60):
