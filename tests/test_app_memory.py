@@ -8,7 +8,9 @@ import pytest
 
 from trex_tui.engine import load_engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.views.memory import NAMES_ONLY
 from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.explanation import ExplainScreen
 from trex_tui.widgets.bars import PEAK
 from trex_tui.widgets.table_columns import memory_columns
 from trex_tui.widgets.table_model import SortKey
@@ -181,19 +183,21 @@ async def test_hidden_weights_are_told(tmp_path):
 async def test_names_only(tmp_path):
     write(tmp_path / "a.graph.json", {"Layers": ["conv + relu", "fc"], "Bindings": ["x", "y"]})
     async with memory(tmp_path) as session:
-        await computed(session)
-        assert (
-            session.text.splitlines()[2].strip().startswith("Memory by layer unknown: the layer information")
-        )
-        assert words(session) == "Memory by layer unknown: the layer information has names only."
-        await session.press("p", "j", "k", "G")
+        assert words(session) == NAMES_ONLY
+        assert session.text.count("Memory by layer unknown") == 1
+        lines = [line for line in session.text.splitlines() if line.strip()]
+        assert len(lines) == 4, "header, tabs, the sentence, footer"
+        await session.press("p", "j", "k", "G", "s", "r", "z", "tab")
         assert session.app.is_running
+        assert session.app.screen is session.screen
+        assert "sort" not in lines[-1]
+        await session.press("i")
+        assert isinstance(session.app.screen, ExplainScreen)
 
 
 async def test_no_layer_information(tmp_path):
     write(tmp_path / "a.profile.json", [{"count": 10}, {"name": "fc", "timeMs": 10.0, "averageMs": 1.0}])
     async with memory(tmp_path) as session:
-        await computed(session)
         assert "Memory by layer unknown" in session.text
 
 
@@ -202,7 +206,6 @@ async def test_memory_of_an_engine_known_by_its_log(tmp_path):
     lines = ["[TRT] Total Weights Memory: 4096 bytes", "Created engine with size: 0.5 MiB"]
     (tmp_path / "a.build.log").write_text("".join(map(log.format, lines)))
     async with memory(tmp_path) as session:
-        await computed(session)
         stated = words(session).splitlines()
         assert "Weights       4.00 KiB (stated in the log)" in stated
         assert "Engine size   512 KiB (stated in the log)" in stated

@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.widget import Widget
 
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, live_at, memory_by_kind
 from trex_tui.engine.engine import Engine
@@ -30,7 +31,7 @@ from trex_tui.report.views.memory import (
     unknown_sentences,
 )
 from trex_tui.screens.explanation import ShownNumber, term_numbers
-from trex_tui.screens.pane import LayerTablePane
+from trex_tui.screens.pane import LayerTablePane, Selection
 from trex_tui.screens.services import compute
 from trex_tui.text import format_bytes, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
@@ -40,6 +41,7 @@ from trex_tui.widgets.table_columns import memory_columns
 from trex_tui.widgets.table_model import fit
 from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, heading_line, sections, sentence_line
 
+_OF_TABLE = ("choose_sort", "reverse", "zoom", "go_to_peak")
 _SIZE, _SPAN, _GAP = 9, 9, 2
 """Cells for a size, for the layers that a tensor lives from and to, and between."""
 
@@ -63,6 +65,7 @@ class MemoryPane(LayerTablePane):
             memory_columns(engine), id="memory-table", empty_text="No layer matches the filter."
         )
         self.words: TextView = TextView(self._make_lines, id="memory-words")
+        self.set_class(not self._has_sizes, "-unknown")
 
     def compose(self) -> ComposeResult:
         yield self.strip
@@ -70,9 +73,32 @@ class MemoryPane(LayerTablePane):
             yield self.table
             yield self.words
 
+    @property
+    def _has_sizes(self) -> bool:
+        """Whether anything is known by layer; without, the pane is a sentence and what the log states."""
+        return self.engine.has_graph and not self.engine.names_only
+
+    @property
+    def divided_parts(self) -> tuple[Widget, Widget] | None:
+        return super().divided_parts if self._has_sizes else None
+
+    @property
+    def main_part(self) -> Widget:
+        table = super().main_part
+        return table if self._has_sizes else self.words
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without sizes there is no table to sort or zoom, and no peak."""
+        if action in _OF_TABLE and not self._has_sizes:
+            return False
+        return super().check_action(action, parameters)
+
+    def selection(self) -> Selection:
+        return super().selection() if self._has_sizes else Selection(self.engine)
+
     def _fill(self) -> None:
         """Fill the table when first shown, so that an engine opens faster."""
-        if self._is_filled:
+        if self._is_filled or not self._has_sizes:
             return
         self._is_filled = True
         self.table.set_rows(self.engine.layers, keep=lambda layer: layer.index)
@@ -141,7 +167,7 @@ class MemoryPane(LayerTablePane):
         if self.figures is not None:
             peak = describe_peak(self.engine, self.figures.activations)
             facts.append(("Live", peak, "peak_live_activation_bytes"))
-        return [*super().numbers(), *term_numbers(facts)]
+        return [*(super().numbers() if self._has_sizes else ()), *term_numbers(facts)]
 
     # Actions
 
@@ -153,6 +179,9 @@ class MemoryPane(LayerTablePane):
     # Lines
 
     def _make_lines(self, width: int) -> list[TextLine]:
+        if not self._has_sizes:
+            sentences = [sentence_line(sentence, "$warning") for sentence in self._unknown()]
+            return sections(sentences, *self._total_sections(width))
         return sections(
             self._live_section(width),
             self._peak_section(width),
@@ -191,7 +220,7 @@ class MemoryPane(LayerTablePane):
         return lines
 
     def _total_sections(self, width: int) -> list[list[TextLine]]:
-        if not self.engine.has_graph or self.engine.names_only or not self._is_filled:
+        if not self._is_filled:
             facts = stated_memory_facts(self.engine)
             return [fact_lines(facts)] if facts else []
         if not self._is_filtered and self._is_computing:

@@ -21,8 +21,8 @@ from trex_tui.report.document import ChartReference, Column, Section, Table, mak
 from trex_tui.report.views.engine import EngineSubject, memory_facts
 from trex_tui.text import as_sentence, format_bytes, format_shape, plural
 
-NO_LAYER_INFO = "Memory by layer unknown (needs layer information)."
-NAMES_ONLY = "Memory by layer unknown: the layer information has names only."
+NO_LAYER_INFO = "Memory by layer unknown (needs --exportLayerInfo)."
+NAMES_ONLY = "Memory by layer unknown: names only (needs --profilingVerbosity=detailed)."
 MOST_TENSORS = 20
 
 
