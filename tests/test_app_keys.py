@@ -25,6 +25,7 @@ from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.lint import LintPane
 from trex_tui.screens.loading import LoadingScreen, read_engines
 from trex_tui.widgets.actions import ACTIONS, TABS, Place
+from trex_tui.widgets.search_bar import SearchBar
 from tui import (
     BY_TIME,
     DIGITS,
@@ -148,6 +149,9 @@ STEPS: dict[Place, list[Step]] = {
         ),
         Step("engine.notes", "exclamation_mark", on_top, "NotesScreen", (TO_LATENCY,), ESC),
         Step("engine.filter", "slash", lambda one: one.filter_bar.is_open, True, undo=ESC),
+        Step("engine.search", "f", lambda one: one.screen.query_one(SearchBar).is_open, True, undo=ESC),
+        Step("engine.next_match", "n", lambda one: one.current, BY_TIME[1], ("f", *"conv", "enter")),
+        Step("engine.previous_match", "N", lambda one: one.current, SLOWEST),
         Step("engine.clear", "escape", lambda one: one.screen.filter_text, "", ("slash", *"conv", "enter")),
         Step("engine.copy", "y", lambda one: one.app.clipboard, NET[SLOWEST][0], ("g",)),
         Step("engine.copy_json", "Y", lambda one: one.app.clipboard.lstrip()[:1], "{"),

@@ -55,6 +55,7 @@ from trex_tui.screens.pane import (
     ShowsLint,
 )
 from trex_tui.screens.reload import changes, corresponding
+from trex_tui.screens.search import ListSearch
 from trex_tui.screens.services import EngineHolder, ReloadAsked
 from trex_tui.screens.text_screens import NotesScreen
 from trex_tui.screens.textual_caches import forget_widgets
@@ -63,6 +64,7 @@ from trex_tui.widgets.actions import TABS, Place, bindings_in
 from trex_tui.widgets.chrome import EngineHeader, MainScreen, TabBar, TabChosen, TooSmall
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.layer_tree import MOST_LANES, MOST_LANES_NARROW
+from trex_tui.widgets.search_bar import SearchBar, SearchChanged, SearchClosed
 
 PANES: dict[str, Callable[..., EnginePane]] = {
     "overview": OverviewPane,
@@ -168,6 +170,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.engine = engine
         self.is_listed = is_listed
         self.history = History()
+        self.search = ListSearch()
         self.lint_job = LintJob(self, self._show_lint)
         self.build_job = BuildJob(self, self._show_build)
         self.compare_job = CompareJob(self, engine)
@@ -195,6 +198,7 @@ class EngineScreen(MainScreen, EngineHolder):
             for tab in self._visited:
                 yield self._make_pane(tab)
         yield FilterBar(self.engine)
+        yield SearchBar()
         yield self.footer()
         yield TooSmall()
 
@@ -239,15 +243,17 @@ class EngineScreen(MainScreen, EngineHolder):
         if self.is_rebuilt:
             return False
         if action == "clear":
-            return bool(self.filter_text or self._marking or self.history.has_way_back)
+            return bool(
+                self.search.is_shown or self.filter_text or self._marking or self.history.has_way_back
+            )
         if action == "back":
             return self.is_listed
         if action == "choose_run":
             return bool(self.engine.runs) or self.engine.optimization_profiles > 1
         if action == "move_divider":
             return any(pane.display and pane.has_divider for pane in self.query(EnginePane))
-        if action == "filter":
-            return not (self.is_mounted and self.query_one(FilterBar).is_open)
+        if action in ("filter", "search"):
+            return not any(bar.is_open for bar in (*self.query(FilterBar), *self.query(SearchBar)))
         return super().check_action(action, parameters)
 
     # Tabs
@@ -266,6 +272,8 @@ class EngineScreen(MainScreen, EngineHolder):
                 await self._mount_pane(tab)
         if not self.query(f"#{tab}"):
             return  # The screen was removed meanwhile.
+        if self.query_one(ContentSwitcher).current != tab:
+            self._end_search()
         self.query_one(ContentSwitcher).current = tab
         self.query_one(TabBar).active = tab
         self._bring_up_to_date()
@@ -437,8 +445,10 @@ class EngineScreen(MainScreen, EngineHolder):
         self.refresh_bindings()
 
     async def action_clear(self) -> None:
-        """Clear the filter, unless a jump brought it; without one the marks; without those go back."""
-        if self.filter_text and not self.history.has_led_to(self.filter_text):
+        """End the search; without one clear the filter, unless a jump brought it; then the marks; then go back."""
+        if self.search.is_shown:
+            self._end_search()
+        elif self.filter_text and not self.history.has_led_to(self.filter_text):
             self.filter_text = ""
         elif self._marking:
             self._marking[0].clear_marks()
@@ -471,12 +481,12 @@ class EngineScreen(MainScreen, EngineHolder):
         self.refresh_bindings()
 
     def on_descendant_focus(self) -> None:
-        """Close the filter line when the focus moves elsewhere."""
+        """Close the lines to type in when the focus moves elsewhere."""
         # Not by the widget of the message: a key may have opened the line since.
-        line = self.query_one(FilterBar)
-        if line.is_open and self.focused is not None and line not in self.focused.ancestors:
-            line.close()
-            self.refresh_bindings()
+        for line in (*self.query(FilterBar), *self.query(SearchBar)):
+            if line.is_open and self.focused is not None and line not in self.focused.ancestors:
+                line.close()
+                self.refresh_bindings()
 
     def _tell_refusal(self) -> None:
         """Notify of a filter error once the filter line is closed."""
@@ -494,6 +504,7 @@ class EngineScreen(MainScreen, EngineHolder):
         if not self.is_mounted:
             return
         self._behind = {pane.id or "" for pane in self.query(EnginePane)}
+        self._end_search()
         self._bring_up_to_date()
         self._show_remark()
         self.refresh_bindings()
@@ -503,9 +514,11 @@ class EngineScreen(MainScreen, EngineHolder):
             self.call_after_refresh(self._show_remark)
 
     def _show_remark(self) -> None:
-        """Show the filter and the number of layers beside the tabs or, where these need the room, in the header."""
+        """Show the filter, the number of layers and the search: beside the tabs, or in the header where there is no room."""
         text, count = self.filter_text.strip(), plural(len(self.engine.layers), "layer")
         remark = f"/{text}  {len(self.matching)} of {count}" if text else ""
+        if self.search.is_shown:
+            remark = f"{remark} · {self.search.remark}" if remark else self.search.remark
         for bar, header in zip(self.query(TabBar), self.query(EngineHeader), strict=True):
             is_beside = bar.has_room_for(remark)
             bar.remark = remark if is_beside else ""
@@ -526,6 +539,60 @@ class EngineScreen(MainScreen, EngineHolder):
         self.pane.show_layer(self.current_layer if is_wanted else None)
         layer = self.pane.cursor_layer
         self._stand_in = None if layer is self.current_layer else layer
+
+    # Search
+
+    def action_search(self) -> None:
+        table = self.pane.searched_table
+        if table is None:
+            self.notify("No list to search here.", markup=False)
+            return
+        self.search.begin(table)
+        self.query_one(SearchBar).open()
+        self.refresh_bindings()
+
+    @on(SearchChanged)
+    def _search_changed(self, event: SearchChanged) -> None:
+        bar = self.query_one(SearchBar)
+        if bar.is_open:
+            self.search.look_for(event.text)
+            bar.tell(self.search.result if event.text.strip() else "")
+
+    @on(SearchClosed)
+    def _search_closed(self, event: SearchClosed) -> None:
+        if event.keep:
+            self.search.look_for(event.text)
+        else:
+            self.search.cancel()
+        if self.focused is None:
+            self._focus_pane()
+        self._tell_search()
+
+    def action_next_match(self, step: int) -> None:
+        """Repeat the search in the list in view."""
+        table = self.pane.searched_table
+        if table is None or not self.search.text.strip():
+            self.notify(
+                "No list to search here." if table is None else "No search yet (f searches).", markup=False
+            )
+            return
+        self.search.go(table, step)
+        self._tell_search()
+
+    def _tell_search(self) -> None:
+        search = self.search
+        if search.is_shown and not search.count:
+            self.notify(f"No match: {printable(search.text)}", severity="warning", markup=False)
+            search.is_shown = False
+        self.pane.is_searched = search.is_shown
+        self._show_remark()
+        self.refresh_bindings()
+
+    def _end_search(self) -> None:
+        if self.search.is_shown:
+            self.search.is_shown = self.pane.is_searched = False
+            self._show_remark()
+            self.refresh_bindings()
 
     # Lint and build
 
@@ -661,7 +728,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.engine, self._filter = engine, LayerFilter(engine)
         self.set_reactive(EngineScreen.current_layer, layer or next(iter(engine.layers), None))
         self._stand_in = None
-        self.history = History()
+        self.history, self.search = History(), ListSearch()
         self.compare_job.replace_own(engine)
         while isinstance(self.app.screen, (ChooseScreen, ColumnsScreen)):
             self.app.pop_screen()  # What is chosen there is for a pane that goes away.

@@ -238,6 +238,12 @@ class LintPane(TablePane[Entry], ShowsLint):
 
     # Actions
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """During a search its keys are those of the search."""
+        if action == "step_layer":
+            return not self.is_searched
+        return super().check_action(action, parameters)
+
     def numbers(self) -> list[ShownNumber]:
         """The columns and the details of the finding, then the savings of all findings."""
         if self.result is None:

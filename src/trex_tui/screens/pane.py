@@ -139,6 +139,13 @@ class EnginePane(DividedContainer):
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.engine = engine
+        self.is_searched = False
+        """Whether a search is on, so that its keys go from match to match."""
+
+    @property
+    def searched_table(self) -> VirtualTable[Any] | None:
+        """The list in view; None where there is none to search."""
+        return None
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         """Show the layers that match the filter; all without one."""
@@ -228,6 +235,10 @@ class TablePane(EnginePane, Generic[Row]):
     words: Widget
     natural_order = "execution order"
     table_id = LAYERS
+
+    @property
+    def searched_table(self) -> VirtualTable[Any] | None:
+        return self.table if self.table.display else None
 
     @property
     def first_column(self) -> str | None:

@@ -187,7 +187,19 @@ ACTIONS: tuple[Action, ...] = (
         "engine.filter", "slash", "filter", "filter", "Filter layers: words, kind:gemm, pct>2, -word.",
         Place.ENGINE, True, priority=True,
     ),
-    Action("engine.clear", "escape", "clear", "undo", "Clear the filter, then the marks, then go back.", Place.ENGINE, True),
+    Action(
+        "engine.search", "f", "search", "search", "Search the list in view; all rows stay.", Place.ENGINE,
+        priority=True,
+    ),
+    Action("engine.next_match", "n", "next_match(1)", "next match", "Go to the next match of the search.", Place.ENGINE),
+    Action(
+        "engine.previous_match", "N", "next_match(-1)", "previous match", "Go to the previous match of the search.",
+        Place.ENGINE,
+    ),
+    Action(
+        "engine.clear", "escape", "clear", "undo",
+        "End the search, then clear the filter, then the marks, then go back.", Place.ENGINE, True,
+    ),
     Action(
         "engine.copy", "y", "copy_name", "copy", "Copy layer names (marked or current; works over SSH).",
         Place.ENGINE, True, spare=1,
@@ -323,7 +335,10 @@ ACTIONS: tuple[Action, ...] = (
         "latency.mark", "space", "mark", "mark", "Mark or unmark for copy, export and sum.",
         Place.LATENCY,
     ),
-    Action("charts.next", "n,right", "next_chart", "next", "Next chart.", Place.CHARTS, True),
+    Action(
+        "charts.next", "n,right", "next_chart", "next", "Next chart.", Place.CHARTS, True,
+        overrides="engine.next_match",
+    ),
     Action(
         "charts.previous", "p,left", "previous_chart", "previous", "Previous chart.", Place.CHARTS, True, spare=2
     ),
@@ -353,10 +368,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("memory.zoom", "z", "zoom", "zoom", "Zoom pane.", Place.MEMORY),
     Action("lint.order", "s", "toggle_order", "sort", "Toggle sort: severity or saving.", Place.LINT, True),
     Action(
-        "lint.next_layer", "n", "step_layer(1)", "next layer", "Next layer of the finding.",
-        Place.LINT, True,
+        "lint.next_layer", "n", "step_layer(1)", "next layer", "Next layer of the finding, unless a search is on.",
+        Place.LINT, True, overrides="engine.next_match",
     ),
-    Action("lint.previous_layer", "N", "step_layer(-1)", "previous layer", "Previous layer of the finding.", Place.LINT),
+    Action(
+        "lint.previous_layer", "N", "step_layer(-1)", "previous layer",
+        "Previous layer of the finding, unless a search is on.", Place.LINT, overrides="engine.previous_match",
+    ),
     Action("lint.rule", "c", "choose_rule", "rule", "Filter by rule.", Place.LINT, True),
     Action(
         "lint.suppress", "x", "suppress", "suppress", "Suppress finding (this session).",

@@ -21,6 +21,7 @@ from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import format_ms, format_pct, plural, printable, shorten_name_list
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.expandable_table import ExpandableTable
+from trex_tui.widgets.table import next_match
 from trex_tui.widgets.table_columns import SHARE_BAR_WIDTH, mark_column, muted
 from trex_tui.widgets.table_model import TableColumn
 
@@ -57,6 +58,8 @@ class LayerTree(ExpandableTable[Entry]):
         """By group: the labels of what stands in it, by row, and the short ones."""
         self._largest_ms: float | None = None
         """The time that fills a bar; None until one is drawn."""
+        self._found: tuple[str, list[int]] | None = None
+        """What was searched for last, and where in the order of the tree it was found."""
         self._marks: Mapping[int, FindingSeverity] = {}
         """What lint found, by the index of the layer."""
         super().__init__(id=id, empty_text="No layer matches the filter.")
@@ -77,6 +80,35 @@ class LayerTree(ExpandableTable[Entry]):
         self._entries.clear()
         self._short.clear()
         self._largest_ms = None
+        self._found = None
+
+    def search(self, text: str, step: int) -> tuple[int, int]:
+        """Go to the next layer that has `text`, in collapsed groups too."""
+        layers, wanted = self._layers_in_order(), text.casefold()
+        if self._found is None or self._found[0] != wanted:
+            texts = ("\n".join((layer.name, _kind(layer), layer.tactic or "")) for layer in layers)
+            self._found = wanted, [number for number, words in enumerate(texts) if wanted in words.casefold()]
+        found = self._found[1]
+        if not found:
+            return 0, 0
+        row = self.cursor_item
+        first = row.layers[0] if isinstance(row, Group) else row
+        here = next((number for number, layer in enumerate(layers) if layer is first), 0)
+        number = next_match(found, here, 0 if step > 0 and isinstance(row, Group) else step)
+        self.show_layer(layers[found[number]])
+        return number + 1, len(found)
+
+    def _layers_in_order(self) -> list[Layer]:
+        """All layers as they stand in the tree with all of its groups expanded."""
+        layers: list[Layer] = []
+        pending: list[Entry] = list(reversed(self.rows_below(None)))
+        while pending:
+            row = pending.pop()
+            if isinstance(row, Group):
+                pending += reversed(self.rows_below(row))
+            else:
+                layers.append(row)
+        return layers
 
     def row_key(self, row: Entry) -> Path | int:
         return row.path if isinstance(row, Group) else row.index
@@ -255,6 +287,7 @@ class LayerTree(ExpandableTable[Entry]):
 
     def _set_order(self, *, by_latency: bool) -> None:
         self.by_latency = by_latency
+        self._found = None
         self._draw_lanes()
         self.set_columns(self._tree_columns())
         self.rebuild()

@@ -16,6 +16,7 @@ sort or to filter.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar, Generic, cast
@@ -438,6 +439,17 @@ class SortChanged(TableMessage[Row], namespace="virtual_table"):
     keys: tuple[SortKey, ...]
 
 
+def next_match(found: Sequence[int], here: int, step: int) -> int:
+    """Index in `found`, which is sorted, of the next position after `here`, or with -1 of the one before it.
+
+    >>> next_match([2, 5, 9], 5, 1), next_match([2, 5, 9], 5, -1), next_match([2, 5, 9], 9, 1), next_match([2, 5, 9], 5, 0)
+    (2, 0, 0, 1)
+    """
+    if step < 0:
+        return (bisect_left(found, here) - 1) % len(found)
+    return (bisect_right(found, here) if step else bisect_left(found, here)) % len(found)
+
+
 class VirtualTable(TableView[Row], can_focus=True):
     """A sortable, filterable table of 20 000 rows and more, with a row cursor.
 
@@ -470,6 +482,8 @@ class VirtualTable(TableView[Row], can_focus=True):
     _chosen: int | None = None
     """Index of the row the cursor was put on. A filter may hide it; the cursor returns when it shows."""
     _announced: tuple[Row | None, int] | None = None
+    _matches: tuple[str, Sequence[int], list[int]] | None = None
+    """What was searched for last, in which rows, and the positions of those that have it."""
     _is_to_be_centred = False
     """The cursor was put somewhere before there was a size to scroll in."""
 
@@ -555,6 +569,41 @@ class VirtualTable(TableView[Row], can_focus=True):
         is_near_start = self.cursor_row < self.page_height - 1
         y = 0 if is_near_start else self.cursor_row - self.page_height // 2
         self.scroll_to(y=y, animate=False)
+
+    # Search
+
+    def search_text(self, row: Row) -> str:
+        """What a search looks at: the columns that are no numbers."""
+        return "\n".join(column.cell_text(row) for column in self.columns if column.align == "left")
+
+    def search(self, text: str, step: int) -> tuple[int, int]:
+        """Go to the next row that has `text`, or to the one before; after the last comes the first.
+
+        Args:
+            step: 1 or -1; 0 stays on a row that has the text.
+
+        Returns:
+            Which of the matches the cursor is on, from 1, and how many there are; 0 and 0 for none.
+        """
+        found = self._find_matches(text)
+        if not found:
+            return 0, 0
+        number = next_match(found, self.cursor_row, step)
+        self.move_to(self._model.rows[self._model.shown[found[number]]])
+        return number + 1, len(found)
+
+    def _find_matches(self, text: str) -> list[int]:
+        """Positions of the rows that have `text`; found once for a text, as long as no other rows are shown."""
+        shown, wanted = self._model.shown, text.casefold()
+        if self._matches is None or self._matches[0] != wanted or self._matches[1] is not shown:
+            rows = self._model.rows
+            found = [
+                position
+                for position, index in enumerate(shown)
+                if wanted in self.search_text(rows[index]).casefold()
+            ]
+            self._matches = wanted, shown, found
+        return self._matches[2]
 
     # Order
 

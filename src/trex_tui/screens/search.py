@@ -1,0 +1,56 @@
+"""A search in the list in view: what it is for, where it began, and which match the cursor is on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trex_tui.text import printable
+from trex_tui.widgets.table import VirtualTable
+
+
+class ListSearch:
+    """Goes from match to match of a table; rows without a match stay.
+
+    Attributes:
+        text: What was searched for last; empty before the first search.
+        number: Which match the cursor is on, from 1; 0 for none.
+        count: Number of matches.
+        is_shown: Whether the cursor is where this search put it, so that the screen says so.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.number = self.count = 0
+        self.is_shown = False
+        self._table: VirtualTable[Any] | None = None
+        self._origin: object = None
+
+    @property
+    def result(self) -> str:
+        return f"{self.number} of {self.count}" if self.count else "no match"
+
+    @property
+    def remark(self) -> str:
+        """`search conv  2 of 5`; empty where nothing is searched for."""
+        return f"search {printable(self.text)}  {self.result}" if self.is_shown else ""
+
+    def begin(self, table: VirtualTable[Any]) -> None:
+        self._table, self._origin = table, table.place()
+
+    def look_for(self, text: str) -> None:
+        """Go to the first match from where the search began."""
+        if self._table is not None:
+            self._table.return_to(self._origin)
+            self.text = text
+            self.go(self._table, 0)
+
+    def cancel(self) -> None:
+        """Go back to where the search began."""
+        if self._table is not None:
+            self._table.return_to(self._origin)
+        self.is_shown = False
+
+    def go(self, table: VirtualTable[Any], step: int) -> None:
+        """Go to the next match, or with -1 to the one before."""
+        self.number, self.count = table.search(self.text, step) if self.text.strip() else (0, 0)
+        self.is_shown = bool(self.text.strip())
