@@ -1,6 +1,6 @@
-"""The command line: arguments in, one call, exit code out.
+"""The command line: parse arguments, run one command, return its exit code.
 
-Nothing is imported here before it is needed: `trex-tui --version` costs the interpreter and this file.
+Modules are imported only when needed: `trex-tui --version` costs the interpreter and this file.
 Results go to stdout, everything else to stderr.
 """
 
@@ -13,7 +13,7 @@ import sys
 from trex_tui._version import __version__
 from trex_tui.cli.output import abandon, complain, write_message
 
-TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this whole package
 
 if TYPE_CHECKING:
     import argparse
@@ -41,7 +41,7 @@ COMMANDS = {
     "export": "export:run_export",
     "accuracy": "accuracy:run_accuracy",
 }
-"""Name of a command -> module of this package and function. It is imported when it runs."""
+"""Name of a command -> module of this package and function, imported when the command runs."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        abandon(sys.stdout)  # The reader (head, less) has left.
+        abandon(sys.stdout)  # The reader (head, less) has closed the pipe.
         return _OK
     except OSError as error:
         if os.environ.get("TREX_TUI_LOG"):
@@ -68,13 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(f"error: {_what_failed(error)}: {_why(error)}")
         return _BAD_INPUT
     finally:
-        write_message(
-            ""
-        )  # what is buffered: the interpreter would exit with 120 where stderr cannot be written
+        write_message("")  # the buffer: the interpreter would exit with 120 if stderr cannot be written
 
 
 def _guarded(arguments: list[str]) -> int:
-    """Run one command; what a person can act on becomes a line."""
+    """Run one command; print expected errors in one line."""
     try:
         return _run(arguments)
     except OSError:
@@ -91,7 +89,7 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _what_failed(error: OSError) -> str:
-    """An error of a stream names no file; that the current directory is gone neither."""
+    """Return the text of an error, with the stream or directory for errors without a file name."""
     if error.filename:
         return str(error.filename)
     return "the current directory" if isinstance(error, FileNotFoundError) else "cannot write the result"
@@ -103,8 +101,9 @@ def _why(error: OSError) -> str:
 
 
 def _prepare_streams() -> None:
-    """Characters that a stream's encoding lacks become escapes. A closed stdin gives nothing, a closed stderr takes
-    everything; what is written to a closed stdout is lost, and flushing it fails."""
+    """Escape characters that a stream's encoding lacks. Replace closed streams: stdin is empty, stderr discards all output,
+    and output to stdout is lost, with an error on flush.
+    """
     if sys.stdin is None:
         sys.stdin = open(os.devnull)  # noqa: PTH123, SIM115
     if sys.stdout is None:
@@ -138,10 +137,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _with_command(arguments: list[str]) -> list[str]:
-    """Put the command first: `open` where the first argument is no command, but a path or nothing at all.
+    """Insert the command `open` if the first argument is not a command but a path or missing.
 
     Raises:
-        TrexError: The first argument is no path, but looks like a command.
+        TrexError: The first argument is not a path, but looks like a command.
     """
     arguments = _with_separators(_with_joined_filter(arguments))
     count = _count_globals(arguments)
@@ -161,11 +160,11 @@ def _with_command(arguments: list[str]) -> list[str]:
 
 _TOP_OPTIONS = ("-h", "--help", "-V", "--version", "--print-completion")
 _GLOBALS = {"--ascii": 1, "--log-file": 2, "--optimization-profile": 2, "--run": 2, "--peak": 2}
-"""Global option -> number of its arguments with its value."""
+"""Global option -> number of arguments it takes, including itself."""
 
 
 def _count_globals(arguments: list[str]) -> int:
-    """How many arguments at the beginning are global options and their values."""
+    """Return the number of leading arguments that are global options and their values."""
     count = 0
     while count < len(arguments):
         name, equals, _ = arguments[count].partition("=")
@@ -179,7 +178,7 @@ def _ask_help(words: list[str]) -> list[str]:
     """Return the arguments that replace `help` or `help COMMAND`.
 
     Raises:
-        TrexError: There is no such command.
+        TrexError: The command does not exist.
     """
     if words == ["help"]:
         return ["--help"]
@@ -192,7 +191,7 @@ def _ask_help(words: list[str]) -> list[str]:
 
 
 def _check_command(word: str) -> None:
-    """Refuse a word that is neither a path nor a command, if it looks like a command."""
+    """Reject a word that is neither a path nor a command, if it looks like a command."""
     from trex_tui.errors import TrexError
     from trex_tui.text import close_matches
 
@@ -204,7 +203,7 @@ _FILTERS = ("--filter", "--query", "--highlight")
 
 
 def _with_joined_filter(arguments: list[str]) -> list[str]:
-    """Write `--filter -word` as `--filter=-word`: argparse would take the word for an option."""
+    """Replace `--filter -word` by `--filter=-word`: argparse would take the word for an option."""
     joined: list[str] = []
     for argument in arguments:
         is_word = argument.startswith("-") and not argument.startswith("--")
@@ -216,7 +215,7 @@ def _with_joined_filter(arguments: list[str]) -> list[str]:
 
 
 RUNS_SEPARATOR = "\0--"
-"""What `--` among the paths of `--runs` becomes; no path is called so."""
+"""Replaces `--` among the paths of `--runs`; paths cannot have this name."""
 
 
 def _with_separators(arguments: list[str]) -> list[str]:

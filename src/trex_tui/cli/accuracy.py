@@ -1,4 +1,4 @@
-"""`trex-tui accuracy`: how far the outputs of an engine are from those of another, or of its ONNX model."""
+"""`trex-tui accuracy`: compare the outputs of an engine with those of another, or of its ONNX model."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _OURS = frozenset(
 
 
 def run_accuracy(options: argparse.Namespace) -> int:
-    """Compare, print, and show by the exit code whether a gate failed.
+    """Compare and print; the exit code shows whether a gate failed.
 
     Raises:
-        TrexError: Files or options make no sense, the two cannot be compared, or trtexec fails.
+        TrexError: Files or options are invalid, the two cannot be compared, or trtexec fails.
     """
     writer = ResultWriter(options)
     writer.check(Inputs(filter(None, (options.ref, options.onnx, options.test))))
@@ -81,10 +81,10 @@ def run_accuracy(options: argparse.Namespace) -> int:
 
 
 def build_request(options: argparse.Namespace) -> AccuracyRequest:
-    """What the options ask for.
+    """Return the comparison that the options request.
 
     Raises:
-        TrexError: A file is not there, or an option makes no sense.
+        TrexError: A file is missing, or an option is invalid.
     """
     if not (options.ref or options.onnx):
         raise TrexError("--test needs a reference; add --ref FILE or --onnx FILE")
@@ -127,10 +127,10 @@ def build_request(options: argparse.Namespace) -> AccuracyRequest:
 
 
 def against_model(options: argparse.Namespace, request: AccuracyRequest) -> dict[str, AccuracyRequest]:
-    """With `--ref` and `--onnx`: both engines held against the model, on the same inputs and without gates.
+    """With `--ref` and `--onnx`: compare both engines with the model, on the same inputs and without gates.
 
     Raises:
-        TrexError: The model is none.
+        TrexError: The file is not an ONNX model.
     """
     if not (options.ref and options.onnx):
         return {}
@@ -156,7 +156,7 @@ def _model(text: str) -> Path:
 
 
 def default_outdir(test: Path) -> Path:
-    """`net.accuracy` next to `net.engine`, where the set's readers find it."""
+    """Return `net.accuracy` next to `net.engine`, where readers of the set find it."""
     stem = test.stem if is_onnx(test) else engine_stem(test) or test.stem
     return test.parent / f"{stem}{COMPARISON_ENDING}"
 
@@ -198,7 +198,7 @@ def _write(
 
 
 class AccuracyView:
-    """How far it is, on stderr: one line that changes on a terminal, a line now and then in a pipe."""
+    """Shows the progress on stderr: one changing line on a terminal, occasional lines in a pipe."""
 
     def __init__(self) -> None:
         self.live = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")

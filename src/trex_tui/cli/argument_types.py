@@ -1,4 +1,4 @@
-"""What arguments may be, for the parsers of all commands."""
+"""Types of arguments, for the parsers of all commands."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import argparse
 import math
 import re
 
-# shtab.FILE, what a path is completed with. Importing shtab for it would cost every command 44 ms.
+# shtab.FILE, the completion of paths. Importing shtab for it would cost every command 44 ms.
 FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def whole(text: str) -> int:
-    """A whole number, 0 included.
+    """Parse a whole number, 0 included.
 
     Raises:
-        argparse.ArgumentTypeError: It is none, or has more than nine digits.
+        argparse.ArgumentTypeError: It is not a whole number, or has more than nine digits.
     """
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"not a whole number: {text!r}")
@@ -25,10 +25,10 @@ def whole(text: str) -> int:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1.
+    """Parse a whole number from 1.
 
     Raises:
-        argparse.ArgumentTypeError: It is none.
+        argparse.ArgumentTypeError: It is not a whole number from 1.
     """
     if whole(text) == 0:
         raise argparse.ArgumentTypeError("must be at least 1")
@@ -36,10 +36,10 @@ def positive(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """Seconds as trtexec reads them: `3`, or `0.5`; a whole number stays one.
+    """Parse seconds as trtexec does: `3`, or `0.5`; a whole number stays an integer.
 
     Raises:
-        argparse.ArgumentTypeError: It is no number, or has more than nine digits before the point or six behind it.
+        argparse.ArgumentTypeError: It is not a number, or has more than nine digits before the point or six after it.
     """
     match = re.fullmatch(r"[0-9]{1,9}(?:\.([0-9]{1,6}))?", text)
     if match is None:
@@ -48,10 +48,10 @@ def seconds(text: str) -> float:
 
 
 def duration(text: str) -> float:
-    """Seconds of `90`, `90s`, `30m` or `2h`.
+    """Parse `90`, `90s`, `30m` or `2h` into seconds.
 
     Raises:
-        argparse.ArgumentTypeError: It is no duration, or 0.
+        argparse.ArgumentTypeError: It is not a duration, or 0.
     """
     match = re.fullmatch(r"(\d{1,7}(?:\.\d+)?)([smh]?)", text)
     if match is None or float(match[1]) == 0:
@@ -60,10 +60,10 @@ def duration(text: str) -> float:
 
 
 def interval(text: str) -> int:
-    """Milliseconds between samples, 50 to 1000.
+    """Parse milliseconds between samples, 50 to 1000.
 
     Raises:
-        argparse.ArgumentTypeError: It is no such number.
+        argparse.ArgumentTypeError: It is not a number in this range.
     """
     if not text.isdecimal() or len(text) > 4 or not 50 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"not a number of milliseconds from 50 to 1000: {text!r}")
@@ -112,10 +112,10 @@ def input_range(text: str) -> tuple[str, tuple[float, float]]:
 
 
 def shape_profile(text: str) -> tuple[str, str, str]:
-    """The shapes of `min=x:1x3,opt=x:4x3,max=x:8x3`: lowest, typical and highest.
+    """Parse `min=x:1x3,opt=x:4x3,max=x:8x3` into the smallest, typical and largest shapes.
 
     Raises:
-        argparse.ArgumentTypeError: One is missing, or there twice.
+        argparse.ArgumentTypeError: One is missing or repeated.
     """
     parts = re.split(r",(?=(?:min|opt|max)=)", text)
     pairs = [part.partition("=") for part in parts]

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def run_build_log(options: argparse.Namespace) -> int:
-    """Print what the log tells.
+    """Print the content of a log.
 
     Raises:
-        TrexError: The log cannot be read, is none, or has no such layer.
+        TrexError: The log cannot be read, is not a log, or has no such layer.
     """
     from pathlib import Path
 
@@ -52,7 +52,7 @@ def run_build_log(options: argparse.Namespace) -> int:
 
 
 def _exit_code(result: ResultWriter) -> int:
-    """That of bad input for a damaged log: nothing else was read."""
+    """Return the exit code for bad input if the log is damaged, since nothing else was read."""
     from trex_tui.errors import ExitCode
 
     return result.exit_code(ExitCode.BAD_INPUT if result.damage else ExitCode.OK)
@@ -62,7 +62,7 @@ def run_metadata(options: argparse.Namespace) -> int:
     """Print or write the metadata.
 
     Raises:
-        TrexError: The path holds no metadata, or that of several engines, or the file is there already or cannot be written.
+        TrexError: The path has no metadata, or that of several engines, or the file exists or cannot be written.
     """
     import json
     from pathlib import Path
@@ -93,9 +93,9 @@ def run_metadata(options: argparse.Namespace) -> int:
 
 
 def _metadata_files(path: Path) -> tuple[dict[ArtifactKind, Path], list[Diagnostic]]:
-    """The files to take metadata from: of a directory, or another file of a set, those of the set; else the file alone.
+    """Return the files with metadata: those of the set for a directory or another file of a set; else the file alone.
 
-    With errors about files that are so damaged that they cannot be of the set.
+    Also returns errors about files that are too damaged to belong to the set.
 
     Raises:
         TrexError: There are several engines, or none.
@@ -123,7 +123,7 @@ def _metadata_files(path: Path) -> tuple[dict[ArtifactKind, Path], list[Diagnost
 
 
 def _harmless(text: str) -> str:
-    """JSON as it was, in which what a terminal might act on is written as its escape. It can only stand in strings."""
+    """Escape control characters in JSON, which can only occur in strings."""
     import json
 
     if text.replace("\n", "").isprintable():

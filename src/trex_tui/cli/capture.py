@@ -1,4 +1,4 @@
-"""`trex-tui capture` makes a complete artifact set out of an ONNX file or an engine."""
+"""`trex-tui capture`: make a complete artifact set from an ONNX file or an engine."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run_capture(options: argparse.Namespace) -> int:
     """Capture and report the outcome; with several machines, return the worst exit code.
 
     Raises:
-        TrexError: No trtexec, an option that it does not know, a file that is not there, a set that must not be replaced.
+        TrexError: No trtexec, an option that it does not know, a missing file, or an existing set that must not be replaced.
     """
     if os.name != "posix":
         raise TrexError("capture runs on Linux only; its files can be explored anywhere")
@@ -81,7 +81,7 @@ def run_capture(options: argparse.Namespace) -> int:
 
 
 def _check_combinations(options: argparse.Namespace, wanted: CaptureOptions) -> None:
-    """Refuse options that have no effect together.
+    """Reject options that have no effect together.
 
     Raises:
         TrexError: There are such options.
@@ -127,7 +127,7 @@ def _check_combinations(options: argparse.Namespace, wanted: CaptureOptions) -> 
 
 
 def capture_options(options: argparse.Namespace) -> CaptureOptions:
-    """Return what the command line asks of trtexec."""
+    """Return the options for trtexec."""
     same = ({field.name for field in fields(CaptureOptions)} & vars(options).keys()) - {"profiles"}
     return CaptureOptions(
         **{name: getattr(options, name) for name in same},
@@ -142,7 +142,7 @@ def capture_options(options: argparse.Namespace) -> CaptureOptions:
 
 
 def capture_request(options: argparse.Namespace, wanted: CaptureOptions) -> CaptureRequest:
-    """Return the whole wish.
+    """Return the complete request.
 
     Raises:
         TrexError: `--name` is not a file name.
@@ -163,11 +163,11 @@ def capture_request(options: argparse.Namespace, wanted: CaptureOptions) -> Capt
 
 
 def _capture_here(options: argparse.Namespace, request: CaptureRequest) -> tuple[int, Path | None]:
-    """Return the exit code, and the directory to explore."""
+    """Capture on this machine; return the exit code, and the directory to explore."""
     if options.dry_run:
         _print_script(options, request)
         return _OK, None
-    request.check_target()  # before trtexec is asked, which may take long
+    request.check_target()  # before trtexec is run, which may take long
     machine = local_machine(options, request)
     trtexec = find_here(options, machine)
     with stop_on_signals() as stop, make_view(sys.stderr) as view:
@@ -181,7 +181,7 @@ def _capture_here(options: argparse.Namespace, request: CaptureRequest) -> tuple
 
 
 def _capture_over_ssh(options: argparse.Namespace, request: CaptureRequest) -> tuple[int, Path | None]:
-    """Capture on one machine after the other."""
+    """Capture on each machine in turn."""
     jobs = requests_by_host(options.host, request)
     codes: list[int] = []
     complete: list[Path] = []
@@ -200,7 +200,7 @@ def _capture_over_ssh(options: argparse.Namespace, request: CaptureRequest) -> t
                 break
     for outdir in complete:
         print(quoted(str(outdir)), flush=True)  # noqa: T201 - this is the result
-    # Of several machines the sets lie below one directory, and are listed.
+    # With several machines the sets go into one parent directory, and are listed.
     return max(codes), complete[0] if len(jobs) == 1 and complete else request.outdir
 
 
@@ -239,7 +239,7 @@ def _print_script(options: argparse.Namespace, request: CaptureRequest) -> None:
 
 
 def _print_remote_script(options: argparse.Namespace, ssh: Ssh, request: CaptureRequest, stop: Stop) -> None:
-    """Ask the machine for its trtexec, unless `--for` names the version; nothing is made there."""
+    """Query the machine for its trtexec, unless `--for` names the version; nothing is created there."""
     from trex_tui.capture.remote import find_there
     from trex_tui.capture.ssh import moved
 
@@ -268,7 +268,7 @@ def _print_remote_script(options: argparse.Namespace, ssh: Ssh, request: Capture
 
 
 def _script_requests(options: argparse.Namespace, request: CaptureRequest) -> list[CaptureRequest]:
-    """The captures that a script does: one, or the points of a sweep."""
+    """Return the captures of the script: one, or the points of a sweep."""
     if not options.sweep:
         return [request]
     from trex_tui.capture.sweep import parse_axis, plan_points
@@ -289,7 +289,7 @@ def _show_script(options: argparse.Namespace, script: str) -> None:
 
 
 def _stated_trtexec(options: argparse.Namespace) -> Trtexec | None:
-    """That of the release which `--for` names."""
+    """Return the trtexec of the release in `--for`."""
     if options.release is None:
         return None
     return trtexec_of_release(options.release, Path(options.trtexec or "trtexec"))
@@ -305,12 +305,12 @@ def script_plan(
     files: Sequence[Path],
     settings: Sequence[GpuCommand],
 ) -> ScriptPlan:
-    """Return what a script is to do, for the request."""
+    """Return the script plan of a request."""
     return ScriptPlan(runs, request.outdir, files, settings, request.timeout_s, request.force)
 
 
 def _gpu_commands(options: argparse.Namespace, request: CaptureRequest, machine: Machine) -> list[GpuCommand]:
-    """Lines that lock clocks and limit power; with `--for` no machine is asked for its GPU.
+    """Return commands that lock clocks and limit power; with `--for` no machine is queried for its GPU.
 
     Raises:
         TrexError: As a capture does.
@@ -332,11 +332,11 @@ def _gpu_commands(options: argparse.Namespace, request: CaptureRequest, machine:
     return commands
 
 
-# How it went
+# Outcome
 
 
 def _wants_open(asked: bool | None) -> bool:
-    """Whether to open the set; ask in a terminal without the option."""
+    """Return whether to open the set; asks in a terminal without the option."""
     from trex_tui.widgets.terminal import can_draw
 
     if asked is not None:

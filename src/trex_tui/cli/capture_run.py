@@ -1,4 +1,4 @@
-"""What one capture and those of a sweep share: the machine, the messages at the end, the archive."""
+"""Shared by one capture and by a sweep: the machine, the final messages, the archive."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _OK = int(ExitCode.OK)
 def finish(
     options: argparse.Namespace, result: CaptureResult, request: CaptureRequest, view: CaptureView
 ) -> int:
-    """Show how a capture ended and write its archive; return the exit code."""
+    """Show the outcome of a capture and write its archive; return the exit code."""
     code = _report(result, view, request)
     return _archive(options, request, view) if code == _OK and options.archive else code
 
 
 def local_machine(options: argparse.Namespace, request: CaptureRequest) -> Machine:
-    """Return this machine, with `--docker` a container of it."""
+    """Return this machine, with `--docker` a container on it."""
     from trex_tui.capture.container import ContainerMachine, needed_folders
 
     if options.docker is None:
@@ -67,10 +67,10 @@ def find_here(options: argparse.Namespace, machine: Machine) -> Trtexec:
 
 
 def requests_by_host(hosts: list[str], request: CaptureRequest) -> list[tuple[Ssh, CaptureRequest]]:
-    """Return what to capture on each machine: of several, each has its own directory and its own timing cache.
+    """Return the request per machine: with several machines each has its own directory and timing cache.
 
     Raises:
-        TrexError: A machine has no name or is there twice, or a timing cache cannot be written.
+        TrexError: A machine has no name or is repeated, or a timing cache cannot be written.
     """
     from trex_tui.capture.ssh import checked_hosts, folder_name
 
@@ -89,10 +89,10 @@ def requests_by_host(hosts: list[str], request: CaptureRequest) -> list[tuple[Ss
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How one of several captures ended.
+    """Outcome of one of several captures.
 
     Attributes:
-        result: None after an error of this program or the connection.
+        result: None after an internal or connection error.
         reason: Why there is no set; empty if there is one.
     """
 
@@ -108,7 +108,7 @@ def attempt(
     stop: Stop,
     view: CaptureView,
 ) -> Attempt:
-    """Do one of several captures and show how it ended; an error ends this one alone."""
+    """Run one of several captures and show its outcome; an error does not affect the others."""
     try:
         result = action()
     except (TrexError, OSError) as error:
@@ -146,7 +146,7 @@ def _archive(options: argparse.Namespace, request: CaptureRequest, view: Capture
 
 
 def _report(result: CaptureResult, view: CaptureView, request: CaptureRequest) -> int:
-    """Show how a capture ended; return its exit code."""
+    """Show the outcome of a capture; return its exit code."""
     for remark in result.remarks:
         view.say(f"note: {remark}")
     if result.passed:
@@ -170,7 +170,7 @@ def _report(result: CaptureResult, view: CaptureView, request: CaptureRequest) -
 
 
 def _show_card(result: CaptureResult, view: CaptureView, request: CaptureRequest) -> None:
-    """The result in four lines and what to do next; of several machines in one line each."""
+    """Print the result in four lines with the next steps; for several machines one line each."""
     from trex_tui import load_engine
 
     outdir, engine_file = quoted(str(request.outdir)), Names(request.outdir, request.name).engine
@@ -181,7 +181,7 @@ def _show_card(result: CaptureResult, view: CaptureView, request: CaptureRequest
         return
     try:
         engine = load_engine(Names(request.outdir, request.name).file("graph.json"))
-    except TrexError as error:  # the set is complete; only this is not shown
+    except TrexError as error:  # the set is complete; only the display failed
         view.say(f"note: {error}")
         return
     if view.prefix:
@@ -196,7 +196,7 @@ _MOST_ERRORS = 8
 
 
 def _shown_lines(result: CaptureResult) -> Sequence[str]:
-    """The first and last errors that trtexec printed; without any the end of its output."""
+    """Return the first and last errors of trtexec; without any the end of its output."""
     errors = [text for text in dict.fromkeys(result.errors) if text.strip()]
     if len(errors) > _MOST_ERRORS:
         more = len(errors) - _MOST_ERRORS
@@ -205,6 +205,6 @@ def _shown_lines(result: CaptureResult) -> Sequence[str]:
 
 
 def _say_resume(result: CaptureResult, view: CaptureView) -> None:
-    """Say that the engine was kept, so that no rebuild is needed."""
+    """Print that the engine was kept, so that no rebuild is needed."""
     if result.engine is not None:
         view.say(f"the engine is kept: {result.engine}; {RESUME_HINT}")

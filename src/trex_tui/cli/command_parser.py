@@ -1,4 +1,4 @@
-"""The parser of a command: the layout of its help, and its errors."""
+"""Parser of a command: layout of its help, and error messages."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from typing import IO, Any, NoReturn
 
 GLOBAL_OPTIONS = "global options"
-"""Title of the group that only the help of trex-tui itself lists."""
+"""Title of a group that only the help of trex-tui itself lists."""
 _WIDEST, _USUAL = 100, 80
 _SEE_GLOBAL = "Global options: see `trex-tui --help`."
 
 
 class CommandParser(argparse.ArgumentParser):
-    """The sentence on the command comes first in its help, the examples last; an error names the nearest option."""
+    """Parser whose help has the description first and the examples last; errors suggest the nearest option."""
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - those of argparse
-        # With a width: argparse makes a formatter for each argument, and without asks for that of the terminal.
+        # With a width: argparse creates a formatter per argument, each of which would query the terminal width.
         super().__init__(**options, formatter_class=_make_formatter(_USUAL))
         self._positionals.title = "arguments"
 
@@ -45,7 +45,7 @@ class CommandParser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def print_help(self, file: IO[str] | None = None) -> None:  # type: ignore[override]
-        """Write the help; argparse's own ignores that it cannot be written.
+        """Write the help; argparse itself ignores write errors.
 
         Raises:
             OSError: It cannot be written.
@@ -53,7 +53,7 @@ class CommandParser(argparse.ArgumentParser):
         (file or sys.stdout).write(self.format_help())
 
     def parse_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-        """Parse all arguments; one that the command does not have is an error of the command, not of trex-tui."""
+        """Parse all arguments; an unknown argument is an error of the command, not of trex-tui."""
         options, unknown = self.parse_known_args(args, namespace)
         if unknown:
             self._find_command(options).refuse(unknown[0])
@@ -67,14 +67,14 @@ class CommandParser(argparse.ArgumentParser):
         return self
 
     def refuse(self, argument: str) -> NoReturn:
-        """Exit because of an argument that the command does not have."""
+        """Exit with an error about an unknown argument."""
         if not argument.startswith("-"):
             self.error(f"unexpected argument {argument!r}")
         from trex_tui.text import close_matches
 
         name = argument.partition("=")[0]
         words = {option.lstrip("-"): option for option in self._list_options()}
-        similar = close_matches(name.lstrip("-"), words)  # the dashes alone would make any two alike
+        similar = close_matches(name.lstrip("-"), words)  # the dashes alone would make any two similar
         self.error(f"unknown option {name}" + (f"; did you mean {words[similar[0]]}?" if similar else ""))
 
     def _list_options(self) -> list[str]:
@@ -86,10 +86,10 @@ class CommandParser(argparse.ArgumentParser):
         ]
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401 - argparse's signature
-        """Refuse a value that is no choice, with the nearest or all choices.
+        """Reject a value that is not a choice, with the nearest or all choices.
 
         Raises:
-            argparse.ArgumentError: It is none.
+            argparse.ArgumentError: The value is not a choice.
         """
         if action.choices is None or value in action.choices:
             return
@@ -113,11 +113,11 @@ def _make_formatter(columns: int) -> Any:  # noqa: ANN401 - argparse wants a cla
 
 
 def _find_columns() -> int:
-    """As `shutil.get_terminal_size`, whose module takes 5 ms to import."""
+    """Return the terminal width as `shutil.get_terminal_size`, whose module takes 5 ms to import."""
     stated = os.environ.get("COLUMNS", "")
     if stated.isdecimal() and int(stated):
         return int(stated)
     try:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or _USUAL  # type: ignore[union-attr]
-    except (AttributeError, ValueError, OSError):  # closed, detached, or no terminal
+    except (AttributeError, ValueError, OSError):  # closed, detached, or not a terminal
         return _USUAL

@@ -1,4 +1,4 @@
-"""`trex-tui doctor` checks whether a capture can run, here or over ssh."""
+"""`trex-tui doctor`: check whether a capture can run, here or over ssh."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 SCHEMA, SCHEMA_HOSTS = "trex-tui/doctor/1", "trex-tui/doctor-hosts/1"
 
 _STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
-"""Of the terminal's own sixteen, as every status is a word too."""
+"""The terminal's own 16 colours; every status is a word too."""
 
 
 def run_doctor(options: argparse.Namespace) -> int:
-    """Examine the machine, print the findings; the exit code is 0 if a capture can run.
+    """Examine the machine and print the findings; the exit code is 0 if a capture can run.
 
     Raises:
-        TrexError: This is no Linux machine, or what was named as another one is none.
+        TrexError: This is not a Linux machine, or a host is invalid.
     """
     if os.name != "posix":
         raise TrexError("capture runs on Linux only; doctor has nothing to check here")
@@ -63,12 +63,12 @@ def look(
     environ: Mapping[str, str] = os.environ,
     root: Path = Path("/"),
 ) -> Findings:
-    """Ask this machine.
+    """Probe this machine.
 
     Args:
-        given: The trtexec that a person named.
-        outdir: Where sets are to lie.
-        environ: Where PATH and TRTEXEC are read.
+        given: The trtexec chosen by the user.
+        outdir: Output directory of sets.
+        environ: Environment with PATH and TRTEXEC.
         root: Replaces `/`.
 
     Raises:
@@ -89,7 +89,7 @@ def look(
 
 
 def document(findings: Findings, checks: Sequence[Check], where: str = "here") -> dict[str, Any]:
-    """Return the JSON document: the judgement, and all that it rests on."""
+    """Return the JSON document: the checks and their input."""
     program = findings.trtexec
     return {
         "schema": SCHEMA,
@@ -110,7 +110,7 @@ def document(findings: Findings, checks: Sequence[Check], where: str = "here") -
 
 
 def draw(checks: Sequence[Check], console: Console, where: str = "here", title: str = "") -> None:
-    """Draw a line for each finding, and the judgement."""
+    """Print a line for each check, and the summary."""
     from rich.table import Table
     from rich.text import Text
 
@@ -132,16 +132,16 @@ def draw(checks: Sequence[Check], console: Console, where: str = "here", title: 
 def draw_hosts(
     examined: Sequence[tuple[str, Sequence[Check]]], console: Console, *, has_titles: bool
 ) -> None:
-    """Draw the findings on each machine."""
+    """Print the checks of each machine."""
     for host, checks in examined:
         draw(checks, console, f"on {host}", host if has_titles else "")
 
 
 def _examine_hosts(options: argparse.Namespace, result: ResultWriter) -> int:
-    """Look at one machine after the other; the worst exit code.
+    """Examine each machine in turn; return the worst exit code.
 
     Raises:
-        TrexError: One has no name or is there twice, or an option is of this machine alone.
+        TrexError: A machine has no name or is repeated, or an option only applies to this machine.
     """
     from trex_tui.capture.remote import look_there
     from trex_tui.capture.ssh import checked_hosts

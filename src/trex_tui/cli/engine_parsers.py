@@ -1,4 +1,4 @@
-"""The options of the commands that read files."""
+"""Options of the commands that read files."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ CHART_IDS = (
     *("reformats", "products", "roofline", "efficiency", "memory", "icicle"),
     *("histogram", "over-time", "percentiles", "power", "temperature", "clock"),
 )
-"""Those of `charts.catalogue`, which is not loaded for a parser."""
+"""Copy of the ids in `charts.catalogue`, which parsers do not load."""
 _COLOR = "column shown by color"
 _ROWS = 20
-"""`document.TOP`, which is not loaded for a parser."""
+"""Copy of `document.TOP`, which parsers do not load."""
 MOST_SESSIONS = 8
-"""Of `serve`: an explorer takes 60 MB and more, so that 8 fit into any machine."""
+"""For `serve`: an explorer takes 60 MB and more, so that 8 fit into any machine."""
 
 
 def _add_read_only(command: CommandParser) -> None:

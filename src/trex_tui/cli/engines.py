@@ -1,4 +1,4 @@
-"""The engines that a command is about."""
+"""Load the engines of a command."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
-    """Every engine that can be loaded; one that cannot costs only itself, unless it is the only one.
+    """Load every engine that can be loaded; an error affects only its engine, unless it is the only one.
 
     Raises:
-        ArtifactError: No engine is there, or none can be loaded.
+        ArtifactError: There is no engine, or none can be loaded.
     """
     wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run)
     discovery = scan(options.paths or ["."])
@@ -44,11 +44,11 @@ def load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
 
 
 def load_one(options: argparse.Namespace) -> Engine:
-    """The one engine that a command is about; its diagnostics are of all files at the paths.
+    """Load the one engine of a command; its diagnostics cover all files at the paths.
 
     Raises:
         ArtifactError: As `load_all`.
-        TrexError: Several engines found.
+        TrexError: There are several engines.
     """
     engines, strays = load_all(options)
     if len(engines) > 1:
@@ -58,12 +58,12 @@ def load_one(options: argparse.Namespace) -> Engine:
 
 
 def collect_inputs(engines: Iterable[Engine], options: argparse.Namespace) -> Inputs:
-    """The files that the engines were read from, never to be overwritten."""
+    """Return the files that the engines were read from, which must never be overwritten."""
     return list_inputs((engine.source for engine in engines), options.paths)
 
 
 def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
-    """As `load_all`, in the order of the paths, and one given twice is there twice. Names are unique among all.
+    """Load engines as `load_all`, in the order of the paths; a path given twice is loaded twice. Names are unique among all.
 
     Raises:
         ArtifactError: A path has no engine, or none that can be loaded.
@@ -89,10 +89,10 @@ def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
 
 
 def filter_indices(engines: Sequence[Engine], text: str | None) -> list[list[int]]:
-    """Indices of the layers that `--filter` leaves in each engine; all without a filter. A message on stderr if none.
+    """Return the indices of the layers that `--filter` keeps in each engine; all without a filter. Prints a message if none.
 
     Raises:
-        TrexError: The text is no filter.
+        TrexError: The text is not a filter.
     """
     if not text:
         return [list(range(len(engine.layers))) for engine in engines]

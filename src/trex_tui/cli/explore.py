@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def run_open(options: argparse.Namespace) -> NoReturn:
-    """Explore, and end the process.
+    """Run the explorer, and end the process.
 
     Raises:
-        TrexError: A path does not exist, or there is no terminal to draw in.
+        TrexError: A path does not exist, or there is no terminal.
     """
     paths = options.paths or ["."]
     missing = next((path for path in paths if not os.path.lexists(path)), None)
@@ -47,14 +47,14 @@ def run_open(options: argparse.Namespace) -> NoReturn:
 
 
 def _leave_at_once(code: int) -> NoReturn:
-    """End the process here: the terminal is a terminal again, and nothing is left to be written.
+    """End the process at once: the terminal is restored, and all output is written.
 
-    The interpreter would take a second or two more to give back an engine of 20 000 layers object by object.
+    The interpreter would take another second or two to free an engine of 20 000 layers object by object.
     """
     from contextlib import suppress
 
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # a terminal that is gone must not change the exit code
+        with suppress(OSError, ValueError):  # a closed terminal must not change the exit code
             stream.flush()
     remove_unpacked()
     os._exit(code)
@@ -78,7 +78,7 @@ class ServeOptions:
 
 
 def run_serve(options: argparse.Namespace) -> int:
-    """Serve the explorer of some paths."""
+    """Serve the explorer for some paths."""
     from trex_tui.artifacts import scan
 
     paths = options.paths or ["."]
@@ -99,7 +99,7 @@ def run_serve(options: argparse.Namespace) -> int:
 
 
 def build_command(paths: Sequence[str], options: ServeOptions) -> list[str]:
-    """The arguments of the program that each browser gets; a path that begins with `-` stays a path."""
+    """Return the arguments of the program for each browser; a path that begins with `-` stays a path."""
     arguments = [sys.executable, "-m", "trex_tui", "open"]
     if options.optimization_profile is not None:
         arguments += ["--optimization-profile", str(options.optimization_profile)]
@@ -115,7 +115,7 @@ def serve(paths: Sequence[str], options: ServeOptions) -> int:
     """Serve until Ctrl-C; return the exit code.
 
     Raises:
-        TrexError: textual-serve is not installed, or the address cannot be listened on.
+        TrexError: textual-serve is not installed, or the address cannot be used.
     """
     try:
         from trex_tui.cli.web_server import WebServer
@@ -129,7 +129,7 @@ def serve(paths: Sequence[str], options: ServeOptions) -> int:
 
 
 def _check_address(options: ServeOptions) -> None:
-    """Say in a line why nothing can listen there, before anything is started."""
+    """Check that the address can be used, before anything is started."""
     address_text = f"{options.host}:{options.port}"
     if not 0 < options.port <= MOST_PORT:
         raise TrexError(f"cannot listen on {address_text}: a port is 1 to {MOST_PORT}")
@@ -158,7 +158,7 @@ KEYS_SCHEMA = "trex-tui/keys/1"
 
 
 def keys_text() -> str:
-    """Keys and sentences under a heading per place."""
+    """Return keys and descriptions under a heading per area."""
     rows = keys_table()
     width = max(len(keys) for _, keys, _ in rows)
     lines: list[str] = []
@@ -172,7 +172,7 @@ def keys_text() -> str:
 
 
 def keys_markdown() -> str:
-    """A table per place; keys as code."""
+    """Return a table per area; keys as code."""
     lines = ["| where | keys | |", "|---|---|---|"]
     heading = ""
     for context, keys, sentence in keys_table():
@@ -183,7 +183,7 @@ def keys_markdown() -> str:
 
 
 def keys_document() -> dict[str, Any]:
-    """The object that `keys --format json` prints; `id` is stable."""
+    """Return the object that `keys --format json` prints; `id` is stable."""
     return {
         "schema": KEYS_SCHEMA,
         "keys": [

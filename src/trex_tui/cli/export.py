@@ -1,4 +1,4 @@
-"""`trex-tui export`: an engine as a file for another program."""
+"""`trex-tui export`: write an engine as a file for another program."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def run_export(options: argparse.Namespace) -> int:
-    """Write one engine in one format, and name the file on stderr.
+    """Write one engine in one format, and print the file name on stderr.
 
     Raises:
-        TrexError: The format is not known, the engine not one, an option makes no sense, or a library is missing.
+        TrexError: The format is unknown, there is not exactly one engine, an option is invalid, or a library is missing.
     """
     form = choose_format(options.output, options.format)
     if form == "trex":
@@ -47,10 +47,10 @@ def run_export(options: argparse.Namespace) -> int:
 
 
 def choose_format(output: str, stated: str | None) -> str:
-    """The format that is stated, or that the ending tells.
+    """Return the stated format, or the one of the file suffix.
 
     Raises:
-        TrexError: Neither tells one, or it cannot go to a terminal.
+        TrexError: There is neither, or the format cannot be printed on a terminal.
     """
     is_stdout = output == "-"
     name = Path(output).name.lower()
@@ -86,7 +86,7 @@ def _graph_options(options: argparse.Namespace) -> GraphOptions:
 
 
 def _export_archive(options: argparse.Namespace) -> int:
-    """One file with the files of an engine; as with trex's names, one that is damaged is left out and makes the exit code 2.
+    """Write one file with the files of an engine; damaged files are left out and make the exit code 2.
 
     Raises:
         TrexError: There is no engine or several, a run is chosen, or the archive must not or cannot be written.
@@ -109,10 +109,10 @@ def _export_archive(options: argparse.Namespace) -> int:
 
 
 def _export_trex(options: argparse.Namespace) -> int:
-    """A directory with the files of every engine under trex's names.
+    """Write a directory with the files of every engine under trex's names.
 
-    A file that cannot be read makes the exit code 2, though the rest is written: a set in which it is missing looks like one
-    that never had it.
+    An unreadable file makes the exit code 2, though the rest is written: without it the set looks as if it never had that
+    file.
     """
     from trex_tui.artifacts import scan
     from trex_tui.artifacts.discover import is_damage

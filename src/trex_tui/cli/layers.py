@@ -153,9 +153,9 @@ def _write_chart(
 
 
 def _choose_layers(options: argparse.Namespace, engine: Engine) -> list[Layer]:
-    """The layers that `--filter`, `--sort` and `--top` leave, in their order.
+    """Return the layers kept by `--filter`, `--sort` and `--top`, in their order.
 
-    A chart defines its order: without `--sort`, `--top` keeps the layers with the largest values of what it shows.
+    A chart defines its order: without `--sort`, `--top` keeps the layers with the largest charted values.
     """
     chosen = set(filter_indices([engine], options.filter)[0])
     by = options.sort or (options.chart and options.top and (options.value or "latency_ms"))

@@ -25,11 +25,11 @@ LINT = OutputKind("trex-tui lint", ("trex-tui/lint/", '"name": "trex-tui"'))
 
 
 def run_lint(options: argparse.Namespace) -> int:
-    """Lint every engine, print the report, and tell by the exit code whether something as severe as `--fail-on` remains.
+    """Lint every engine and print the report; the exit code shows whether a finding as severe as `--fail-on` remains.
 
     Raises:
-        TrexError: A rule, a filter or the configuration makes no sense, or there is no engine; or, with everything printed, a
-            rule broke or a file is damaged, and nobody knows whether `fail_on` would have been reached.
+        TrexError: A rule, a filter or the configuration is invalid, or there is no engine; or, after printing everything, a
+            rule failed or a file is damaged, so that `fail_on` cannot be judged.
     """
     from trex_tui.cli.engines import collect_inputs, filter_indices, load_all
     from trex_tui.lint.registry import registry
@@ -58,7 +58,7 @@ def run_lint(options: argparse.Namespace) -> int:
 
 
 def _configure(options: argparse.Namespace, rules: Registry) -> LintConfig:
-    """What files say, with the options over it."""
+    """Return the configuration of the files, overridden by the options."""
     from trex_tui.lint.config import find_config, parse_fail_on, rule_names
     from trex_tui.lint.model import Severity
 
@@ -110,7 +110,7 @@ def _write(report: LintReport, rules: Registry, result: ResultWriter) -> None:
 
 
 def _check_broken(report: LintReport) -> None:
-    """A gate that could not check everything must not pass silently."""
+    """Raise if a rule failed: a gate that could not check everything must not pass silently."""
     from trex_tui.lint.config import format_fail_on
     from trex_tui.text import plural
 
@@ -123,7 +123,7 @@ def _check_broken(report: LintReport) -> None:
 
 
 def _check_damage(report: LintReport, result: ResultWriter) -> None:
-    """What a file holds that cannot be read, no rule has seen: the gate is not judged."""
+    """Raise if a file is damaged: rules have not seen its content, so the gate is not judged."""
     from trex_tui.lint.config import format_fail_on
 
     if report.config.fail_on is not None and result.damage:
@@ -135,7 +135,7 @@ def _check_damage(report: LintReport, result: ResultWriter) -> None:
 
 
 def _print_remarks(report: LintReport) -> None:
-    """What is about the run and not about the engines: on stderr."""
+    """Print remarks about the run, not about the engines, on stderr."""
     from trex_tui.cli.output import complain
     from trex_tui.crash_log import where_noted
 

@@ -1,6 +1,6 @@
-"""Options that several commands have: each is added here, so that it has the same name, type and help everywhere.
+"""Options shared by several commands, so that each has the same name, type and help everywhere.
 
-`result_writer.ResultWriter` writes the result as these options say.
+`result_writer.ResultWriter` writes results according to these options.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OTHER_NAMES = {"table": "text", "txt": "text", "markdown": "md", "htm": "html"}
 
 
 def format_name(text: str) -> str:
-    """The name of an output format; other spellings of it are accepted."""
+    """Return the canonical name of an output format; other spellings are accepted."""
     return _OTHER_NAMES.get(text, text)
 
 
@@ -36,8 +36,8 @@ def add_command(
     Args:
         title: Its entry in the list of commands: imperative, at most 50 characters.
         sentence: The beginning of its help: what it does.
-        notes: The end of its help: at last a block `examples:`.
-        arguments: Behind its options in the usage.
+        notes: The end of its help, with a block `examples:` last.
+        arguments: Arguments after its options in the usage.
     """
     parser = commands.add_parser(
         name,
@@ -53,7 +53,7 @@ def add_command(
 def add_engine_command(
     commands: Commands[CommandParser], name: str, title: str, sentence: str, notes: str
 ) -> CommandParser:
-    """Add a command about engines: with paths, and the options on what is read from them."""
+    """Add a command about engines, with paths and the options for reading them."""
     parser = add_command(commands, name, title, sentence, notes, "[PATH ...]")
     paths = parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="directory or file; default: the current directory"
@@ -116,10 +116,10 @@ def add_result_options(
 
     Args:
         formats: Names of its formats.
-        default: The format where neither an option nor the ending of FILE names one; empty for none.
-        schema: Of its JSON, without `trex-tui/`.
-        long_output: The long name of `-o`; empty where another option has it.
-        has_strict: Add `--strict`: the command reads sets of files, of which one may be damaged.
+        default: The format if neither an option nor the suffix of FILE names one; empty for none.
+        schema: Schema of its JSON, without `trex-tui/`.
+        long_output: The long name of `-o`; empty if another option has it.
+        has_strict: Add `--strict`: the command reads sets of files, some of which may be damaged.
 
     Returns:
         The group of these options.
@@ -151,7 +151,7 @@ def add_format(group: Arguments, formats: Sequence[str], default: str, schema: s
 
     Args:
         default: The format without them, as the end of the help text.
-        schema: Of the JSON, without `trex-tui/`.
+        schema: Schema of the JSON, without `trex-tui/`.
     """
     group.add_argument(
         "--format",
@@ -213,7 +213,7 @@ def add_columns(group: Arguments) -> None:
 
 
 def add_top(group: Arguments, default: int | None = None) -> None:
-    """Add `--top N`: rows of each table; `top_rows` reads it.
+    """Add `--top N`: rows of each table; read by `top_rows`.
 
     Args:
         default: Rows without the option; None for all.
@@ -229,10 +229,10 @@ def add_top(group: Arguments, default: int | None = None) -> None:
 
 
 def top_rows(options: argparse.Namespace) -> int | None:
-    """Rows of each table as `--top` says; None for all."""
+    """Return the number of rows per table from `--top`; None for all."""
     return options.top or None
 
 
 def complete_files(action: argparse.Action) -> None:
-    """Have a shell complete the argument with names of files."""
+    """Make a shell complete the argument with file names."""
     action.complete = FILES  # type: ignore[attr-defined]

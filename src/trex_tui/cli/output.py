@@ -1,4 +1,4 @@
-"""What commands print on stderr."""
+"""Output of commands on stderr."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def complain(message: str) -> None:
-    """Write one harmless line to stderr."""
+    """Write one line to stderr, without control characters."""
     from trex_tui.text import printable
 
     write_message(f"trex-tui: {printable(message)}\n")
 
 
 def write_message(text: str) -> None:
-    """Write to stderr. Where it cannot be written the text is lost: it is no result, and changes no exit code."""
+    """Write to stderr. If it cannot be written the text is lost: it is not a result and does not change the exit code."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -27,7 +27,7 @@ def write_message(text: str) -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Have the interpreter flush what is left of a stream to nowhere at its exit."""
+    """Make the interpreter discard the rest of a stream at its exit."""
     import os
 
     with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The parser of the whole command line. Shell completion is generated from it too."""
+"""Parser of the whole command line. Shell completion is generated from it too."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ class _PrintCompletion(argparse.Action):
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
-    """The parser; shell completion is generated from it.
+    """Return the parser; shell completion is generated from it.
 
     Args:
-        command: The only one to be parsed; the others are left out. None for all.
+        command: The only command to include; None for all.
     """
     parser = CommandParser(
         prog="trex-tui",

@@ -1,4 +1,4 @@
-"""`trex-tui diff` and `trex-tui report`: engines side by side, and documents about engines."""
+"""`trex-tui diff` and `trex-tui report`: compare engines, and write documents about engines."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 
 def run_diff(options: argparse.Namespace) -> int:
-    """Compare the engines, print the result, and show by the exit code whether a gate failed.
+    """Compare the engines and print the result; the exit code shows whether a gate failed.
 
     Raises:
-        TrexError: Fewer than two engines, no such baseline, a filter or a gate that makes no sense.
+        TrexError: Fewer than two engines, an invalid baseline, filter or gate.
     """
     result = ResultWriter(options)
     renames = [parse_rename(text) for text in options.rename]
@@ -88,7 +88,7 @@ def run_diff(options: argparse.Namespace) -> int:
 
 
 def _explain_builds(comparison: Comparison) -> list[BuildDifference]:
-    """Why the builder chose other tactics, by the logs of the engines."""
+    """Return why the builder chose other tactics, from the logs of the engines."""
     from trex_tui.analysis.compare.builds import BuildComparison, load_build
 
     builds = BuildComparison(
@@ -98,7 +98,7 @@ def _explain_builds(comparison: Comparison) -> list[BuildDifference]:
 
 
 def _list_errors(engines: Sequence[Engine]) -> list[Diagnostic]:
-    """The files that engines could not read in full, each once."""
+    """Return the errors about files that engines could not read completely, each once."""
     errors = [
         diagnostic
         for engine in engines
@@ -115,7 +115,7 @@ class _FindingCounter:
         """Check the severities and rules that gates name.
 
         Raises:
-            TrexError: There is no such rule or severity.
+            TrexError: A rule or severity does not exist.
         """
         from trex_tui.lint.model import FindingSeverity
         from trex_tui.lint.registry import registry
@@ -132,7 +132,7 @@ class _FindingCounter:
                 raise TrexError(f"{text}{'; ' if hint else ''}{hint}")
 
     def __call__(self, engine: int, part: str) -> float | None:
-        """Findings of a severity or rule, or all; None if a rule broke."""
+        """Return the number of findings of a severity or rule, or of all; None if a rule failed."""
         from trex_tui.lint.config import find_config
         from trex_tui.lint.run import run
 
@@ -148,7 +148,7 @@ class _FindingCounter:
 
 
 def _find_pins(named: Sequence[NamedPin], engines: Sequence[Engine], baseline: int, file: str) -> list[Pin]:
-    """The pins of a file, by layer. A message on stderr for each that the engines have no layers for."""
+    """Return the pins of a file, by layer index. Prints a message for each pin whose layers are missing."""
     pins, missing = find_pins(named, engines, baseline)
     for pin in missing:
         names = " and ".join(
@@ -160,7 +160,7 @@ def _find_pins(named: Sequence[NamedPin], engines: Sequence[Engine], baseline: i
 
 
 def find_baseline(engines: Sequence[Engine], wanted: str | None) -> int:
-    """Find the engine that `--baseline` names, or the first.
+    """Return the engine that `--baseline` names, or the first.
 
     Raises:
         TrexError: There is no such engine, or several of that name.
@@ -178,7 +178,7 @@ def find_baseline(engines: Sequence[Engine], wanted: str | None) -> int:
 
 
 def _write_comparison(shown: Shown, result: ResultWriter) -> None:
-    """Write the comparison. It names the damaged files, except in CSV."""
+    """Write the comparison. It lists the damaged files, except in CSV."""
     if result.format == "text":
         from trex_tui.report.render_text import print_sections
 
@@ -191,10 +191,10 @@ def _write_comparison(shown: Shown, result: ResultWriter) -> None:
 
 
 def run_report(options: argparse.Namespace) -> int:
-    """Load, judge, compare, write.
+    """Load engines and write the report.
 
     Raises:
-        TrexError: The file cannot be written, is not a report, or its ending names no format; no such baseline.
+        TrexError: The file cannot be written, is not a report, or has an unknown suffix; or the baseline is invalid.
     """
     result = ResultWriter(options)
     engines, strays = load_each(options)

@@ -1,8 +1,8 @@
-"""The result of a command: to stdout, or to the file of `-o`, in the format that the options name.
+"""Write the result of a command to stdout or to the file of `-o`, in the requested format.
 
-A result of damaged files states them in every format: text and Markdown in a section of their own, JSON, HTML and SARIF under
-`diagnostics`, remarks and notifications. Formats without a place for words (CSV, Parquet, Excel, pictures, graphs) get a file
-beside theirs, `NAME.diagnostics.csv`; the next result of whole files removes it.
+A result from damaged files lists them in every format: text and Markdown in a section, JSON, HTML and SARIF as `diagnostics`,
+remarks and notifications. Formats without room for text (CSV, Parquet, Excel, pictures, graphs) get a second file,
+`NAME.diagnostics.csv`; the next result from undamaged files removes it.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ _ENDINGS = {
     "svg": "svg",
     "png": "png",
 }
-"""Ending of a file -> format that it names, of any command or of none."""
+"""File suffix -> format, of any command or of none."""
 COMPANION_ENDING = ".diagnostics.csv"
 
 
 class ResultWriter:
-    """Where the result of a command goes, and in which format.
+    """Destination and format of a command's result.
 
     Attributes:
         path: The file; None for stdout.
         format: One of the formats of the command.
         inputs: Files that are never overwritten.
-        damage: What the result lacks because files are damaged, as `report` was given it.
+        damage: Diagnostics of damaged files, as passed to `report`.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class ResultWriter:
         """Read the options that `options.add_result_options` added.
 
         Args:
-            formats: Those that the other options leave; the first is the default. None for all of the command.
-            kind: How an earlier file of the command is recognized; by default by the schema that bears its name.
+            formats: Formats allowed by the other options; the first is the default. None for all of the command.
+            kind: How an earlier file of the command is recognized; by default by its schema name.
             inputs: Files that are never overwritten.
 
         Raises:
-            TrexError: The ending of the file names a format that the command does not have.
+            TrexError: The suffix of the file names a format that the command does not have.
         """
         self.path = None if options.output == STDOUT else Path(typed_path(options.output))
         self.inputs = inputs
@@ -110,10 +110,10 @@ class ResultWriter:
         return ending
 
     def check(self, inputs: Inputs) -> None:
-        """Refuse, before long work, a file that must not be overwritten.
+        """Reject a file that must not be overwritten, before long work.
 
         Raises:
-            TrexError: It was read, exists and is not of this command, or has no directory.
+            TrexError: It was read, exists and is not from this command, or its directory is missing.
         """
         self.inputs = inputs
         if self.path is not None:
@@ -123,7 +123,7 @@ class ResultWriter:
         """Write diagnostics to stderr, each once, and keep those of damaged files for the result and the exit code.
 
         Args:
-            errors_only: Leave out warnings and remarks.
+            errors_only: Skip warnings and remarks.
         """
         for diagnostic in diagnostics:
             is_error = diagnostic.severity is Severity.ERROR
@@ -137,7 +137,7 @@ class ResultWriter:
                 self.damage += [diagnostic] if is_damage(diagnostic, self._named) else []
 
     def exit_code(self, code: ExitCode = ExitCode.OK) -> int:
-        """The exit code of the command: `code`, or with `--strict` that of bad input if a file is damaged."""
+        """Return the exit code of the command: `code`, or with `--strict` that of bad input if a file is damaged."""
         if not (self._is_strict and self.damage):
             return int(code)
         files = len({diagnostic.file for diagnostic in self.damage})
@@ -145,11 +145,11 @@ class ResultWriter:
         return int(ExitCode.BAD_INPUT)
 
     def write(self, content: str | bytes, summary: str = "", known: Iterable[Diagnostic] = ()) -> None:
-        """Write the result, and name the file on stderr. Damage that it does not state is added, or written beside it.
+        """Write the result, and print the file name on stderr. Damage missing in the result is added, or written beside it.
 
         Args:
-            summary: What the file holds.
-            known: Diagnostics that the content states already.
+            summary: Description of the content.
+            known: Diagnostics that the content has already.
 
         Raises:
             TrexError: It cannot be written, or must not be overwritten.
@@ -169,7 +169,7 @@ class ResultWriter:
             sys.stdout.buffer.write(content)
 
     def _add_damage(self, content: str, damage: Sequence[Diagnostic]) -> str:
-        """Markdown names damaged files before any number; text after them, where a table in a pipe keeps its place."""
+        """Add damaged files to the content: at the top of Markdown, at the end of text, so that its tables stay first."""
         from trex_tui.report.views.damage import damage_section
 
         section = damage_section(damage)
@@ -183,7 +183,7 @@ class ResultWriter:
     def _write_files(
         self, path: Path, content: str | bytes, damage: Sequence[Diagnostic], *, replaces: bool
     ) -> None:
-        """Write the file; beside one of a format without a place for words the damage, or remove an earlier result's."""
+        """Write the file; write or remove the damage file beside it for formats without room for text."""
         companion = path.with_name(path.name + COMPANION_ENDING)
         if not damage and not companion.is_file():
             write_output(path, content, replace=replaces)
@@ -209,9 +209,9 @@ class ResultWriter:
         self.write(json.dumps(document, indent=2, allow_nan=False) + "\n", known=known)
 
     def draw(self, draw: Callable[[Console], None], known: Iterable[Diagnostic] = ()) -> None:
-        """Write what Rich draws: to the width of a terminal; uncut and unpadded into a pipe or a file.
+        """Write Rich output: to the width of a terminal; uncut and unpadded into a pipe or a file.
 
-        A terminal shows damaged files by what is on stderr. `known` as for `write`.
+        On a terminal, damaged files are only listed on stderr. `known` as for `write`.
         """
         from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""The runs of each engine that `trex-tui diff` compares."""
+"""Load the runs of each engine for `trex-tui diff`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def load_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], list[Diagnostic]]:
-    """The runs of each engine: as `--runs` groups the paths, else sets that are runs of another by their names.
+    """Return the runs of each engine: paths grouped by `--runs`, else sets that are runs of another by their names.
 
     The first run of each is the engine that is compared layer by layer.
 
@@ -38,7 +38,7 @@ def load_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], li
 
 
 def _load_repeats(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], list[Diagnostic]]:
-    """Sets that are runs of another by their names."""
+    """Group sets that are runs of another by their names."""
     engines, strays = load_each(options)
     grouped = group_repeats(engines)
     for note in grouped.notes:
@@ -49,7 +49,7 @@ def _load_repeats(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]]
 
 
 def _load_stated_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], list[Diagnostic]]:
-    """The paths that `--runs` groups."""
+    """Load the paths that `--runs` groups."""
     if options.paths:
         raise TrexError(
             f"--runs: {printable(options.paths[0])} does not belong to an engine; list its runs in --runs, "
@@ -78,13 +78,13 @@ def _load_stated_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, .
 
 
 def _find_same_run(engines: Sequence[Engine]) -> bool:
-    """Whether two of the engines are the same run of files that hold several."""
+    """Return whether two of the engines are the same run of files that hold several."""
     several = [(tuple(engine.files.values()), engine.run_number) for engine in engines if engine.runs]
     return len(set(several)) < len(several)
 
 
 def _load_file_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], list[Diagnostic]]:
-    """The runs that `--run-a` and `--run-b` choose, of two paths or of one.
+    """Load the runs that `--run-a` and `--run-b` choose, from two paths or one.
 
     Raises:
         TrexError: Other options choose runs too, there are more than two engines, or both are the same run.
@@ -125,7 +125,7 @@ def _load_file_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...
 
 
 def _split_runs(words: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The paths of each engine."""
+    """Return the paths of each engine."""
     sides: list[list[str]] = []
     for group in words:
         sides.append([])
@@ -140,10 +140,10 @@ def _split_runs(words: Sequence[Sequence[str]]) -> list[list[str]]:
 def _with_file_runs(
     runs: tuple[Engine, ...], options: argparse.Namespace, *, is_stated: bool = False
 ) -> tuple[Engine, ...]:
-    """With the further runs in the files of each run.
+    """Add the further runs in the files of each run.
 
     Args:
-        is_stated: A person said that the paths are runs of one engine, so that those in a file are, too.
+        is_stated: The user stated that the paths are runs of one engine, so that those in a file are, too.
     """
     if options.run is not None:
         return runs

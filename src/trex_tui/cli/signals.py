@@ -1,7 +1,7 @@
-"""Signals that ask a command for its end: it unwinds as for Ctrl-C, what was unpacked goes, and the signal ends the process.
+"""End a command on signals: unwind as for Ctrl-C, remove unpacked files, and end the process by the signal.
 
-Who waits for the process sees the signal, as if nobody had caught it. Captures and the explorer, while they run, have answers
-of their own; what is ignored stays so, as under nohup.
+The parent process sees the signal, as if it had not been caught. Captures and the explorer handle signals themselves while
+they run; ignored signals stay ignored, as under nohup.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT
 
 
 class Ended(SystemExit):
-    """A signal came. Event loops let this through, as they do no other exception but KeyboardInterrupt.
+    """A signal arrived. Event loops pass on this exception, as they do only for KeyboardInterrupt.
 
     Args:
-        number: Of the signal.
+        number: Number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -30,12 +30,12 @@ class Ended(SystemExit):
 
 
 def until_signalled(work: Callable[[], int]) -> int:
-    """Do it, and return what it returns; a signal that comes meanwhile ends the process when all is cleared away.
+    """Run `work` and return its result; a signal during it ends the process after cleanup.
 
-    What was unpacked goes before signals end the process at once again, however the work ends.
+    Unpacked files are removed before default signal handling is restored, however the work ends.
     """
     if threading.current_thread() is not threading.main_thread():
-        return work()  # signals are the main thread's
+        return work()  # only the main thread handles signals
     caught = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
     late: list[int] = []
     try:
@@ -51,7 +51,7 @@ def until_signalled(work: Callable[[], int]) -> int:
         late.insert(0, ended.number)
         for number in caught:
             signal.signal(number, signal.SIG_IGN)  # one is enough
-        remove_unpacked()  # the signal may have come before the work's own end removed it
+        remove_unpacked()  # the signal may have arrived before the work's own cleanup removed it
         raise
     finally:
         for number in caught:
@@ -61,7 +61,7 @@ def until_signalled(work: Callable[[], int]) -> int:
 
 
 def remove_unpacked() -> None:
-    """Remove what archives were unpacked to, without loading what unpacks them."""
+    """Remove unpacked archives, without loading the module that unpacks them."""
     if archive := sys.modules.get("trex_tui.artifacts.archive"):
         archive.forget()
 

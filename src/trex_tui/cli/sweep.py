@@ -1,4 +1,4 @@
-"""`trex-tui capture --sweep`: the captures of a matrix one after the other, and one table at the end."""
+"""`trex-tui capture --sweep`: run the captures of a matrix in turn, and print one table at the end."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Series:
 
     Attributes:
         host: Empty for this machine.
-        complete: For each point whether its set is there already.
+        complete: For each point whether its set exists already.
         capture_point: Captures one point.
         states: State and reason of each point so far.
     """
@@ -118,7 +118,7 @@ def _prepare_host(options: argparse.Namespace, ssh: Ssh, points: Sequence[SweepP
         complete = check_points(points, machine, trtexec, stop, complain)
 
     def capture_point(request: CaptureRequest, stop: Stop, view: CaptureView) -> CaptureResult:
-        # With the engine, for other points may share it.
+        # With the engine, since other points may share it.
         record = hosts_file(os.environ)
         return capture_there(ssh, request, str(trtexec.path), stop, view, record, with_engine=True)
 
@@ -126,7 +126,7 @@ def _prepare_host(options: argparse.Namespace, ssh: Ssh, points: Sequence[SweepP
 
 
 def _measure(options: argparse.Namespace, series: _Series, stop: Stop, *, has_host: bool) -> int:
-    """Capture one point after the other; the worst exit code."""
+    """Capture the points in turn; return the worst exit code."""
     code = int(ExitCode.OK)
     keys = [find_engine_key(point.request, series.trtexec) for point in series.points]
     unbuilt: dict[tuple[str, ...] | None, str] = {}
@@ -184,7 +184,7 @@ def _capture_point(
 
 
 def _read_row(host: str, point: SweepPoint, state: str, reason: str) -> SweepRow:
-    """What the files of a point have; a point without a set has a name and a state."""
+    """Return the values in the files of a point; a point without a set has a name and a state."""
     from trex_tui import load_engine
 
     request = point.request

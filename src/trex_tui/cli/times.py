@@ -1,4 +1,4 @@
-"""`trex-tui times`: the timing run as a table, as JSON, or as a directory of files."""
+"""`trex-tui times`: print the timing run as a table or JSON, or write it as a directory of files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run_times(options: argparse.Namespace) -> int:
     """Print or write the timing runs of the engines.
 
     Raises:
-        TrexError: Nothing is timed, or a file cannot be written or is not one that trex-tui wrote.
+        TrexError: There is no timing run, or a file cannot be written or is not from trex-tui.
     """
     if options.batch == 0:
         raise TrexError("--batch 0: must be at least 1")
@@ -89,7 +89,7 @@ def _explain_missing(engine: Engine) -> str:
 
 
 def _timing_diagnostics(engine: Engine) -> list[Diagnostic]:
-    """Remarks on the timing file, and errors of all: a timing file beyond recognition is known by its name only."""
+    """Return remarks on the timing file, and errors of all files: a badly damaged timing file is known by its name only."""
     files = {engine.files.get(ArtifactKind.TIMING), *(run.file for run in timed_file_runs(engine))}
     return [
         diagnostic
@@ -99,7 +99,7 @@ def _timing_diagnostics(engine: Engine) -> list[Diagnostic]:
 
 
 def _engines(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
-    """Engines at the paths; a file that nothing else would take for an artifact is read as timing rows."""
+    """Load engines at the paths; a file that is not recognized as an artifact is read as timing rows."""
     alone = [Path(path) for path in options.paths if _is_unknown(Path(path))]
     paths = [path for path in options.paths if Path(path) not in alone]
     engines: list[Engine] = []
@@ -121,7 +121,7 @@ def _engines(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
 
 
 def _is_unknown(path: Path) -> bool:
-    """Whether it is a file that is JSON by its name, and none of trtexec's by what it holds."""
+    """Return whether a file has a JSON name but no known content of trtexec."""
     try:
         return path.is_file() and path.suffix.lower() == ".json" and sniff(path).kind is None
     except (OSError, ValueError):
@@ -130,7 +130,7 @@ def _is_unknown(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """The files of one run, and those of an earlier one that it replaces by none: two runs in a directory look like one."""
+    """Files of one run, and files of an earlier run to remove, so that two runs in a directory do not look like one."""
 
     directory: Path
     files: Mapping[str, str | bytes]
@@ -138,10 +138,10 @@ class _Output:
 
 
 def _write_runs(runs: Sequence[Times], inputs: Inputs, options: argparse.Namespace) -> None:
-    """Write the files of each run, into a directory per engine where there are several.
+    """Write the files of each run, into a directory per engine if there are several.
 
     Raises:
-        TrexError: A directory holds artifacts, or a file cannot be written, or may not be written over; then none is.
+        TrexError: A directory holds artifacts, or a file cannot be written, or must not be overwritten; then none is.
     """
     directory = Path(options.outdir)
     directories = {directory: runs[0]} if len(runs) == 1 else _name_directories(directory, runs)
@@ -212,7 +212,7 @@ def _prepare_output(
 
 
 def _finish_output(output: _Output) -> None:
-    """Name the files that were written, and remove those of an earlier run that they replace by none."""
+    """Print the names of the written files, and remove obsolete files of an earlier run."""
     for name in output.files:
         complain(f"wrote {output.directory / name}")
     for path in output.stale:
@@ -234,9 +234,9 @@ def _list_directories(directory: Path) -> list[Path]:
 
 
 def _list_own_files(directory: Path, *, force: bool = False) -> frozenset[str]:
-    """Which of the files there an earlier `times` wrote, as its summary lists them; of those only names that it gives.
+    """Return the files there that an earlier `times` wrote, according to its summary; only names that `times` uses.
 
-    Where its summary lists none, `force` takes every file with such a name for one of them.
+    Without a summary, `force` includes every file with such a name.
     """
     try:
         summary = json.loads((directory / _SUMMARY).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The options of the commands that run trtexec."""
+"""Options of the commands that run trtexec."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _GATE_ALIASES = {
     "--min-sqnr": "sqnr_db",
     "--min-argmax-agreement": "argmax_agreement_pct",
 }
-"""Before there was --fail-on; to go with the next release."""
+"""Predecessors of --fail-on; to be removed in the next release."""
 
 
 def add_capture(commands: Commands[CommandParser]) -> None:
@@ -432,7 +432,7 @@ def _add_inputs(group: Arguments) -> None:
 
 
 def _aliased_gate(option: str, metric: str, text: str) -> tuple[str, str, str, str, float]:
-    """The fields of the `Gate` that an option stands for."""
+    """Return the fields of the `Gate` that replaces an option."""
     value = number(text)
     return f"{option} {value:g}", metric, "", "<" if option.startswith("--min") else ">", value
 

@@ -1,7 +1,7 @@
-"""The explorer in browsers: a process for each, behind a token, within limits.
+"""Serve the explorer to browsers: one process per browser, behind a token, within limits.
 
-The page and its script are textual-serve's; the rest is not, because its server answers every web page that the browser
-has open, takes messages of any size, and leaves processes behind. `SECURITY.md` states what is checked here.
+The page and its script are from textual-serve; the rest is not, because its server responds to every web page that the
+browser has open, accepts messages of any size, and leaves processes behind. `SECURITY.md` lists the checks.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve._binary_encode import load as unpack
 
 MOST_FRAME_BYTES = 64 << 10
-"""Of a message of the page: more than a person types, and a large paste."""
+"""Size limit of a message from the page: more than typing, and a large paste."""
 MOST_UNREAD_BYTES = 1 << 20
-"""That an explorer has not read yet."""
+"""Limit of input that an explorer has not read yet."""
 WIDEST, HIGHEST = 640, 240
 """Columns and rows of a screen: a 4K display at six pixels a column."""
 HEARTBEAT_S = 15.0
 GRACE_S = 1.0
-"""How long an explorer may take to end before it is killed."""
+"""Time for an explorer to end before it is killed."""
 CHUNK_BYTES = 64 << 10
 CHUNK_WAIT_S = 30.0
-"""For a part of a download; the explorer may be busy."""
+"""Timeout for a part of a download; the explorer may be busy."""
 MOST_DOWNLOADS = 16
-"""That a browser has not fetched yet."""
+"""Limit of files that a browser has not fetched yet."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -54,10 +54,10 @@ class BadFrameError(ValueError):
 
 
 def read_frame(text: str) -> tuple[str, Any]:
-    """Return the kind of a message of the page, and what it holds: text, or a size within the limits.
+    """Return the kind of a message from the page, and its content: text, or a size within the limits.
 
     Raises:
-        BadFrameError: It is none.
+        BadFrameError: The message is invalid.
     """
     try:
         envelope = json.loads(text)
@@ -79,9 +79,9 @@ def limit_size(width: int, height: int) -> tuple[int, int]:
 
 
 def is_own_host(header: str, names: Sequence[str]) -> bool:
-    """Whether a Host header names this server: by an address, as localhost, or by one of its names.
+    """Return whether a Host header names this server: by an address, as localhost, or by one of its names.
 
-    A page of another site can have its own name resolve to this machine, and then counts as one page with the server. It
+    A page of another site can make its own name resolve to this machine, and then has the same origin as the server. It
     cannot do that with an address.
     """
     if not _HOST.fullmatch(header):
@@ -98,12 +98,12 @@ def is_own_host(header: str, names: Sequence[str]) -> bool:
 
 
 def is_same_origin(origin: str, host: str) -> bool:
-    """Whether an Origin header is of a page that this server sent under the name `host`."""
+    """Return whether an Origin header belongs to a page that this server sent under the name `host`."""
     return origin.lower() in {f"http://{host.lower()}", f"https://{host.lower()}"}
 
 
 def content_policy(host: str) -> str:
-    """Content security policy of the page: all from this server, also where textual-serve's page names a font elsewhere."""
+    """Return the content security policy of the page: this server only, though the page names an external font."""
     return (
         "default-src 'self' data: blob:; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
         f"style-src 'self' 'unsafe-inline'; connect-src 'self' ws://{host} wss://{host}; "
@@ -112,14 +112,14 @@ def content_policy(host: str) -> str:
 
 
 def disposition(name: str) -> str:
-    """Content-Disposition of a file to save under a name, whatever is in it."""
+    """Return the Content-Disposition of a file to save, safe for any name."""
     plain = re.sub(r"[^A-Za-z0-9._ -]", "_", name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file that an explorer holds for its browser."""
+    """A file that an explorer offers to its browser."""
 
     explorer: Explorer
     key: str
@@ -132,8 +132,8 @@ class Explorer:
     """The process of one browser, and the messages between both.
 
     Attributes:
-        arguments: Of the process.
-        browser: The connection; when it ends, so does the process, and the other way round.
+        arguments: Arguments of the process.
+        browser: The connection; the process ends with it and vice versa.
         offered: Files that the browser may fetch, by key.
     """
 
@@ -145,7 +145,7 @@ class Explorer:
     _process: asyncio.subprocess.Process | None = None
 
     async def run(self, width: int, height: int) -> None:
-        """Run until one of both has gone."""
+        """Run until the process or the browser ends."""
         environment = {
             "TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver",
             "TEXTUAL_FPS": "60",
@@ -178,7 +178,7 @@ class Explorer:
         """Read the next part of a file; empty at its end.
 
         Raises:
-            asyncio.TimeoutError: The process does not answer.
+            asyncio.TimeoutError: The process does not respond.
         """
         async with self._fetching:
             request = {"type": "deliver_chunk_request", "key": key, "size": CHUNK_BYTES, "name": None}
@@ -200,7 +200,7 @@ class Explorer:
                 elif head[:1] == b"P":
                     self._take_chunk(payload)
         except (asyncio.IncompleteReadError, ConnectionError):
-            return  # Either has gone.
+            return  # The process or the browser has ended.
 
     async def _take_meta(self, meta: dict[str, Any]) -> bool:
         """Handle a message of the process; False at its end."""
@@ -213,7 +213,7 @@ class Explorer:
     def _take_chunk(self, payload: bytes) -> None:
         answer: Any = unpack(payload)
         chunk = answer[2]
-        with suppress(asyncio.QueueFull):  # An answer that nobody waits for any more.
+        with suppress(asyncio.QueueFull):  # An answer after its timeout.
             self._chunks.put_nowait(chunk if isinstance(chunk, bytes) else chunk.encode())
 
     async def _read_browser(self) -> None:
@@ -241,7 +241,7 @@ class Explorer:
         self._send(b"M", json.dumps(meta).encode())
 
     def _send(self, kind: bytes, payload: bytes) -> None:
-        # Not drained: who waits for a process sees no end of the connection.
+        # Not drained: a task that waits for the process would not see the end of the connection.
         stream = self._stream("stdin")
         if stream.transport.get_write_buffer_size() > MOST_UNREAD_BYTES:
             raise BadFrameError("too much input")
@@ -251,12 +251,12 @@ class Explorer:
         return getattr(self._process, name)
 
     async def _end(self) -> None:
-        """Let the process end, and kill it where it does not at once: it works for nobody."""
+        """Let the process end, and kill it if it does not end in time."""
         assert self._process is not None
         self._stream("stdin").close()
 
         async def ended() -> None:
-            # Who waits to write does not end; what is not read keeps asyncio from seeing the end.
+            # A process blocked in a write does not end, and unread output keeps asyncio from seeing the end.
             while await self._stream("stdout").read(CHUNK_BYTES):
                 pass
             await self._process.wait()  # type: ignore[union-attr]  # asserted above
@@ -273,9 +273,9 @@ class WebServer:
     """Serves the page, the messages and the downloads.
 
     Args:
-        arguments: Of the process that each browser gets.
+        arguments: Arguments of the process of each browser.
         host: The address to listen on, or its name.
-        most_sessions: How many browsers may have an explorer at a time.
+        most_sessions: Largest number of concurrent browsers with an explorer.
     """
 
     def __init__(self, arguments: Sequence[str], host: str, port: int, most_sessions: int) -> None:
@@ -285,13 +285,13 @@ class WebServer:
         self._names = [host, socket.gethostname()]
         self._explorers: set[Explorer] = set()
         self._begun = 0
-        """Browsers that have an explorer, or are about to."""
+        """Number of browsers that have an explorer, or are about to."""
         templates = jinja2.FileSystemLoader(_FILES / "templates")
         self._page = jinja2.Environment(loader=templates, autoescape=True).get_template("app_index.html")
 
     @property
     def url(self) -> str:
-        """What to open, with the token."""
+        """URL to open, with the token."""
         try:
             is_any = ipaddress.ip_address(self._host).is_unspecified
         except ValueError:
@@ -320,11 +320,11 @@ class WebServer:
         )
         application.on_response_prepare.append(self._add_headers)
         application.on_shutdown.append(self._disconnect)
-        # No log of requests: it would have the token.
+        # No log of requests: it would contain the token.
         web.run_app(application, host=self._host, port=self._port, print=self._announce, access_log=None)
 
     def _announce(self, _: str) -> None:
-        """Tell the address once something listens there."""
+        """Print the URL once the server listens."""
         sys.stderr.write(
             f"Open {self.url}\nAnyone with this address can read your files. Press Ctrl-C to stop.\n"
         )
@@ -412,7 +412,7 @@ class WebServer:
                 await response.write(chunk)
         except (asyncio.TimeoutError, ConnectionError, BadFrameError):
             if request.transport is not None:
-                request.transport.abort()  # Half a file must not look whole.
+                request.transport.abort()  # An incomplete file must not look complete.
             return response
         await response.write_eof()
         return response

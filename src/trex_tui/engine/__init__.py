@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trex_tui import lazy_names
 
-TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this whole package
 if TYPE_CHECKING:
     from trex_tui.engine.columns import COLUMNS, LayerColumn
     from trex_tui.engine.dtypes import DataType, TensorFormat

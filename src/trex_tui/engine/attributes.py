@@ -1,7 +1,7 @@
-"""Attributes of layers by type: kernels, strides, weights, operations. One table of the keys that TensorRT versions have.
+"""Attributes of layers by type: kernels, strides, weights, operations. One table of the keys of all TensorRT versions.
 
-Layers that fuse others prefix the keys of their parts (`ConvKernel`, `PoolingWindowSize`, `PointWiseExpressionOperations`);
-TensorRT before 8.4 has `Instructions` where later versions have `Operations`.
+Fused layers prefix the keys of their parts (`ConvKernel`, `PoolingWindowSize`, `PointWiseExpressionOperations`); TensorRT
+before 8.4 has `Instructions` where later versions have `Operations`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _MOST_AXES = 64
 
 
 class Attribute:
-    """An attribute of a layer; calling it returns the value, or None where the layer has none of the keys.
+    """An attribute of a layer; calling it returns the value, or None if the layer has none of the keys.
 
     Args:
-        convert: Makes a value of what the file has; None where it is of another type than expected.
-        keys: Keys of the layer's object; the first that has a value counts.
+        convert: Converts the value of the file; returns None for an unexpected type.
+        keys: Keys of the layer's object; the first that has a value is used.
     """
 
     def __init__(self, convert: Callable[[Any], Any], *keys: str) -> None:
@@ -74,14 +74,14 @@ def _parse_text(raw: Any) -> str | None:  # noqa: ANN401
 
 
 def _parse_axes(raw: Any) -> tuple[int, ...] | None:  # noqa: ANN401
-    """Dimensions from 0; a number is TensorRT's bit mask, in which 2 is dimension 1."""
+    """Return dimensions from 0; a number is TensorRT's bit mask, in which 2 is dimension 1."""
     if type(raw) is int and 0 < raw < 1 << _MOST_AXES:
         return tuple(axis for axis in range(raw.bit_length()) if raw >> axis & 1)
     return _parse_extents(raw)
 
 
 def _parse_operations(raw: Any) -> tuple[str, ...] | None:  # noqa: ANN401
-    """Functions that the statements call; a statement without a call as it is."""
+    """Return the functions that the statements call; a statement without a call is returned unchanged."""
     if not isinstance(raw, list):
         return None
     statements = [statement for statement in raw if isinstance(statement, str) and statement]
@@ -131,21 +131,21 @@ _HAS_RELU = Attribute(_parse_flag, "HasReLU", "ConvHasReLU")
 
 
 def count_operations(layer: Layer) -> int | None:
-    """Number of pointwise operations, as stated or listed."""
+    """Return the number of pointwise operations, as stated or listed."""
     stated: int | None = _STATED_OPERATIONS(layer)
     listed: int | None = _LISTED_OPERATIONS(layer)
     return listed if stated is None else stated
 
 
 def has_bias(layer: Layer) -> bool | None:
-    """Whether a convolution adds a bias; layers that do not state it tell by the length of their bias."""
+    """Return whether a convolution adds a bias; if not stated, determined by the length of the bias."""
     stated: bool | None = _HAS_BIAS(layer)
     count: int | None = BIAS_COUNT(layer)
     return count > 0 if stated is None and count is not None else stated
 
 
 def has_relu(layer: Layer) -> bool | None:
-    """Whether a ReLU is fused; layers that do not state it tell by their activation."""
+    """Return whether a ReLU is fused; if not stated, determined by the activation."""
     stated: bool | None = _HAS_RELU(layer)
     if stated is not None or KERNEL(layer) is None:
         return stated
@@ -155,11 +155,11 @@ def has_relu(layer: Layer) -> bool | None:
 
 @lru_cache(maxsize=1024)
 def format_extents(extents: tuple[int, ...] | None) -> str | None:
-    """Extents joined by x: `3x3`."""
+    """Return extents joined by x: `3x3`."""
     return "x".join(map(str, extents)) if extents else None
 
 
-# Attributes as the file has them
+# Raw attributes
 
 _FIELDS: dict[str, Callable[[Layer], Any]] = {
     "LayerType": attrgetter("layer_type"),
@@ -168,12 +168,12 @@ _FIELDS: dict[str, Callable[[Layer], Any]] = {
     "TacticValue": attrgetter("tactic_value"),
     "StreamId": attrgetter("stream"),
 }
-"""Keys that a layer holds as fields of its own."""
+"""Keys that a layer stores in its own fields."""
 
 
 @per_engine
 def list_raw_keys(engine: Engine) -> dict[str, str]:
-    """Keys of the layers' objects that no field of `Layer` has, and the pandas type that holds all values of each."""
+    """Return raw keys that are not fields of `Layer` -> the pandas type that holds all values of the key."""
     kinds: dict[str, set[type]] = {}
     for layer in engine.layers:
         for key, value in layer.attributes.items():
@@ -183,7 +183,7 @@ def list_raw_keys(engine: Engine) -> dict[str, str]:
 
 
 def list_fields(engine: Engine) -> dict[str, str]:
-    """As `list_raw_keys`, of the keys that are fields of `Layer`."""
+    """Return the same as `list_raw_keys` for the keys that are fields of `Layer`."""
     return {
         key: "Int64" if key == "StreamId" else "string"
         for key, get in _FIELDS.items()
@@ -206,10 +206,10 @@ def _find_dtype(types: set[type]) -> str:
 
 
 def read_raw(layer: Layer, key: str, *, as_text: bool) -> Any:  # noqa: ANN401 - any cell
-    """The value of a key as the file has it; None if the layer has none.
+    """Return the value of a key as in the file; None if the layer has none.
 
     Args:
-        as_text: Return JSON where it is no text.
+        as_text: Return JSON for values other than text.
     """
     value = _FIELDS[key](layer) if key in _FIELDS else layer.attributes.get(key)
     if value is None or isinstance(value, str) or not as_text:

@@ -1,4 +1,4 @@
-"""From the verbatim objects of the files to layers and bindings."""
+"""Convert the verbatim objects of the files to layers and bindings."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from trex_tui.text import plural, shorten_middle
 
 _PROFILE_SUFFIX = re.compile(r"\[profile +(\d{1,9})\]")
 _ONNX_PREFIX = "[ONNX Layer: "
-# Keys of a layer that have a field of their own.
+# Keys with their own field in `Layer`.
 _OWN_KEYS = frozenset(
     {"Name", "LayerType", "ParameterType", "Inputs", "Outputs", "TacticName", "TacticValue", "StreamId"}
 )
 _NO_NAMES: frozenset[str] = frozenset()
-# Inputs that nobody produces and that hold no data of the network.
+# Inputs that no layer writes and that hold no data of the network.
 _NO_CONSTANT = ("l2_cache_policy", "l2_cache_management")
 
 
 def parse_optimization_profile(name: str) -> int:
-    """N of a ` [profile N]` in a layer's or binding's name (TensorRT up to 9 repeats the layers per profile), else 0."""
+    """Return N of a ` [profile N]` in a name (TensorRT up to 9 repeats the layers per profile), else 0."""
     if "[profile" not in name:
         return 0
     match = _PROFILE_SUFFIX.search(name)
@@ -42,7 +42,7 @@ def parse_optimization_profile(name: str) -> int:
 
 
 def parse_onnx_nodes(metadata: Any) -> tuple[str, ...]:  # noqa: ANN401
-    """Names of the ONNX nodes in a layer's `Metadata`: `[ONNX Layer: a]` entries separated by U+001E or U+001F."""
+    """Return the ONNX node names in a layer's `Metadata`: `[ONNX Layer: a]` entries separated by U+001E or U+001F."""
     if not isinstance(metadata, str) or not metadata:
         return ()
     entries = map(str.strip, metadata.replace("\x1e", "\x1f").split("\x1f"))
@@ -53,7 +53,7 @@ def parse_onnx_nodes(metadata: Any) -> tuple[str, ...]:  # noqa: ANN401
 
 
 def build_tensor(raw: dict[str, Any]) -> Tensor:
-    """One entry of `Inputs` or `Outputs`: `Format/Datatype` up to TensorRT 10, `Datatype` and `Format` from 11 on."""
+    """Convert one entry of `Inputs` or `Outputs`: `Format/Datatype` up to TensorRT 10, `Datatype` and `Format` from 11 on."""
     both = raw.get("Format/Datatype") or raw.get("Format/DataType")
     if isinstance(both, str):
         dtype, layout = _parse_both(both)
@@ -74,7 +74,7 @@ def build_tensor(raw: dict[str, Any]) -> Tensor:
 
 
 def parse_shape(raw: Any) -> tuple[int, ...]:  # noqa: ANN401
-    """Dimensions as a tuple; anything that is no extent counts as dynamic."""
+    """Return dimensions as a tuple; anything that is not an extent counts as dynamic."""
     if not isinstance(raw, list):
         return (-1,)
     if not raw or _ONLY_INT.issuperset(map(type, raw)):
@@ -87,7 +87,7 @@ _ONLY_INT = frozenset((int,))
 
 @lru_cache(maxsize=4096)
 def _shape(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """The same object for equal shapes: an engine has few different ones, and they are a tenth of its memory."""
+    """Return the same object for equal shapes: an engine has few different ones, and they take a tenth of its memory."""
     return tuple(extent if extent >= 0 else -1 for extent in extents)
 
 
@@ -103,7 +103,7 @@ def _tensors(raw: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
 
 
 def _tensor_names(raw: Any) -> list[str]:  # noqa: ANN401
-    """Names of the tensors that `_tensors` makes of the same list."""
+    """Return the names of the tensors that `_tensors` creates from the same list."""
     if not raw or not isinstance(raw, list):
         return []
     names = [entry.get("Name") for entry in raw if isinstance(entry, dict)]
@@ -111,7 +111,7 @@ def _tensor_names(raw: Any) -> list[str]:  # noqa: ANN401
 
 
 def select_profile(info: LayerInfo, profile: int) -> list[dict[str, Any]]:
-    """The layers of one optimization profile; all of them where names carry no suffix."""
+    """Return the layers of one optimization profile; all of them if names have no suffix."""
     return [raw for raw in info.layers if parse_optimization_profile(raw["Name"]) == profile]
 
 
@@ -120,11 +120,11 @@ def build_layers(
     bindings: Iterable[str],
     latencies: Sequence[LayerLatency | None],
 ) -> tuple[Layer, ...]:
-    """Make layers of their objects.
+    """Create layers from their objects.
 
     Args:
         selected: Objects in execution order, each with a `Name`.
-        bindings: Names of the network's inputs and outputs; an input that is none of them and that no layer writes is a
+        bindings: Names of the network's inputs and outputs; an input that is not among them and that no layer writes is a
             constant.
         latencies: One per object.
     """
@@ -133,7 +133,7 @@ def build_layers(
         return build_named_layers(names, latencies)
     known = set(bindings)
     if not known:
-        # Which inputs are the network's is not told: not those of layers that list their weights.
+        # Network inputs are unknown here: inputs of layers that list their weights are not constants.
         for raw in selected:
             if raw.get("ParameterType"):
                 known.update(_tensor_names(raw.get("Inputs")))
@@ -151,7 +151,7 @@ def build_layers(
 
 
 def build_named_layers(names: Sequence[str], latencies: Sequence[LayerLatency | None]) -> tuple[Layer, ...]:
-    """Make layers of which only the names are known, column by column: a profile may have hundreds of thousands.
+    """Create layers of which only the names are known, in columns: a profile may have hundreds of thousands.
 
     Args:
         names: In execution order.
@@ -179,7 +179,7 @@ _make_latency: Callable[[tuple[Any, ...]], LayerLatency] = partial(tuple.__new__
 
 
 def _occurrences(names: Sequence[str]) -> Iterable[int]:
-    """How many of the names before each are equal to it."""
+    """Return, for each name, the number of equal names before it."""
     if len(set(names)) == len(names):
         return repeat(0, len(names))
     seen: dict[str, int] = {}
@@ -260,11 +260,11 @@ def _device(layer_type: str | None) -> Device | None:
 def _precision(
     kind: LayerKind, tactic_name: str | None, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
 ) -> DataType | None:
-    """What a layer computes in.
+    """Return the type that a layer computes in.
 
-    A kernel that multiplies tells by its name: tensors of FP32 say nothing of TF32, nor halves that are widened first.
-    Elsewhere the first tensor of a floating-point or quantized type decides; indices and masks do not, as they do in trex.
-    Of an opaque block it is unknown where its inputs are of several such types.
+    For kernels that multiply, the name decides: FP32 tensors do not show TF32, nor halves that are converted first. Otherwise
+    the first tensor of a floating-point or quantized type decides; indices and masks do not, unlike in trex. The precision of
+    an opaque block is unknown if its inputs have several such types.
     """
     if kind.multiplies:
         tactic = parse_tactic(tactic_name)
@@ -291,8 +291,9 @@ def _precision(
 def _hides_weights(
     kind: LayerKind, layer_type: str | None, parameter_type: str | None, inputs: Sequence[Tensor]
 ) -> bool:
-    """Whether a layer without a visible constant must have one: some engines (the real BEV set) do not list those of Myelin
-    layers, and opaque subgraphs never do. A convolution needs a filter; a GEMM with one input needs a second operand."""
+    """Return whether a layer without a visible constant must have one: some engines (the real BEV set) do not list those of
+    Myelin layers, and opaque subgraphs never do. A convolution needs a filter; a GEMM with one input needs a second operand.
+    """
     if parameter_type is not None:
         return False
     if kind in (LayerKind.MYELIN, LayerKind.FUSED) and layer_type != "kgen":
@@ -315,7 +316,7 @@ def _constant_bytes(constants: Sequence[Tensor]) -> int | None:
 
 
 def _listed_weights_bytes(attributes: dict[str, Any]) -> int | None:
-    """Bytes of all `{"Type", "Count"}` objects of a layer: `Weights`, `Bias`, `ConvWeights`, `Scale`, …"""
+    """Return the bytes of all `{"Type", "Count"}` objects of a layer: `Weights`, `Bias`, `ConvWeights`, `Scale`, …"""
     total = 0
     for value in attributes.values():
         if type(value) is not dict or "Count" not in value:
@@ -331,7 +332,7 @@ def _listed_weights_bytes(attributes: dict[str, Any]) -> int | None:
 
 
 def build_bindings(info: LayerInfo, layers: Sequence[Layer], profile: int) -> tuple[Binding, ...]:
-    """Tell inputs from outputs: TensorRT 11 says so; before, an input is read before it is written.
+    """Return the bindings as inputs and outputs: TensorRT 11 states which; before, an input is read before it is written.
 
     A tensor that is read first and written later (a cache updated in place) is listed as both.
     """
@@ -354,7 +355,7 @@ def build_bindings(info: LayerInfo, layers: Sequence[Layer], profile: int) -> tu
 
 
 def complete_bindings(bindings: Sequence[Binding], stated: Sequence[StatedTensor]) -> tuple[Binding, ...]:
-    """Fill in what layers do not tell of inputs and outputs; all of them where no layer information names any."""
+    """Complete inputs and outputs with facts missing in the layers; take all of them if the layer information names none."""
     by_name = {tensor.name: tensor for tensor in stated}
     if not bindings:
         bindings = [Binding(tensor.name, tensor.is_input) for tensor in stated]
@@ -373,7 +374,7 @@ def _completed(binding: Binding, stated: StatedTensor | None) -> Binding:
 def _first_uses(
     uses: Iterable[tuple[int, Sequence[Tensor]]], wanted: set[str]
 ) -> dict[str, tuple[int, Tensor]]:
-    """Name -> the first layer that has a tensor of this name, and the tensor."""
+    """Return name -> the first layer with a tensor of this name, and the tensor."""
     first_uses: dict[str, tuple[int, Tensor]] = {}
     for index, tensors in uses:
         for tensor in tensors:
@@ -403,10 +404,10 @@ def _profile_format(raw: dict[str, Any]) -> TensorFormat:
 
 @dataclass(frozen=True, slots=True)
 class JoinedProfile:
-    """One latency per layer, None where no row belongs to it, and what was left over on both sides.
+    """One latency per layer, None for layers without a row, and what could not be joined on either side.
 
     Attributes:
-        unmatched: Rows that name no layer.
+        unmatched: Number of rows that name no layer.
     """
 
     latencies: list[LayerLatency | None]
@@ -419,7 +420,7 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
 
     Args:
         names: Layer names in execution order.
-        profile: None if there is none, which is no finding here.
+        profile: None if there is none, which gives no diagnostic here.
         file: The profile's file, for diagnostics.
     """
     if profile is None:
@@ -443,7 +444,7 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
 
 
 _LATENCY = attrgetter("average_ms", "median_ms", "total_ms", "percentage")
-"""The values of a `LayerLatency`, of a row of a profile."""
+"""Arguments of a `LayerLatency`, from a row of a profile."""
 
 
 def _leftovers(

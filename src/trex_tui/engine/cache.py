@@ -1,4 +1,4 @@
-"""Results that are kept with their engine, and go with it."""
+"""Cache of results computed from an engine, stored in the engine and freed with it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _RESULTS = "_results"
 def per_engine(
     function: Callable[Concatenate[Engine, Arguments], Result],
 ) -> Callable[Concatenate[Engine, Arguments], Result]:
-    """Compute once per engine, and per further arguments, of which there are few.
+    """Compute once per engine and combination of further arguments, of which there should be few.
 
-    `lru_cache` would keep the last engines themselves: after some reloads the explorer would hold as many copies.
+    `lru_cache` would keep the engines alive: after some reloads the explorer would hold as many copies.
     """
 
     @wraps(function)
@@ -36,5 +36,5 @@ def per_engine(
 
 
 def forget_results(engine: Engine) -> None:
-    """Drop what is kept of an engine, to measure how long it takes to compute."""
+    """Clear the cached results of an engine, to measure how long they take to compute."""
     vars(engine).pop(_RESULTS, None)

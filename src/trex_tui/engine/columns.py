@@ -1,4 +1,4 @@
-"""The columns of the frame, of `trex-tui layers` and of the latency table: defined once, documented here."""
+"""Columns of the frame, of `trex-tui layers` and of the latency table, with their documentation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 LISTED = "layer information, else the list of layers in a verbose log"
-"""Where the layers are from, with their names, types and tensors."""
+"""Source of the layers, with their names, types and tensors."""
 
 _UNITS = {
     "_flops_per_s": "FLOP/s",
@@ -37,12 +37,12 @@ _UNITS = {
 
 
 def vocabulary(values: type[Enum]) -> dict[str, str]:
-    """The values of an enumeration by their spelling in lower case."""
+    """Return lower-case spelling -> value for an enumeration."""
     return {str(member.value).casefold(): str(member.value) for member in values}
 
 
 YES_OR_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no", "1": "yes", "0": "no"}
-"""Spellings of a flag, and the value that it has in tables and filters."""
+"""Spellings of a flag -> its value in tables and filters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,13 +55,13 @@ class LayerColumn:
         dtype: Pandas type of the column: `float64`, `Int64` and `boolean` hold missing values, `string`
             text, `object` tuples.
         description: Definition, one or two sentences.
-        value: Value for a layer; None where unknown.
-        formula: How it is computed; empty for what a file states.
-        source: Where it comes from: file kind and key, or a document.
+        value: Value for a layer; None if unknown.
+        formula: How it is computed; empty for values stated in a file.
+        source: File kind and key, or a document.
         aliases: Short names for the command line and the filter.
-        vocabulary: Spelling in lower case -> value, of a column that can have no other values.
+        vocabulary: Lower-case spelling -> value, for a column with a fixed set of values.
         is_list: Cells hold several values, as a tuple or separated by `, `; a filter matches any of them.
-        is_free_text: `:` in a filter finds a part of the text.
+        is_free_text: `:` in a filter searches within the text.
     """
 
     name: str
@@ -77,23 +77,23 @@ class LayerColumn:
     is_free_text: bool = False
 
     def values(self, engine: Engine) -> list[Any]:
-        """Values of all layers, in their order: faster than one by one, where the column knows how."""
+        """Return the values of all layers, in their order; faster than one by one if the column has a vectorized function."""
         every: Callable[[Engine], list[Any]] | None = getattr(self.value, "every", None)
         return [self.value(engine, layer) for layer in engine.layers] if every is None else every(engine)
 
     @property
     def unit(self) -> str:
-        """The unit, which the name ends with; empty for counts, words and flags."""
+        """Unit at the end of the name; empty for counts, words and flags."""
         return next((unit for suffix, unit in _UNITS.items() if self.name.endswith(suffix)), "")
 
     @property
     def is_number(self) -> bool:
-        """Whether it is right-aligned and sorts large values first."""
+        """Whether the column is right-aligned and sorts large values first."""
         return self.dtype in ("float64", "Int64")
 
 
 class FromLayer:
-    """A value that the layer alone tells."""
+    """A value computed from the layer alone."""
 
     def __init__(self, get: Callable[[Layer], Any]) -> None:
         self._get = get
@@ -131,7 +131,7 @@ def _attribute(
     convert: Callable[[Any], Any] | None = None,
     **more: Any,  # noqa: ANN401 - fields of the result
 ) -> LayerColumn:
-    """A column of an attribute, under whichever of its keys a version of TensorRT has it."""
+    """Return a column of an attribute, whichever of its keys a version of TensorRT has."""
 
     def value(layer: Layer) -> Any:  # noqa: ANN401 - any cell
         raw = attribute(layer)
@@ -497,16 +497,16 @@ COLUMNS: tuple[LayerColumn, ...] = (
 )
 
 
-# Attributes as the file has them
+# Raw attributes
 
 RAW_PREFIX = "attr."
 _LONGEST_TITLE = 40
 UNKNOWN_TYPE = "unknown"
-"""`dtype` of a raw attribute without an engine to look at."""
+"""`dtype` of a raw attribute if the engine is unknown."""
 
 
 def raw_column(key: str, dtype: str = UNKNOWN_TYPE) -> LayerColumn:
-    """The column `attr.KEY`: an attribute as the file has it. Keys are data: the name is harmless text."""
+    """Return the column `attr.KEY`: an attribute as in the file. Control characters in the key are removed."""
     shown = printable(key)
     return LayerColumn(
         f"{RAW_PREFIX}{shown}",
@@ -522,25 +522,25 @@ def raw_column(key: str, dtype: str = UNKNOWN_TYPE) -> LayerColumn:
 
 @per_engine
 def raw_columns(engine: Engine) -> tuple[LayerColumn, ...]:
-    """A column per attribute that any layer has, in the order in which they appear."""
+    """Return a column per attribute of any layer, in order of first appearance."""
     return tuple([raw_column(key, dtype) for key, dtype in attributes.list_raw_keys(engine).items()])
 
 
 @per_engine
 def _raw_by_name(engine: Engine) -> tuple[dict[str, LayerColumn], dict[str, LayerColumn]]:
-    """Raw columns by key and by folded key; fields of `Layer` under the keys that the file has for them."""
+    """Return raw columns by key and by folded key; fields of `Layer` have the keys of the file."""
     fields = [raw_column(key, dtype) for key, dtype in attributes.list_fields(engine).items()]
     exact = {column.name.removeprefix(RAW_PREFIX): column for column in (*raw_columns(engine), *fields)}
     return exact, {_fold(key): column for key, column in reversed(exact.items())}
 
 
 def _fold(key: str) -> str:
-    """Letters and digits in lower case: `out_maps` finds `OutMaps`."""
+    """Return letters and digits in lower case: `out_maps` finds `OutMaps`."""
     return "".join(filter(str.isalnum, key.casefold()))
 
 
 def find_raw_column(key: str, engine: Engine | None) -> LayerColumn | None:
-    """The column of an attribute, in any case; None if no layer has it. Without an engine, one of unknown type."""
+    """Return the column of an attribute, ignoring case; None if no layer has it. Without an engine, one of unknown type."""
     if engine is None:
         return raw_column(key)
     exact, folded = _raw_by_name(engine)
@@ -548,10 +548,10 @@ def find_raw_column(key: str, engine: Engine | None) -> LayerColumn | None:
 
 
 def build_frame(engine: Engine, columns: Sequence[LayerColumn] = COLUMNS) -> pd.DataFrame:
-    """One row per layer, in execution order; unknown values are missing, never 0. Imports pandas (260 ms)."""
+    """Return one row per layer, in execution order; unknown values are missing, never 0. Imports pandas (260 ms)."""
     import pandas as pd
 
-    # Not Arrow's, which pandas takes where pyarrow is installed: it cannot hold the lone surrogates of a damaged name.
+    # Not Arrow's, the default if pyarrow is installed: it cannot hold the lone surrogates of a damaged name.
     text = pd.StringDtype("python")
     return pd.DataFrame(
         {

@@ -1,8 +1,9 @@
-"""DLA blocks among the layers of an engine: the block, its copies, and the row that waits for it.
+"""Find DLA blocks among the layers of an engine: the block, its copies, and the row that waits for it.
 
 TensorRT runs a part of the network on the DLA as one layer, the block. A profile shows it as several rows: copies to the
 memory of the DLA (`X to nvm`), the block, whose time is the submission, copies back (`X from nvm`) and the ends of copies
-(`X copy finish`, `X finish`). The first row that needs the result waits for the DLA: it carries the execution of the block.
+(`X copy finish`, `X finish`). The first row that needs the result waits for the DLA: its time contains the execution of the
+block.
 
 Sources: profiles of TensorRT 7 and 8 on Jetson, and NVIDIA/TensorRT#3143.
 """
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from trex_tui.artifacts.profile import Profile
 
 _TO_DLA, _FROM_DLA, _FINISH = " to nvm", " from nvm", " finish"
-"""Ends of names: a copy to the memory of the DLA, one from it, the end of a copy."""
+"""Name suffixes: a copy to the memory of the DLA, a copy from it, the end of a copy."""
 _CONVERSION = re.compile(r"(?P<of>.*) (?:input|output) reformatter \d+$", re.DOTALL)
 _COPY_NODE = re.compile(
     r"Reformatting CopyNode for (?:Input|Output) Tensor \d+ to (?P<of>\{.*\})$", re.DOTALL
@@ -30,13 +31,13 @@ _COPY_NODE = re.compile(
 _LIST_BLOCK = re.compile(r"\{(?!ForeignNode\[)[^{}]+\}$")
 _NODE_BLOCK = re.compile(r"\{ForeignNode\[.*\]\}$", re.DOTALL)
 FAR_LONGER = 5.0
-"""A row that follows a block waits for the DLA if it takes this many times the median of the rows of its kind."""
+"""A row after a block waits for the DLA if it takes this many times the median of the rows of its kind."""
 _FEWEST_PEERS = 3
-"""Rows that compute vary in size: with fewer to compare with, none of them is called a wait."""
+"""Rows that compute vary in size: with fewer rows to compare with, none of them counts as a wait."""
 
 
 class DlaRole(str, Enum):
-    """What a row has to do with the DLA."""
+    """Role of a row in a DLA block."""
 
     BLOCK = "block"
     WAIT = "wait"
@@ -47,7 +48,7 @@ class DlaRole(str, Enum):
 
 
 class DlaEvidence(str, Enum):
-    """What shows that a layer is a DLA block."""
+    """Evidence that a layer is a DLA block."""
 
     LAYER_TYPE = "LayerType"
     LOG = "log of the build"
@@ -61,12 +62,12 @@ class DlaBlock:
     """A part of the network that runs on the DLA, as indices of layers.
 
     Attributes:
-        layer: The block. Where another row waits for it, its time is the submission.
-        evidence: What shows that it is one.
-        wait: The row that carries the execution; None where no row takes far longer than others of its kind.
+        layer: The block. If another row waits for it, its time is the submission.
+        evidence: Evidence for the block.
+        wait: The row whose time contains the execution; None if no row takes far longer than others of its kind.
         times_longer: Time of the wait over that of the rows it is compared with; None without a wait.
-        copies_to_dla, copies_from_dla, finishes: Rows that move its inputs and outputs. The wait is none of them.
-        conversions: Rows that change the layout of its inputs or outputs, where their names state the block.
+        copies_to_dla, copies_from_dla, finishes: Rows that move its inputs and outputs, without the wait.
+        conversions: Rows that change the layout of its inputs or outputs, if their names contain the block's.
     """
 
     layer: int
@@ -80,7 +81,7 @@ class DlaBlock:
 
     @property
     def roles(self) -> dict[int, DlaRole]:
-        """Role by index, of all rows of the block."""
+        """Return the roles of all rows of the block, by index."""
         rows = {
             DlaRole.COPY_TO_DLA: self.copies_to_dla,
             DlaRole.COPY_FROM_DLA: self.copies_from_dla,
@@ -93,12 +94,12 @@ class DlaBlock:
 
 
 def names_operators(name: str) -> bool:
-    """Whether a name lists several operators as TensorRT up to 8.0 names a DLA block: `{conv1,relu1}`."""
+    """Return whether a name lists several operators as TensorRT up to 8.0 names a DLA block: `{conv1,relu1}`."""
     return "," in name and _LIST_BLOCK.match(name) is not None
 
 
 def is_transfer(name: str) -> bool:
-    """Whether a row of this name moves data of the DLA: profiles have such rows, layer information need not.
+    """Return whether a row of this name moves DLA data: profiles have such rows, layer information may not.
 
     >>> is_transfer("data to nvm"), is_transfer("prob copy finish"), is_transfer("conv1 + relu1")
     (True, True, False)
@@ -107,9 +108,9 @@ def is_transfer(name: str) -> bool:
 
 
 def add_transfers(objects: Sequence[dict[str, Any]], profile: Profile | None) -> list[dict[str, Any]]:
-    """Add the rows of a profile that move data of the DLA and are no layers of the graph, as layers with a name only.
+    """Add profile rows that move DLA data and are missing in the graph, as layers with a name only.
 
-    The row that waits for the DLA may be one of them: without it the time of the DLA is in no sum.
+    The row that waits for the DLA may be one of them: without it the time of the DLA would be missing in all sums.
 
     Args:
         objects: Layers of the layer information, in execution order.
@@ -143,9 +144,10 @@ def _is_block_object(raw: dict[str, Any]) -> bool:
 def place_layers(
     layers: tuple[Layer, ...], listed: Collection[str] = (), *, is_asked: bool = False
 ) -> tuple[tuple[Layer, ...], tuple[DlaBlock, ...]]:
-    """Find the DLA blocks, and put each layer on the device where its time is spent.
+    """Find the DLA blocks, and assign each layer the device on which its time is spent.
 
-    A row that waits for the DLA is on the DLA: its time is the execution of the block. Without a block nothing changes.
+    A row that waits for the DLA is assigned to the DLA: its time is the execution of the block. Without blocks nothing
+    changes.
 
     Args:
         layers: In execution order.
@@ -168,7 +170,7 @@ def _placed(layer: Layer, role: DlaRole | None) -> Layer:
     if role is DlaRole.BLOCK:
         changes["kind"] = LayerKind.FUSED
     elif role is DlaRole.WAIT and (layer.layer_type is None or layer.kind is LayerKind.REFORMAT):
-        changes["kind"] = LayerKind.FUSED  # a wait of milliseconds is no reformat: its time is the block's
+        changes["kind"] = LayerKind.FUSED  # a wait of milliseconds is not a reformat: its time is the block's
     elif role is DlaRole.COPY_FINISH and layer.layer_type is None:
         changes["kind"] = LayerKind.SYNC
     if layer.layer_type is None and role not in (None, DlaRole.BLOCK):
@@ -179,7 +181,7 @@ def _placed(layer: Layer, role: DlaRole | None) -> Layer:
 def _find_blocks(
     layers: Sequence[Layer], listed: frozenset[str], *, is_asked: bool
 ) -> dict[int, DlaEvidence]:
-    """Indices of the layers that are blocks, in execution order, with what shows it."""
+    """Return the indices of the blocks, in execution order, with the evidence."""
     has_transfers = any(layer.name.endswith((_TO_DLA, _FROM_DLA)) for layer in layers)
     blocks = {}
     for layer in layers:
@@ -191,7 +193,8 @@ def _find_blocks(
                 evidence = DlaEvidence.LOG
             elif layer.layer_type is None:
                 evidence = _judge_name(layers, layer, has_transfers=has_transfers)
-                # Myelin names its subgraphs alike; without a list or copies the option of the build is all there is.
+                # Myelin uses the same names for its subgraphs; without a list or copies the build option is the only
+                # evidence.
                 is_unsure = not listed and not has_transfers and _NODE_BLOCK.match(layer.name)
                 if evidence is None and is_asked and is_unsure:
                     evidence = DlaEvidence.BUILD_OPTION
@@ -201,7 +204,7 @@ def _find_blocks(
 
 
 def _judge_name(layers: Sequence[Layer], layer: Layer, *, has_transfers: bool) -> DlaEvidence | None:
-    """What the name of a layer, and of the rows around it, shows."""
+    """Return the evidence in the name of a layer and in the rows around it."""
     if _NODE_BLOCK.match(layer.name):
         is_between = has_transfers and _is_between_transfers(layers, layer.index)
         return DlaEvidence.COPIES if is_between else None
@@ -211,7 +214,7 @@ def _judge_name(layers: Sequence[Layer], layer: Layer, *, has_transfers: bool) -
 
 
 def _is_between_transfers(layers: Sequence[Layer], index: int) -> bool:
-    """Whether inputs are copied to the DLA right before a layer, or outputs from it right behind."""
+    """Return whether inputs are copied to the DLA directly before a layer, or outputs from it directly after."""
     earlier = (layers[position].name for position in range(index - 1, -1, -1))
     later = (layers[position].name for position in range(index + 1, len(layers)))
     before = next((name for name in earlier if not _is_skipped(name)), "")
@@ -228,7 +231,7 @@ def _is_skipped(name: str) -> bool:
 
 
 def _collect_rows(layers: Sequence[Layer], found: dict[int, DlaEvidence]) -> list[DlaBlock]:
-    """Each block with its copies: those to the DLA stand before it, those from it and their ends behind."""
+    """Return each block with its copies: those to the DLA come before it, those from it and their ends after it."""
     blocks = list(found)
     rows: dict[tuple[int, DlaRole], list[int]] = {}
     by_name = {layers[block].name: block for block in blocks}
@@ -260,7 +263,7 @@ def _collect_rows(layers: Sequence[Layer], found: dict[int, DlaEvidence]) -> lis
 
 
 def _find_waits(layers: Sequence[Layer], blocks: Sequence[DlaBlock]) -> Iterator[DlaBlock]:
-    """The blocks with the rows that wait for them."""
+    """Yield the blocks with the rows that wait for them."""
     ends = [block.layer for block in blocks[1:]] + [len(layers)]
     candidates = [_find_candidates(layers, block, end) for block, end in zip(blocks, ends, strict=True)]
     taken = {index for indices in candidates for index in indices} | {block.layer for block in blocks}
@@ -285,27 +288,27 @@ class _Peers(NamedTuple):
 
 
 def _find_candidates(layers: Sequence[Layer], block: DlaBlock, end: int) -> list[int]:
-    """Rows that may wait for a block: the first behind it that does more than prepare or end a copy, then copies from it."""
+    """Return rows that may wait for a block: the first that does more than prepare or end a copy, then copies from it."""
     behind = range(block.layer + 1, end)
     first = next((index for index in behind if not layers[index].name.endswith((_TO_DLA, _FINISH))), None)
     return list(dict.fromkeys([*([] if first is None else [first]), *block.copies_from_dla]))
 
 
 def _peer_kind(layer: Layer) -> LayerKind:
-    """Kind of the rows that a row is compared with; all that move data are alike."""
+    """Return the kind of the rows that a row is compared with; all rows that move data are alike."""
     return LayerKind.REFORMAT if is_transfer(layer.name) else layer.kind
 
 
 def _long_rows(
     layers: Sequence[Layer], block: DlaBlock, candidates: Sequence[int], peers: Mapping[LayerKind, _Peers]
 ) -> Iterator[tuple[int, float]]:
-    """Candidates that take far longer than their peers, and how many times as long."""
+    """Yield candidates that take far longer than their peers, and the factor."""
     submission = layers[block.layer].latency_ms
     for index in candidates:
         row, kind = layers[index], _peer_kind(layers[index])
         others = peers.get(kind)
         if others is None and kind is LayerKind.REFORMAT and submission:
-            # A copy with nothing to compare with: the submission is as short as any row.
+            # A copy without peers: the submission is as short as any row.
             others = _Peers(1, submission, submission)
         if others is None or not row.latency_ms:
             continue
@@ -325,7 +328,7 @@ def _with_wait(block: DlaBlock, wait: int, times_longer: float) -> DlaBlock:
 
 
 def count_operators(name: str) -> int | None:
-    """How many operators the name of a block lists; None where it does not list them.
+    """Return the number of operators in the name of a block; None if it does not list them.
 
     >>> count_operators("{conv1,relu1,pool1}"), count_operators("{ForeignNode[conv1...pool1]}")
     (3, None)

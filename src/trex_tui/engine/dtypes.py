@@ -1,4 +1,4 @@
-"""Data types and tensor formats, out of every spelling that TensorRT 8.2 to 11 has for them."""
+"""Data types and tensor formats, parsed from all spellings of TensorRT 8.2 to 11."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class DataType(str, Enum):
 
     Attributes:
         bits: Size of one element in memory; 32 for TF32, 8 for BOOL.
-        is_float: Floating point of 16 bits or more: not the result of a quantization.
-        is_quantized: A type that exists to hold quantized values.
+        is_float: Floating point of 16 bits or more, that is, not quantized.
+        is_quantized: A type for quantized values.
     """
 
     bits: int
@@ -23,13 +23,13 @@ class DataType(str, Enum):
     is_quantized: bool
 
     def __new__(cls, text: str, bits: int, role: str = "") -> DataType:
-        """Keep the facts on the member: looking them up by member would hash it in Python, a million times per engine."""
+        """Store the facts in the member: a lookup by member would hash it in Python, a million times per engine."""
         member = str.__new__(cls, text)
         member._value_ = text
         member.bits, member.is_float, member.is_quantized = bits, role == "float", role == "quantized"
         return member
 
-    __hash__ = str.__hash__  # that of Enum is in Python
+    __hash__ = str.__hash__  # Enum's own is in Python
 
     FP64 = "FP64", 64, "float"
     FP32 = "FP32", 32, "float"
@@ -77,7 +77,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 @lru_cache(maxsize=1024)
 def parse_data_type(text: str) -> DataType | None:
-    """The first data type named in `text`, in whatever spelling; None if none is.
+    """Return the first data type named in `text`, in any spelling; None without one.
 
     >>> parse_data_type("Channel major FP16 format where channel % 8 == 0").value, parse_data_type("Half").value
     ('FP16', 'FP16')
@@ -91,14 +91,14 @@ def parse_data_type(text: str) -> DataType | None:
 
 @dataclass(frozen=True, slots=True)
 class TensorFormat:
-    """How a tensor's elements lie in memory.
+    """Memory layout of a tensor.
 
     Attributes:
         text: As in the file.
-        layout: `NCHW`, `NHWC`, `NC/nHWn`, `NDHWC`, …; None where the file states only a type, as for Myelin tensors.
-        vector: Elements of the channel dimension that lie together; the channels are padded to a multiple of it.
+        layout: `NCHW`, `NHWC`, `NC/nHWn`, `NDHWC`, …; None if the file states only a type, as for Myelin tensors.
+        vector: Number of adjacent elements of the channel dimension; the channels are padded to a multiple of it.
         spatial_dims: 2, or 3 for volumetric layouts.
-        row_bytes: Rows are padded to a multiple of this, as DLA wants it; 1 for no padding.
+        row_bytes: Rows are padded to a multiple of this, as DLA requires; 1 for no padding.
     """
 
     text: str
@@ -108,12 +108,12 @@ class TensorFormat:
     row_bytes: int = 1
 
     def __hash__(self) -> int:
-        """Of the text alone: it decides the rest, and it is quick."""
+        """Hash the text alone: it determines the rest and is fast."""
         return hash(self.text)
 
     @property
     def channels_last(self) -> bool:
-        """Whether the channels of one position lie together."""
+        """Whether the channels of one position are adjacent."""
         return self.layout is not None and self.layout.startswith(("NHWC", "NDHWC"))
 
 
@@ -121,7 +121,7 @@ _VECTOR_WORDS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16, "thirty-two": 3
 _WIDE = re.compile(r"([A-Za-z-]{1,40}) wide channel vectorized", re.IGNORECASE)
 _CHANNEL_MULTIPLE = re.compile(r"channel (?:% (\d{1,6}) == 0|== (\d{1,6})\b)", re.IGNORECASE)
 _COLUMN_STRIDE = re.compile(r"column stride % (\d{1,6}) == 0", re.IGNORECASE)
-# What buildlog.layer_dump makes of `32:8` among the extents of a builder's log.
+# Spelling that buildlog.layer_dump creates for `32:8` among the extents of a builder's log.
 _GROUPED = re.compile(r"\b(\d{1,6}) elements of the ")
 # Enumerators of nvinfer1::TensorFormat, which TensorRT 10 and later put in parentheses.
 _ENUMERATOR = re.compile(r"\bk(?P<dla>DLA_)?(?P<name>LINEAR|CD?HW|D?HWC)(?P<vector>\d{0,6})\b")
@@ -129,7 +129,7 @@ _ENUMERATOR = re.compile(r"\bk(?P<dla>DLA_)?(?P<name>LINEAR|CD?HW|D?HWC)(?P<vect
 
 @lru_cache(maxsize=1024)
 def parse_format(text: str) -> TensorFormat:
-    """Take a format string apart. Anything unknown keeps its text and has no layout.
+    """Parse a format string. Anything unknown keeps its text and has no layout.
 
     >>> parse_format("Thirty-two wide channel vectorized row major Int8 format").layout
     'NC/32HW32'
@@ -171,25 +171,25 @@ def _format_of_enumerator(text: str, name: str, vector: int, is_dla: bool) -> Te
     return TensorFormat(text, f"NC/{vector}{space}{vector}", vector, dims)
 
 
-@lru_cache(maxsize=8192)  # few shapes and formats, asked for many times
+@lru_cache(maxsize=8192)  # few shapes and formats, requested many times
 def allocated_bytes(shape: tuple[int, ...], dtype: DataType, layout: TensorFormat) -> int:
-    """Bytes of a tensor whose extents are all known.
+    """Return the bytes of a tensor whose extents are all known.
 
-    Vectorised and channel-major layouts round the channels up to their vector: an image of 3 channels in `NHWC4` takes 4. DLA
-    layouts round every row up to a number of bytes. (Developer guide, "I/O formats"; `nvinfer1::TensorFormat`.) trex counts
+    Vectorized and channel-major layouts round the channels up to their vector: an image of 3 channels in `NHWC4` takes 4. DLA
+    layouts pad every row to a number of bytes. (Developer guide, "I/O formats"; `nvinfer1::TensorFormat`.) trex counts
     neither. Types of less than a byte are packed.
 
     Args:
         shape: Logical extents, in the order N, C, then the spatial ones, whatever the layout.
         dtype: Element type.
-        layout: Where the vector and the row padding come from.
+        layout: Layout with the vector and the row padding.
     """
     extents = list(shape)
     channel = _channel_index(len(extents), layout)
     if channel is not None:
         extents[channel] = -(-extents[channel] // layout.vector) * layout.vector
     if layout.row_bytes > 1 and extents:
-        # Without spatial dimensions the channels are the row themselves.
+        # Without spatial dimensions the channels form the row.
         in_row = layout.channels_last and channel is not None and channel < len(extents) - 1
         row = extents[-1] * (extents[channel] if channel is not None and in_row else 1)
         rows = math.prod(extents) // row if row else 0
@@ -199,7 +199,7 @@ def allocated_bytes(shape: tuple[int, ...], dtype: DataType, layout: TensorForma
 
 
 def _channel_index(rank: int, layout: TensorFormat) -> int | None:
-    """Place of the channels: right before the spatial dimensions; the second of a tensor that has no more than those."""
+    """Return the index of the channels: directly before the spatial dimensions; 1 for a tensor without other dimensions."""
     if layout.layout is None or rank < 2:
         return None
     if layout.vector == 1 and layout.row_bytes == 1:

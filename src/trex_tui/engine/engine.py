@@ -1,4 +1,4 @@
-"""The engine: everything that the files of one set tell, joined. Immutable after load."""
+"""The engine: the joined content of all files of one set. Immutable after load."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.model import Binding, Layer, Link, follow_tensors
 from trex_tui.errors import Diagnostic, Severity, TrexError
 
-if TYPE_CHECKING:  # 260 and 130 ms to import; the properties below pay that when first asked.
+if TYPE_CHECKING:  # 260 and 130 ms to import; the properties below import them on first use.
     import networkx as nx
     import pandas as pd
 
@@ -49,29 +49,29 @@ class Engine:
         source: The files it was read from.
         layers: In execution order; those of one optimization profile if the engine has several.
         bindings: Inputs and outputs of the network.
-        has_graph: Whether there is layer information at all; without, layers come from the profile.
-        names_only: The layer information holds names only: no shapes, types or tactics.
-        optimization_profile: The profile that `layers` shows.
-        optimization_profiles: How many the layer information distinguishes (TensorRT 10 and later: always 1).
-        profile_layers: Optimization profile -> number of its layers, of those that the layer information distinguishes.
-        requested_profile: The optimization profile that was asked for; None where the files decided.
-        requested_run: The run that was asked for; None where the files decided.
-        profile_iterations: Iterations of the profile run; None if there is no profile or it does not say.
+        has_graph: Whether there is layer information; without it, layers come from the profile.
+        names_only: The layer information has names only: no shapes, types or tactics.
+        optimization_profile: The optimization profile of `layers`.
+        optimization_profiles: Number of profiles in the layer information (TensorRT 10 and later: always 1).
+        profile_layers: Optimization profile -> number of its layers, for those in the layer information.
+        requested_profile: The requested optimization profile; None if the files decided.
+        requested_run: The requested run; None if the files decided.
+        profile_iterations: Iterations of the profile run; None without a profile or if not stated.
         has_profile: Whether a profile was read.
-        profile_rows_unmatched: Rows of the profile that name no layer.
+        profile_rows_unmatched: Number of rows of the profile that name no layer.
         timing: Rows of the timing run; None if there are none.
-        metadata: Options, device and performance summary, and the memory that a log states.
-        tensorrt_version: As a log, the plan or the name of a library in a log states it; None if no file does.
-        tensorrt_version_source: Kind of that file; behind it the name of the library, where that tells the version.
-        layer_details_source: Kind of the log that layer types, tensors and tactics are from; None where they are from no log.
+        metadata: Options, device and performance summary, and the memory printed in a log.
+        tensorrt_version: From a log, the plan or the name of a library in a log; None if no file has it.
+        tensorrt_version_source: Kind of that file, followed by the name of the library if that has the version.
+        layer_details_source: Kind of the log with layer types, tensors and tactics; None if they are not from a log.
         layer_info_extra: Keys of the layer information beside layers and bindings, verbatim.
-        diagnostics: What could not be used, and what is worth knowing.
-        stated_device: What a person states about the device (`analysis.device.DeviceOverrides`); None for nothing.
+        diagnostics: Unusable files and other notes.
+        stated_device: Facts about the device stated by the user (`analysis.device.DeviceOverrides`); None for none.
         capture: How the set was captured; None without a manifest.
-        runs: Of files that hold several runs; the engine shows one of each file.
-        log_runs: Log -> number of the measured run to read of it, where that is not the one that is read by itself.
+        runs: Runs in files that hold several; the engine shows one run of each file.
+        log_runs: Log -> number of the measured run to read from it, if it is not the default.
         dla_blocks: Parts of the network that run on the DLA.
-        monitor: Power, temperature and clocks while it ran; None without a file of them.
+        monitor: Power, temperature and clocks during the run; None without such a file.
     """
 
     name: str
@@ -108,10 +108,10 @@ class Engine:
 
         Args:
             records: As `artifacts.read` returns them.
-            optimization_profile: Which of several to show; by default the one that was profiled, else 0.
+            optimization_profile: Profile to show, if there are several; by default the profiled one, else 0.
 
         Raises:
-            TrexError: There is no such optimization profile.
+            TrexError: The optimization profile does not exist.
         """
         info, profile = records.layer_info, records.profile
         file = records.source.files.get(ArtifactKind.PROFILE)
@@ -177,35 +177,35 @@ class Engine:
 
     @property
     def run_number(self) -> int | None:
-        """The run shown of the files that hold several; None without such files, or where they show different ones."""
+        """Number of the shown run in files that hold several; None without such files, or if they show different runs."""
         numbers = {run.number for run in self.runs if run.is_shown}
         return numbers.pop() if len(numbers) == 1 else None
 
     @property
     def files(self) -> dict[ArtifactKind, Path]:
-        """The files of the set, by kind, also those that could not be used."""
+        """Return the files of the set, by kind, including unusable ones."""
         return self.source.files
 
     @property
     def graph_unread(self) -> bool:
-        """Whether there is layer information that could not be used; `diagnostics` tell why."""
+        """Whether there is layer information that could not be used; the reason is in `diagnostics`."""
         return not self.has_graph and (ArtifactKind.GRAPH in self.files or self._is_broken(".graph.json"))
 
     @property
     def profile_unread(self) -> bool:
-        """Whether there is a profile that could not be used; `diagnostics` tell why."""
+        """Whether there is a profile that could not be used; the reason is in `diagnostics`."""
         return not self.has_profile and (
             ArtifactKind.PROFILE in self.files or self._is_broken(".profile.json")
         )
 
     def _is_broken(self, ending: str) -> bool:
-        """Whether a file is so damaged that only its name tells what it was."""
+        """Return whether a file is so damaged that only its name identifies its kind."""
         errors = [diagnostic.file for diagnostic in self.diagnostics if diagnostic.severity is Severity.ERROR]
         return any(path is not None and path.name.endswith(ending) for path in errors)
 
     @property
     def device_name(self) -> str | None:
-        """Name of the GPU that ran it, as the metadata states it."""
+        """Name of the GPU that ran the engine, from the metadata."""
         return self.metadata.device_name
 
     @cached_property
@@ -217,7 +217,7 @@ class Engine:
 
     @cached_property
     def weights_bytes(self) -> int | None:
-        """Sum of the layers' `weights_bytes`; if one is unknown, or without layer information, what a log states, else None.
+        """Sum of the layers' `weights_bytes`; if one is unknown, or without layer information, the sum in a log, else None.
 
         A constant that several layers read counts once per layer.
         """
@@ -225,26 +225,27 @@ class Engine:
 
     @cached_property
     def known_weights_bytes(self) -> int | None:
-        """As `weights_bytes`, over the layers that tell: a lower bound. None without layer information."""
+        """As `weights_bytes`, over the layers with known weights: a lower bound. None without layer information."""
         if not self.has_graph or self.names_only:
             return None
         return sum(layer.weights_bytes or 0 for layer in self.layers)
 
     @property
     def stated_weights_bytes(self) -> int | None:
-        """All weights, as a log sums them up, where a layer hides its own; None without such a sum."""
+        """Sum of all weights in a log, if a layer hides its own; None without such a sum."""
         is_partial = self.known_weights_bytes is None or self.layers_hiding_weights
         return self.metadata.memory.weights_bytes if is_partial else None
 
     @cached_property
     def layers_hiding_weights(self) -> int:
-        """How many layers have weights of unknown size."""
+        """Number of layers with weights of unknown size."""
         return sum(layer.weights_bytes is None for layer in self.layers)
 
     @cached_property
     def precision(self) -> DataType | None:
         """The precision of the engine's main work: the one with most time (most layers, without a profile) among
-        convolutions, GEMMs and attention, or among all working layers if it has none of those."""
+        convolutions, GEMMs and attention, or among all working layers if it has none of those.
+        """
         working = [layer for layer in self.layers if layer.kind.is_work and layer.precision]
         main = [layer for layer in working if layer.kind.multiplies] or working
         weights: Counter[DataType] = Counter()
@@ -263,7 +264,7 @@ class Engine:
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """Every pair of a writer and a reader of a tensor."""
+        """Return every pair of a writer and a reader of a tensor."""
         return tuple(follow_tensors(self.layers))
 
     @cached_property
@@ -276,7 +277,7 @@ class Engine:
         return incoming, outgoing
 
     def producers(self, layer: Layer) -> list[Link]:
-        """Links into a layer, by input."""
+        """Return the links into a layer, by input."""
         return self._neighbours[0].get(layer.index, [])
 
     def consumers(self, layer: Layer) -> list[Link]:
@@ -284,7 +285,7 @@ class Engine:
 
     @cached_property
     def graph(self) -> nx.MultiDiGraph[int]:
-        """A node per layer (`index`, with `layer` as data), an edge per link (with `tensor`, `port`, `is_loop`)."""
+        """Graph of a node per layer (`index`, with `layer` as data), an edge per link (with `tensor`, `port`, `is_loop`)."""
         from trex_tui.engine.model import build_graph
 
         return build_graph(self)
@@ -301,7 +302,7 @@ class Engine:
 
 
 def _choose(wanted: int | None, available: Sequence[int], profile: Profile | None) -> int:
-    """The optimization profile to show, of those that there are."""
+    """Return the optimization profile to show, among the available ones."""
     if wanted is not None:
         if wanted not in available:
             raise TrexError(
@@ -316,7 +317,7 @@ def _choose(wanted: int | None, available: Sequence[int], profile: Profile | Non
 
 
 def _count_profiles(names: Sequence[str]) -> Counter[int]:
-    """Number of layers of each optimization profile."""
+    """Return the number of layers of each optimization profile."""
     if any("[profile" in name for name in names):
         return Counter(map(parse_optimization_profile, names))
     return Counter({0: len(names)})
@@ -329,12 +330,12 @@ def load_engine(
 
     Args:
         path: Directory, file or files.
-        optimization_profile: Which of several; None for the profiled one.
-        run: Which of several in a file, from 1; None for the one that fits the graph, and of these the last.
+        optimization_profile: Profile to show, if there are several; None for the profiled one.
+        run: Run to show, from 1, if a file has several; None for the last one that fits the graph.
 
     Raises:
-        ArtifactError: Nothing usable is there.
-        TrexError: Several engines are there: name one, or use `load_engines`.
+        ArtifactError: There is no usable file.
+        TrexError: There are several engines: name one, or use `load_engines`.
     """
     sets = find(path)
     if len(sets) > 1:
@@ -347,7 +348,7 @@ def load_engines(path: str | Path | Iterable[str | Path]) -> list[Engine]:
     """Load every engine at a path.
 
     Raises:
-        ArtifactError: Nothing is found, or a set has no usable file.
+        ArtifactError: There is no engine, or a set has no usable file.
     """
     return [load_set(source) for source in find(path)]
 
@@ -361,8 +362,8 @@ def load_set(
     """Read and join one set. `begin` is called with each file before it is read; `run` is as for `artifacts.read`.
 
     Raises:
-        ArtifactError: Not one of its files could be used, or none has this run.
-        TrexError: There is no such optimization profile.
+        ArtifactError: None of its files could be used, or none has this run.
+        TrexError: The optimization profile does not exist.
     """
     with gc_paused():
         return Engine.from_records(read(source, begin, run), optimization_profile)

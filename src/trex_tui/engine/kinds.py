@@ -1,4 +1,4 @@
-"""One small vocabulary for what a layer does, over Cask, Cuda, Cudnn, Myelin, DLA and plugin layers alike."""
+"""Layer kinds: one small vocabulary for Cask, Cuda, Cudnn, Myelin, DLA and plugin layers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from trex_tui.engine.dtypes import DataType
 
 
 class LayerKind(str, Enum):
-    """What a layer does. The values are the vocabulary of `by_kind` and of the frame's column `kind`."""
+    """Kind of work of a layer. The values are the vocabulary of `by_kind` and of the frame's column `kind`."""
 
     CONVOLUTION = "convolution"
-    """Convolutions and deconvolutions, with whatever is fused into them."""
+    """Convolutions and deconvolutions, including everything fused into them."""
     GEMM = "gemm"
     """Matrix multiplications, fully connected layers."""
     ATTENTION = "attention"
@@ -45,14 +45,14 @@ class LayerKind(str, Enum):
     MYELIN = "myelin"
     """An opaque Myelin subgraph (`{ForeignNode[…]}`) or a Myelin kernel of unknown operation."""
     SHAPE = "shape"
-    """Shape computations on the host, `shape_call` among them."""
+    """Shape computations on the host, such as `shape_call`."""
     SYNC = "sync"
-    """`signal` and `wait` between streams, training stations, ends of copies of the DLA: nothing is computed."""
+    """`signal` and `wait` between streams, training stations, ends of DLA copies: no computation."""
     NOOP = "noop"
     """Layers that TensorRT kept in the list but does not run."""
     OTHER = "other"
 
-    __hash__ = str.__hash__  # that of Enum is a function in Python, and kinds are looked up by the million
+    __hash__ = str.__hash__  # Enum's own is a Python function, and kinds are looked up millions of times
 
     @property
     def is_work(self) -> bool:
@@ -61,7 +61,7 @@ class LayerKind(str, Enum):
 
     @property
     def multiplies(self) -> bool:
-        """Whether layers of this kind are there to multiply matrices: convolution, GEMM, attention."""
+        """Whether layers of this kind multiply matrices: convolution, GEMM, attention."""
         return self in _MULTIPLYING
 
 
@@ -136,7 +136,7 @@ _TYPES = {
     "foreignnode": LayerKind.MYELIN,
     "dla": LayerKind.FUSED,
 }
-# Parts of a LayerType that no ParameterType explained, in order of precedence.
+# Substrings of a LayerType without a known ParameterType, in order of precedence.
 _PARTS = (
     ("mha", LayerKind.ATTENTION),
     ("attention", LayerKind.ATTENTION),
@@ -166,7 +166,7 @@ _PARTS = (
     ("constant", LayerKind.CONSTANT),
     ("dla", LayerKind.FUSED),
 )
-# Starts of names, where a name is all there is (names-only engines, profiles without a graph).
+# Prefixes of names, if only the name is known (names-only engines, profiles without a graph).
 _NAMES = (
     (
         re.compile(r"Reformatting CopyNode|.* (?:copy|(?:from|to) nvm|(?:in|out)put reformatter \d+)$"),
@@ -181,8 +181,8 @@ _NAMES = (
 )
 _FIRST_CHARACTERS = ("R", "{", "P", "(", "[")
 _WORDS = (" copy", " from nvm", " to nvm", "put reformatter ")
-"""What a name begins with or holds that one of `_NAMES` matches."""
-# What TensorRT puts around a product is named after it: `reshape_before_MatMul-9` is none.
+"""Substrings of which every name that `_NAMES` matches has one."""
+# Layers that TensorRT inserts around a product are named after it: `reshape_before_MatMul-9` is not a product.
 _INSERTED = re.compile(r"(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_(?:(?! \+ ).)*")
 _OPERATOR = re.compile(r"(?:^|[/_.\s+])(?P<operator>[A-Z][A-Za-z]+)(?:[-_.\s+/]|\d|$)")
 _OPERATORS = {
@@ -206,10 +206,10 @@ _OPERATORS = {
     LayerKind.REFORMAT: "cast castlike",
     LayerKind.CONSTANT: "constant constantofshape",
 }
-"""Operators of ONNX, in small letters without digits. The main operator of a fused name decides: the first kind of these."""
+"""ONNX operators, in lower case without digits. The main operator of a fused name decides: the first kind of these."""
 _ONNX_OPERATORS = {name: kind for kind, names in _OPERATORS.items() for name in names.split()}
 
-# Generated Myelin kernels are called after their operators, four letters or so each: `__myl_CastMulAdd_myl8_464`.
+# Generated Myelin kernels are named after their operators, about four letters each: `__myl_CastMulAdd_myl8_464`.
 _GENERATED = re.compile(r"__myl_(?P<operators>[A-Z][A-Za-z]*)_")
 _GENERATED_OPERATOR = re.compile(r"[A-Z][a-z]*")
 _MATMUL_OPERATORS = frozenset({"Fc", "Gemm", "Bmm", "Mma", "Dot"})
@@ -235,17 +235,17 @@ def classify(
     output_type: DataType | None = None,
     onnx_nodes: Sequence[str] = (),
 ) -> LayerKind:
-    """Name what a layer does.
+    """Determine the kind of a layer.
 
     Args:
-        layer_type: `LayerType` of the file; None where only names are known.
+        layer_type: `LayerType` of the file; None if only names are known.
         parameter_type: `ParameterType`, which native layers have.
         name: The layer's name.
-        tactic: `TacticName`; Myelin kernels tell their operators there as well.
-        origin: `Origin` of a reformat; `QDQ` marks a quantization that runs as one.
+        tactic: `TacticName`; for Myelin kernels it lists the operators as well.
+        origin: `Origin` of a reformat; `QDQ` marks a quantization that runs as a reformat.
         input_type: Type of the first input.
         output_type: Type of the first output.
-        onnx_nodes: The ONNX nodes that it computes.
+        onnx_nodes: The ONNX nodes that the layer computes.
     """
     if not layer_type:
         return classify_name(name)
@@ -288,19 +288,19 @@ def _of_types(layer_type: str, parameter_type: str | None) -> LayerKind:
 
 
 def _crosses(first: DataType | None, last: DataType | None) -> bool:
-    """Whether data goes from floating point to a quantized type or back."""
+    """Return whether data is converted between floating point and a quantized type."""
     if first is None or last is None:
         return False
     return (first.is_float and last.is_quantized) or (first.is_quantized and last.is_float)
 
 
 def _of_generated(name: str) -> tuple[frozenset[str], LayerKind] | None:
-    """Operators and kind of a generated Myelin kernel, out of its name; None if it is not called that way."""
+    """Return operators and kind of a generated Myelin kernel from its name; None for other names."""
     match = _GENERATED.match(name) if name.startswith("__myl_") else None
     return None if match is None else _of_operator_names(match["operators"])
 
 
-@lru_cache(maxsize=4096)  # few different ones; the names have numbers
+@lru_cache(maxsize=4096)  # few different results; the names differ in numbers
 def _of_operator_names(text: str) -> tuple[frozenset[str], LayerKind]:
     operators = frozenset(_GENERATED_OPERATOR.findall(text))
     kind = _of_operators(operators)
@@ -309,7 +309,7 @@ def _of_operator_names(text: str) -> tuple[frozenset[str], LayerKind]:
 
 
 def _sums_products(operators: frozenset[str], onnx_nodes: Sequence[str]) -> bool:
-    """Whether a generated sum is a matrix product: those of few rows are generated as products that are summed up."""
+    """Return whether a generated sum is a matrix product: products with few rows are generated as products and a sum."""
     return {"Mul", "Sum"} <= operators and any(map(_PRODUCT_NODE.search, onnx_nodes))
 
 
@@ -335,8 +335,8 @@ _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
 
 def classify_name(name: str) -> LayerKind:
-    """Guess from the name alone: TensorRT's own prefixes, then the ONNX operators that exporters put into names."""
-    # Which digits a name has makes no difference, and many names differ in their numbers only.
+    """Guess the kind from the name alone: TensorRT's own prefixes, then ONNX operators in the names of exporters."""
+    # The digits in a name do not matter, and many names differ only in them.
     return _classify_pattern(name.encode("utf-8", "surrogatepass").translate(_DIGITS))
 
 
@@ -346,7 +346,7 @@ def _classify_pattern(masked: bytes) -> LayerKind:
     generated = _of_generated(name)
     if generated is not None:
         return generated[1]
-    # Plain tests first: a profile without a graph has names alone.
+    # Substring tests first: a profile without a graph has names only.
     if name.startswith(_FIRST_CHARACTERS) or any(word in name for word in _WORDS):
         for pattern, kind in _NAMES:
             if match := pattern.match(name):
@@ -360,7 +360,7 @@ def _classify_pattern(masked: bytes) -> LayerKind:
         return LayerKind.SHAPE
     plain = _INSERTED.sub("Reshape", name) if "_before_" in name or "_after_" in name else name
     kinds = {_ONNX_OPERATORS.get(operator.lower()) for operator in _OPERATOR.findall(plain)}
-    # TensorRT merges products of one input into one kernel; in names of Caffe networks no operator states that.
+    # TensorRT merges products of one input into one kernel; names of Caffe networks state no operator for it.
     unknown = LayerKind.CONVOLUTION if " || " in name else LayerKind.OTHER
     if len(kinds) == 1:
         return kinds.pop() or unknown

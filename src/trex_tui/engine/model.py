@@ -1,4 +1,4 @@
-"""Tensors, layers and the links between them: the domain's small, immutable parts."""
+"""Tensors, layers and the links between them: the small, immutable parts of the domain model."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
 MOST_ELEMENTS = 2**44
-"""A larger product of extents means a damaged file. Sums of what is below fit 64 bits."""
+"""A larger product of extents means a damaged file. Sums of smaller ones fit 64 bits."""
 
 
-@lru_cache(maxsize=4096)  # few shapes, asked for many times
+@lru_cache(maxsize=4096)  # few shapes, requested many times
 def _volume(shape: tuple[int, ...]) -> int | None:
     if any(extent < 0 for extent in shape):
         return None
@@ -41,10 +41,10 @@ class Tensor(NamedTuple):
 
     Attributes:
         name: As in the file; several layers may write the same name.
-        shape: Elements per dimension; -1 where the engine leaves it dynamic, () for a scalar.
-        dtype: Element type; None where the file does not say (`N/A due to dynamic shapes`).
-        format: Layout, and the words the file has for it.
-        location: `Device` or `Host`; None where not stated, as for Myelin tensors.
+        shape: Elements per dimension; -1 for a dynamic dimension, () for a scalar.
+        dtype: Element type; None if the file does not state it (`N/A due to dynamic shapes`).
+        format: Layout, and its text in the file.
+        location: `Device` or `Host`; None if not stated, as for Myelin tensors.
     """
 
     name: str
@@ -55,17 +55,17 @@ class Tensor(NamedTuple):
 
     @property
     def volume(self) -> int | None:
-        """Number of elements; None while a dimension is dynamic, or if there are more than any memory holds."""
+        """Number of elements; None if a dimension is dynamic, or if the number exceeds any memory."""
         return _volume(self.shape)
 
     @property
     def logical_bytes(self) -> int | None:
-        """Size of the elements alone, without padding; None while a dimension is dynamic or the type unknown."""
+        """Size of the elements alone, without padding; None if a dimension is dynamic or the type unknown."""
         return None if self.dtype is None else _logical_bytes(self.shape, self.dtype.bits)
 
     @property
     def allocated_bytes(self) -> int | None:
-        """Size in memory: vectorised layouts pad their channels. None as for `logical_bytes`."""
+        """Size in memory: vectorized layouts pad their channels. None as for `logical_bytes`."""
         layout, dtype = self.format, self.dtype
         if dtype is None:
             return None
@@ -75,7 +75,7 @@ class Tensor(NamedTuple):
 
     @property
     def description(self) -> str:
-        """Type and layout in a few letters: `FP16 NHWC8`, `INT8 NC/32HW32`, `FP32`; the file's words if unknown."""
+        """Type and layout in short: `FP16 NHWC8`, `INT8 NC/32HW32`, `FP32`; the text of the file if unknown."""
         if self.dtype is None:
             return self.format.text or "unknown type"
         layout = self.format.layout
@@ -83,14 +83,14 @@ class Tensor(NamedTuple):
 
 
 class Device(str, Enum):
-    """Where a layer runs."""
+    """Device that runs a layer."""
 
     GPU = "GPU"
     DLA = "DLA"
 
 
 class LayerLatency(NamedTuple):
-    """A layer's time in the profile run, in milliseconds; None where trtexec printed no number."""
+    """A layer's time in the profile run, in milliseconds; None if trtexec printed no number."""
 
     average_ms: float | None
     median_ms: float | None
@@ -99,26 +99,26 @@ class LayerLatency(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A layer of the engine: what runs as one step, often several layers of the network fused.
+    """A layer of the engine: one step of execution, often several fused layers of the network.
 
     Attributes:
-        index: Place in execution order, from 0.
+        index: Position in execution order, from 0.
         occurrence: 0 for the first layer of this name, 1 for the second: names repeat.
-        kind: What it does, in one vocabulary over all TensorRT versions.
+        kind: Kind of work, in one vocabulary for all TensorRT versions.
         layer_type: `LayerType` of the file, e.g. `CaskConvolution`; None if only the name is known.
         parameter_type: `ParameterType`, e.g. `Convolution`.
-        precision: Type it computes in: what a compute kernel's name states, else the type of the first input that is
+        precision: Type it computes in: from a compute kernel's name, else the type of the first input that is
             floating point or quantized, else of the first such output, else of the first tensor that has any.
         tactic: `TacticName`, the kernel, or the name that a log has for its number; None if no file names it.
         tactic_value: `TacticValue`, e.g. `0x280b0ad3c23d8442`.
         stream: `StreamId`.
-        onnx_nodes: Names of the ONNX nodes it came from, out of `Metadata`.
+        onnx_nodes: Names of the ONNX nodes it came from, from `Metadata`.
         weights_bytes: Size of its constants: those the file lists (weights, bias, scale, shift), and inputs that no layer
             produces and no binding names, which is how Myelin layers hold theirs. 0 if there are none, None if a type is
             unknown or only the name is known.
-        constant_input_bytes: The part of `weights_bytes` that stands among the inputs; None as above.
+        constant_input_bytes: The part of `weights_bytes` that belongs to inputs; None as above.
         constant_inputs: Names of these inputs.
-        latency: None if no profile row belongs to it.
+        latency: None without a profile row.
         optimization_profile: N of a ` [profile N]` suffix, else 0.
         attributes: The rest of the file's object, verbatim.
     """
@@ -146,12 +146,12 @@ class Layer(NamedTuple):
 
     @property
     def latency_ms(self) -> float | None:
-        """Average time in the profile run; None if it was not profiled."""
+        """Average time in the profile run; None if not profiled."""
         return self.latency.average_ms if self.latency else None
 
     @property
     def mixed_input_types(self) -> tuple[DataType, ...]:
-        """Types of the inputs that leave the precision of an opaque block unknown; empty where it is known."""
+        """Types of the inputs that leave the precision of an opaque block unknown; empty if it is known."""
         if self.precision is not None:
             return ()
         known = [tensor.dtype for tensor in self.inputs if tensor.dtype]
@@ -164,14 +164,14 @@ class Layer(NamedTuple):
 
     @property
     def io_bytes(self) -> int | None:
-        """Logical bytes of all inputs and outputs as listed, a tensor read twice counting twice; None if one is unknown."""
+        """Logical bytes of all listed inputs and outputs, a tensor read twice counting twice; None if one is unknown."""
         if self.layer_type is None:
             return None
         return _sum_sizes([tensor.logical_bytes for tensor in self.inputs + self.outputs])
 
     @property
     def data_inputs(self) -> list[Tensor]:
-        """Inputs that are not constants."""
+        """Return the inputs that are not constants."""
         constants = self.constant_inputs
         if not constants:
             return list(self.inputs)
@@ -179,26 +179,26 @@ class Layer(NamedTuple):
 
     @property
     def io_allocated_bytes(self) -> int | None:
-        """As `io_bytes`, with the padding of vectorised layouts."""
+        """As `io_bytes`, with the padding of vectorized layouts."""
         if self.layer_type is None:
             return None
         return _sum_sizes([tensor.allocated_bytes for tensor in self.inputs + self.outputs])
 
     @property
     def activation_bytes(self) -> int | None:
-        """As `io_bytes`, without the constants among the inputs: what the layer moves for the sake of its data."""
+        """As `io_bytes`, without the constants among the inputs."""
         if self.layer_type is None:
             return None
         return _sum_sizes([tensor.logical_bytes for tensor in (*self.data_inputs, *self.outputs)])
 
     @property
     def footprint_bytes(self) -> int | None:
-        """`io_bytes` + weights that are not among the inputs: all that the layer touches; None if a part is unknown."""
+        """`io_bytes` + weights that are not among the inputs: all bytes of the layer; None if a part is unknown."""
         return self._with_weights(self.io_bytes)
 
     @property
     def footprint_allocated_bytes(self) -> int | None:
-        """As `footprint_bytes`, with the padding of vectorised layouts: what really moves."""
+        """As `footprint_bytes`, with the padding of vectorized layouts: the bytes actually moved."""
         return self._with_weights(self.io_allocated_bytes)
 
     def _with_weights(self, io: int | None) -> int | None:
@@ -216,8 +216,8 @@ class Binding:
     """An input or output of the network.
 
     Attributes:
-        is_input: None if the files do not tell (names only).
-        shape, dtype, format: As the layer that reads or writes it has them; None if no layer names it.
+        is_input: None if the files do not state it (names only).
+        shape, dtype, format: As in the layer that reads or writes it; None if no layer names it.
     """
 
     name: str
@@ -234,8 +234,8 @@ class Link(NamedTuple):
         source: Index of the layer that writes.
         target: Index of the layer that reads.
         tensor: The tensor's name.
-        port: Place among the inputs of `target`.
-        is_loop: The writer runs after the reader: the value is of the iteration before.
+        port: Index among the inputs of `target`.
+        is_loop: The writer runs after the reader: the value is from the previous iteration.
     """
 
     source: int
@@ -247,10 +247,10 @@ class Link(NamedTuple):
 
 @dataclass(slots=True)
 class Value:
-    """What a tensor's name stands for, from a first write after a read to the next.
+    """A value of a tensor name, from a first write after a read to the next.
 
     Attributes:
-        writers: Indices of the layers that write it; none for what is read before anybody has written.
+        writers: Indices of the layers that write it; empty for a value that is read before any write.
         readers: Indices and ports of the layers that read it.
     """
 
@@ -259,12 +259,12 @@ class Value:
 
 
 def follow_values(layers: Sequence[Layer]) -> dict[str, list[Value]]:
-    """The values of every tensor name, in the order in which names and values appear. Linear in the number of tensors.
+    """Return the values of every tensor name, in the order in which names and values appear. Linear in the number of tensors.
 
-    Names of tensors are names of memory, not of values. Myelin reuses scratch tensors, loops close cycles, and where a concat
-    was removed several layers write parts of one tensor. So writes to a name that follow each other without a read between
-    them count as one value with several producers; a write after a read starts a new value. (Other tools bind a read to the
-    latest writer alone, which loses all but the last input of every removed concat.)
+    Tensor names identify memory, not values. Myelin reuses scratch tensors, loops close cycles, and removed concats let
+    several layers write parts of one tensor. So consecutive writes to a name without a read between them count as one value
+    with several producers; a write after a read starts a new value. (Other tools bind a read to the latest writer alone,
+    which loses all but the last input of every removed concat.)
     """
     values: dict[str, list[Value]] = {}
     for position, layer in enumerate(layers):
@@ -287,7 +287,7 @@ def follow_tensors(layers: Sequence[Layer]) -> list[Link]:
     links: list[Link] = []
     for name, values in follow_values(layers).items():
         for value in values:
-            # What is read before it is written is of the iteration before: the last that the name stands for.
+            # A read before any write gets the last value of the name, from the previous iteration.
             is_loop = not value.writers
             writers = values[-1].writers if is_loop else value.writers
             links += [
@@ -300,7 +300,7 @@ def follow_tensors(layers: Sequence[Layer]) -> list[Link]:
 
 
 def build_graph(engine: Engine) -> nx.MultiDiGraph[int]:
-    """A node per layer and an edge per link. Parallel edges and cycles occur: it need not be a DAG. Imports networkx."""
+    """Return a node per layer and an edge per link, with parallel edges and cycles. Imports networkx."""
     import networkx as nx
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(name=engine.name)

@@ -1,8 +1,8 @@
-"""What a kernel's name tells: library, architecture, types, tile, and whether it runs on tensor cores.
+"""Parse kernel names: library, architecture, types, tile, and use of tensor cores.
 
-Names follow the habits of several libraries; each has a pattern here, and the first that fits wins. A list of substrings
-cannot do this: `xmma` also names kernels that run on CUDA cores (`simt`, `ffma`), and `h16816` names tensor-core kernels
-without saying `hmma`. What a name does not tell stays None: unknown is an answer, not a no.
+Names follow the conventions of several libraries; each has a pattern here, and the first match wins. A list of substrings is
+not sufficient: `xmma` also names kernels that run on CUDA cores (`simt`, `ffma`), and `h16816` names tensor-core kernels
+without `hmma`. Facts missing in the name are None, which means unknown, not no.
 
 The architecture is that of the kernel family: `volta_fp32_i8816cudnn…` uses Turing's INT8 instructions and runs there.
 """
@@ -20,25 +20,25 @@ Shape = tuple[int, ...]
 
 
 class Tactic(NamedTuple):
-    """A tactic name taken apart.
+    """Parts of a tactic name.
 
     Attributes:
         name: As in the file.
-        library: Whose kernel it is: `xmma`, `cutlass`, `cudnn`, `cublas`, `myelin`, …
-        architecture: Compute capability the kernel was written for, as in sm_80: 80.
-        tensor_cores: None where the name does not tell, or where the question makes no sense (pooling).
+        library: Library of the kernel: `xmma`, `cutlass`, `cudnn`, `cublas`, `myelin`, …
+        architecture: Compute capability of the kernel family, as in sm_80: 80.
+        tensor_cores: None if unknown, or if it does not apply (pooling).
         input_type: Type of the first operand in memory.
-        compute_type: Type the products are made in: TF32 for `f32f32_tf32f32_f32`, FP32 where halves are widened first.
-        accumulate_type: Type the sum is kept in.
+        compute_type: Type of the products: TF32 for `f32f32_tf32f32_f32`, FP32 if halves are converted first.
+        accumulate_type: Type of the accumulator.
         output_type: Type of the result in memory.
-        tile: M, N and, where it is told, K of the tile that a thread block works on.
-        stages: Depth of the software pipeline; None if not told or chosen automatically.
+        tile: M, N and, if known, K of the tile of a thread block.
+        stages: Depth of the software pipeline; None if unknown or chosen automatically.
         warps: Warps along M, N, K in a block.
         instruction: Shape M, N, K of the matrix instruction.
-        filter_shape: R, S the kernel is specialised for.
-        alignment: Elements by which the operand must be aligned at most.
-        epilogue: What is fused behind the product, as the name says it: `relu`, `bias_f16_relu`.
-        operators: Operators of a generated Myelin kernel, four letters or so each, in order of execution.
+        filter_shape: R, S the kernel is specialized for.
+        alignment: Required alignment of the operands, in elements.
+        epilogue: Operations fused after the product, as in the name: `relu`, `bias_f16_relu`.
+        operators: Operators of a generated Myelin kernel, about four letters each, in order of execution.
         is_sparse: Uses 2:4 structured sparsity.
         is_winograd: Multiplies in the Winograd domain: fewer multiplications than the layer's MACs.
     """
@@ -64,13 +64,13 @@ class Tactic(NamedTuple):
 
     @property
     def family(self) -> str:
-        """How the kernel computes, as its name says it: `implicit gemm indexed`, `gemm as conv1x1`; empty if it does not."""
+        """Algorithm in the name: `implicit gemm indexed`, `gemm as conv1x1`; empty if missing."""
         found = _found(_FAMILY, self.name) or _found(_PLAIN_FAMILY, self.name) or ""
         return found.replace("_", " ")
 
     @property
     def split_k(self) -> str:
-        """Into how many parts the sum over K is cut: `4`, `1x4` for slices of a block, `yes`; empty if it is not."""
+        """Number of parts of a split sum over K: `4`, `1x4` for slices of a block, `yes`; empty if not split."""
         match = _SPLIT.search(self.name)
         if match is None:
             return ""
@@ -96,7 +96,7 @@ _TYPES = {
     "s32": DataType.INT32,
 }
 _TYPE = "tf32|bf16|f64|f32|f16|e4m3|e5m2|e2m1|i32|s32|i8|s8|u8|i4|s4"
-# Letter in front of an instruction: the type of the accumulator, and of hand-written kernels the arithmetic.
+# Letter in front of an instruction: the type of the accumulator, and in hand-written kernels of the arithmetic.
 _ACCUMULATORS = {"h": DataType.FP16, "s": DataType.FP32, "i": DataType.INT32, "d": DataType.FP64}
 _GENERATIONS = {
     "maxwell": 50,
@@ -125,12 +125,12 @@ _EXTENTS = r"\d{1,6}x\d{1,6}x\d{1,6}"
 _CUTLASS3 = re.compile(
     rf"cutlass3x_sm(?P<sm>\d{{1,4}})_(?P<flavour>bs|sp)?(?P<unit>tensorop|simt)_(?P<acc>[a-z]*?)(?P<mma>{_EXTENTS})"
 )
-# A, B, accumulator, C, D. Block-scaled operands are called after scale and element: `ue4m3xf4`.
+# A, B, accumulator, C, D. Block-scaled operands are named after scale and element: `ue4m3xf4`.
 _SCALED = r"u?e\d+m\d+x[a-z0-9]+"
 _CUTLASS3_TYPES = re.compile(
     rf"_(?P<a>{_TYPE}|{_SCALED})_(?:{_TYPE}|{_SCALED})_(?P<acc>{_TYPE})_(?:{_TYPE}|void)_(?P<d>{_TYPE})_"
 )
-# Behind the tile stands the shape of the cluster, in kernels for Hopper.
+# The shape of the cluster follows the tile in kernels for Hopper.
 _CUTLASS3_TILE = re.compile(rf"_({_EXTENTS})_(?:{_EXTENTS}_)?(?:(?P<stages>\d{{1,4}})_|dyn)")
 _CUTLASS2 = re.compile(r"cutlass_(?:(?P<sm>\d{1,4})_)?(?P<unit>tensorop|simt|wmma|sptensorop)_(?:tensorop_)?")
 # Output, unless it is of the accumulator's type; accumulator; instruction; type inside it; operands, unless as accumulator.
@@ -183,9 +183,9 @@ _CUDNN_SUFFIX = re.compile(r"_(relu)(?:_|$)")
 _BIAS_EPILOGUE = re.compile(r"((?:bias_[a-z0-9]+_)?(?:relu|gelu|swish|sigmoid|tanh))(?:_|$)")
 
 
-@lru_cache(maxsize=1 << 18)  # every generated kernel has a name of its own
+@lru_cache(maxsize=1 << 18)  # every generated kernel has its own name
 def parse_tactic(name: str | None) -> Tactic | None:
-    """Take a tactic name apart; None for no name. A name that no pattern fits has library `unknown`.
+    """Parse a tactic name; None for an empty name. A name that no pattern matches has library `unknown`.
 
     >>> parse_tactic("ampere_h16816cudnn_128x64_ldg8_relu_exp_stages_64x3_small_nhwc_tn_v1").tensor_cores
     True
@@ -220,7 +220,7 @@ def _type(text: str | None) -> DataType | None:
 
 
 def _multiplied(operand: DataType | None, on_tensor_cores: bool) -> DataType | None:
-    """Type of the products: tensor cores have none for FP32, whose operands they round to TF32."""
+    """Return the type of the products: tensor cores have none for FP32, whose operands they round to TF32."""
     return DataType.TF32 if operand is DataType.FP32 and on_tensor_cores else operand
 
 
@@ -230,7 +230,7 @@ def _filter_shape(name: str) -> Shape | None:
 
 
 def _cutlass3(name: str, match: re.Match[str]) -> Tactic:
-    """CUTLASS 3: `…tensorop_s128x128x16gemm_f16_f16_f32_f16_f16_128x128x64_0_tnn_align8_1sm`."""
+    """Parse CUTLASS 3: `…tensorop_s128x128x16gemm_f16_f16_f32_f16_f16_128x128x64_0_tnn_align8_1sm`."""
     types = _CUTLASS3_TYPES.search(name)
     tile = _CUTLASS3_TILE.search(name)
     operand = types["a"] if types else None
@@ -255,7 +255,7 @@ def _cutlass3(name: str, match: re.Match[str]) -> Tactic:
 
 
 def _cutlass2(name: str, match: re.Match[str]) -> Tactic:
-    """CUTLASS 2: `cutlass_80_tensorop_f16_s16816gemm_relu_f16_256x128_32x3_tn_align8`."""
+    """Parse CUTLASS 2: `cutlass_80_tensorop_f16_s16816gemm_relu_f16_256x128_32x3_tn_align8`."""
     on_tensor_cores = match["unit"] != "simt"
     math, tile = _CUTLASS2_MATH.match(name, match.end()), _CUTLASS2_TILE.search(name)
     accumulator = _ACCUMULATORS.get(math["acc"]) if math else None
@@ -279,7 +279,7 @@ def _cutlass2(name: str, match: re.Match[str]) -> Tactic:
 
 
 def _trt_cutlass(name: str, match: re.Match[str]) -> Tactic:
-    """TensorRT's own CUTLASS kernels: `…_hmma_fprop_f16f16f32_…`: A, B, accumulator."""
+    """Parse TensorRT's own CUTLASS kernels: `…_hmma_fprop_f16f16f32_…`: A, B, accumulator."""
     types = _TRT_CUTLASS_TYPES.search(name)
     operand = _type(types["a"]) if types else None
     return Tactic(
@@ -295,7 +295,7 @@ def _trt_cutlass(name: str, match: re.Match[str]) -> Tactic:
 
 
 def _xmma(name: str, match: re.Match[str]) -> Tactic:
-    """xmma, TensorRT's main library: `_AC_BAcc_Epilogue_`: A and output; arithmetic and accumulator; epilogue."""
+    """Parse xmma, TensorRT's main library: `_AC_BAcc_Epilogue_`: A and output; arithmetic and accumulator; epilogue."""
     if "_xmma_pooling" in name:
         return _xmma_pooling(name, match)
     types = _XMMA_TYPES.search(name)
@@ -329,7 +329,7 @@ def _xmma(name: str, match: re.Match[str]) -> Tactic:
 
 
 def _xmma_pooling(name: str, match: re.Match[str]) -> Tactic:
-    """`FP16FP32NHWC`: type in memory, type of the arithmetic. Pooling has nothing for tensor cores to do."""
+    """Parse `FP16FP32NHWC`: type in memory, type of the arithmetic. Pooling does not use tensor cores."""
     types = _POOLING_TYPES.search(name)
     stored = parse_data_type(types["stored"]) if types else None
     arithmetic = parse_data_type(types["math"]) if types and types["math"] else stored
@@ -344,12 +344,12 @@ def _xmma_pooling(name: str, match: re.Match[str]) -> Tactic:
 
 
 def _hand_written(name: str, match: re.Match[str]) -> Tactic:
-    """Hand-written cuDNN and cuBLAS kernels: output type, letter of the arithmetic, digits of the matrix instruction."""
+    """Parse hand-written cuDNN and cuBLAS kernels: output type, arithmetic, digits of the matrix instruction."""
     letter, on_tensor_cores = match["letter"], bool(match["digits"])
     stages = _HAND_STAGES.search(name)
     arithmetic = {"h": DataType.FP16, "s": DataType.FP32, "i": DataType.INT8, "d": DataType.FP64}.get(letter)
     if letter == "s" and on_tensor_cores:
-        # The letter is that of the sum, and the products are of the operands.
+        # The letter is the type of the sum; the products have the type of the operands.
         arithmetic = None
     operand = _HAND_TYPES.get(match["input"]) if match["input"] else arithmetic
     result = _ACCUMULATORS.get(letter) if letter != "i" else None
@@ -372,7 +372,7 @@ def _hand_written(name: str, match: re.Match[str]) -> Tactic:
 
 
 def _attention(name: str, _: re.Match[str]) -> Tactic:
-    """Fused attention runs its two products on tensor cores in every release that has it; the name does not say so."""
+    """Parse fused attention, whose two products run on tensor cores in every release, though the name does not state it."""
     return Tactic(name, "myelin", tensor_cores=True)
 
 
@@ -382,7 +382,7 @@ def _generated(name: str, match: re.Match[str]) -> Tactic:
 
 
 def _tensor_cores_only(library: str) -> Callable[[str, re.Match[str]], Tactic]:
-    """cuBLASLt's `nvjet` and TensorRT's newest convolutions exist for tensor cores only."""
+    """Return a parser for cuBLASLt's `nvjet` and TensorRT's newest convolutions, which exist for tensor cores only."""
     return lambda name, match: Tactic(
         name, library, int(match["sm"]) if match["sm"] else None, tensor_cores=True
     )
