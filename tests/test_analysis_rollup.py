@@ -21,6 +21,7 @@ from trex_tui.analysis.modules import (
     by_onnx_node,
     describe_fusion,
     fused_over_modules,
+    module_of_name,
 )
 from trex_tui.analysis.structure import by_stream, total_by_kind, total_by_precision
 from trex_tui.artifacts.discover import ArtifactSet
@@ -93,6 +94,17 @@ def test_a_profile_alone(tmp_path: Path) -> None:
     write_profile(tmp_path / "net.profile.json", [("/m/Conv", 1.0), ("/n/Conv", 2.0)])
     made = load_engine(tmp_path)
     assert by_module(made) == [Share("n", 2.0, 1), Share("m", 1.0, 1)]
+
+
+_STEPS = st.sampled_from(["a", "b", "ab", "a", "conv_1", "", "a.0", "x y", "é", "-"])
+
+
+@given(st.lists(_STEPS, min_size=1, max_size=5), st.booleans())
+@settings(max_examples=examples(300))
+def test_the_outermost_module_is_the_first_of_the_path(steps: list[str], is_absolute: bool) -> None:
+    name = "/" * is_absolute + "/".join(steps)
+    (share,) = by_module(engine_of([layer(name, "kgen")], [1.0]))
+    assert share.name == "/".join(module_of_name(name)[:1])
 
 
 def sums_add_up(engine: Engine) -> None:

@@ -58,7 +58,7 @@ class Derived:
 def derived(engine: Engine) -> Derived:
     """The products of all layers and their place under the roof. Kept with it."""
     with gc_paused():
-        compute = tuple([compute_products(layer) for layer in engine.layers])
+        compute = tuple(map(compute_products, engine.layers))
         return Derived(compute, roofline(engine, find_device(engine), compute))
 
 

@@ -96,13 +96,11 @@ def gap(engine: Engine, statistics: TimingStatistics | None = None) -> Gap | Non
     Args:
         statistics: Of the same engine, if they are at hand.
     """
-    averages = [layer.latency.average_ms for layer in engine.layers if layer.latency]
-    known = [value for value in averages if value is not None]
-    if not known:
+    known, total = engine.known_times_ms, engine.latency_sum_ms
+    if total is None:
         return None
     statistics = statistics or timing_statistics(engine)
-    total = math.fsum(known)
-    timed = sum(value > 0 for value in known)
+    timed = len([value for value in known if value > 0])
     latency = _median(statistics.latency if statistics else None)
     compute = _median(statistics.compute if statistics else None)
     beyond = None if compute is None else total - compute
@@ -163,8 +161,8 @@ def _direction(total: float, latency: float | None) -> Direction | None:
 
 
 def _sum_of_medians(engine: Engine) -> tuple[float | None, str]:
-    rows = [layer.latency for layer in engine.layers if layer.latency]
-    medians = [row.median_ms for row in rows if row.median_ms is not None]
+    rows = [row for layer in engine.layers if (row := layer.latency) is not None]
+    medians = [median for row in rows if (median := row.median_ms) is not None]
     if len(medians) == len(rows):
         return math.fsum(medians), ""
     if not medians:

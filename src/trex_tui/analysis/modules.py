@@ -181,10 +181,21 @@ def by_module(engine: Engine, depth: int = 1) -> list[Share]:
     Adds up to `engine.latency_sum_ms`, the layers to all layers. Layers outside any module are under the empty name.
     """
     groups: dict[Path, list[Layer]] = defaultdict(list)
+    by_first: dict[str, list[Layer]] = {}
+    is_plain = _PLAIN.fullmatch
     for layer in engine.layers:
+        name = layer.onnx_nodes[0] if layer.onnx_nodes else layer.name
+        if depth == 1 and is_plain(name):
+            # As most of hundreds of thousands of names. Two different steps, and the first one is the outermost module.
+            first, _, rest = name[1:].partition("/")
+            if first and rest and not rest.endswith(("/", first)):
+                group = by_first.get(first)
+                if group is None:
+                    group = by_first[first] = groups[first,]
+                group.append(layer)
+                continue
         # Not `module_path`, which keeps names: for the one pass over them that takes as long again.
-        path, _ = _split_name(layer.onnx_nodes[0] if layer.onnx_nodes else layer.name)
-        groups[path[:depth]].append(layer)
+        groups[_split_name(name)[0][:depth]].append(layer)
     return _slowest_first(
         Share("/".join(path), sum_latency_ms(group), len(group)) for path, group in groups.items()
     )

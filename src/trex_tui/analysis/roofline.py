@@ -235,7 +235,8 @@ class Roofline:
         lines += [f"{plural(count, 'layer')}: {reason}" for reason, count in rare[:REASONS_SHOWN]]
         if rest := sum(count for _, count in rare[REASONS_SHOWN:]):
             lines.append(f"{plural(rest, 'layer')}: other reasons")
-        if above := sum((point.roof_pct or 0.0) > 100 for point in self.points.values()):
+        shares = map(attrgetter("roof_pct"), self.points.values())
+        if above := len([share for share in shares if share is not None and share > 100]):
             lines.append(
                 f"{plural(above, 'layer')} above the roof: cached data, a higher clock, or bytes not touched"
             )
@@ -256,7 +257,10 @@ class Roofline:
 
 def latency_floor_ms(layers: Iterable[Layer]) -> float | None:
     """What the shortest layers take, in milliseconds: see `FORMULAS["floor_ms"]`; None with too few timed layers."""
-    times = sorted([time_ms for layer in layers if (time_ms := layer.latency_ms)])
+    latencies = [layer.latency for layer in layers]
+    times = sorted(
+        [time_ms for latency in latencies if latency is not None and (time_ms := latency.average_ms)]
+    )
     if len(times) < FLOOR_LAYERS:
         return None
     position = FLOOR_PERCENTILE / 100 * (len(times) - 1)
@@ -332,11 +336,13 @@ class _Roofs:
 
     def points_of_names(self, layers: Sequence[Layer], computes: Sequence[Compute]) -> list[RooflinePoint]:
         """As `point` of each, of layers of which only the names are known: a profile may have hundreds of thousands."""
-        times = [layer.latency_ms for layer in layers]
+        latencies = [layer.latency for layer in layers]
+        times = [None if latency is None else latency.average_ms for latency in latencies]
         reasons: dict[tuple[object, ...], tuple[str, ...]] = {}
         of_layers = []
         for layer, compute, time_ms in zip(layers, computes, times, strict=True):
-            key = (layer.kind, layer.device, compute, None if time_ms is None else time_ms < SHORTEST_MS)
+            is_zero = None if time_ms is None else time_ms < SHORTEST_MS
+            key = (layer.kind, layer.device, id(compute), is_zero)  # few objects, whose hash takes long
             found = reasons.get(key)
             if found is None:
                 found = reasons[key] = self._reasons(layer, compute, None, None, layer.kind in _COMPUTING)
@@ -405,7 +411,7 @@ def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | 
         points = roofs.points_of_names(working, products)
     else:
         points = list(map(roofs.point, working, products))
-    return Roofline(device, {point.layer_index: point for point in points}, floor_ms)
+    return Roofline(device, dict(zip([layer.index for layer in working], points, strict=True)), floor_ms)
 
 
 def format_intensity(flop_per_byte: float) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress
-from operator import ne
+from operator import itemgetter, ne
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,15 +112,19 @@ def _read_records(root: object, path: Path) -> list[Profile]:
     ignored = 0
     has_count = False
     are_rows = [type(record) is dict and type(record.get("name")) is str for record in root]
-    rows = iter(_rows(list(compress(root, are_rows))))
-    for record, is_row in zip(root, are_rows, strict=True):
-        if is_row:
-            parsed.runs[-1].rows.append(next(rows))
-        elif isinstance(record, dict) and type(record.get("count")) is int:
+    rows = _rows(list(compress(root, are_rows)))
+    others = [position for position, is_row in enumerate(are_rows) if not is_row]
+    start = 0
+    for number, position in enumerate(others):
+        parsed.runs[-1].rows += rows[start : position - number]
+        start = position - number
+        record = root[position]
+        if isinstance(record, dict) and type(record.get("count")) is int:
             parsed.add_count(record["count"])
             has_count = True
         else:
             ignored += 1
+    parsed.runs[-1].rows += rows[start:]
     parsed.finish()
     notes = []
     if not has_count:
@@ -137,11 +141,13 @@ def _is_of_trtexec(root: object) -> bool:
     """Whether a document has the form that trtexec writes: rows that state an average, each once or behind a count."""
     if not isinstance(root, list):
         return False
-    rows = [record for record in root if isinstance(record, dict) and "name" in record]
-    if not any("averageMs" in row for row in rows):
-        return not rows
-    has_count = any(isinstance(record, dict) and "count" in record for record in root)
-    return has_count or len({repr(row) for row in rows}) == len(rows)
+    records = [record for record in root if isinstance(record, dict)]
+    if not any("averageMs" in record and "name" in record for record in records):
+        return not any("name" in record for record in records)
+    if any("count" in record for record in records):
+        return True
+    rows = [repr(record) for record in records if "name" in record]
+    return len(set(rows)) == len(rows)
 
 
 _MOST_OTHERS = 3
@@ -313,10 +319,17 @@ _make_profile_row: Callable[[tuple[Any, ...]], ProfileRow] = partial(tuple.__new
 
 
 def _rows(records: Sequence[dict[str, Any]]) -> list[ProfileRow]:
-    names = [record["name"] for record in records]
+    names = map(itemgetter("name"), records)
     keys = ("timeMs", "averageMs", "medianMs", "percentage")
-    columns = [_times([record.get(key) for record in records]) for key in keys]
+    columns = [_times(_values(records, key)) for key in keys]
     return list(map(_make_profile_row, zip(names, *columns, strict=True)))
+
+
+def _values(records: Sequence[dict[str, Any]], key: str) -> list[Any]:
+    try:
+        return list(map(itemgetter(key), records))
+    except KeyError:
+        return [record.get(key) for record in records]
 
 
 def _times(values: list[Any]) -> Sequence[float | None]:

@@ -16,7 +16,7 @@ from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import StatedTensor
 from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.engine.dtypes import DataType, TensorFormat, parse_data_type, parse_format
-from trex_tui.engine.kinds import LayerKind, classify, classify_name
+from trex_tui.engine.kinds import LayerKind, classify, classify_names
 from trex_tui.engine.model import MOST_ELEMENTS, Binding, Device, Layer, LayerLatency, Tensor
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.errors import Diagnostic, Severity
@@ -162,7 +162,7 @@ def build_named_layers(names: Sequence[str], latencies: Sequence[LayerLatency | 
         "index": range(len(names)),
         "name": names,
         "occurrence": _occurrences(names),
-        "kind": map(classify_name, names),
+        "kind": classify_names(names),
         "inputs": repeat(()),
         "outputs": repeat(()),
         "onnx_nodes": repeat(()),

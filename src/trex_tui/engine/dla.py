@@ -154,7 +154,8 @@ def place_layers(
         listed: Names of the layers that a log lists as running on the DLA.
         is_asked: The engine was built with `--useDLACore`.
     """
-    if not any(layer.device is Device.DLA or layer.name.startswith("{") for layer in layers):
+    dla = Device.DLA
+    if not any(layer.device is dla or layer.name.startswith("{") for layer in layers):
         return layers, ()
     blocks = _find_blocks(layers, frozenset(listed), is_asked=is_asked)
     if not blocks:

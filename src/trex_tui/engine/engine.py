@@ -212,8 +212,18 @@ class Engine:
     def latency_sum_ms(self) -> float | None:
         """Sum of the layers' average times; None without a profile. Not the latency of the engine: layers are profiled one
         by one, so the sum is usually larger than the time end to end."""
-        known = [layer.latency_ms for layer in self.layers if layer.latency_ms is not None]
+        known = self.known_times_ms
         return math.fsum(known) if known else None
+
+    @cached_property
+    def known_times_ms(self) -> Sequence[float]:
+        """`latency_ms` of the layers that have one."""
+        latencies = [layer.latency for layer in self.layers]
+        return [
+            latency.average_ms
+            for latency in latencies
+            if latency is not None and latency.average_ms is not None
+        ]
 
     @cached_property
     def weights_bytes(self) -> int | None:
@@ -265,7 +275,7 @@ class Engine:
     @cached_property
     def links(self) -> tuple[Link, ...]:
         """Return every pair of a writer and a reader of a tensor."""
-        return tuple(follow_tensors(self.layers))
+        return tuple(follow_tensors(self.layers)) if self.has_graph else ()
 
     @cached_property
     def _neighbours(self) -> tuple[dict[int, list[Link]], dict[int, list[Link]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 
@@ -338,6 +338,13 @@ def classify_name(name: str) -> LayerKind:
     """Guess the kind from the name alone: TensorRT's own prefixes, then ONNX operators in the names of exporters."""
     # The digits in a name do not matter, and many names differ only in them.
     return _classify_pattern(name.encode("utf-8", "surrogatepass").translate(_DIGITS))
+
+
+def classify_names(names: Iterable[str]) -> Iterator[LayerKind]:
+    """As `classify_name` of each, in less time: a profile has hundreds of thousands."""
+    return map(
+        _classify_pattern, [name.encode("utf-8", "surrogatepass").translate(_DIGITS) for name in names]
+    )
 
 
 @lru_cache(maxsize=4096)

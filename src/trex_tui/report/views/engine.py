@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.columns import derived
@@ -94,11 +95,12 @@ def _memory(engine: Engine) -> dict[str, Any]:
 
 def _compute(engine: Engine) -> dict[str, Any]:
     computes = derived(engine).compute
-    known = [compute.macs for compute in computes if compute.macs is not None]
+    known = [macs for compute in computes if (macs := compute.macs) is not None]
+    reasons = Counter(map(attrgetter("reason"), computes))
     return {
         "macs": sum(known) if known else None,
         "layers_with_macs": len(known),
-        "layers_without_macs": dict(Counter(compute.reason for compute in computes if compute.reason)),
+        "layers_without_macs": {reason: count for reason, count in reasons.items() if reason},
         "by_tensor_cores": {total.key: plain(total) for total in by_tensor_cores(engine)},
     }
 

@@ -19,12 +19,14 @@ def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> li
         layers: Some of the engine's layers; by default all.
     """
     computes = derived(engine).compute
-    multiplying = [
-        layer
-        for layer in (engine.layers if layers is None else layers)
-        if (compute := computes[layer.index]).macs or compute.reason
-    ]
-
+    if layers is None and all(compute.reason or compute.macs for compute in computes):
+        multiplying: Sequence[Layer] = engine.layers
+    else:
+        multiplying = [
+            layer
+            for layer in (engine.layers if layers is None else layers)
+            if (compute := computes[layer.index]).macs or compute.reason
+        ]
     return total_by(engine, lambda layer: YES_NO[uses_tensor_cores(layer)], multiplying)
 
 
