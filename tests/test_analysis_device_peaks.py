@@ -45,7 +45,7 @@ class TestPeaks:
         assert tera(peak) == pytest.approx(2 * macs * 30 * 1.425e9 / 1e12)
         assert peak.tag == tag
         assert peak.source
-        assert f"2 × {macs} MACs × 30 SMs × 1.425 GHz" in peak.describe()
+        assert f"2 × {macs} MACs × 30 SMs × 1.425 GHz" in peak.describe(precision)
 
     def test_only_geforce_halves_fp32_accumulation(self) -> None:
         for name, ratio in (("NVIDIA GeForce RTX 3090", 2), ("NVIDIA RTX A6000", 1), ("NVIDIA A10", 1)):
@@ -88,7 +88,7 @@ class TestPeaks:
             peak = peak_ops(device(), precision, tensor_cores=tensor_cores)
             assert peak.flop_per_s is None
             assert f"no {precision.value} rate" in peak.reason
-            assert peak.describe().startswith("peak unknown: ")
+            assert peak.describe(None).startswith("peak unknown: ")
 
     def test_int8_on_cuda_cores_makes_four_products_per_lane(self) -> None:
         peak = peak_ops(device(), INT8, tensor_cores=False)

@@ -660,6 +660,36 @@ def test_a_chart_that_lacks_its_data_draws_nothing(sample, chart):
     assert chart.needs(sample) or chart.make(subject).form is None
 
 
+def test_integers_have_operations_and_floats_floating_point_operations(tmp_path):
+    """An INT8 and an FP16 convolution under two roofs."""
+    layers = [
+        layer(
+            name,
+            CONV,
+            [tensor("x", 1, 64, 32, 32, dtype=dtype)],
+            [tensor(name, 1, 64, 32, 32, dtype=dtype)],
+            ParameterType="Convolution",
+            Kernel=[3, 3],
+            OutMaps=64,
+            Groups=1,
+            Weights={"Type": dtype, "Count": 36864},
+        )
+        for name, dtype in (("quantized", "Int8"), ("plain", "Half"))
+    ]
+    write_set(tmp_path, "mixed", layers, {"quantized": 0.01, "plain": 0.02})
+    engine = load_engine(tmp_path)
+    form = CHARTS_BY_ID["roofline"].make(Subject(engine, engine.layers, PALETTE)).form
+    assert (form.x.title, form.y.title) == ("intensity, FLOP/B or OP/B (log)", "FLOP/s or OP/s (log)")
+    figures = {form.target_of(index).layer: form.target_of(index).figures for index in range(2)}
+    assert "OP/B  " in figures[0]
+    assert "TOPS" in figures[0] or "GOPS" in figures[0]
+    assert "FLOP" not in figures[0]
+    assert "FLOP/B  " in figures[1]
+    assert "OPS" not in figures[1]
+    only = CHARTS_BY_ID["roofline"].make(Subject(engine, engine.layers[:1], PALETTE)).form
+    assert (only.x.title, only.y.title) == ("intensity, OP/B (log)", "OP/s (log)")
+
+
 def test_large_numbers_have_prefixes():
     assert [format_tick(value) for value in (0.01, 300.0, 1e4, 2e6, 5e9, 1e13)] == [
         "0.01", "300", "10 k", "2 M", "5 G", "10 T",

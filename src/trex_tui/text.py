@@ -172,6 +172,7 @@ _UNITS = frozenset(
         "GB/s",
         "TB/s",
         "FLOP/B",
+        "OP/B",
         "layers",
         "queries",
     )

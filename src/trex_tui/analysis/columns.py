@@ -225,8 +225,8 @@ DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
         "arithmetic_intensity",
         "FLOP/byte",
         "float64",
-        "Operations per byte moved. Below the device's ridge, bandwidth limits the layer. (trex divides "
-        "MACs by unpadded bytes and ignores residual inputs.)",
+        "Operations per byte moved: FLOP of floats, OP of integers. Below the device's ridge, bandwidth limits the layer. "
+        "(trex divides MACs by unpadded bytes and ignores residual inputs.)",
         _OfPoint(attrgetter("intensity")),
         formula="2 · macs / footprint_allocated_bytes",
         source=_DIMENSIONS,
@@ -236,7 +236,7 @@ DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
         "achieved_flops_per_s",
         "FLOP/s",
         "float64",
-        "Achieved operations per second.",
+        "Achieved operations per second: FLOP/s of floats, OP/s of integers.",
         _OfPoint(attrgetter("achieved_flop_per_s")),
         formula="2 · macs / latency_ms",
         source="layer information and profile",

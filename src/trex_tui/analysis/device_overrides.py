@@ -51,7 +51,7 @@ _QUANTITIES = {
     "sms": ("sms", 1, 10_000),
 }
 _TFLOPS_RANGE = (1e-3, 1e7)
-_KNOWN_KEYS = f"bandwidth (GB/s), clock (GHz), sms, {', '.join(_PRECISION_OF_KEY)} (TFLOP/s)"
+_KNOWN_KEYS = f"bandwidth (GB/s), clock (GHz), sms, {', '.join(_PRECISION_OF_KEY)} (TFLOP/s, TOPS)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.dtypes import DataType, format_rate
 from trex_tui.engine.tactics import parse_tactic
-from trex_tui.text import format_count
 
 if TYPE_CHECKING:
     from trex_tui.analysis.device import DeviceModel
@@ -243,11 +242,11 @@ class Peak:
     reason: str = ""
     assumptions: tuple[str, ...] = ()
 
-    def describe(self) -> str:
-        """One sentence: value, formula, source; or why it is unknown."""
+    def describe(self, precision: DataType | None) -> str:
+        """One sentence: value in the unit of a precision, formula, source; or why it is unknown."""
         if self.flop_per_s is None:
             return f"peak unknown: {self.reason}"
-        return f"peak {format_count(self.flop_per_s)}FLOP/s = {self.formula} ({self.tag}: {self.source})"
+        return f"peak {format_rate(self.flop_per_s, precision)} = {self.formula} ({self.tag}: {self.source})"
 
 
 _TENSOR_RATES = {

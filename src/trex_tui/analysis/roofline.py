@@ -21,7 +21,7 @@ from trex_tui.analysis.compute import Compute, compute_products
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.gpu_peaks import Peak, peak_of_kernel
 from trex_tui.analysis.tiling import find_tiling, has_plain_schedule
-from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.dtypes import DataType, format_intensity, format_rate
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
@@ -133,6 +133,7 @@ class RooflinePoint(NamedTuple):
         tiles: Thread blocks that its kernel cuts the result into; None where the kernel's name does not tell.
         reasons: Why something is missing; empty if nothing is.
         assumptions: What was taken for granted for this layer.
+        precision: That of the layer, which names the operations.
     """
 
     layer_index: int
@@ -153,6 +154,7 @@ class RooflinePoint(NamedTuple):
     tiles: int | None = None
     reasons: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    precision: DataType | None = None
 
     @property
     def reason(self) -> str:
@@ -332,6 +334,7 @@ class _Roofs:
             tiling.tiles if tiling else None,
             () if is_complete else self._reasons(layer, compute, size, peak, is_opaque),
             peak.assumptions if peak else (),
+            layer.precision,
         )
 
     def points_of_names(self, layers: Sequence[Layer], computes: Sequence[Compute]) -> list[RooflinePoint]:
@@ -414,12 +417,6 @@ def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | 
     return Roofline(device, dict(zip([layer.index for layer in working], points, strict=True)), floor_ms)
 
 
-def format_intensity(flop_per_byte: float) -> str:
-    """An arithmetic intensity with its unit: 0.25 FLOP/B, 93.1 FLOP/B, 1234 FLOP/B."""
-    digits = ".3g" if flop_per_byte < 1000 else ".0f"
-    return f"{flop_per_byte:{digits}} FLOP/B"
-
-
 def _work_sentences(point: RooflinePoint) -> list[str]:
     lines = []
     if point.macs:
@@ -427,10 +424,10 @@ def _work_sentences(point: RooflinePoint) -> list[str]:
     if point.bytes is not None:
         lines.append(f"bytes: {format_bytes(point.bytes)}: inputs, outputs and weights as allocated")
     if point.intensity is not None:
-        lines.append(f"intensity: {format_intensity(point.intensity)} = 2 × MACs ÷ bytes")
+        lines.append(f"intensity: {format_intensity(point.intensity, point.precision)} = 2 × MACs ÷ bytes")
     if point.achieved_flop_per_s is not None:
-        rate = format_count(point.achieved_flop_per_s)
-        lines.append(f"achieved: {rate}FLOP/s = 2 × MACs ÷ {format_ms(point.latency_ms)} ms")
+        rate = format_rate(point.achieved_flop_per_s, point.precision)
+        lines.append(f"achieved: {rate} = 2 × MACs ÷ {format_ms(point.latency_ms)} ms")
     if point.achieved_bytes_per_s is not None:
         share = "" if point.bandwidth_pct is None else f"; {point.bandwidth_pct:.1f} % of the peak bandwidth"
         rate = format_count(point.achieved_bytes_per_s)
@@ -439,12 +436,14 @@ def _work_sentences(point: RooflinePoint) -> list[str]:
 
 
 def _roof_sentences(point: RooflinePoint, whole: Roofline) -> list[str]:
-    lines = [point.peak.describe()] if point.peak else []
+    lines = [point.peak.describe(point.precision)] if point.peak else []
     if point.ridge_intensity is not None:
-        lines.append(f"ridge: {format_intensity(point.ridge_intensity)} = peak ÷ peak bandwidth")
+        lines.append(
+            f"ridge: {format_intensity(point.ridge_intensity, point.precision)} = peak ÷ peak bandwidth"
+        )
     if point.roof_flop_per_s is not None:
-        roof = format_count(point.roof_flop_per_s)
-        lines.append(f"roof: {roof}FLOP/s = min(peak, intensity × peak bandwidth)")
+        roof = format_rate(point.roof_flop_per_s, point.precision)
+        lines.append(f"roof: {roof} = min(peak, intensity × peak bandwidth)")
     if point.roof_ms is not None:
         formula = "max(2 × MACs ÷ peak, bytes ÷ peak bandwidth)" if point.macs else "bytes ÷ peak bandwidth"
         lines.append(f"roof time: {format_ms(point.roof_ms)} ms = {formula}")

@@ -88,8 +88,8 @@ def add_engine_globals(group: Arguments) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="peak of the device for the roofline: bandwidth=320 (GB/s), clock=1.2 (GHz), sms=30, fp16=40 (TFLOP/s); may "
-        "be repeated; trex-tui.toml can hold them too",
+        help="peak of the device for the roofline: bandwidth=320 (GB/s), clock=1.2 (GHz), sms=30, fp16=40 (TFLOP/s), "
+        "int8=80 (TOPS); may be repeated; trex-tui.toml can hold them too",
     )
 
 

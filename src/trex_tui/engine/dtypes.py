@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from trex_tui.text import MISSING, format_count
+
 
 class DataType(str, Enum):
     """An element type. Values are TensorRT's short names.
@@ -16,17 +18,20 @@ class DataType(str, Enum):
         bits: Size of one element in memory; 32 for TF32, 8 for BOOL.
         is_float: Floating point of 16 bits or more, that is, not quantized.
         is_quantized: A type for quantized values.
+        is_integer: Whole numbers, which are counted in operations, not in floating-point operations.
     """
 
     bits: int
     is_float: bool
     is_quantized: bool
+    is_integer: bool
 
     def __new__(cls, text: str, bits: int, role: str = "") -> DataType:
         """Store the facts in the member: a lookup by member would hash it in Python, a million times per engine."""
         member = str.__new__(cls, text)
         member._value_ = text
         member.bits, member.is_float, member.is_quantized = bits, role == "float", role == "quantized"
+        member.is_integer = "INT" in text
         return member
 
     __hash__ = str.__hash__  # Enum's own is in Python
@@ -49,6 +54,31 @@ class DataType(str, Enum):
     UINT16 = "UINT16", 16
     UINT8 = "UINT8", 8
     BOOL = "BOOL", 8
+
+
+def operation_name(data_type: DataType | None) -> str:
+    """What an operation on numbers of a type is called in units: `OP` for integers, else `FLOP`."""
+    return "OP" if data_type is not None and data_type.is_integer else "FLOP"
+
+
+def format_rate(per_s: float | None, data_type: DataType | None) -> str:
+    """Operations per second with their unit.
+
+    >>> format_rate(43.8e12, DataType.FP16), format_rate(87e12, DataType.INT8), format_rate(None, None)
+    ('43.8 TFLOP/s', '87 TOPS', '–')
+    """
+    if per_s is None:
+        return MISSING
+    name = operation_name(data_type)
+    count = format_count(per_s)
+    gap = " " if count[-1:].isdigit() else ""
+    return f"{count}{gap}{'OPS' if name == 'OP' else 'FLOP/s'}"
+
+
+def format_intensity(per_byte: float, data_type: DataType | None) -> str:
+    """Operations per byte with their unit: 0.25 FLOP/B, 93.1 OP/B, 1234 FLOP/B."""
+    digits = ".3g" if per_byte < 1000 else ".0f"
+    return f"{per_byte:{digits}} {operation_name(data_type)}/B"
 
 
 # Other spellings, lower case. Layouts say "FP16", Myelin tensors "Half", FP4 comes as "FP4E2M1".

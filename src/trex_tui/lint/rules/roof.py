@@ -5,6 +5,7 @@ from __future__ import annotations
 from trex_tui.analysis.gap import gap
 from trex_tui.analysis.memory import activation_memory, live_tensors
 from trex_tui.analysis.roofline import Bound, RooflinePoint
+from trex_tui.engine.dtypes import format_rate
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import (
@@ -120,7 +121,7 @@ def _describe_low(context: Context, layer: Layer, point: RooflinePoint, net_ms: 
     roof_pct = 100.0 * roof_ms / net_ms
     reached = f"{(point.achieved_bytes_per_s or 0.0) / 1e9:.3g} GB/s, limited by memory bandwidth"
     if side is Bound.COMPUTE:
-        reached = f"{(point.achieved_flop_per_s or 0.0) / 1e12:.3g} TFLOP/s, limited by compute"
+        reached = f"{format_rate(point.achieved_flop_per_s or 0.0, layer.precision)}, limited by compute"
     return finding(
         (
             f"{quote_layer(layer)} ({context.format_time(layer)}) reaches {roof_pct:.0f} % of its roofline, "

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.roofline import Roofline, RooflinePoint
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.dtypes import DataType, format_intensity, format_rate, operation_name
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
@@ -77,7 +78,7 @@ def _points(
     places: Sequence[Place],
     scales: tuple[Scale, Scale],
     look: Look,
-    figures: Callable[[float, float], str],
+    figures: Callable[[Layer, float, float], str],
     keys: Sequence[Key],
 ) -> Points:
     """A point for each layer, the slowest and the current one on top.
@@ -95,7 +96,7 @@ def _points(
     def target(index: int) -> Target:
         layer, x, y = ordered[index]
         time = "" if layer.latency_ms is None else f"  {format_ms(layer.latency_ms)} ms"
-        return layer_target(layer, f"{figures(x, y)}{time}")
+        return layer_target(layer, f"{figures(layer, x, y)}{time}")
 
     return Points(dots, *scales, keys, target)
 
@@ -109,7 +110,7 @@ def _kind_keys(subject: Subject, places: Sequence[Place]) -> list[Key]:
     return kind_keys(Counter(layer.kind for layer, _, _ in places), subject.palette.kind, kind_sign)
 
 
-def _describe_gemm(x: float, y: float) -> str:
+def _describe_gemm(_: Layer, x: float, y: float) -> str:
     return f"{format_tick(round(x, 6))} × {format_tick(round(y, 2))}"
 
 
@@ -216,18 +217,20 @@ class RoofPeak:
 
     Attributes:
         names: Precisions of the layers under it.
+        data_type: One of them, which names the operations; a level is of integers or of floats.
         flop_per_s: The level.
         ridge: FLOP per byte from which on it is lower than the slope of the bandwidth; None without a bandwidth.
     """
 
     names: tuple[str, ...]
+    data_type: DataType | None
     flop_per_s: float
     ridge: float | None
 
     @property
     def words(self) -> str:
         """Precisions and level."""
-        return f"{', '.join(self.names)} {format_count(self.flop_per_s)}FLOP/s"
+        return f"{', '.join(self.names)} {format_rate(self.flop_per_s, self.data_type)}"
 
     def roof(self, bandwidth: float | None, x: Scale, y: Scale) -> Roof:
         """The slope of the bandwidth as far as a plot shows it, and the level from the ridge on."""
@@ -238,21 +241,25 @@ class RoofPeak:
         if not self.ridge:
             return Roof(self.words, points)
         label = f"ridge {self.ridge:.3g}"
-        return Roof(self.words, points, detail=f", {label} FLOP/B", knee=(self.ridge, self.flop_per_s, label))
+        detail = f", {label} {operation_name(self.data_type)}/B"
+        return Roof(self.words, points, detail=detail, knee=(self.ridge, self.flop_per_s, label))
 
 
 def find_peaks(layers: Iterable[Layer], roofline: Roofline) -> list[RoofPeak]:
     """The peaks over some layers, the highest first."""
     bandwidth = roofline.device.peak_bandwidth_bytes_per_s
-    names: dict[float, dict[str, None]] = {}
+    names: dict[tuple[float, str], dict[str, DataType | None]] = {}
     for layer in layers:
         point = roofline.points.get(layer.index)
         peak = point.peak_flop_per_s if point else None
         if peak:
-            names.setdefault(peak, {})[_peak_name(layer, point)] = None
+            level = names.setdefault((peak, operation_name(layer.precision)), {})
+            level[_peak_name(layer, point)] = layer.precision
     return [
-        RoofPeak(tuple(sorted(names[peak])), peak, peak / bandwidth if bandwidth else None)
-        for peak in sorted(names, reverse=True)
+        RoofPeak(
+            tuple(sorted(level)), next(iter(level.values())), peak, peak / bandwidth if bandwidth else None
+        )
+        for (peak, _), level in sorted(names.items(), reverse=True, key=lambda item: item[0])
     ]
 
 
@@ -285,7 +292,7 @@ def roofline_chart(subject: Subject) -> Figure:
     current = subject.shown_current
     here = roofline.points.get(current.index) if current else None
     if here is not None and here.intensity and here.achieved_flop_per_s:
-        words.append(_describe_current(here))
+        words.append(_describe_current(here, current.precision if current else None))
     return Figure(
         tuple(words),
         _missing(subject, places, peaks, roofline),
@@ -296,16 +303,28 @@ def roofline_chart(subject: Subject) -> Figure:
 def _roofline_points(
     subject: Subject, places: Sequence[Place], peaks: Sequence[RoofPeak], bandwidth: float | None
 ) -> Points:
+    names = sorted({operation_name(layer.precision) for layer, _, _ in places})
+    intensities, rates = (" or ".join(f"{name}/{per}" for name in names) for per in ("B", "s"))
     ridges = [2 * peak.ridge for peak in peaks if peak.ridge]
-    x = log_scale([*(x for _, x, _ in places), *ridges], "intensity, FLOP/B (log)", format_tick)
+    x = log_scale(
+        [*(x for _, x, _ in places), *ridges],
+        f"intensity, {intensities} (log)",
+        format_tick,
+    )
     levels = [_HEADROOM * peak.flop_per_s for peak in peaks]
-    y = log_scale([*(y for _, _, y in places), *levels], "FLOP/s (log)", format_tick)
+    y = log_scale(
+        [*(y for _, _, y in places), *levels],
+        f"{rates} (log)",
+        format_tick,
+    )
     form = _points(
         subject,
         places,
         (x, y),
         _kind_look(subject),
-        lambda intensity, rate: f"{intensity:.3g} FLOP/B  {format_count(rate)}FLOP/s",
+        lambda layer, intensity, rate: (
+            f"{format_intensity(intensity, layer.precision)}  {format_rate(rate, layer.precision)}"
+        ),
         _kind_keys(subject, places),
     )
     slope, roof_key = None, "roofs" if peaks else ""
@@ -320,9 +339,11 @@ def _roofline_points(
 
 def _without_rates(subject: Subject, known: Sequence[tuple[Layer, RooflinePoint | None]]) -> Figure:
     intensities = sum(point is not None and point.intensity is not None for _, point in known)
-    words = ["No layers with both FLOPs and time."]
+    words = ["No layers with both operations and time."]
     if intensities and not subject.engine.has_profile:
-        words.append(f"{plural(intensities, 'layer')} with known FLOPs but no times (needs --exportProfile).")
+        words.append(
+            f"{plural(intensities, 'layer')} with known operations but no times (needs --exportProfile)."
+        )
     sentences = derived(subject.engine).roofline.sentences[:3]
     return Figure(tuple(words), tuple(map(as_sentence, sentences)))
 
@@ -337,16 +358,15 @@ def _summary(subject: Subject, places: Sequence[Place], roofline: Roofline) -> s
         for bound, share in roofline.roof_pct_by_bound(layers).items()
     ]
     device = f" Bound (% of the roof): {', '.join(words)}." if words else ""
-    return (
-        f"FLOP/s and FLOP/byte: {plural(len(places), 'compute layer')}, {format_ms(time)} ms{share}.{device}"
-    )
+    return f"Rate and intensity: {plural(len(places), 'compute layer')}, {format_ms(time)} ms{share}.{device}"
 
 
-def _describe_current(here: RooflinePoint) -> str:
+def _describe_current(here: RooflinePoint, precision: DataType | None) -> str:
     roof = f", {format_pct(here.roof_pct)} % of its roof" if here.roof_pct is not None else ""
     bound = f", bound by {here.bound.value}" if here.bound else ""
     return (
-        f"Layer {here.layer_index}: {here.intensity:.3g} FLOP/B, {format_count(here.achieved_flop_per_s)}FLOP/s"
+        f"Layer {here.layer_index}: {format_intensity(here.intensity or 0.0, precision)}, "
+        f"{format_rate(here.achieved_flop_per_s, precision)}"
         f"{roof}{bound}."
     )
 
@@ -362,7 +382,7 @@ def _missing(
     if rest := _others(subject, places):
         time = sum_latency_ms(rest)
         sentences.append(
-            f"Not shown: {plural(len(rest), 'layer')} without known FLOPs"
+            f"Not shown: {plural(len(rest), 'layer')} without known operations"
             + (f", {format_ms(time)} ms." if time else ".")
         )
     return tuple(sentences)

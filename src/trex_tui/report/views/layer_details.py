@@ -13,10 +13,10 @@ from trex_tui.analysis.columns import Derived
 from trex_tui.analysis.compute import Compute
 from trex_tui.analysis.dataflow import Neighbour, list_consumers, list_producers
 from trex_tui.analysis.modules import Group, Grouping, Share, by_onnx_node
-from trex_tui.analysis.roofline import format_intensity
 from trex_tui.analysis.structure import hottest, sum_latency_ms
 from trex_tui.analysis.tactic_parts import UNKNOWN_LIBRARY, list_parts
 from trex_tui.engine.cache import per_engine
+from trex_tui.engine.dtypes import format_intensity
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import parse_tactic
@@ -149,7 +149,7 @@ def _format_summary(engine: Engine, layer: Layer, facts: Derived | str | None) -
     if point is not None:
         words += [f"{point.bound.value}-bound"] if point.bound else []
         words += [f"{format_pct(point.roof_pct)} % of roof"] if point.roof_pct is not None else []
-        words += [format_intensity(point.intensity)] if point.intensity is not None else []
+        words += [format_intensity(point.intensity, layer.precision)] if point.intensity is not None else []
     return " · ".join(words)
 
 
