@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trex_tui.analysis.energy import LayerEnergy
+    from trex_tui.analysis.onnx_model.content import Content
 
 _MOST_NAMED = 5
 _SHORTEST_PREFIX = 3
@@ -102,6 +103,25 @@ class _OfEnergy:
         return None if energy is None else self._get(energy)
 
 
+class _OfOnnx:
+    """A value out of the ONNX nodes of a layer; None for one without nodes, and for all without a model."""
+
+    def __init__(self, get: Callable[[Content], Any]) -> None:
+        self._get = get
+
+    def __call__(self, engine: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
+        if engine.onnx is None:
+            return None
+        from trex_tui.analysis.onnx_model.content import layer_contents  # most engines have no model
+
+        content = layer_contents(engine)[layer.index]
+        return None if content is None else self._get(content)
+
+
+def _onnx_evidence(engine: Engine, layer: Layer) -> str | None:
+    return None if engine.onnx is None else engine.onnx.layers[layer.index].evidence or None
+
+
 class _OfPoint:
     """A value out of a layer's place under the roof."""
 
@@ -152,6 +172,7 @@ def _cumulative_pct(engine: Engine) -> list[float | None]:
 YES_NO = {True: "yes", False: "no", None: None}
 _DIMENSIONS = "layer information: Kernel, Groups, Dimensions"
 _SAMPLES = "log of power; profile with a time stamp per call"
+_MODEL = "ONNX model of --onnx"
 DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
     LayerColumn(
         "cumulative_pct",
@@ -385,6 +406,65 @@ DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
         formula="mean over the calls with samples of power · time",
         source=_SAMPLES,
         aliases=("energy",),
+    ),
+    LayerColumn(
+        "onnx_ops",
+        "ONNX ops",
+        "object",
+        "Operators of the layer's ONNX nodes, the most frequent first.",
+        _OfOnnx(lambda content: tuple(content.ops)),
+        source=_MODEL,
+        aliases=("op",),
+        is_list=True,
+    ),
+    LayerColumn(
+        "onnx_patterns",
+        "Patterns",
+        "object",
+        "Patterns of which all ONNX nodes are in the layer: attention, layer norm, RMS norm, instance norm, group norm, "
+        "GELU, SiLU, MLP.",
+        _OfOnnx(lambda content: tuple(dict.fromkeys(pattern.label for pattern in content.patterns))),
+        source=_MODEL,
+        aliases=("pattern",),
+        is_list=True,
+        is_free_text=True,
+    ),
+    LayerColumn(
+        "onnx_macs",
+        "ONNX MACs",
+        "Int64",
+        "Multiply-accumulates of the convolutions and matrix products among the layer's ONNX nodes; missing if a shape is "
+        "unknown.",
+        _OfOnnx(lambda content: content.macs),
+        formula="Σ elements of the output · elements of the weight per output; for products · inner extent",
+        source=f"{_MODEL}, with shape inference for the bindings of the engine",
+    ),
+    LayerColumn(
+        "onnx_params",
+        "Params",
+        "Int64",
+        "Elements of the parameters that the layer's ONNX nodes read; parameters with the same content count once.",
+        _OfOnnx(lambda content: content.params),
+        source=_MODEL,
+        aliases=("params",),
+    ),
+    LayerColumn(
+        "onnx_params_bytes",
+        "Param bytes",
+        "Int64",
+        "Size of these parameters in the model, before the engine converts them.",
+        _OfOnnx(lambda content: content.params_bytes),
+        source=_MODEL,
+    ),
+    LayerColumn(
+        "onnx_evidence",
+        "ONNX by",
+        "string",
+        "Source of the layer's ONNX nodes: its metadata; its name; range, between the ends of a closed block; tensors, "
+        "between those that a layer of Myelin reads and writes.",
+        _onnx_evidence,
+        source=f"layer information: Metadata, Name; {_MODEL}",
+        vocabulary={word: word for word in ("metadata", "name", "range", "tensors")},
     ),
 )
 ALL_COLUMNS = COLUMNS + DERIVED_COLUMNS

@@ -25,16 +25,22 @@ class LoadOptions:
         peaks: What options state about the device, e.g. `bandwidth=320`.
         configured: What configuration files state, by device name.
         run: Which of several runs in a file, from 1; None for the one that fits the graph, and of these the last.
+        onnx: The ONNX model that the engines were built from; None for none.
     """
 
     optimization_profile: int | None = None
     peaks: DeviceOverrides | None = None
     configured: Mapping[str, DeviceOverrides] = field(default_factory=dict)
     run: int | None = None
+    onnx: Path | None = None
 
     @classmethod
     def of(
-        cls, optimization_profile: int | None = None, peaks: Sequence[str] = (), run: int | None = None
+        cls,
+        optimization_profile: int | None = None,
+        peaks: Sequence[str] = (),
+        run: int | None = None,
+        onnx: str | None = None,
     ) -> LoadOptions:
         """From options as they are typed, and from the configuration files there are.
 
@@ -42,8 +48,9 @@ class LoadOptions:
             TrexError: An option or a file says something that cannot be.
         """
         tables = config_tables(os.environ)
+        model = None if onnx is None else Path(onnx)
         if not peaks and not tables:
-            return cls(optimization_profile, run=run)
+            return cls(optimization_profile, run=run, onnx=model)
         from trex_tui.analysis.device_overrides import overrides_from_options, overrides_in
 
         configured: dict[str, DeviceOverrides] = {}
@@ -51,7 +58,9 @@ class LoadOptions:
             for name, stated in overrides_in(table).items():
                 weaker = configured.get(name)
                 configured[name] = weaker.updated_with(stated) if weaker else stated
-        return cls(optimization_profile, overrides_from_options(peaks) if peaks else None, configured, run)
+        return cls(
+            optimization_profile, overrides_from_options(peaks) if peaks else None, configured, run, model
+        )
 
 
 def options_of(engine: Engine, options: LoadOptions) -> LoadOptions:
@@ -72,6 +81,10 @@ def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None
         TrexError: There is no such optimization profile.
     """
     engine = load_set(source, options.optimization_profile, begin, options.run)
+    if options.onnx is not None:
+        from trex_tui.analysis.onnx_model.join import join_file  # nobody else needs onnx
+
+        engine = join_file(engine, options.onnx)
     if options.peaks is None and not options.configured:
         return engine
     from trex_tui.analysis.device_overrides import overrides_for

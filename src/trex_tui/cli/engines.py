@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.load import LoadOptions, load
@@ -26,7 +27,7 @@ def load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
     Raises:
         ArtifactError: There is no engine, or none can be loaded.
     """
-    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run)
+    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
     discovery = scan(options.paths or ["."])
     engines, strays = [], list(discovery.diagnostics)
     for source in discovery.sets:
@@ -40,7 +41,22 @@ def load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
         raise ArtifactError(
             strays[-1].file or discovery.sets[0].directory, strays[-1].message, strays[-1].where
         )
+    _check_model(engines, options)
     return engines, strays
+
+
+def _check_model(engines: Sequence[Engine], options: argparse.Namespace) -> None:
+    """Refuse a model that could be used for none of the engines.
+
+    Raises:
+        TrexError: With the reason of the first engine.
+    """
+    if options.onnx is None or any(engine.onnx is not None for engine in engines):
+        return
+    model = Path(options.onnx)
+    raise TrexError(
+        str(next(note for engine in engines for note in engine.diagnostics if note.file == model))
+    )
 
 
 def load_one(options: argparse.Namespace) -> Engine:
@@ -59,7 +75,8 @@ def load_one(options: argparse.Namespace) -> Engine:
 
 def collect_inputs(engines: Iterable[Engine], options: argparse.Namespace) -> Inputs:
     """Return the files that the engines were read from, which must never be overwritten."""
-    return list_inputs((engine.source for engine in engines), options.paths)
+    model = [] if options.onnx is None else [options.onnx]
+    return list_inputs((engine.source for engine in engines), [*options.paths, *model])
 
 
 def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
@@ -68,7 +85,7 @@ def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
     Raises:
         ArtifactError: A path has no engine, or none that can be loaded.
     """
-    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run)
+    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
     sets: list[ArtifactSet] = []
     strays: list[Diagnostic] = []
     for path in options.paths or ["."]:
@@ -85,6 +102,7 @@ def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
             if len(named) <= len(options.paths):
                 raise
             strays += error.diagnostics or (error.diagnostic,)
+    _check_model(list(loaded.values()), options)
     return [loaded[key] for source in sets if (key := tuple(source.files.values())) in loaded], strays
 
 

@@ -42,7 +42,7 @@ def run_open(options: argparse.Namespace) -> NoReturn:
     from trex_tui.analysis.load import LoadOptions
     from trex_tui.app import run_app
 
-    load_options = LoadOptions.of(options.optimization_profile, options.peak, options.run)
+    load_options = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
     _leave_at_once(run_app(paths, load_options, is_read_only=options.read_only))
 
 
@@ -75,6 +75,7 @@ class ServeOptions:
     ascii: bool = False
     read_only: bool = False
     max_sessions: int = MOST_SESSIONS
+    onnx: str | None = None
 
 
 def run_serve(options: argparse.Namespace) -> int:
@@ -94,6 +95,7 @@ def run_serve(options: argparse.Namespace) -> int:
             options.ascii,
             options.read_only,
             options.max_sessions,
+            options.onnx,
         ),
     )
 
@@ -106,6 +108,7 @@ def build_command(paths: Sequence[str], options: ServeOptions) -> list[str]:
     if options.run is not None:
         arguments += ["--run", str(options.run)]
     arguments += [f"--peak={peak}" for peak in options.peaks]
+    arguments += [] if options.onnx is None else [f"--onnx={options.onnx}"]
     arguments += ["--ascii"] if options.ascii else []
     arguments += ["--read-only"] if options.read_only else []
     return [*arguments, "--", *paths]

@@ -91,6 +91,12 @@ def add_engine_globals(group: Arguments) -> None:
         help="peak of the device for the roofline: bandwidth=320 (GB/s), clock=1.2 (GHz), sms=30, fp16=40 (TFLOP/s), "
         "int8=80 (TOPS); may be repeated; trex-tui.toml can hold them too",
     )
+    model = group.add_argument(
+        "--onnx",
+        metavar="FILE",
+        help="ONNX model (with the nodes of each layer, also inside closed blocks)",
+    )
+    complete_files(model)
 
 
 def add_run(group: Arguments) -> None:

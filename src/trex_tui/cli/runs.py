@@ -113,7 +113,9 @@ def _load_file_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...
         first, second = with_unique_names([first, second])
     sides = []
     for source, number in ((first, options.run_a), (second, options.run_b)):
-        engine = load(source, LoadOptions.of(options.optimization_profile, options.peak, number))
+        engine = load(
+            source, LoadOptions.of(options.optimization_profile, options.peak, number, options.onnx)
+        )
         shown = engine.run_number
         is_named = shown is not None and (is_one or number is not None)
         sides.append(replace(engine, name=f"{engine.name} run {shown}") if is_named else engine)
@@ -155,6 +157,6 @@ def _with_file_runs(
             numbers = [number for number in timed if number != engine.run_number]
         every_run.append(engine)
         for number in numbers:
-            wanted = LoadOptions.of(options.optimization_profile, options.peak, number)
+            wanted = LoadOptions.of(options.optimization_profile, options.peak, number, options.onnx)
             every_run.append(replace(load(engine.source, wanted), name=f"{engine.name} run {number}"))
     return tuple(every_run)

@@ -72,6 +72,7 @@ class Engine:
         log_runs: Log -> number of the measured run to read from it, if it is not the default.
         dla_blocks: Parts of the network that run on the DLA.
         monitor: Power, temperature and clocks during the run; None without such a file.
+        onnx: The model it was built from (`analysis.onnx_model.join.OnnxJoin`); None if none was given or it does not belong.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Engine:
     layer_details_source: str | None = None
     dla_blocks: tuple[DlaBlock, ...] = ()
     monitor: Monitor | None = None
+    onnx: Any = None
 
     @classmethod
     def from_records(cls, records: Records, optimization_profile: int | None = None) -> Engine:

@@ -149,7 +149,7 @@ def cell_text(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cel
         return format_pct(value)
     if column.name.endswith("_bytes"):
         return format_bytes(value)
-    if column.name == "macs" or column.name.endswith("_per_s"):
+    if column.name in ("macs", "onnx_macs", "onnx_params") or column.name.endswith("_per_s"):
         return format_count(value)
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 

@@ -1,0 +1,116 @@
+"""What the nodes of a layer compute: operators, multiply-accumulates, parameters and patterns such as attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trex_tui.analysis.onnx_model.model import OnnxNode, Shapes, count_ops
+from trex_tui.analysis.onnx_model.patterns import Pattern, find_patterns
+from trex_tui.engine.cache import per_engine
+
+if TYPE_CHECKING:
+    from trex_tui.analysis.onnx_model.join import OnnxJoin
+    from trex_tui.engine.engine import Engine
+
+_CONVOLUTIONS = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
+_PRODUCTS = {"MatMul": 1, "MatMulInteger": 1, "QLinearMatMul": 3}
+"""Operators, and the place of the second operand among their inputs."""
+_UNCOUNTED = frozenset(
+    {"Einsum", "DeformConv", "Attention", "MultiHeadAttention", "GroupQueryAttention", "QAttention"}
+)
+"""Operators that multiply and whose work is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the nodes of a layer are.
+
+    Attributes:
+        ops: Number of nodes of each operator, the most frequent first.
+        macs: Multiply-accumulates of convolutions and matrix products; None if the shapes of one are unknown.
+        params: Elements of the parameters that they read; those with the same content count once.
+        params_bytes: Size of these in the model.
+        patterns: Of which all nodes are in the layer, in the order of the model.
+    """
+
+    ops: Mapping[str, int]
+    macs: int | None
+    params: int
+    params_bytes: int
+    patterns: tuple[Pattern, ...]
+
+
+@per_engine
+def layer_contents(engine: Engine) -> tuple[Content | None, ...]:
+    """The content of each layer; None for one without nodes, and for all without a model."""
+    join: OnnxJoin | None = engine.onnx
+    if join is None:
+        return (None,) * len(engine.layers)
+    places: dict[int, list[Pattern]] = {}
+    for pattern in find_patterns(join.model, join.shapes):
+        places.setdefault(pattern.nodes[0], []).append(pattern)
+    contents: list[Content | None] = []
+    for layer, found in zip(engine.layers, join.layers, strict=True):
+        if not found.nodes:
+            contents.append(None)
+            continue
+        own = set(found.nodes)
+        patterns = [
+            pattern
+            for node in found.nodes
+            for pattern in places.get(node, ())
+            if own.issuperset(pattern.nodes)
+        ]
+        weights = join.weights(layer)
+        contents.append(
+            Content(
+                count_ops(join.nodes(layer)),
+                count_macs(join.nodes(layer), join.shapes),
+                sum(weight.elements for weight in weights),
+                sum(weight.bytes for weight in weights),
+                tuple(patterns),
+            )
+        )
+    return tuple(contents)
+
+
+def count_macs(nodes: Collection[OnnxNode], shapes: Shapes) -> int | None:
+    """The multiply-accumulates of some nodes; None if those of one are unknown."""
+    total = 0
+    for node in nodes:
+        macs = _node_macs(node, shapes)
+        if macs is None:
+            return None
+        total += macs
+    return total
+
+
+def _node_macs(node: OnnxNode, shapes: Shapes) -> int | None:
+    if node.op in _CONVOLUTIONS:
+        weight, output = _shape(node.inputs, _CONVOLUTIONS[node.op], shapes), _shape(node.outputs, 0, shapes)
+        return None if not weight or output is None else math.prod(output) * math.prod(weight[1:])
+    if node.op == "ConvTranspose":
+        data, weight = _shape(node.inputs, 0, shapes), _shape(node.inputs, 1, shapes)
+        return None if data is None or not weight else math.prod(data) * math.prod(weight[1:])
+    if node.op in _PRODUCTS:
+        first, output = _shape(node.inputs, 0, shapes), _shape(node.outputs, 0, shapes)
+        return None if not first or output is None else math.prod(output) * first[-1]
+    if node.op == "Gemm":
+        first, output = _shape(node.inputs, 0, shapes), _shape(node.outputs, 0, shapes)
+        if first is None or len(first) != 2 or output is None:
+            return None
+        return math.prod(output) * first[0 if node.attributes.get("transA") else 1]
+    if node.op in ("LSTM", "GRU", "RNN"):
+        data = _shape(node.inputs, 0, shapes)
+        weights = [_shape(node.inputs, place, shapes) for place in (1, 2)]
+        if data is None or len(data) != 3 or None in weights:
+            return None
+        return data[0] * data[1] * sum(math.prod(weight) for weight in weights if weight)
+    return None if node.op in _UNCOUNTED else 0
+
+
+def _shape(tensors: tuple[str, ...], place: int, shapes: Shapes) -> tuple[int, ...] | None:
+    return shapes.known(tensors[place]) if place < len(tensors) else None

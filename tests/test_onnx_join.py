@@ -1,0 +1,369 @@
+"""The ONNX model of an engine: its nodes at the layers, also inside closed blocks."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import ARTIFACTS, layer, some, tensor, write_graph
+from onnx_regions import close_region, random_region, without_metadata
+from trex_tui import load_engine
+from trex_tui.analysis.onnx_model.content import layer_contents
+from trex_tui.analysis.onnx_model.join import OnnxJoin, join_file, join_model
+from trex_tui.analysis.onnx_model.model import OnnxModel, infer_shapes, read_model
+from trex_tui.analysis.onnx_model.patterns import find_patterns
+from trex_tui.cli import main
+from trex_tui.engine.engine import Engine
+from trex_tui.errors import ArtifactError
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper  # noqa: E402 - behind the check
+
+MODELS = ARTIFACTS / "onnx"
+ENGINES = {
+    name: ARTIFACTS / "edge-vision" / "results" / name / f"{name}_fp16.graph.json"
+    for name in ("alexnet", "resnet18", "mobilenet_v2")
+}
+real = pytest.mark.skipif(not MODELS.is_dir(), reason="no real models")
+
+
+def real_pair(name: str) -> tuple[Engine, OnnxModel]:
+    return load_engine(ENGINES[name]), read_model(MODELS / f"{name}.onnx")
+
+
+def node_names(join: OnnxJoin, index: int) -> set[str]:
+    return {join.model.nodes[node].name for node in join.layers[index].nodes}
+
+
+def make_model(
+    path: Path, nodes: list[Any], initializers: list[Any] = (), inputs: Any = None, outputs: Any = None
+) -> Path:  # type: ignore[assignment]
+    """Write a model whose inputs and outputs have four elements unless stated."""
+
+    def infos(names: Any) -> list[Any]:
+        return [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in names.items()
+        ]
+
+    graph = helper.make_graph(
+        nodes, "net", infos(inputs or {"x": [1, 4]}), infos(outputs or {"y": [1, 4]}), list(initializers)
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def weight(name: str, shape: list[int], value: float = 1.0) -> Any:
+    size = 1
+    for extent in shape:
+        size *= extent
+    return helper.make_tensor(name, TensorProto.FLOAT, shape, [value] * size)
+
+
+def relu(name: str, source: str, target: str) -> Any:
+    return helper.make_node("Relu", [source], [target], name)
+
+
+def make_engine(tmp_path: Path, *layers: tuple[str, list[str], list[str]]) -> Engine:
+    listed = [
+        layer(
+            name,
+            inputs=[tensor(source, [1, 4]) for source in inputs],
+            outputs=[tensor(target, [1, 4]) for target in outputs],
+        )
+        for name, inputs, outputs in layers
+    ]
+    return load_engine(write_graph(tmp_path / "net.graph.json", listed, bindings=["x", "y"]))
+
+
+# Real engines
+
+
+@real
+@pytest.mark.parametrize("name", ENGINES)
+def test_names_alone_find_what_the_metadata_states(name: str) -> None:
+    engine, model = real_pair(name)
+    stated, named = join_model(engine, model), join_model(without_metadata(engine), model)
+    assert not stated.missing
+    assert stated.found == stated.stated > 15
+    for listed in engine.layers:
+        assert node_names(stated, listed.index) == set(listed.onnx_nodes)
+        assert node_names(named, listed.index) == set(listed.onnx_nodes), listed.name
+
+
+@real
+@pytest.mark.parametrize("has_tensors", [True, False])
+@pytest.mark.parametrize("name", ENGINES)
+def test_closed_regions_get_back_their_nodes(name: str, has_tensors: bool) -> None:
+    """A node too many is one that the engine states in no layer, such as a flatten that TensorRT removes."""
+    engine, model = real_pair(name)
+    order = {node.name: node.index for node in model.nodes}
+    known = {node for listed in engine.layers for node in listed.onnx_nodes}
+    chance = random.Random(22)
+    for _ in some(range(200), 40):
+        closed = close_region(engine, random_region(engine, chance), order, has_tensors=has_tensors)
+        join = join_model(closed.engine, model)
+        found = node_names(join, closed.index)
+        assert found & known == closed.nodes, closed.engine.layers[closed.index].name
+        assert join.layers[closed.index].is_block
+        assert not join.layers[closed.index].doubtful
+
+
+@real
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_model_of_another_network_is_refused_with_the_share(name: str) -> None:
+    engine, _ = real_pair(name)
+    for other in ("alexnet", "resnet18", "mobilenet_v2", "vit_b_16"):
+        if other != name:
+            with pytest.raises(
+                ArtifactError, match=r"does not belong to \w+: the model has \d+ of \d+ node names \(\d+ %\)"
+            ):
+                join_model(engine, read_model(MODELS / f"{other}.onnx"))
+
+
+@real
+def test_work_and_parameters_of_real_models_are_those_of_their_definitions() -> None:
+    """Counts that torchvision publishes for these networks."""
+    published = {
+        "alexnet": (714_188_480, 61_100_840),
+        "mobilenet_v2": (300_774_272, None),
+        "vit_b_16": (17_563_828_224, 86_567_656),
+    }
+    for name, (macs, params) in published.items():
+        engine = load_engine(ENGINES["alexnet"])
+        model = read_model(MODELS / f"{name}.onnx")
+        whole = engine.layers[1]._replace(
+            index=0,
+            name=f"{{ForeignNode[{model.nodes[0].name}...{model.nodes[-1].name}]}}",
+            inputs=(),
+            outputs=(),
+            onnx_nodes=(),
+        )
+        joined = join_file(replace(engine, layers=(whole,), bindings=()), model.path)
+        content = layer_contents(joined)[0]
+        assert content is not None
+        assert content.macs == macs
+        assert params is None or content.params == params
+
+
+@real
+def test_patterns_of_a_vision_transformer() -> None:
+    model = read_model(MODELS / "vit_b_16.onnx")
+    labels = [pattern.label for pattern in find_patterns(model, infer_shapes(model, {}))]
+    counts = {label: labels.count(label) for label in labels}
+    assert counts == {"attention (12 heads, 64)": 12, "layer norm": 25, "GELU": 12, "MLP": 12}
+
+
+# Hard cases
+
+
+def test_branches_between_the_ends_are_in_the_block(tmp_path: Path) -> None:
+    nodes = [
+        relu("a", "x", "a"),
+        relu("b", "a", "b"),
+        relu("c", "a", "c"),
+        helper.make_node("Add", ["b", "c"], ["d"], "d"),
+        relu("e", "d", "y"),
+    ]
+    model = read_model(make_model(tmp_path / "m.onnx", nodes))
+    join = join_model(
+        make_engine(tmp_path, ("{ForeignNode[a...d]}", ["x"], ["hidden"]), ("e", ["hidden"], ["y"])), model
+    )
+    assert node_names(join, 0) == {"a", "b", "c", "d"}
+    assert join.layers[0].evidence == "range"
+    assert node_names(join, 1) == {"e"}
+
+
+def test_a_node_that_feeds_the_block_from_aside_is_in_it_unless_a_layer_claims_it(tmp_path: Path) -> None:
+    nodes = [relu("a", "x", "a"), relu("side", "x", "s"), helper.make_node("Add", ["a", "s"], ["y"], "b")]
+    model = read_model(make_model(tmp_path / "m.onnx", nodes))
+    open_side = join_model(make_engine(tmp_path, ("{ForeignNode[a...b]}", ["x"], ["y"])), model)
+    assert node_names(open_side, 0) == {"a", "side", "b"}
+    claimed = join_model(
+        make_engine(tmp_path, ("side", ["x"], ["s"]), ("{ForeignNode[a...b]}", ["x", "s"], ["y"])), model
+    )
+    assert node_names(claimed, 1) == {"a", "b"}
+
+
+def test_a_block_ends_at_its_inputs(tmp_path: Path) -> None:
+    nodes = [
+        relu(name, source, target)
+        for name, source, target in [("a", "x", "a"), ("b", "a", "b"), ("c", "b", "c"), ("d", "c", "y")]
+    ]
+    model = read_model(make_model(tmp_path / "m.onnx", nodes))
+    engine = make_engine(
+        tmp_path, ("{ForeignNode[a...b]}", ["x"], ["b"]), ("{ForeignNode[c...d]}", ["b"], ["y"])
+    )
+    join = join_model(engine, model)
+    assert [node_names(join, index) for index in (0, 1)] == [{"a", "b"}, {"c", "d"}]
+    assert not join.repeated
+
+
+def test_nodes_between_two_blocks_without_known_tensors_are_doubtful(tmp_path: Path) -> None:
+    nodes = [
+        relu(name, source, target)
+        for name, source, target in [
+            ("a", "x", "a"),
+            ("b", "a", "b"),
+            ("m", "b", "m"),
+            ("c", "m", "c"),
+            ("d", "c", "y"),
+        ]
+    ]
+    model = read_model(make_model(tmp_path / "m.onnx", nodes))
+    engine = make_engine(
+        tmp_path, ("{ForeignNode[a...b]}", ["x"], ["t1"]), ("{ForeignNode[c...d]}", ["t1"], ["t2"])
+    )
+    join = join_model(engine, model)
+    middle = model.by_name["m"]
+    assert [listed.doubtful for listed in join.layers] == [middle, middle]
+    assert set(join.repeated) == set(middle)
+
+
+def test_shared_weights_count_once_and_shape_arithmetic_is_folded(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("MatMul", ["x", "w1"], ["p"], "first"),
+        helper.make_node("MatMul", ["p", "w2"], ["q"], "second"),
+        helper.make_node("Shape", ["x"], ["shape"], "shape"),
+        helper.make_node("Reshape", ["q", "shape"], ["y"], "reshape"),
+    ]
+    data = [
+        onnx.numpy_helper.from_array(__import__("numpy").ones((4, 4), "float32"), name)
+        for name in ("w1", "w2")
+    ]
+    path = make_model(tmp_path / "m.onnx", nodes, data)
+    engine = join_file(make_engine(tmp_path, ("{ForeignNode[first...reshape]}", ["x"], ["y"])), path)
+    content = layer_contents(engine)[0]
+    assert content is not None
+    assert (content.params, content.params_bytes, content.macs) == (16, 64, 32)
+    assert [engine.onnx.model.nodes[node].name for node in engine.onnx.folded] == ["shape"]
+
+
+def test_nodes_without_a_name_and_with_the_same_name(tmp_path: Path) -> None:
+    nodes = [relu("", "x", "a"), relu("twin", "a", "b"), relu("twin", "b", "c"), relu("", "c", "y")]
+    model = read_model(make_model(tmp_path / "m.onnx", nodes))
+    join = join_model(
+        make_engine(tmp_path, ("node_of_a", ["x"], ["a"]), ("twin + node_of_y", ["a"], ["y"])), model
+    )
+    assert node_names(join, 0) == {"node_of_a"}
+    assert join.layers[1].nodes == (1, 2, 3)
+
+
+def test_nodes_of_subgraphs_are_between_the_tensors_around_them(tmp_path: Path) -> None:
+    def branch(name: str) -> Any:
+        node = helper.make_node("Relu", ["a"], ["inner"], name)
+        return helper.make_graph(
+            [node], name, [], [helper.make_tensor_value_info("inner", TensorProto.FLOAT, [1, 4])]
+        )
+
+    nodes = [
+        relu("a", "x", "a"),
+        helper.make_node(
+            "If", ["flag"], ["i"], "choice", then_branch=branch("then"), else_branch=branch("other")
+        ),
+        relu("b", "i", "y"),
+    ]
+    flag = helper.make_tensor_value_info("flag", TensorProto.BOOL, [])
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4]), flag],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])],
+    )
+    onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
+    model = read_model(tmp_path / "m.onnx")
+    assert {node.name: node.path for node in model.nodes if node.path} == {
+        "then": ("choice",),
+        "other": ("choice",),
+    }
+    join = join_model(make_engine(tmp_path, ("{ForeignNode[a...b]}", ["x"], ["y"])), model)
+    assert node_names(join, 0) == {"a", "choice", "then", "other", "b"}
+
+
+def test_names_with_separators_in_them(tmp_path: Path) -> None:
+    nodes = [relu("a + b", "x", "p"), relu("c...d", "p", "q"), relu("e, f", "q", "y")]
+    model = read_model(make_model(tmp_path / "m.onnx", nodes))
+    join = join_model(
+        make_engine(
+            tmp_path, ("PWN(PWN(a + b), c...d)", ["x"], ["q"]), ("{ForeignNode[c...d...e, f]}", ["q"], ["y"])
+        ),
+        model,
+    )
+    assert node_names(join, 0) == {"a + b", "c...d"}
+    assert "e, f" in node_names(join, 1)
+
+
+def test_reformats_and_copies_have_no_nodes(tmp_path: Path) -> None:
+    model = read_model(make_model(tmp_path / "m.onnx", [relu("a", "x", "p"), relu("b", "p", "y")]))
+    engine = make_engine(
+        tmp_path,
+        ("Reformatting CopyNode for Input Tensor 0 to a", ["x"], ["r"]),
+        ("a", ["r"], ["p"]),
+        ("a_copy_output", ["p"], ["p2"]),
+        ("b", ["p2"], ["y"]),
+    )
+    assert [listed.nodes for listed in join_model(engine, model).layers] == [(), (0,), (), (1,)]
+
+
+def test_most_products_of_the_model_in_no_layer_refuse_it(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("MatMul", ["x" if step == 0 else f"t{step - 1}", "w"], [f"t{step}"], f"m{step}")
+        for step in range(6)
+    ]
+    model = read_model(make_model(tmp_path / "m.onnx", [*nodes, relu("r", "t5", "y")], [weight("w", [4, 4])]))
+    with pytest.raises(ArtifactError, match=r"2 of 6 convolutions and matrix products of the model \(33 %\)"):
+        join_model(make_engine(tmp_path, ("m0", ["x"], ["t0"]), ("m1", ["t0"], ["t1"])), model)
+
+
+# Commands
+
+
+@real
+def test_layers_have_columns_and_filters_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["layers", str(ENGINES["alexnet"]), "--onnx", str(MODELS / "alexnet.onnx"), "--json"]
+    assert (
+        main(
+            [
+                *arguments,
+                "--filter",
+                "op:Gemm",
+                "--columns",
+                "name,onnx_ops,onnx_macs,onnx_params,onnx_params_bytes",
+            ]
+        )
+        == 0
+    )
+    rows = json.loads(capsys.readouterr().out)["layers"]
+    assert [row["onnx_macs"] for row in rows] == [37748736, 16777216, 4096000]
+    assert rows[0]["onnx_ops"] == ["Gemm", "Relu"]
+    assert rows[2]["onnx_params"] == 4096 * 1000 + 1000
+    assert rows[2]["onnx_params_bytes"] == 4 * (4096 * 1000 + 1000)
+
+
+def test_files_that_are_no_model_cost_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = make_engine(tmp_path, ("a", ["x"], ["y"])).source.directory
+    whole = make_model(tmp_path / "whole.onnx", [relu("a", "x", "y")]).read_bytes()
+    (tmp_path / "cut.onnx").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "empty.onnx").touch()
+    (tmp_path / "noise.onnx").write_bytes(random.Random(1).randbytes(5000))
+    with (tmp_path / "huge.onnx").open("wb") as file:
+        file.truncate(3 << 30)
+    for name, words in {
+        "cut": "damaged",
+        "empty": "damaged",
+        "noise": "damaged",
+        "huge": "is too large: 3.0 GiB",
+        "absent": "cannot be read",
+    }.items():
+        assert main(["layers", str(engine), "--onnx", str(tmp_path / f"{name}.onnx")]) == 2
+        assert words in capsys.readouterr().err, name
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert main(["layers", str(engine), "--onnx", str(tmp_path / "whole.onnx")]) == 2
+    assert "pip install 'trex-tui[onnx]'" in capsys.readouterr().err
