@@ -1,1 +1,1 @@
-"""What is wrong with an engine, what it costs, and what to do: rules, findings, and the milliseconds it could save."""
+"""Find problems of an engine, with their cost, a remedy, and the possible savings in milliseconds."""

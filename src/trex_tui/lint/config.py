@@ -1,4 +1,4 @@
-"""The lint configuration, read from configuration files and options, and suppressions that are appended to a file.
+"""The lint configuration, read from configuration files and options, and suppressions appended to a file.
 
     [lint]
     select = ["CONV", "QDQ001"]           # default: every rule
@@ -14,7 +14,7 @@
     layers = 'name:*head*'                # a filter; default: whole findings
     reason = "the head stays FP32 for accuracy"
 
-In a `pyproject.toml` the same stands under `tool.trex-tui.lint`.
+In a `pyproject.toml` the table is `tool.trex-tui.lint`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from trex_tui.text import printable
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Findings that somebody has judged and wants left out.
+    """Findings that the user has reviewed and hides.
 
     Attributes:
         rules: Ids or families; empty for every rule.
-        layers: A filter; the findings lose the layers that match, and are left out when none remains. Empty for whole
-            findings, also those about no layer.
-        reason: Why, in words; never empty.
-        origin: Where it is stated: `trex-tui.toml: lint.suppress[2]`.
+        layers: A filter; matching layers are removed from findings, and findings without remaining layers are hidden. Empty
+            for whole findings, including those about no layer.
+        reason: The reason; never empty.
+        origin: File and key: `trex-tui.toml: lint.suppress[2]`.
     """
 
     rules: tuple[str, ...]
@@ -55,16 +55,16 @@ class Suppression:
 
 @dataclass(frozen=True, slots=True)
 class LintConfig:
-    """How to lint.
+    """Settings of lint.
 
     Attributes:
         select: Ids or families of the rules to run; empty for all.
-        ignore: Ids or families of rules not to run; stronger than `select`.
-        thresholds: Numbers of rules that are not to be the rule's own, by name: `CONV003.waste_pct`.
-        min_severity: The mildest severity to keep; `GOOD` keeps what is well done too.
-        fail_on: The mildest severity that makes the command fail, or a gate on the number of findings of an engine; None for
+        ignore: Ids or families of rules not to run; takes precedence over `select`.
+        thresholds: Changed thresholds of rules by name: `CONV003.waste_pct`.
+        min_severity: The lowest severity to keep; `GOOD` keeps strengths too.
+        fail_on: The lowest severity that makes the command fail, or a gate on the number of findings of an engine; None for
             never.
-        suppressions: In the order they are stated; the first that fits a layer counts.
+        suppressions: In the order of the files; the first that matches a layer applies.
     """
 
     select: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class LintConfig:
 
 
 def names_rule(names: tuple[str, ...], rule: Rule) -> bool:
-    """Whether ids or families name a rule."""
+    """Return whether ids or families include a rule."""
     return rule.id in names or rule.family in names
 
 
@@ -95,16 +95,16 @@ _SUPPRESS_KEYS = ("rules", "layers", "reason")
 
 
 def find_config(environ: Mapping[str, str], rules: Registry, file: Path | None = None) -> LintConfig:
-    """What the configuration files say together.
+    """Return the merged configuration of all files.
 
-    A stronger file replaces `select`, `ignore` and the severities of a weaker one, and single thresholds; suppressions of all
-    files hold.
+    A file with higher precedence replaces `select`, `ignore`, the severities and single thresholds; suppressions of all files
+    apply.
 
     Args:
-        file: Read this one alone.
+        file: Read only this file.
 
     Raises:
-        TrexError: A file cannot be read, or says something that cannot be.
+        TrexError: A file cannot be read or has an invalid value.
     """
     tables = config_tables(environ) if file is None else [read_config(file)]
     config = LintConfig()
@@ -114,10 +114,10 @@ def find_config(environ: Mapping[str, str], rules: Registry, file: Path | None =
 
 
 def updated(config: LintConfig, table: ConfigTable, rules: Registry) -> LintConfig:
-    """A configuration with what a file says over it.
+    """Return a configuration overridden by a file.
 
     Raises:
-        TrexError: The file says something that cannot be; the message has file and key.
+        TrexError: The file has an invalid value; the message has file and key.
     """
     values = table.values.get(TABLE, {})
     if not isinstance(values, dict):
@@ -142,10 +142,10 @@ def updated(config: LintConfig, table: ConfigTable, rules: Registry) -> LintConf
 
 
 def rule_names(names: Sequence[str], rules: Registry, origin: str) -> tuple[str, ...]:
-    """Ids and families as rules have them.
+    """Return canonical ids and families.
 
     Raises:
-        TrexError: One is neither; `place` stands in front.
+        TrexError: A name is neither; the message begins with `origin`.
     """
     try:
         return tuple(dict.fromkeys(rules.checked_name(name) for name in names))
@@ -154,10 +154,10 @@ def rule_names(names: Sequence[str], rules: Registry, origin: str) -> tuple[str,
 
 
 def parse_fail_on(value: object, origin: str) -> FindingSeverity | Gate | None:
-    """A severity, `never` or a gate as `LintConfig` has it.
+    """Parse a severity, `never` or a gate as in `LintConfig`.
 
     Raises:
-        TrexError: It is none of them; `place` stands in front.
+        TrexError: The value is invalid; the message begins with `origin`.
     """
     if value == NEVER:
         return None
@@ -173,7 +173,7 @@ def parse_fail_on(value: object, origin: str) -> FindingSeverity | Gate | None:
 
 
 def format_fail_on(fail_on: FindingSeverity | Gate | None) -> str:
-    """As a person writes it."""
+    """Format the value as in the configuration file."""
     return fail_on.text if isinstance(fail_on, Gate) else fail_on.value if fail_on else NEVER
 
 
@@ -217,7 +217,7 @@ def _read_thresholds(value: object, rules: Registry, origin: str) -> dict[str, f
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """TOML takes `CONV003.waste_pct = 15` for a table in a table."""
+    """Flatten nested tables: TOML parses `CONV003.waste_pct = 15` as a table in a table."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         name = f"{prefix}{key}"
@@ -260,7 +260,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f
 
 
 def make_filter(layers: Sequence[Layer]) -> str:
-    """A filter that lets exactly the layers of these names through; empty for no layers."""
+    """Return a filter that matches exactly the layers of these names; empty for no layers."""
     from trex_tui.analysis.filter import unparse
     from trex_tui.analysis.filter.parser import ColumnTest, Literal, Operator
 
@@ -269,10 +269,10 @@ def make_filter(layers: Sequence[Layer]) -> str:
 
 
 def suppression_table(rules: Sequence[str], layers: str, reason: str, prefix: str = "") -> str:
-    """The table as it is written, each line ended by a newline.
+    """Return the table as TOML text, each line ended by a newline.
 
     Args:
-        prefix: What stands before the key in the file, as `ConfigTable` has it.
+        prefix: Prefix of the key in the file, as in `ConfigTable`.
     """
     lines = [f"[[{prefix}{TABLE}.{SUPPRESS}]]"]
     if rules:
@@ -284,7 +284,7 @@ def suppression_table(rules: Sequence[str], layers: str, reason: str, prefix: st
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML."""
+    """Return a basic string of TOML."""
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
@@ -297,20 +297,20 @@ def _escaped(char: str) -> str:
 def append_suppression(
     path: Path, rules: Sequence[str], layers: str, reason: str, registry: Registry
 ) -> Suppression:
-    """Write a suppression at the end of a configuration file; what is there stays, byte for byte.
+    """Append a suppression to a configuration file; existing content stays, byte for byte.
 
     Args:
-        path: `trex-tui.toml`, which is made if it is not there, or a `pyproject.toml`.
+        path: `trex-tui.toml`, which is created if missing, or a `pyproject.toml`.
         rules: Ids or families; empty for every rule.
         layers: A filter; empty for whole findings.
-        reason: Why, in words.
+        reason: The reason.
 
     Returns:
-        The suppression as the file states it from now on.
+        The suppression as it is read from the file from now on.
 
     Raises:
-        TrexError: The file cannot be read, understood or written, or holds its suppressions in a form that a table at the end
-            cannot join; or the suppression is none that could be read again.
+        TrexError: The file cannot be read, parsed or written, or has its suppressions in a form that a table at the end
+            cannot extend; or the suppression is invalid.
     """
     old = _read(path)
     is_project = path.name == PROJECT_NAME
@@ -341,7 +341,7 @@ def _read(path: Path) -> str:
 
 
 def _as_read_again(path: Path, prefix: str, old: str, added: str, registry: Registry) -> Suppression:
-    """What the file will say. Nothing is written that would not be understood, or would change what stands there."""
+    """Return the suppression as read from the new content; raises if that is invalid or changes other settings."""
     before = _lint_config(path, prefix, old, registry)
     try:
         after = _lint_config(path, prefix, old + added, registry)

@@ -1,6 +1,6 @@
-"""What all rules share: facts of an engine, computed once (types, bytes, rates, neighbours), and phrases of their texts.
+"""Facts of an engine shared by all rules, computed once (types, bytes, rates, neighbours), and phrases for messages.
 
-The definitions are those that every rule shares, so that two rules never disagree about what is quantized or fast.
+Shared definitions keep the rules consistent about which layers are quantized or fast.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ _NAME_WIDTH = 60
 
 
 def quote(name: str) -> str:
-    """A name for a sentence: harmless, and not longer than half a line."""
+    """Return a name for a sentence: without control characters, and at most half a line long."""
     return f"'{shorten_middle(printable(shorten_name_list(name)), _NAME_WIDTH)}'"
 
 
 def quote_layer(layer: Layer) -> str:
-    """A layer's name for a sentence."""
+    """Return a layer's name for a sentence."""
     return quote(layer.name)
 
 
 def latencies(layers: Iterable[Layer]) -> dict[int, float]:
-    """What could be won if layers went altogether: index -> milliseconds. Layers without a time are left out."""
+    """Return the savings if layers were removed: index -> milliseconds. Layers without a time are left out."""
     return {layer.index: layer.latency_ms for layer in layers if layer.latency_ms is not None}
 
 
 def format_time(milliseconds: float | None, share_pct: float | None = None) -> str:
-    """`0.0412 ms, 3.1 %` for the middle of a sentence; `time unknown` without a profile."""
+    """Return `0.0412 ms, 3.1 %` for the middle of a sentence; `time unknown` without a profile."""
     if milliseconds is None:
         return "time unknown"
     text = f"{milliseconds:.4g} ms"
@@ -68,7 +68,7 @@ def format_time(milliseconds: float | None, share_pct: float | None = None) -> s
 
 
 def takes_time(layer: Layer) -> bool:
-    """Whether it takes time as far as is known: a layer with a measured time of 0 does not, one without a profile may."""
+    """Return whether a layer may take time: true without a profile, false for a measured time of 0."""
     return layer.latency_ms is None or layer.latency_ms > 0
 
 
@@ -124,7 +124,7 @@ WORKSPACE_FAQ = (
 
 
 def issue(number: int) -> str:
-    """A thread of NVIDIA/TensorRT."""
+    """Return the reference to a thread of NVIDIA/TensorRT."""
     return f"NVIDIA/TensorRT#{number}: https://github.com/NVIDIA/TensorRT/issues/{number}"
 
 
@@ -142,7 +142,7 @@ TRANSPARENT = frozenset(
         LayerKind.SYNC,
     }
 )
-"""Kinds that a search for the nearest product looks through."""
+"""Kinds that a search for the nearest product passes through."""
 MOVEMENT = frozenset(
     {
         LayerKind.REFORMAT,
@@ -153,20 +153,20 @@ MOVEMENT = frozenset(
         LayerKind.FUSED,
     }
 )
-"""Kinds whose time is limited by the bytes they move, if these are many."""
+"""Kinds whose time is limited by the bytes they move, for large tensors."""
 TERSE = "the build log is not verbose: build with trtexec --verbose, to log tactics and choices"
 BIG_COPY_BYTES = 1_000_000
-"""Size in bytes from which a layer's transfers show the memory bandwidth."""
+"""Size in bytes from which the transfers of a layer indicate the memory bandwidth."""
 
 
 @dataclass
 class Context:
-    """An engine as rules see it.
+    """An engine with the facts used by rules.
 
     Attributes:
         engine: The engine.
-        thresholds: Numbers that a configuration changed, by name: `CONV003.waste_pct`.
-        answers: What rules have found.
+        thresholds: Thresholds changed by the configuration, by name: `CONV003.waste_pct`.
+        answers: Results of rules.
     """
 
     engine: Engine
@@ -174,7 +174,7 @@ class Context:
     answers: dict[tuple[str, Check], list[Finding | NotChecked]] = field(default_factory=dict)
 
     def threshold(self, name: str, default: float) -> float:
-        """A number of a rule that does not declare it, as configured or its own."""
+        """Return a threshold of a rule that does not declare it, from the configuration or the default."""
         return self.thresholds.get(name, default)
 
     @property
@@ -189,14 +189,14 @@ class Context:
         return None if ms is None or not self.total_ms else 100.0 * ms / self.total_ms
 
     def share_pct(self, layer: Layer) -> float:
-        """A layer's time in percent of the sum over layers; 0 if unknown."""
+        """Return a layer's time in percent of the sum over layers; 0 if unknown."""
         return self.pct(layer.latency_ms) or 0.0
 
     def total_share_pct(self, layers: Iterable[Layer]) -> float | None:
         return self.pct(sum_latency_ms(layers))
 
     def format_time(self, *layers: Layer) -> str:
-        """`0.0412 ms, 3.1 %`: the time of layers together."""
+        """Return `0.0412 ms, 3.1 %`: the total time of layers."""
         total = sum_latency_ms(layers)
         return format_time(total, self.pct(total))
 
@@ -208,18 +208,18 @@ class Context:
         return by_kind
 
     def select(self, *kinds: LayerKind) -> list[Layer]:
-        """Layers of some kinds, in execution order."""
+        """Return the layers of some kinds, in execution order."""
         chosen = [layer for kind in set(kinds) for layer in self._layers_by_kind.get(kind, ())]
         return sorted(chosen, key=attrgetter("index")) if len(kinds) > 1 else chosen
 
     @cached_property
     def multiplying(self) -> list[Layer]:
-        """Convolutions, deconvolutions, GEMMs and attention."""
+        """Return convolutions, deconvolutions, GEMMs and attention."""
         return self.select(*(kind for kind in LayerKind if kind.multiplies))
 
     @cached_property
     def opaque_blocks(self) -> list[Layer]:
-        """Myelin subgraphs that do not tell what is inside, as TensorRT 8 and 9 list them."""
+        """Return Myelin subgraphs with unknown content, as TensorRT 8 and 9 list them."""
         return [layer for layer in self.select(LayerKind.MYELIN) if layer.layer_type not in (None, "kgen")]
 
     @property
@@ -253,29 +253,29 @@ class Context:
 
     @cached_property
     def floor_ms(self) -> float | None:
-        """What the shortest layers take; None with too few timed layers."""
+        """Time of the shortest layers; None with too few timed layers."""
         return latency_floor_ms(self.layers)
 
     def tactic(self, layer: Layer) -> Tactic | None:
-        """The tactic taken apart; None if it has no name or none that can be read."""
+        """Return the parsed tactic; None if it has no name or an unknown form."""
         return parse_tactic(layer.tactic)
 
-    # The log of the build
+    # Build log
 
     @cached_property
     def build_trace(self) -> BuildTrace | None:
-        """What the build log states; None without one. The first to ask pays for reading it."""
+        """Content of the build log; None without a log. Read on first use."""
         return trtexec_runs.read_trace(self.engine, ArtifactKind.BUILD_LOG)
 
     @property
     def log(self) -> BuildTrace:
-        """The same, for rules that need it."""
+        """Return the same, for rules that require it."""
         assert self.build_trace is not None
         return self.build_trace
 
     @cached_property
     def choices(self) -> tuple[LayerChoice, ...]:
-        """How each layer came to its tactic, by index; empty without a log."""
+        """Tactic choice of each layer, by index; empty without a log."""
         trace = self.build_trace
         if trace is None:
             return ()
@@ -305,7 +305,7 @@ class Context:
         ]
 
     def input_type(self, layer: Layer) -> DataType | None:
-        """Type of the first input that is no constant."""
+        """Return the type of the first input that is not a constant."""
         return self._input_types[layer.index]
 
     def is_quantized(self, layer: Layer) -> bool:
@@ -318,12 +318,12 @@ class Context:
         return GROUPS(layer) or 1
 
     def channels(self, layer: Layer) -> int | None:
-        """Channels of a convolution's first input; None while dynamic or unknown."""
+        """Return the channels of a convolution's first input; None if dynamic or unknown."""
         shape = layer.inputs[0].shape if layer.inputs else ()
         return shape[1] if len(shape) >= 3 and shape[1] > 0 else None
 
     def is_matrix_vector(self, layer: Layer) -> bool:
-        """Whether the product has one row or one column: then reading the weights is all of its work."""
+        """Return whether the product has one row or one column, so that reading the weights is all of its work."""
         return layer.index in self._matrix_vectors
 
     @cached_property
@@ -336,7 +336,7 @@ class Context:
 
     @cached_property
     def _sizes(self) -> list[int | None]:
-        """As `bytes`; those of layers under the roof are known already."""
+        """Return sizes as `bytes`; those of layers in the roofline are known already."""
         points = self.roofline.points
         return [
             points[layer.index].bytes if layer.index in points else layer.footprint_allocated_bytes
@@ -344,12 +344,12 @@ class Context:
         ]
 
     def bytes(self, layer: Layer) -> int | None:
-        """All that it touches, with padding."""
+        """Return all bytes a layer accesses, with padding."""
         return self._sizes[layer.index]
 
     @cached_property
     def best_copy_bytes_per_ms(self) -> float | None:
-        """The 95th percentile of bytes over time among large movement layers: what the memory does here, measured."""
+        """95th percentile of bytes over time among large movement layers: the measured memory bandwidth."""
         floor = self.floor_ms or 0.0
         rates = sorted(
             size / layer.latency_ms
@@ -364,14 +364,14 @@ class Context:
 
     @cached_property
     def bandwidth_bytes_per_ms(self) -> float | None:
-        """Of the device, or else the best copy of this engine; None if neither is known."""
+        """Bandwidth of the device, else the best copy of this engine; None if neither is known."""
         stated = self.device.peak_bandwidth_bytes_per_s
         return stated / 1000 if stated else self.best_copy_bytes_per_ms
 
     # Neighbours
 
     def producers(self, layer: Layer) -> list[Layer]:
-        """Layers that feed it, each once, in execution order."""
+        """Return the layers that feed a layer, each once, in execution order."""
         return self._ends(self.engine.producers(layer), attrgetter("source"))
 
     def consumers(self, layer: Layer) -> list[Layer]:
@@ -387,7 +387,7 @@ class Context:
         return frozenset(binding.name for binding in self.engine.bindings)
 
     def reads_network_input(self, layer: Layer) -> bool:
-        """Whether it reads an input of the network that no layer writes."""
+        """Return whether a layer reads an input of the network that no layer writes."""
         named = [tensor.name for tensor in layer.inputs if tensor.name in self.network_tensors]
         return bool(named) and not {link.tensor for link in self.engine.producers(layer)}.issuperset(named)
 
@@ -401,7 +401,7 @@ class Context:
         return layer.index in self._output_writers
 
 
-# What rules may need
+# Requirements of rules
 
 
 def details(context: Context) -> str:

@@ -1,7 +1,7 @@
-"""Where a layer stands in the flow of data: at the network's edge, and between which products. Computed once per engine.
+"""Position of a layer in the data flow: at an edge of the network, and between which products. Computed once per engine.
 
-One pass each way over the layers in execution order, so that rules which ask this of every layer stay linear. Values that a
-loop carries over from the iteration before are not followed.
+One pass in each direction over the layers in execution order, so that rules that need this for every layer stay linear.
+Values that a loop carries over from the previous iteration are not followed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MOVING_OPERATORS = frozenset({"Cast", "Move", "Tran", "Resh", "Res", "Slic", "Co
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Answers by layer index.
+    """Results by layer index.
 
     Attributes:
-        before: Which kinds of products feed it over movement only: `QUANTIZED_PRODUCT` and `FLOAT_PRODUCT`, or'ed.
-        behind: Which kinds of products read it, likewise.
-        at_input: Layers that read an input of the network, directly or behind NoOps.
-        at_output: Layers that write an output of the network, directly or in front of NoOps.
+        before: Kinds of products that feed a layer through movement only: a union of `QUANTIZED_PRODUCT` and `FLOAT_PRODUCT`.
+        behind: Kinds of products that read it, likewise.
+        at_input: Layers that read an input of the network, directly or after NoOps.
+        at_output: Layers that write an output of the network, directly or before NoOps.
     """
 
     before: tuple[int, ...]
@@ -45,13 +45,13 @@ class Flow:
         return self.at_input | self.at_output
 
     def is_between_quantized(self, layer: Layer) -> bool:
-        """Whether all nearest products on both sides are quantized, and there are some on both."""
+        """Return whether all nearest products on both sides are quantized, and both sides have some."""
         return self.before[layer.index] == self.behind[layer.index] == QUANTIZED_PRODUCT
 
 
 @per_engine
 def compute_flow(engine: Engine) -> Flow:
-    """The flow of an engine; kept for the last few."""
+    """Return the flow of an engine, cached for the last few engines."""
     context, layers = Context(engine), engine.layers
     products = [0] * len(layers)
     for layer in context.multiplying:
@@ -60,11 +60,11 @@ def compute_flow(engine: Engine) -> Flow:
     def sweep(
         links: Iterable[tuple[int, int]], is_at_edge: Callable[[Layer], bool]
     ) -> tuple[tuple[int, ...], frozenset[int]]:
-        """Kinds of products by layer, and the layers at the edge.
+        """Return kinds of products by layer, and the layers at the edge.
 
         Args:
-            links: Layers and a neighbour of each, in the direction in which those of the neighbour come first.
-            is_at_edge: Whether a layer itself is at the edge.
+            links: Pairs of a layer and a neighbour, ordered so that those of the neighbour come first.
+            is_at_edge: Returns whether a layer itself is at the edge.
         """
         kinds = [0] * len(layers)
         edge = {layer.index for layer in layers if is_at_edge(layer)}
@@ -84,7 +84,7 @@ def compute_flow(engine: Engine) -> Flow:
 
 
 def conversion(layer: Layer) -> tuple[Tensor, Tensor] | None:
-    """The first input that is data, and the first output; None if one is missing or has no type."""
+    """Return the first data input and the first output; None if one is missing or has no type."""
     source = next(iter(layer.data_inputs), None)
     target = layer.outputs[0] if layer.outputs else None
     if source is None or target is None or source.dtype is None or target.dtype is None:
@@ -93,13 +93,13 @@ def conversion(layer: Layer) -> tuple[Tensor, Tensor] | None:
 
 
 def operators(layer: Layer) -> tuple[str, ...]:
-    """Operators of a generated Myelin kernel, out of its tactic or its name; empty for every other layer."""
+    """Return the operators of a generated Myelin kernel, from its tactic or its name; empty for every other layer."""
     tactic = parse_tactic(layer.tactic or layer.name) if layer.layer_type == "kgen" else None
     return tactic.operators if tactic else ()
 
 
 def is_movement(layer: Layer) -> bool:
-    """Whether it does nothing but move data or change its type: copies, transposes, slices, concatenations, Q and DQ."""
+    """Return whether a layer only moves data or changes its type: copies, transposes, slices, concatenations, Q and DQ."""
     if layer.kind in (LayerKind.REFORMAT, LayerKind.QUANTIZE, LayerKind.SHUFFLE, LayerKind.CONCAT):
         return True
     names = operators(layer)
@@ -110,13 +110,13 @@ IDLE = frozenset({LayerKind.NOOP, LayerKind.SYNC})
 """Kinds that only move or convert data between two layers."""
 
 MOST_VISITED = 64
-"""Layers that one search looks at: real engines have a handful between two that matter, damaged files any number."""
+"""Limit of layers per search: real engines have a handful between two relevant layers, damaged files any number."""
 
 
 def beyond(
     context: Context, start: Layer, through: Collection[LayerKind], *, forward: bool
 ) -> Iterator[Layer]:
-    """The nearest layers whose kind is not in `through`, before or behind `start`; each once, nearest first."""
+    """Yield the nearest layers whose kind is not in `through`, before or after `start`; each once, nearest first."""
     step = context.consumers if forward else context.producers
     seen, waiting = {start.index}, deque(step(start))
     while waiting and len(seen) < MOST_VISITED:
@@ -131,7 +131,7 @@ def beyond(
 
 
 def only_reader(context: Context, layer: Layer) -> Layer | None:
-    """The one layer that reads what `layer` writes; None if several do, or if it is an output of the network."""
+    """Return the only layer that reads the outputs of `layer`; None if there are several, or it feeds an output."""
     readers = context.consumers(layer)
     if len(readers) != 1 or context.writes_network_output(layer) or len(layer.outputs) != 1:
         return None
@@ -141,7 +141,7 @@ def only_reader(context: Context, layer: Layer) -> Layer | None:
 def only_reader_beyond(
     context: Context, layer: Layer, through: Collection[LayerKind]
 ) -> tuple[list[Layer], Layer] | None:
-    """The one reader beyond layers of some kinds, each of which has one reader itself, with the layers between."""
+    """Return the only reader after layers of some kinds, each with a single reader, and the layers between."""
     between: list[Layer] = []
     reader = only_reader(context, layer)
     while reader is not None and reader.kind in through and len(between) < MOST_VISITED:
@@ -151,7 +151,7 @@ def only_reader_beyond(
 
 
 def main_stream(context: Context) -> int | None:
-    """The stream with most time; None if layers name none."""
+    """Return the stream with most time; None if layers have no stream."""
     sums: dict[int, float] = {}
     for layer in context.layers:
         if layer.stream is not None:

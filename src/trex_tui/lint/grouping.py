@@ -1,4 +1,4 @@
-"""Findings of one rule with one cause as one finding, with all layers and the sum of the savings."""
+"""Merge findings of one rule with one cause, with all layers and the sum of the savings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from trex_tui.lint.context import Context, quote_layer
 from trex_tui.lint.model import Confidence, Evidence, Finding, FindingSeverity
 
 _NAMED = 3
-"""How many of the largest places the sentence names."""
+"""Number of the largest findings named in the sentence."""
 
 
 def group_findings(context: Context, findings: Iterable[Finding]) -> list[Finding]:
-    """Merge findings with the same `group` and remedy, at the place of the first; what has no group stays as it is."""
+    """Merge findings with the same `group` and remedy at the position of the first; findings without group stay unchanged."""
     groups: dict[tuple[str, str] | int, list[Finding]] = {}
     for number, finding in enumerate(findings):
         groups.setdefault((finding.group, finding.remedy) if finding.group else number, []).append(finding)
@@ -46,7 +46,7 @@ def _merge(context: Context, findings: Sequence[Finding]) -> Finding:
 
 
 def _name_places(context: Context, findings: Sequence[Finding]) -> str:
-    """The slowest layer of each of the first findings, with its time."""
+    """Return the slowest layer of each of the first findings, with its time."""
     slowest = [
         max(
             (context.layers[index] for index in finding.layers),
@@ -60,6 +60,6 @@ def _name_places(context: Context, findings: Sequence[Finding]) -> str:
 
 
 def _worst(findings: Sequence[Finding]) -> FindingSeverity | None:
-    """The worst severity that a finding states; None if all leave it to the rule."""
+    """Return the worst stated severity; None if all findings use that of the rule."""
     stated = [finding.severity for finding in findings if finding.severity is not None]
     return min(stated, key=lambda severity: severity.rank) if stated else None

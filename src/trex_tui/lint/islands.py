@@ -1,8 +1,8 @@
-"""Floating-point islands: values that stay in floating point between quantized layers, with the kernels they cost.
+"""Find floating-point islands: values that stay in floating point between quantized layers, and the kernels they cost.
 
-An island is a value and what moves or transforms it on the way from the quantized product that writes it, or from a
+An island is a value with the layers that move or transform it, from the quantized product that writes it, or from a
 dequantization, to the layers that quantize it again or add it to a quantized product. Quantizing the value where it is
-written removes all of it: that is one cause, whatever the number of kernels.
+written removes the whole island: it is one cause, whatever the number of kernels.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Island:
     Attributes:
         writers: Quantized products that write it in floating point.
         conversions: Q, DQ and reformats of it.
-        work: Other layers that work on it: pools, pointwise layers.
+        work: Other layers that process it: pools, pointwise layers.
         readers: Quantized products that add it in floating point.
     """
 
@@ -41,7 +41,7 @@ class Island:
 
     @property
     def dequantizations(self) -> list[Layer]:
-        """Kernels that dequantize what quantized layers wrote."""
+        """Kernels that dequantize the output of quantized layers."""
         return [layer for layer in self.conversions if conversion_role(layer) == "dequantizes"]
 
     @property
@@ -52,7 +52,7 @@ class Island:
 
 
 def conversion_role(layer: Layer) -> str | None:
-    """`quantizes`, `dequantizes` or `requantizes`; None for a layer that does neither, or only changes the layout."""
+    """Return `quantizes`, `dequantizes` or `requantizes`; None for other layers and for changes of the layout only."""
     source = layer.inputs[0].dtype if layer.inputs else None
     target = layer.output_precision
     if target in QUANTIZED and source in FLOATING:
@@ -69,7 +69,7 @@ def _is_quantized_product(context: Context, layer: Layer) -> bool:
 
 
 class _Groups:
-    """Nodes that belong together (union-find)."""
+    """Disjoint sets of nodes (union-find)."""
 
     def __init__(self) -> None:
         self.parents: dict[Node, Node] = {}
@@ -88,7 +88,7 @@ class _Groups:
 
 @per_engine
 def find_islands(engine: Engine) -> tuple[Island, ...]:
-    """All islands of an engine, in execution order."""
+    """Return all islands of an engine, in execution order."""
     if not any(
         tensor.dtype in QUANTIZED for layer in engine.layers for tensor in (*layer.inputs, *layer.outputs)
     ):
@@ -115,7 +115,7 @@ def find_islands(engine: Engine) -> tuple[Island, ...]:
 
 
 def _join_values(context: Context, groups: _Groups, layer: Layer) -> Iterator[Node]:
-    """Join what a layer reads in floating point with who wrote it; yields the nodes that face a layer without a node."""
+    """Join a layer's floating-point inputs with their writers; yield the nodes that face a layer without a node."""
     for link in context.engine.producers(layer):
         source = context.layers[link.source]
         tensor = next((tensor for tensor in source.outputs if tensor.name == link.tensor), None)
@@ -130,7 +130,7 @@ def _join_values(context: Context, groups: _Groups, layer: Layer) -> Iterator[No
 
 
 def _find_edges(context: Context, groups: _Groups, layer: Layer) -> Iterator[Node]:
-    """The nodes that read floating-point inputs of the network, or write such outputs."""
+    """Yield the nodes that read floating-point inputs of the network, or write such outputs."""
     before, behind = _node(context, layer, "in"), _node(context, layer, "out")
     written = {link.tensor for link in context.engine.producers(layer)}
     bindings = context.network_tensors
@@ -143,7 +143,7 @@ def _find_edges(context: Context, groups: _Groups, layer: Layer) -> Iterator[Nod
 
 
 def _node(context: Context, layer: Layer, side: str) -> Node | None:
-    """The node of a layer's inputs or outputs; None for layers whose data cannot be assumed to be quantizable."""
+    """Return the node of a layer's inputs or outputs; None for layers whose data may not be quantizable."""
     if layer.kind.multiplies:
         return (layer.index, side) if _is_quantized_product(context, layer) else None
     return None if layer.kind in _BARRIERS else (layer.index, "at")
@@ -154,9 +154,9 @@ def _is_float_data(tensor: Tensor) -> bool:
 
 
 def _continues_residual(context: Context, layer: Layer) -> bool:
-    """Whether a quantized product adds the floating-point result of another, or of a DQ, and writes floating point itself.
+    """Return whether a quantized product adds the floating-point result of another, or of a DQ, and writes floating point.
 
-    Then both values are there for the same reason: the residual branch is not quantized.
+    Then both values have the same cause: the residual branch is not quantized.
     """
     if not _is_quantized_product(context, layer) or layer.output_precision not in FLOATING:
         return False
@@ -168,7 +168,7 @@ def _continues_residual(context: Context, layer: Layer) -> bool:
 
 
 def _make_island(engine: Engine, nodes: list[Node]) -> Island | None:
-    """The island of connected nodes; None if it does not lie between quantized layers, or is a bare pair of DQ and Q."""
+    """Return the island of connected nodes; None if it is not between quantized layers, or is a bare pair of DQ and Q."""
 
     def select(side: str) -> list[Layer]:
         return [engine.layers[index] for index, own in sorted(nodes) if own == side]
@@ -188,7 +188,7 @@ def _make_island(engine: Engine, nodes: list[Node]) -> Island | None:
 
 
 def map_islands(engine: Engine) -> dict[int, Island]:
-    """Island by index of its layers: the one that a layer writes, where it belongs to two."""
+    """Return the island of each layer by index: the one that the layer writes, if it belongs to two."""
     return dict(_by_layer(find_islands(engine)))
 
 

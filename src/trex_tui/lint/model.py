@@ -1,4 +1,4 @@
-"""The vocabulary of lint: a rule, what it finds, and what it says where it cannot look."""
+"""Types of lint: rules, findings, and reasons why a rule could not be checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Value = str | int | float | bool | None
 
 
 class FindingSeverity(str, Enum):
-    """How much a finding matters, the worst first."""
+    """Severity of a finding, the worst first."""
 
     ERROR = "error"
     """The numbers cannot be trusted."""
@@ -25,7 +25,7 @@ class FindingSeverity(str, Enum):
     INFO = "info"
     """Information; often intended."""
     GOOD = "good"
-    """A strength: nothing to gain."""
+    """A strength: nothing to improve."""
 
     @property
     def rank(self) -> int:
@@ -34,7 +34,7 @@ class FindingSeverity(str, Enum):
 
     @property
     def milder(self) -> FindingSeverity:
-        """One step down; `INFO` stays, and `GOOD` does."""
+        """Return the next lower severity; `INFO` and `GOOD` stay."""
         return {
             FindingSeverity.ERROR: FindingSeverity.WARNING,
             FindingSeverity.WARNING: FindingSeverity.INFO,
@@ -42,11 +42,11 @@ class FindingSeverity(str, Enum):
 
 
 Severity = FindingSeverity
-"""Its name in rules, also in those of third parties."""
+"""Name used in rules, including those of third parties."""
 
 
 class Confidence(str, Enum):
-    """How sure a finding is of its milliseconds, or of itself where it has none."""
+    """Confidence in the saving of a finding, or in the finding itself if it has no saving."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -55,10 +55,10 @@ class Confidence(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A value that made a rule speak.
+    """A value that triggered a rule.
 
     Attributes:
-        name: The frame column it comes from (`tactic`, `latency_ms`), or a word of the rule's own with its unit at the end.
+        name: Source column of the frame (`tactic`, `latency_ms`), or a name chosen by the rule, ending with the unit.
         value: As found in the engine.
     """
 
@@ -68,24 +68,23 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found.
+    """A finding of a rule.
 
     Attributes:
         rule: Id of the rule.
-        message: One sentence with the numbers in it; about this engine, not about the rule.
-        layers: Indices of the layers it is about, in execution order; empty for the engine as a whole.
+        message: One sentence with numbers, about this engine, not about the rule.
+        layers: Indices of its layers, in execution order; empty for the engine as a whole.
         severity: None for the rule's own.
-        confidence: Of the saving, or of the finding where there is none.
-        savings_ms: Milliseconds that could be won, by layer index: an estimate, never more than the layer takes. A layer
-            whose saving is unknown is left out. `saving_ms` is their sum; totals over findings take the largest saving of
-            each layer, so that nothing is won twice.
+        confidence: Confidence in the saving, or in the finding if it has no saving.
+        savings_ms: Possible savings in milliseconds by layer index: an estimate, never more than the layer takes. Layers with
+            unknown savings are left out. `saving_ms` is their sum; totals over findings take the largest saving of each
+            layer, so that nothing counts twice.
         engine_saving_ms: A saving that belongs to no layer (time between layers); None if there is none.
-        formula: How the savings are computed, in words and columns; empty where there are none.
-        evidence: The values that made the rule speak, the most telling first.
-        remedy: Remedy here, where it differs from the rule's own advice.
-        group: What several findings of the rule with this cause are called, after their number: `layers convert a network
-            input, FP32 → FP16`. Those with the same text and remedy become one finding. Empty if it
-            stays alone.
+        formula: How the savings are computed, in words and columns; empty without savings.
+        evidence: The values that triggered the rule, the most relevant first.
+        remedy: Remedy in this case, if it differs from that of the rule.
+        group: Text for several findings of the rule with this cause, after their number: `layers convert a network input,
+            FP32 → FP16`. Findings with the same text and remedy are merged. Empty to keep the finding separate.
     """
 
     rule: str
@@ -102,7 +101,7 @@ class Finding:
 
     @property
     def saving_ms(self) -> float | None:
-        """Milliseconds that could be won by this finding alone; None if that is unknown."""
+        """Possible saving of this finding alone, in milliseconds; None if unknown."""
         if not self.savings_ms:
             return self.engine_saving_ms
         return sum(self.savings_ms.values()) + (self.engine_saving_ms or 0.0)
@@ -110,12 +109,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """A rule that was not checked, at all or for some layers. That is not the same as having found nothing.
+    """A rule that was not checked, at all or for some layers, which differs from no findings.
 
     Attributes:
         rule: Id of the rule.
-        reason: What it needs and how to get it, in a sentence: `no profile: run trtexec with --exportProfile`.
-        layers: How many layers could not be checked; None for the whole engine.
+        reason: Missing data and how to get it, in a sentence: `no profile: run trtexec with --exportProfile`.
+        layers: Number of layers not checked; None for the whole engine.
     """
 
     rule: str
@@ -124,13 +123,13 @@ class NotChecked:
 
 
 Findings = Iterator[Finding | NotChecked]
-"""What a rule yields."""
+"""Result of a rule."""
 
 Check = Callable[..., Iterable[Finding | NotChecked]]
-"""Looks at a `Context`. Thresholds of the rule come as keyword arguments."""
+"""Checks a `Context`. Thresholds of the rule are keyword arguments."""
 
 Need = Callable[["Context"], str]
-"""Why a rule cannot check an engine; empty if it can."""
+"""Returns why a rule cannot check an engine; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +137,20 @@ class Rule:
     """A rule.
 
     Attributes:
-        id: Stable: letters of its family and three digits; `OK-` and letters for what is well done.
+        id: Stable: letters of its family and three digits; `OK-` and letters for strengths.
         title: Short title.
-        severity: Of its findings, unless one says otherwise. A saving below one hundredth of the engine, or low confidence,
-            makes a finding one step milder.
+        severity: Default severity of its findings. A saving below one hundredth of the engine, or low confidence, lowers the
+            severity by one level.
         looks_for: The condition, in words and numbers.
         why: Reason.
         remedy: Remedy.
         references: Public documents by name, each with its address if it has one.
         columns: Frame columns it reads.
-        check: The rule itself.
+        check: The function that finds.
         not_when: Exceptions, in words.
-        needs: What an engine must have; where something is missing, `check` is not called.
-        thresholds: Default by name. A configuration changes them as `ID.name`.
-        is_symptom: It names where time goes, not why: left out where other rules state savings for half of its time or more.
+        needs: Requirements of the engine; if one is not met, `check` is not called.
+        thresholds: Name -> default. A configuration changes them as `ID.name`.
+        is_symptom: Its findings have no cause: they are dropped if other rules explain half of their time or more.
     """
 
     id: str
@@ -170,16 +169,16 @@ class Rule:
 
     @property
     def family(self) -> str:
-        """The letters of the id: `CONV` of `CONV001`, `OK` of `OK-TC`."""
+        """Letters of the id: `CONV` of `CONV001`, `OK` of `OK-TC`."""
         return self.id.split("-", 1)[0].rstrip("0123456789")
 
     @property
     def named_thresholds(self) -> dict[str, float]:
-        """Default by the name that a configuration uses: `CONV003.waste_pct`."""
+        """Return name in the configuration -> default: `CONV003.waste_pct`."""
         return {f"{self.id}.{name}": float(value) for name, value in sorted(self.thresholds.items())}
 
     def look(self, context: Context) -> Findings:
-        """What the rule finds; a context is looked through once, however many rules ask."""
+        """Return the results of the rule; cached per context."""
         known = context.answers.get((self.id, self.check))
         if known is not None:
             yield from known
@@ -218,7 +217,7 @@ def rule(
     thresholds: Mapping[str, float] | None = None,
     is_symptom: bool = False,
 ) -> Callable[[Check], Rule]:
-    """Make a function the rule that these texts describe."""
+    """Return a decorator that makes a function a rule with these texts."""
 
     def declare(check: Check) -> Rule:
         return Rule(
@@ -243,12 +242,12 @@ def rule(
 def strength(
     name: str, title: str, looks_for: str, columns: tuple[str, ...], without: tuple[Rule, ...] = ()
 ) -> Callable[[Callable[[Context], Finding | None]], Rule]:
-    """Make a function the rule `OK-name`: it states the number of what is well done, or None.
+    """Return a decorator that makes a function the rule `OK-name`: it returns a finding about a strength, or None.
 
-    Where the data for a statement is lacking there is none, and nothing is called not checked.
+    If data is missing there is no finding, and the rule is not reported as not checked.
 
     Args:
-        without: Rules that must find nothing.
+        without: Rules that must have no findings.
     """
 
     def declare(count: Callable[[Context], Finding | None]) -> Rule:
@@ -287,11 +286,11 @@ def finding(
     remedy: str = "",
     group: str = "",
 ) -> Finding:
-    """A finding of the rule that yields it.
+    """Return a finding of the rule that yields it.
 
     Args:
-        savings: Milliseconds by layer index, or layers that could go altogether.
-        evidence: Values by name; or as they are, where a name comes twice.
+        savings: Milliseconds by layer index, or layers that could be removed.
+        evidence: Values by name; or a list, if a name occurs twice.
     """
     if not isinstance(savings, Mapping):
         savings = {layer.index: layer.latency_ms for layer in savings if layer.latency_ms is not None}
@@ -313,25 +312,25 @@ def finding(
 
 
 def not_checked(reason: str, layers: int | None = None) -> NotChecked:
-    """What the rule that yields it did not check."""
+    """Return what the rule that yields it did not check."""
     return NotChecked("", reason, layers)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A finding, and what it weighs in this engine.
+    """A finding with its weight in this engine.
 
     Attributes:
-        rule: The rule that found it.
-        finding: With savings that no layer's time falls short of, and without suppressed layers.
-        severity: The finding's or rule's own; one step milder where `is_demoted`.
-        is_demoted: Its saving is below `run.SMALL_SAVING` of the engine, or its confidence low. Errors never are.
-        layer_ms: Time of its layers; None if none of them has a time, or it is about no layer.
-        layers_without_time: How many of its layers `layer_ms` could not include.
-        saving_ms: Milliseconds that could be won by this finding alone; None if that is unknown.
-        suppressed_layers: How many of its layers were left out of it.
-        reason: Why the configuration leaves it out, in somebody's words; empty if it does not.
-        origin: File and key that state it.
+        rule: The rule of the finding.
+        finding: With savings limited to the time of each layer, and without suppressed layers.
+        severity: Severity of the finding or rule; one level lower if `is_demoted`.
+        is_demoted: Its saving is below `run.SMALL_SAVING` of the engine, or its confidence low. Never true for errors.
+        layer_ms: Time of its layers; None if none of them has a time, or it has no layers.
+        layers_without_time: Number of its layers missing in `layer_ms`.
+        saving_ms: Possible saving of this finding alone, in milliseconds; None if unknown.
+        suppressed_layers: Number of its layers that were removed.
+        reason: Reason of the suppression in the configuration; empty if not suppressed.
+        origin: File and key of the suppression.
     """
 
     rule: Rule
@@ -364,7 +363,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """What all findings together could win. Nothing is won twice: of each layer the largest saving counts.
+    """Possible savings of all findings together. Nothing counts twice: for each layer the largest saving counts.
 
     Attributes:
         layers_ms: Sum over layers of the largest saving of each, never more than the layer's time; None if none is known.
@@ -388,19 +387,19 @@ class Savings:
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """All that lint says about one engine.
+    """Results of lint for one engine.
 
     Attributes:
-        findings: Errors, warnings and infos: the worst first, then the largest saving, the id, the layers.
-        positives: What is well done, by id.
-        suppressed: What the configuration leaves out, in the order of findings.
-        not_checked: What rules did not check, by id.
-        failed: Ids of rules that broke; `not_checked` says how.
+        findings: Errors, warnings and infos, sorted by severity, largest saving, id and layers.
+        positives: Strengths, by id.
+        suppressed: Findings suppressed by the configuration, in the order of findings.
+        not_checked: Checks that rules could not make, by id.
+        failed: Ids of rules that raised an error, which is described in `not_checked`.
         rules: Ids of the rules that ran, in order.
-        milder: How many findings were left out because they are milder than asked for.
+        milder: Number of findings below the requested severity, which were dropped.
         counts: Number of findings by severity, zeros included; suppressed ones do not count.
         savings: Over `findings`.
-        by_layer: Findings by the index of each of their layers, in their order. Layers without findings are not in it.
+        by_layer: Findings by the index of each of their layers, in their order. Layers without findings are missing.
     """
 
     findings: tuple[Judged, ...]
@@ -416,7 +415,7 @@ class LintResult:
 
     @property
     def saving_ms(self) -> float | None:
-        """Milliseconds that all findings together could win; see `Savings`."""
+        """Possible savings of all findings together, in milliseconds; see `Savings`."""
         return self.savings.total_ms
 
     @property
@@ -428,11 +427,11 @@ class LintResult:
         return self.findings[0].severity if self.findings else None
 
     def count(self, metric: str) -> int:
-        """Number of `findings`, or of those of a severity."""
+        """Return the number of `findings`, or of those of a severity."""
         return len(self.findings) if metric == "findings" else self.counts[FindingSeverity(metric)]
 
     def fails(self, fail_on: FindingSeverity | Gate | None) -> bool:
-        """Whether a finding is at least as severe, or the gate falls; never for None."""
+        """Return whether a finding is at least as severe, or the gate fails; never for None."""
         if isinstance(fail_on, FindingSeverity):
             return any(judged.severity.rank <= fail_on.rank for judged in self.findings)
         return fail_on is not None and fail_on.falls(self.count(fail_on.metric))

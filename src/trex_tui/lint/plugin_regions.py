@@ -1,4 +1,4 @@
-"""Plugins with what is there for their sake: copies on both sides, and the pointwise work that nothing fuses with them."""
+"""Find plugins with the layers they cause: copies on both sides, and pointwise work that is not fused with them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NORMALIZATIONS = (
 
 @dataclass(frozen=True)
 class PluginRegion:
-    """A plugin and its surroundings.
+    """A plugin and the layers it causes.
 
     Attributes:
         plugin: The plugin.
-        copies: Index of each copy -> the part of it that is for the plugin's sake: half if it has another reader.
-        pointwise: Behind a normalization, the layers that work element by element on its result alone: scale, activation.
+        copies: Index of each copy -> the part of it caused by the plugin: half if it has another reader.
+        pointwise: After a normalization, the layers that work element by element on its result alone: scale, activation.
     """
 
     plugin: Layer
@@ -41,7 +41,7 @@ class PluginRegion:
 
     @property
     def plugin_type(self) -> str:
-        """As the file states it, without its version."""
+        """Type stated in the file, without its version."""
         return str(self.plugin.attributes.get("PluginType") or self.plugin.layer_type)
 
     @property
@@ -51,19 +51,19 @@ class PluginRegion:
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """Of all of its layers, in execution order."""
+        """Indices of all of its layers, in execution order."""
         return tuple(sorted({self.plugin.index, *self.copies, *(layer.index for layer in self.pointwise)}))
 
 
 @per_engine
 def find_plugin_regions(engine: Engine) -> tuple[PluginRegion, ...]:
-    """The regions of all plugins, in execution order."""
+    """Return the regions of all plugins, in execution order."""
     context = Context(engine)
     return tuple(_find_region(context, plugin) for plugin in context.select(LayerKind.PLUGIN))
 
 
 def map_plugin_regions(engine: Engine) -> dict[int, PluginRegion]:
-    """Region by index of its copies and pointwise layers; a copy between two plugins belongs to the later one."""
+    """Return the region of each copy and pointwise layer by index; a copy between two plugins belongs to the later one."""
     return {index: region for region in find_plugin_regions(engine) for index in region.indices}
 
 
@@ -83,7 +83,7 @@ def _find_region(context: Context, plugin: Layer) -> PluginRegion:
 
 
 def _find_copies(context: Context, plugin: Layer) -> dict[int, float]:
-    """Copies next to a plugin, past what does no work; behind it past a scale too."""
+    """Return copies next to a plugin, skipping layers without work; after it also skipping a scale."""
     parts: dict[int, float] = {}
     for layer in beyond(context, plugin, IDLE, forward=False):
         if layer.kind in COPIES and takes_time(layer):

@@ -1,6 +1,6 @@
-"""All rules: those of the house, a module for each family in `lint/rules`, and those of third parties.
+"""Find all rules: the built-in ones, with a module per family in `lint/rules`, and those of third parties.
 
-A package offers rules by an entry point of the group `trex_tui.lint_rules`, which names a `Rule`, an iterable of them, or a
+A package provides rules by an entry point of the group `trex_tui.lint_rules`, which names a `Rule`, an iterable of them, or a
 module that has some::
 
     [project.entry-points."trex_tui.lint_rules"]
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 GROUP = "trex_tui.lint_rules"
 ID = re.compile(r"[A-Z]{2,}[0-9]{3}|[A-Z]{2,}-[A-Z]{2,}")
-"""What ids look like: `CONV001`, `OK-TC`."""
+"""Form of ids: `CONV001`, `OK-TC`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Registry:
 
     Attributes:
         rules: In the order of their ids.
-        diagnostics: Rules of third parties that could not be had.
+        diagnostics: Rules of third parties that could not be loaded.
     """
 
     rules: tuple[Rule, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def rule(self, rule_id: str) -> Rule:
-        """The rule of an id, in any case of letters.
+        """Return the rule of an id, ignoring case.
 
         Raises:
-            TrexError: There is none; the message has the most similar ones.
+            TrexError: The rule does not exist; the message has the most similar ids.
         """
         wanted = rule_id.strip().upper()
         for rule in self.rules:
@@ -61,14 +61,14 @@ class Registry:
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """The numbers that a configuration may change, with their defaults."""
+        """Return the thresholds that a configuration may change, with their defaults."""
         return {name: value for rule in self.rules for name, value in rule.named_thresholds.items()}
 
     def checked_name(self, name: str) -> str:
-        """An id or a family as rules have it, out of any case of letters.
+        """Return the canonical form of an id or a family, ignoring case.
 
         Raises:
-            TrexError: There is neither.
+            TrexError: It is neither.
         """
         wanted = name.strip().upper().rstrip("-")
         known = [*(rule.id for rule in self.rules), *self.families]
@@ -78,31 +78,31 @@ class Registry:
 
 
 def unknown(complaint: str, wanted: str, known: Sequence[str]) -> str:
-    """A complaint with the most similar names that there are."""
+    """Return an error message with the most similar known names."""
     return f"{printable(complaint)}; {similar(wanted, known) or '`trex-tui lint --rules` lists them'}"
 
 
 def similar(wanted: str, known: Sequence[str]) -> str:
-    """`did you mean A or B?`; empty if nothing is similar."""
+    """Return `did you mean A or B?`; empty if nothing is similar."""
     return did_you_mean(wanted, known, 3, 0.5)
 
 
 @lru_cache(maxsize=1)
 def registry() -> Registry:
-    """The rules of this installation; found once."""
+    """Return the rules of this installation, cached."""
     from importlib.metadata import entry_points  # 20 ms
 
     return collect(builtin_modules(), entry_points(group=GROUP))
 
 
 def builtin_modules() -> list[ModuleType]:
-    """The modules of `lint/rules`."""
+    """Return the modules of `lint/rules`."""
     names = sorted(module.name for module in pkgutil.iter_modules(builtin.__path__))
     return [import_module(f"{builtin.__name__}.{name}") for name in names if not name.startswith("_")]
 
 
 def collect(modules: Iterable[ModuleType], plugins: Iterable[EntryPoint] = ()) -> Registry:
-    """Rules of modules and plug-ins. A plug-in that breaks, or takes an id that is taken, is a diagnostic.
+    """Collect rules of modules and plug-ins. A plug-in that fails, or has an id already in use, is a diagnostic.
 
     Raises:
         ValueError: Two modules have the same id, or an id has another form than `ID`.
@@ -144,7 +144,7 @@ def _add_plugin(plugin: EntryPoint, rules: dict[str, Rule]) -> list[Diagnostic]:
 
 
 def _list_rules(source: Any) -> list[Any]:  # noqa: ANN401 - whatever an entry point names
-    """`RULES` of a module, or else every rule at its top; or what an iterable holds."""
+    """Return `RULES` of a module, else every rule at its top level; or the content of an iterable."""
     if hasattr(source, "RULES"):
         return list(source.RULES)
     if isinstance(source, ModuleType):

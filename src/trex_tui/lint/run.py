@@ -1,6 +1,6 @@
-"""Running the rules over an engine, and weighing what they find.
+"""Run the rules on an engine, and weigh their findings.
 
-Every severity, order and sum that people see is decided here, so that a screen, a report and an exit code agree.
+All severities, orders and sums shown to users are determined here, so that screens, reports and exit codes agree.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ def run(
     rules: Sequence[Rule] | None = None,
     layers: Collection[int] | None = None,
 ) -> LintResult:
-    """Look at an engine with every rule that is wanted.
+    """Check an engine with every selected rule.
 
-    A rule that breaks is listed under `not_checked` and `failed`; the others still run.
+    A rule that raises an error is listed under `not_checked` and `failed`; the others still run.
 
     Args:
         rules: By default those of the registry.
         layers: Keep only findings about one of these; not those about the engine as a whole.
 
     Raises:
-        TrexError: The filter of a suppression is none, or takes too long.
+        TrexError: The filter of a suppression is invalid, or takes too long.
     """
     with gc_paused():
         return _run(engine, config, rules, layers)
@@ -103,10 +103,10 @@ def _run(
 def _drop_symptoms(
     rule: Rule, own: Sequence[Finding], found: Iterable[tuple[Rule, Sequence[Finding]]], context: Context
 ) -> list[Finding]:
-    """What a rule found, without symptoms whose cause another rule found."""
+    """Return the findings of a rule, without symptoms whose cause another rule found."""
     if not rule.is_symptom or not own:
         return list(own)
-    # A symptom with a saving is worth more than one without.
+    # Of two symptoms, the one with a saving is preferred.
     causes = [
         finding
         for other, findings in found
@@ -118,7 +118,7 @@ def _drop_symptoms(
 
 
 def _has_cause(context: Context, finding: Finding, explained: Collection[int]) -> bool:
-    """Whether half of a symptom's time or more is on layers with a cause; of its layers, where no time is known."""
+    """Return whether half of a symptom's time or more is on layers with a cause; of its layers, if times are unknown."""
     if not explained or not finding.layers:
         return False
     times = {index: context.layers[index].latency_ms or 0.0 for index in finding.layers}
@@ -142,10 +142,10 @@ def _order(judged: Judged) -> tuple[int, bool, float, str, tuple[int, ...], str]
 
 
 def _look(rule: Rule, context: Context) -> Iterator[Finding | NotChecked]:
-    """What one rule finds. What it says before it breaks stands.
+    """Yield the findings of one rule; those before an error are kept.
 
     Raises:
-        IndexError: A finding is about a layer that is not there.
+        IndexError: A finding has a layer that does not exist.
     """
     if not context.layers and rule.columns:
         yield NotChecked(rule.id, NO_LAYERS)
@@ -161,7 +161,7 @@ def _look(rule: Rule, context: Context) -> Iterator[Finding | NotChecked]:
 
 
 def _weigh(rule: Rule, findings: Sequence[Finding], context: Context) -> Iterator[Judged]:
-    """Findings of one rule, those of one cause as one, without what is known to win nothing."""
+    """Yield the findings of one rule, merged by cause, without those known to save nothing."""
     for finding in group_findings(context, findings):
         judged = _judge(rule, finding, context)
         if judged.saving_ms != 0:
@@ -169,16 +169,17 @@ def _weigh(rule: Rule, findings: Sequence[Finding], context: Context) -> Iterato
 
 
 def _describe_failure(rule_id: str, error: Exception) -> str:
-    """What broke and where, in a sentence. The traceback goes to the log file, if a person asked for one, and to `logging`,
-    if another program runs this and listens."""
-    import logging  # all for what never happens
+    """Return what failed and where, in a sentence. The traceback goes to the log file, if the user requested one, and to
+    `logging`, for programs that use this package and listen.
+    """
+    import logging  # only needed for failures, which are rare
     import traceback
 
     from trex_tui.crash_log import note
 
     note(error)
     logger = logging.getLogger(__name__)
-    logger.addHandler(logging.NullHandler())  # nobody listens: then not on the screen either
+    logger.addHandler(logging.NullHandler())  # nobody listens: keep it off the screen too
     logger.error("lint rule %s failed", rule_id, exc_info=error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     message = " ".join(str(error).split())
@@ -187,7 +188,7 @@ def _describe_failure(rule_id: str, error: Exception) -> str:
 
 
 def _judge(rule: Rule, finding: Finding, context: Context, suppressed_layers: int = 0) -> Judged:
-    """What a finding weighs."""
+    """Return a finding with its weight."""
     layers = tuple(sorted(set(finding.layers)))
     if layers != finding.layers:
         finding = replace(finding, layers=layers)
@@ -221,7 +222,7 @@ def _is_mild(finding: Finding, total_ms: float | None) -> bool:
 def _divide_suppressed(
     context: Context, every: Iterable[Judged], suppressions: Sequence[Suppression]
 ) -> tuple[list[Judged], list[Judged]]:
-    """Findings as the suppressions leave them, and what they took."""
+    """Split findings into those that remain after suppressions, and the suppressed ones."""
     if not suppressions:
         return list(every), []
     matching = [_matching_layers(context.engine, suppression) for suppression in suppressions]
@@ -242,10 +243,10 @@ def _divide_suppressed(
 def _divide(
     judged: Judged, layers: frozenset[int] | None, context: Context
 ) -> tuple[Judged | None, Judged | None]:
-    """What a suppression takes of a finding, and what it leaves.
+    """Split a finding into the suppressed part and the rest.
 
     Args:
-        layers: Those the suppression is about; None for whole findings.
+        layers: Layers of the suppression; None for whole findings.
     """
     finding = judged.finding
     if layers is None or (finding.layers and layers.issuperset(finding.layers)):

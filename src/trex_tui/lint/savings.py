@@ -1,6 +1,6 @@
-"""What a change could win, in milliseconds: what a finding may claim, what all of them together can win, shared formulas.
+"""Estimate possible savings in milliseconds: limits per finding, the total of all findings, shared formulas.
 
-Every estimate is a bound made of roofs and bytes, never a promise: no engine was rebuilt to confirm it.
+Every estimate is a bound from roofs and bytes, not a promise: no engine was rebuilt to confirm it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from trex_tui.lint.model import Finding, Savings, Value
 
 
 def clamp_savings(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
-    """The finding with no saving below 0 or above the time of its layer; without savings of layers whose time is unknown.
+    """Limit savings of a finding to between 0 and the time of the layer; drop savings of layers without a time.
 
     Args:
         latency_ms: Time by layer index, of the layers that have one.
@@ -41,12 +41,12 @@ def clamp_savings(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
 def combine_savings(
     findings: Iterable[Finding], sum_latency_ms: float | None = None, median_compute_ms: float | None = None
 ) -> Savings:
-    """What findings can win together.
+    """Return the possible savings of findings together.
 
     Args:
-        findings: With savings as `clamp_savings` leaves them.
+        findings: With savings as `clamp_savings` returns them.
         sum_latency_ms: Sum of the layers' times.
-        median_compute_ms: Of the timing run.
+        median_compute_ms: Median of the timing run.
     """
     largest: dict[int, float] = {}
     engine_ms: float | None = None
@@ -78,7 +78,7 @@ def _end_to_end(
 SLACK = 1.5
 """Time of a good kernel relative to its roofline time."""
 BUSY = 0.6
-"""From this share of the memory bandwidth on, a layer is memory-bound: faster arithmetic would not help."""
+"""Share of the memory bandwidth from which a layer is memory-bound: faster arithmetic would not help."""
 TENSOR_CORE_FORMULA = (
     "latency_ms − max(1.5 · roof on tensor cores, shortest layer); "
     "roof = max(2 · macs / peak, bytes / bandwidth)"
@@ -86,43 +86,43 @@ TENSOR_CORE_FORMULA = (
 
 
 def saving(layer: Layer, milliseconds: float | None) -> dict[int, float]:
-    """An estimate for one layer, between nothing and all of its time; empty if either is unknown."""
+    """Return an estimate for one layer, between 0 and its time; empty if either is unknown."""
     if milliseconds is None or layer.latency_ms is None:
         return {}
     return {layer.index: min(max(milliseconds, 0.0), layer.latency_ms)}
 
 
 def fraction(context: Context, layer: Layer, part: float) -> dict[int, float]:
-    """A part of a layer's time as its saving, as long as it stays above the shortest layer; empty without a profile."""
+    """Return a part of a layer's time as its saving, down to the time of the shortest layer; empty without a profile."""
     time = layer.latency_ms
     return saving(layer, None if time is None else min(part * time, time - (context.floor_ms or 0.0)))
 
 
 def fractions(context: Context, layers: Iterable[Layer], part: float) -> dict[int, float]:
-    """The same of several layers."""
+    """Return the same for several layers."""
     return {index: ms for layer in layers for index, ms in fraction(context, layer, part).items()}
 
 
 def moving_ms(context: Context, size: float | None) -> float | None:
-    """Time to move bytes once between memory and SMs; None if bytes or bandwidth are unknown."""
+    """Return the time to move bytes once between memory and SMs; None if bytes or bandwidth are unknown."""
     bandwidth = context.bandwidth_bytes_per_ms
     return None if size is None or not bandwidth else size / bandwidth
 
 
 def bandwidth_share(context: Context, layer: Layer) -> float | None:
-    """How much of the memory bandwidth a layer uses, from 0 to 1 (more where data stays in the cache); None if unknown."""
+    """Return the share of the memory bandwidth that a layer uses (above 1 if data stays in the cache); None if unknown."""
     moving = moving_ms(context, context.bytes(layer))
     return moving / layer.latency_ms if moving is not None and layer.latency_ms else None
 
 
 def is_busy(context: Context, layer: Layer) -> bool:
-    """Whether the memory is known to be what holds a layer back."""
+    """Return whether a layer is known to be memory-bound."""
     share = bandwidth_share(context, layer)
     return share is not None and share >= BUSY
 
 
 def tensor_core_ms(context: Context, layer: Layer, precision: DataType) -> float | None:
-    """What the layer would take on tensor cores: `SLACK` times its roof there, and not less than the shortest layer.
+    """Return the estimated time on tensor cores: `SLACK` times the roofline time, at least that of the shortest layer.
 
     None if a peak, the bytes or the multiplications are unknown.
     """
@@ -135,7 +135,7 @@ def tensor_core_ms(context: Context, layer: Layer, precision: DataType) -> float
 
 
 def tensor_cores_for(context: Context, precision: DataType) -> bool | None:
-    """Whether the device has tensor cores for a precision: by its architecture, or by kernels of the engine.
+    """Return whether the device has tensor cores for a precision: by its architecture, or by kernels of the engine.
 
     None if no file states the device and no kernel runs on tensor cores.
     """
@@ -152,7 +152,7 @@ def _uses_tensor_cores(engine: Engine) -> bool:
 
 
 def layer_evidence(layer: Layer, **more: Value) -> dict[str, Value]:
-    """What a rule adds, then what is known of the layer: tactic, types with layouts, time. Unknown values are left out."""
+    """Return values of a rule, then known facts of the layer: tactic, types with layouts, time."""
     values: dict[str, Value] = {
         **more,
         "tactic": layer.tactic,
@@ -164,7 +164,7 @@ def layer_evidence(layer: Layer, **more: Value) -> dict[str, Value]:
 
 
 def format_types(layer: Layer) -> str:
-    """`INT8 NC/32HW32 → FP16 NC/32HW32`: first input and first output."""
+    """Return `INT8 NC/32HW32 → FP16 NC/32HW32`: first input and first output."""
     source = layer.inputs[0].description if layer.inputs else "nothing"
     target = layer.outputs[0].description if layer.outputs else "nothing"
     return f"{source} → {target}"

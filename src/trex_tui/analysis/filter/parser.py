@@ -1,15 +1,15 @@
-"""Filter expressions: their parts, columns and regular expressions, and the parser that makes them of text.
+"""Filter expressions: their parts, columns and regular expressions, and the parser.
 
-Precedence, strongest first: comparison, `not` and `-`, `and` (which is also what nothing between two terms means), `or`. The
-parser works by recursive descent; the grammar is in the docstrings of its methods. Layer names hold nearly every character
-(`/a/Conv + PWN(/b/Relu)`), so a bare word is whatever stands between spaces and parentheses, unless it begins like a
-comparison: a name, and an operator right behind it.
+Precedence, highest first: comparison, `not` and `-`, `and` (also implied between adjacent terms), `or`. The parser works by
+recursive descent; the grammar is in the docstrings of its methods. Layer names hold nearly every character
+(`/a/Conv + PWN(/b/Relu)`), so a bare word extends to the next space or parenthesis, unless it begins like a comparison: a
+name directly followed by an operator.
 
 Python's regular expressions backtrack, and cannot be interrupted within one text. So patterns are limited before they run: in
 length, in the number of repetitions of variable length, and in repetitions or alternatives within a repetition, as in
-`(a+)+` or `(a|aa)*`, whose time doubles with each character. What remains is at worst polynomial: `.*a.*b` on a name of
-thousands of characters is slow, not endless; longer ones are refused, and `selection` stops between two values when all
-together take too long.
+`(a+)+` or `(a|aa)*`, whose time doubles with each character. The remaining patterns are polynomial: `.*a.*b` on a name of
+thousands of characters is slow, but ends; longer texts are refused, and `selection` stops between two values if all together
+take too long.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _EXCERPT = 32
 
 
 class FilterError(TrexError):
-    """An expression that cannot be understood.
+    """An invalid expression.
 
     Args:
         text: The expression.
-        position: Where in it, from 0; the length of `text` where something is missing at the end.
+        position: Position of the error, from 0; the length of `text` if something is missing at the end.
         message: What was expected, or what is wrong.
         hint: What to write instead; may be empty.
     """
@@ -53,12 +53,12 @@ class FilterError(TrexError):
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether more text could mend it."""
+        """Whether more text could make it valid."""
         return self.position >= len(self.text)
 
     @property
     def pointed(self) -> str:
-        """The sentence, and the expression around the place with a caret before it."""
+        """Message, and the expression around the position with a caret before it."""
         before, after = self.text[: self.position], self.text[self.position :]
         head = before if len(before) <= _EXCERPT else "…" + before[-_EXCERPT:]
         tail = after if len(after) <= _EXCERPT else after[:_EXCERPT] + "…"
@@ -66,7 +66,7 @@ class FilterError(TrexError):
 
 
 class Operator(str, Enum):
-    """How a column is compared. `:` finds a part of free text (names, tactics, attributes); elsewhere it is `=`."""
+    """Comparison operator of a column. `:` searches in free text (names, tactics, attributes); elsewhere it is `=`."""
 
     HAS = ":"
     EQUAL = "="
@@ -80,19 +80,19 @@ class Operator(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """Text to be equal to, or to be found, in any case."""
+    """Text to compare with or to search, ignoring case."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """Text in which `*` stands for any characters; a lone `*` for any value that is there."""
+    """Text in which `*` stands for any characters; a lone `*` for any known value."""
 
     pattern: str
 
     def fits(self, text: str) -> bool:
-        """Whether the whole text is like the pattern, in any case; in linear time, unlike `fnmatch`."""
+        """Return whether the whole text matches the pattern, ignoring case; in linear time, unlike `fnmatch`."""
         folded = text.casefold()
         first, *middle, last = self.pattern.casefold().split("*")
         end = len(folded) - len(last)
@@ -121,10 +121,10 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A regular expression, searched in any case.
+    """A regular expression, searched ignoring case.
 
     Attributes:
-        position: Where it stands in the text, for errors while searching.
+        position: Its position in the text, for errors while searching.
     """
 
     regex: str
@@ -136,14 +136,14 @@ Operand: TypeAlias = "Literal | Glob | Number | Missing | Pattern"
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The name contains the text, in any case."""
+    """The name contains the text, ignoring case."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnTest:
-    """A column against one of several operands. A missing value satisfies none of them but `Missing`.
+    """A column compared with one or more operands. A missing value matches only `Missing`.
 
     Attributes:
         column: Full name, not an alias.
@@ -157,14 +157,14 @@ class ColumnTest:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The layers that the term leaves out, those whose value is missing among them."""
+    """The layers that the term does not match, including those with a missing value."""
 
     term: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of the terms; without any, every layer."""
+    """All of the terms; every layer without terms."""
 
     terms: tuple[Expression, ...]
 
@@ -183,24 +183,24 @@ EVERYTHING = And(())
 
 
 def negation(term: Expression) -> Expression:
-    """`not term`, without a second `not` inside."""
+    """Return `not term`, without a double `not`."""
     return term.term if isinstance(term, Not) else Not(term)
 
 
 def conjunction(terms: Sequence[Expression]) -> Expression:
-    """All of one or more terms, in a flat list."""
+    """Return the conjunction of one or more terms, as a flat list."""
     flat = [part for term in terms for part in (term.terms if isinstance(term, And) else (term,))]
     return flat[0] if len(flat) == 1 else And(tuple(flat))
 
 
 def disjunction(terms: Sequence[Expression]) -> Expression:
-    """Any of one or more terms, in a flat list."""
+    """Return the disjunction of one or more terms, as a flat list."""
     flat = [part for term in terms for part in (term.terms if isinstance(term, Or) else (term,))]
     return flat[0] if len(flat) == 1 else Or(tuple(flat))
 
 
 def join_filters(first: str, second: str) -> str:
-    """An expression for the layers that match both.
+    """Return an expression for the layers that match both.
 
     >>> join_filters("conv or pool", "kind:gemm"), join_filters("", "kind:gemm")
     ('(conv or pool) kind:gemm', 'kind:gemm')
@@ -213,7 +213,7 @@ def join_filters(first: str, second: str) -> str:
 
 
 def unparse(expression: Expression) -> str:
-    """The expression as text, which parses to the same again."""
+    """Return the expression as text that parses to the same expression."""
     if isinstance(expression, Word):
         return quoted(expression.text) if needs_quotes(expression.text) else expression.text
     if isinstance(expression, ColumnTest):
@@ -243,18 +243,18 @@ def _operand_text(operand: Operand) -> str:
 
 
 def format_operand(text: str) -> str:
-    """A text as a value of a column, in quotes where it needs them."""
+    """Return a text as a value of a column, in quotes if necessary."""
     return quoted(text) if needs_quotes(text) else text
 
 
 def column_text(name: str) -> str:
-    """The name of a column as a filter has it: `attr."My Key"`."""
+    """Return the name of a column as written in a filter: `attr."My Key"`."""
     key = name.removeprefix(RAW_PREFIX)
     return name if re.fullmatch(_KEY, key) else f"{RAW_PREFIX}{quoted(key)}"
 
 
 def needs_quotes(text: str) -> bool:
-    """Whether the text without quotes might be read as something else."""
+    """Return whether the text without quotes might be parsed differently."""
     return (
         re.fullmatch(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*", text) is None
         or text.casefold() in KEYWORDS
@@ -263,7 +263,7 @@ def needs_quotes(text: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """The text in quotes."""
+    """Return the text in quotes."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -274,21 +274,21 @@ FEW_TIMES = 4
 """Largest count of a repetition that may contain other repetitions."""
 _MANY_TIMES = 1000
 _LONGEST_TEXTS = (sys.maxsize, 20_000, 4_000)
-"""By the number of repetitions without an end. Names of real engines have some hundred characters, a few have thousands."""
+"""Indexed by the number of unlimited repetitions. Names of real engines have some hundred characters, few have thousands."""
 
 _sre: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
 class BadRegexError(ValueError):
-    """A pattern that is wrong or not allowed; its text says why."""
+    """A pattern that is invalid or not allowed; the message has the reason."""
 
 
 def compile_regex(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern to be searched for in any case.
+    """Compile a pattern to be searched ignoring case.
 
     Raises:
-        BadRegexError: It is no regular expression, or it might take forever.
+        BadRegexError: It is not a regular expression, or its time may be unbounded.
     """
     if len(pattern) > MOST_PATTERN_CHARACTERS:
         raise BadRegexError(f"a regular expression has at most {MOST_PATTERN_CHARACTERS} characters")
@@ -302,9 +302,9 @@ def compile_regex(pattern: str) -> re.Pattern[str]:
 
 
 def longest_text(pattern: str) -> int:
-    """Characters of a text up to which a pattern that `compile_regex` takes is searched for, so that it ends in seconds.
+    """Return the length up to which texts are searched for a pattern of `compile_regex`, so that the search ends in seconds.
 
-    One repetition without an end takes the square of the length at the worst, two take the cube.
+    One unlimited repetition takes the square of the length at the worst, two take the cube.
     """
     unbounded = sum(most > _MANY_TIMES for most, _ in _variable_repeats(_sre.parse(pattern, re.IGNORECASE)))
     return _LONGEST_TEXTS[min(unbounded, len(_LONGEST_TEXTS) - 1)]
@@ -322,7 +322,7 @@ def _check(tree: Any) -> None:  # noqa: ANN401 - Python's own, untyped
 
 
 def _variable_repeats(tree: Any) -> Iterator[tuple[int, Any]]:  # noqa: ANN401
-    """How often at most, and what, for every repetition that does not say exactly how often, or that holds others."""
+    """Yield the maximum count and the content of every repetition that has a variable count or contains others."""
     for name, argument in _nodes(tree):
         if name in _REPEATS:
             least, most, body = argument
@@ -335,7 +335,7 @@ def _is_variable(name: str, argument: Any) -> bool:  # noqa: ANN401
 
 
 def _nodes(tree: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    """Every operation of a parsed pattern, with its argument, those inside others too."""
+    """Yield every operation of a parsed pattern, with its argument, including nested ones."""
     if isinstance(tree, _sre.SubPattern):
         for operation, argument in tree.data:
             yield str(operation), argument
@@ -352,18 +352,18 @@ _WRITTEN = {
 
 
 def parse_number(text: str, column: LayerColumn) -> float | None:
-    """The number in the column's unit: `4Mi`, `50us`, `2%`; None if it is no finite number, or the unit does not fit."""
+    """Return the number in the column's unit: `4Mi`, `50us`, `2%`; None if it is not finite, or the unit does not fit."""
     return parse_quantity(text, column.unit)
 
 
 def list_units(column: LayerColumn) -> str:
-    """The units its numbers may have, in words for an error."""
+    """Return the possible units of a column, for an error message."""
     return _WRITTEN.get(column.unit, "k M G Ki Mi Gi")
 
 
 MOST_CHARACTERS = 10_000
 DEEPEST = 40
-"""Parentheses within parentheses."""
+"""Largest depth of nested parentheses."""
 
 _BARE_WORD = re.compile(r"[^\s()]+")
 _KEY = r"""[^\s()":~<>=!]+"""
@@ -384,12 +384,12 @@ def parse(
     """Parse a filter.
 
     Args:
-        engines: One of them must have an attribute `attr.X`; without any, every attribute is accepted.
-        is_typing: The text may end with the beginning of a value of a closed vocabulary, which stands for all that fit.
+        engines: One of them must have an attribute `attr.X`; if empty, every attribute is accepted.
+        is_typing: The text may end with the beginning of a value of a fixed vocabulary, which matches all values with it.
         allows_absent: Accept an attribute that no engine has.
 
     Raises:
-        FilterError: With the place and a sentence.
+        FilterError: With position and message.
     """
     if len(text) > MOST_CHARACTERS:
         raise FilterError(text, MOST_CHARACTERS, f"longer than {MOST_CHARACTERS} characters")
@@ -538,7 +538,7 @@ class _ExpressionParser:
         raise self._error(f"expected a value after `{after}`")
 
     def _parse_words(self, column: LayerColumn, text: str, start: int) -> list[Operand]:
-        """The text, or those values of a closed vocabulary that it is or, at the end of what is typed, begins."""
+        """Return the text, or values of a fixed vocabulary that equal it or, while it is typed, begin with it."""
         if not column.vocabulary:
             return [Literal(text)]
         folded = text.casefold()
@@ -597,7 +597,7 @@ class _ExpressionParser:
         self._position = match.end()
         return match[1]
 
-    # Looking ahead
+    # Lookahead
 
     def _skip_space(self) -> None:
         while self._text[self._position : self._position + 1].isspace():
@@ -612,7 +612,7 @@ class _ExpressionParser:
         return self._text.startswith(char, self._position)
 
     def _keyword(self) -> str:
-        """The keyword that comes next, as it is written; empty if none does."""
+        """Return the next keyword as written; empty if there is none."""
         self._skip_space()
         match = _BARE_WORD.match(self._text, self._position)
         return match[0] if match is not None and match[0].casefold() in KEYWORDS else ""

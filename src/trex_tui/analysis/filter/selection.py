@@ -1,7 +1,7 @@
-"""Selection of layers by a filter, and completion of a filter that is being typed.
+"""Select layers by a filter, and complete a filter while it is typed.
 
-Values of a column are computed when a filter first asks for it and kept with the engine, so that each further key costs
-a pass over a list. Every term looks only at what the terms before it left.
+Values of a column are computed when a filter first needs it and stored in the engine, so that each further key costs a pass
+over a list. Every term checks only the layers that the terms before it left.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.text import did_you_mean, plural
 
 MOST_SECONDS = 2.0
-"""What a regular expression may take for all values together."""
+"""Time limit of a regular expression for all values together."""
 
 _ORDERS: dict[Operator, Callable[[float, float], bool]] = {
     Operator.LESS: operator.lt,
@@ -64,20 +64,20 @@ class _TooSlowError(Exception):
 def filter_layers(
     engine: Engine, text: str, *, is_typing: bool = False, allows_absent: bool = False
 ) -> list[Layer]:
-    """The layers that a filter lets through, in execution order; all of them for an empty text.
+    """Return the layers that a filter matches, in execution order; all of them for an empty text.
 
     Args:
         is_typing, allows_absent: As in `parse`.
 
     Raises:
-        FilterError: The text is no expression, or a regular expression in it takes too long.
+        FilterError: The text is not an expression, or a regular expression in it takes too long.
     """
     expression = parse(text, [engine], is_typing=is_typing, allows_absent=allows_absent)
     return _select_in_time(engine, expression, text)
 
 
 def filter_engines(engines: Sequence[Engine], text: str, *, is_typing: bool = False) -> list[list[Layer]]:
-    """As `filter_layers`, of several engines: an attribute that some of them have is missing in the others."""
+    """Filter several engines as `filter_layers`: an attribute that only some of them have is missing in the others."""
     expression = parse(text, engines, is_typing=is_typing)
     return [_select_in_time(engine, expression, text) for engine in engines]
 
@@ -91,7 +91,7 @@ def _select_in_time(engine: Engine, expression: Expression, text: str) -> list[L
 
 
 def describe_no_match(engine: Engine, text: str, *, is_typing: bool = False) -> str:
-    """`0 of 14 layers match`, with a value of the filter that no layer has and the nearest one that there is."""
+    """Return `0 of 14 layers match`, with a value of the filter that no layer has and the nearest existing one."""
     sentence = f"0 of {plural(len(engine.layers), 'layer')} match"
     expression = parse(text, [engine], is_typing=is_typing, allows_absent=True)
     absent = next(_absent_values(engine_values(engine), expression), "")
@@ -115,13 +115,13 @@ def _absent_values(values: EngineValues, expression: Expression) -> Iterator[str
 
 
 def select(engine: Engine, expression: Expression) -> list[Layer]:
-    """The layers that an expression lets through, in execution order."""
+    """Return the layers that an expression matches, in execution order."""
     indices = _select(engine_values(engine), expression, range(len(engine.layers)))
     return [engine.layers[index] for index in indices]
 
 
 class EngineValues:
-    """The values of an engine's layers, column by column, as they are first asked for."""
+    """The values of an engine's layers by column, computed on first use."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -136,7 +136,7 @@ class EngineValues:
         return self._folded_names
 
     def of(self, column: str) -> list[Any]:
-        """A value per layer: a number, text, or a tuple of texts; None where it is missing or there is no text."""
+        """Return a value per layer: a number, text, or a tuple of texts; None for missing values and empty texts."""
         if column not in self._columns:
             source = find_column(column, self._engine)
             if source is None:  # an attribute that only other engines have
@@ -147,7 +147,7 @@ class EngineValues:
         return self._columns[column]
 
     def counts(self, column: str) -> Counter[Any]:
-        """How often each value of a column is there."""
+        """Return how often each value of a column occurs."""
         if column not in self._counts:
             self._counts[column] = Counter(self.of(column))
         return self._counts[column]
@@ -155,7 +155,7 @@ class EngineValues:
 
 @per_engine
 def engine_values(engine: Engine) -> EngineValues:
-    """The values of an engine. Kept with it."""
+    """Return the values of an engine, cached in it."""
     return EngineValues(engine)
 
 
@@ -171,7 +171,7 @@ def _split(value: Any) -> tuple[str, ...] | None:  # noqa: ANN401 - any cell
 
 
 def _select(values: EngineValues, expression: Expression, among: Sequence[int]) -> Sequence[int]:
-    """Those of the layers `among` that the expression lets through, in their order."""
+    """Return those of the layers `among` that the expression matches, in their order."""
     if isinstance(expression, Word):
         word, names = expression.text.casefold(), values.folded_names
         return [index for index in among if word in names[index]]
@@ -268,9 +268,9 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
 
 MOST_OPTIONS = 40
 MOST_SUGGESTED = 1000
-"""Most values searched for a suggestion."""
+"""Largest number of values searched for a suggestion."""
 MOST_NUMBERS = 40
-"""Columns with more different numbers are measures, without suggestions."""
+"""Columns with more different numbers are measurements, without suggestions."""
 
 _TOKEN = re.compile(r'\s+|[()]|((?:"(?:\\.|[^"\\])*"?|[^\s()"])+)', re.DOTALL)
 _STARTED = re.compile(r"-*([A-Za-z_][A-Za-z0-9_.]*)(:|!=|=)?(.*)", re.DOTALL)
@@ -279,12 +279,12 @@ _VALUES = re.compile(r'((?:"(?:\\.|[^"\\])*"|[^",])*,)*', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Ways to go on.
+    """Ways to continue a filter.
 
     Attributes:
-        text: What has been typed.
-        start: Where the part begins that an option replaces.
-        options: The likeliest first.
+        text: The typed text.
+        start: Start of the part that an option replaces.
+        options: The most likely first.
     """
 
     text: str
@@ -297,8 +297,7 @@ class Completion:
 
     @property
     def ghost(self) -> str | None:
-        """The text as typed and the rest of the first option; None if that does not begin with what was typed, or cannot be
-        drawn as it is."""
+        """The text completed by the first option; None if that does not begin with it, or cannot be drawn unchanged."""
         typed = self.text[self.start :]
         rest = self.options[0][len(typed) :]
         if not self.options[0].casefold().startswith(typed.casefold()) or not rest.isprintable():
@@ -307,8 +306,8 @@ class Completion:
 
 
 def complete(engine: Engine, text: str) -> Completion | None:
-    """What could follow the text, or end the word that it ends with; None for nothing."""
-    latest = _latest_completion(engine)  # a key is answered in three places
+    """Return what could follow the text, or complete its last word; None if there is nothing."""
+    latest = _latest_completion(engine)  # requested in three places per key
     if latest.get("text") != text:
         latest.update(text=text, completion=_complete(engine, text))
     completion: Completion | None = latest["completion"]
@@ -347,13 +346,13 @@ def _names(engine: Engine, typed: str) -> list[str]:
 
 
 def _with_operator(name: str, column: LayerColumn | None) -> str:
-    """`kind:`, `latency_ms>`: the comparison that makes most sense."""
+    """Return `kind:`, `latency_ms>`: the column with its most useful operator."""
     is_measure = column is not None and column.is_number and (column.unit or column.dtype == "float64")
     return f"{name}>" if is_measure else f"{name}:"
 
 
 def _values(engine: Engine, column: LayerColumn, typed: str) -> list[str]:
-    """Values of a column that begin as typed, the most frequent first."""
+    """Return the values of a column that begin with the typed text, the most frequent first."""
     if column.is_number and (column.unit or column.dtype == "float64"):
         return []
     counts = engine_values(engine).counts(column.name)

@@ -1,1 +1,1 @@
-"""The rules, a module for each family. Every `Rule` at the top of a module is registered."""
+"""The built-in rules, with a module per family. Every `Rule` at the top level of a module is registered."""

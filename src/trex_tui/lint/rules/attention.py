@@ -1,4 +1,4 @@
-"""ATTN: attention that TensorRT took apart, and projections it computes one by one."""
+"""ATTN: attention split into separate kernels, and projections computed separately."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class UnfusedAttention(NamedTuple):
 
     Attributes:
         score: The product of queries and keys.
-        between: What runs between the two products, the softmax among it, without layers that take no time.
+        between: Layers between the two products, including the softmax, without layers that take no time.
         value: The product with the values.
     """
 
@@ -51,7 +51,7 @@ class UnfusedAttention(NamedTuple):
 
 
 def _find_unfused(context: Context) -> Iterator[UnfusedAttention]:
-    """Products of two activations, a softmax over the result, and a product of that with an activation."""
+    """Yield products of two activations, with a softmax over the result and a product of that with an activation."""
     for softmax in context.select(LayerKind.SOFTMAX):
         scores, values = (
             [
@@ -67,7 +67,7 @@ def _find_unfused(context: Context) -> Iterator[UnfusedAttention]:
 
 
 def _joins_activations(context: Context, layer: Layer) -> bool:
-    """Whether a GEMM multiplies two matrices that layers computed; weights, also hidden ones, are no activation."""
+    """Return whether a GEMM multiplies two computed matrices; weights, including hidden ones, are not activations."""
     if layer.kind is not LayerKind.GEMM:
         return False
     computed = {link.tensor for link in context.engine.producers(layer)} | context.network_tensors
@@ -76,18 +76,18 @@ def _joins_activations(context: Context, layer: Layer) -> bool:
         for tensor in layer.data_inputs
         if len(tensor.shape) >= 2 and (tensor.volume or 0) > 1 and tensor.name in computed
     ]
-    # Of three matrices one may be added behind the product, so the shapes must say that two are multiplied.
+    # One of three matrices may be added after the product, so the shapes must show that two are multiplied.
     return len(known) == 2 or (len(known) > 2 and context.compute[layer.index].macs is not None)
 
 
 def _kernels_between(context: Context, first: Layer, last: Layer) -> tuple[Layer, ...]:
-    """Layers that take time on the way from one product to the other."""
+    """Return layers that take time on the way from one product to the other."""
     on_the_way = _reached(first, last, context.consumers) & _reached(last, first, context.producers)
     return tuple(layer for layer in map(context.layers.__getitem__, sorted(on_the_way)) if takes_time(layer))
 
 
 def _reached(start: Layer, end: Layer, step: Callable[[Layer], list[Layer]]) -> set[int]:
-    """Indices of the light layers that steps from `start` reach before they pass `end`."""
+    """Return indices of the light layers reached by steps from `start` before `end`."""
     low, high = sorted((start.index, end.index))
     reached: set[int] = set()
     waiting = step(start)
@@ -115,7 +115,7 @@ def profile_or_details(context: Context) -> str:
 
 
 def _find_softmax_by_name(context: Context) -> Findings:
-    """Softmax kernels between GEMMs, as far as names and the order of the file show that."""
+    """Yield softmax kernels between GEMMs, according to names and the order in the file."""
     products = [layer.index for layer in context.layers if layer.kind is LayerKind.GEMM]
     layers = [
         layer
@@ -138,7 +138,7 @@ def _find_softmax_by_name(context: Context) -> Findings:
 
 
 def _lies_between(index: int, products: Sequence[int]) -> bool:
-    """Whether a product is near in front of a layer, and one near behind it."""
+    """Return whether a product is near before a layer, and another near after it."""
     place = bisect_left(products, index)
     return (
         0 < place < len(products) and index - products[place - 1] <= NEAR and products[place] - index <= NEAR
@@ -226,7 +226,7 @@ def separate_projections(context: Context) -> Findings:
 
 
 def _group_projections(context: Context, attention: Layer) -> list[list[Layer]]:
-    """Groups of GEMMs that feed an attention and read the same value; at most movement stands between."""
+    """Return groups of GEMMs that feed an attention and read the same value, with at most movement between."""
     groups: dict[tuple[str, tuple[int, ...]], list[Layer]] = {}
     for gemm in beyond(context, attention, _MOVED, forward=False):
         inputs = gemm.data_inputs

@@ -1,4 +1,4 @@
-"""BUILD: how the engine was built, and what the builder tried, left out and chose, by metadata and the log of the build."""
+"""BUILD: how the engine was built, and what the builder tried, skipped and chose, from metadata and the build log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from trex_tui.lint.context import (
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule
 from trex_tui.text import format_bytes, plural, printable, shorten_middle
 
-if TYPE_CHECKING:  # imported where a log is there
+if TYPE_CHECKING:  # imported only for sets with a log
     from trex_tui.buildlog.build_trace import BuildTrace, TimingCache
     from trex_tui.buildlog.layer_tuning import LayerTuning, SkippedTactic
 
@@ -39,17 +39,17 @@ _MEMORY = re.compile(r"(?P<mib>\d{1,9}) MiB")
 _MIB = 1 << 20
 NO_OPTIONS = "no build options: keep the metadata or the log of the build in the set"
 LAST_LETTER_DECIDES = (10, 1)
-"""Since that TensorRT trtexec takes the last letter of a pool size as its unit, and `B` is bytes."""
+"""First TensorRT version whose trtexec takes the last letter of a pool size as its unit, with `B` for bytes."""
 FIRST_MEMORY_POOLS = (8, 4)
-"""The TensorRT whose trtexec takes --memPoolSize first; before, there is --workspace alone, and 16 MiB without it."""
-# They exclude kernels and fusions for all layers; the others may be wanted for what they are.
+"""First TensorRT version whose trtexec has --memPoolSize; before, there is only --workspace, with a default of 16 MiB."""
+# They exclude kernels and fusions for all layers; other options may be intended.
 _SERIOUS = frozenset({"Version Compatible", "hardwareCompatibilityLevel"})
 LEAST_MIB = 1.0
 SMALL_MIB = 16.0
 MOST_MIB = 2.0**20
 HEURISTIC_LEVELS = 2
 MOST_OF_DEVICE = 0.75
-"""No workspace can grant a request above this share of the device memory."""
+"""No workspace can satisfy a request above this share of the device memory."""
 NAMED_LAYERS = 5
 
 _Skips: TypeAlias = "list[tuple[str, SkippedTactic]]"
@@ -73,7 +73,7 @@ def skipped_tactics(context: Context) -> Findings:
     limit = _workspace_bytes(context, [skip for skip in skips if skip[1].reason is SkipReason.WORKSPACE])
 
     def is_beyond_workspace(tactic: SkippedTactic) -> bool:
-        """What fits the workspace was left out for another reason than the log says: the device was full."""
+        """Return whether a request exceeds the workspace; others were skipped because the device was full."""
         fits = limit is not None and tactic.requested_bytes is not None and tactic.requested_bytes <= limit
         return tactic.reason is SkipReason.WORKSPACE and not fits
 
@@ -86,7 +86,7 @@ def skipped_tactics(context: Context) -> Findings:
 
 
 def _find_skips(trace: BuildTrace) -> Iterator[tuple[str, SkippedTactic]]:
-    """Skipped tactics with the name of their layer, or of the reformat they were to do."""
+    """Yield skipped tactics with the name of their layer or reformat."""
     for tuning in trace.tunings:
         for tactic in tuning.skipped:
             yield tuning.name, tactic
@@ -128,9 +128,9 @@ def _describe_beyond_workspace(context: Context, skips: _Skips, limit: int | Non
 
 
 def _workspace_bytes(context: Context, skips: _Skips) -> int | None:
-    """The limit of the build: as its options state it, or the least that a tactic was given.
+    """Return the workspace limit of the build: from its options, or the least that a tactic was given.
 
-    What Myelin was given contains the weights of its layer; nobody has less than the workspace.
+    The amount given to Myelin includes the weights of its layer; no other tactic has less than the workspace.
     """
     limits = [tactic.available_bytes for _, tactic in skips if tactic.available_bytes is not None]
     stated = build_run(context.engine).workspace_mib
@@ -140,7 +140,7 @@ def _workspace_bytes(context: Context, skips: _Skips) -> int | None:
 
 
 def _advise_workspace(context: Context, largest: int | None) -> str:
-    """A size that suffices, in the words of the trtexec that built; whole MiB, upwards, for that is what all of them take."""
+    """Return the option with a sufficient size for the trtexec that built; in whole MiB, which all versions take."""
     version = parse_version(context.log.tensorrt_version) or engine_version(context.engine)
     option, without = "--memPoolSize=workspace:", ", or without a limit"
     if version is not None and version < FIRST_MEMORY_POOLS:
@@ -188,7 +188,7 @@ def _format_requests(skips: _Skips) -> str:
 
 
 def _format_by_layer(skips: _Skips) -> str:
-    """Layers with their largest requests in bytes, the largest first; no more than a reader takes in."""
+    """Return layers with their largest requests in bytes, the largest first, limited in number."""
     largest: dict[str, int] = {}
     for name, tactic in skips:
         largest[name] = max(largest.get(name, 0), tactic.requested_bytes or 0)
@@ -308,7 +308,7 @@ def cold_timing_cache(context: Context) -> Findings:
 
 
 def _served_nothing(cache: TimingCache) -> bool:
-    """Whether a cache was asked and had no answer; `cached_results` counts those within one build too."""
+    """Return whether a cache was queried without hits; `cached_results` also counts hits within one build."""
     return cache.hits == 0 and bool(cache.entries) and not cache.cached_results
 
 
@@ -438,7 +438,7 @@ def incomplete_layers(context: Context) -> Findings:
     columns=("name", "kind"),
     not_when="Layers with a single timed tactic, or with a result from a cache that stores one time.",
     needs=(verbose_log,),
-    thresholds={"margin_pct": 2.0},  # what the build log's report calls a near tie
+    thresholds={"margin_pct": 2.0},  # near ties as in the build log's report
 )
 def near_ties(context: Context, margin_pct: float) -> Findings:
     compared = [
@@ -515,7 +515,7 @@ def slow_tuning(context: Context, share_pct: float, seconds: float) -> Findings:
 
 
 def _tuning_seconds(tuning: LayerTuning) -> float | None:
-    """As the log states it (8.6 and later), else between its stamps, which are whole seconds."""
+    """Return the time from the log (8.6 and later), else between its time stamps, which are whole seconds."""
     if tuning.seconds is not None:
         return tuning.seconds
     if tuning.began_s is None or tuning.ended_s is None:

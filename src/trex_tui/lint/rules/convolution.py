@@ -1,4 +1,4 @@
-"""CONV: convolutions that the tensor cores do not get, or get in an unlucky shape."""
+"""CONV: convolutions that do not run on tensor cores, or with an unfavourable shape."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ FIRST_CHANNELS = 4
 WINOGRAD_SAVING = 2.25
 """A 3×3 Winograd kernel on 2×2 outputs multiplies 16 times where the direct one does 36 times."""
 STEM_SLACK = 4.0
-"""First convolutions in FP16 on tensor cores take 3.5 times the time of their bytes on both engines with batch 32 that were
-measured (ResNet stems on A100 and RTX 3090), rounded up; with batch 1 it was 5 and 12 times, so there 4 promises too much."""
+"""First convolutions in FP16 on tensor cores take 3.5 times the time of their bytes on both measured engines with batch 32
+(ResNet stems on A100 and RTX 3090), rounded up; with batch 1 it was 5 and 12 times, so there 4 promises too much.
+"""
 SMALLEST_BATCH = 8
 """Below this batch the estimate for a first convolution has low confidence."""
 NO_TACTIC = "the tactic name is missing, or does not show whether the kernel uses tensor cores"
@@ -56,8 +57,10 @@ NO_DEVICE = "the device is unknown: keep trtexec's log, or set [device] in trex-
 
 @per_engine
 def find_wide_convolutions(engine: Engine) -> dict[int, Layer]:
-    """Convolutions for tensor cores by index, in execution order: with more than a few channels, not depthwise, and with
-    more than one row and column to compute."""
+    """Return convolutions suitable for tensor cores by index, in execution order.
+
+    They have more than a few channels, are not depthwise, and compute more than one row and column.
+    """
     context = Context(engine)
     return {
         layer.index: layer
@@ -72,7 +75,7 @@ def _is_narrow(context: Context, layer: Layer) -> bool:
 
 
 def find_on_cuda_cores(context: Context, layers: list[Layer]) -> Findings:
-    """Reduced-precision products whose kernels are known to run on CUDA cores, where tensor cores would do better."""
+    """Yield reduced-precision products whose kernels are known to run on CUDA cores, where tensor cores would be faster."""
     unknown = unstated = 0
     for layer in layers:
         precision = context.input_type(layer)
@@ -250,7 +253,7 @@ def _maps(layer: Layer) -> int | None:
 
 
 def _granule(context: Context, layer: Layer) -> int | None:
-    """Channels that a tensor-core kernel takes at once; None where that does not matter or is not known.
+    """Return the number of channels that a tensor-core kernel processes at once; None if irrelevant or unknown.
 
     TF32 4, FP16 and BF16 8 (16 with 2:4 sparse weights), INT8 and FP8 16, or 32 in layouts of 32 channels.
     """
@@ -268,7 +271,7 @@ def _granule(context: Context, layer: Layer) -> int | None:
 
 
 def _time_on_padding(context: Context, layer: Layer, waste: float) -> float:
-    """The part of the layer's time that its padding takes: of the products, or of the bytes where those are the bound."""
+    """Return the part of the layer's time spent on padding: of the products, or of the bytes if those are the bound."""
     point, sms = context.point(layer), context.device.sms
     if point and (point.bound is Bound.LAUNCH or (point.tiles and sms and point.tiles < sms)):
         return 0.0
@@ -319,19 +322,21 @@ def first_convolution(context: Context, share_pct: float, hot_pct: float) -> Fin
 
 def _is_first(context: Context, layer: Layer) -> bool:
     if is_depthwise(layer) or "pool" in f"{layer.layer_type} {layer.parameter_type}".lower():
-        return False  # fused with activation and pool: as good as it gets
+        return False  # fused with activation and pool: cannot be improved
     channels = context.channels(layer)
     return channels is not None and channels <= FIRST_CHANNELS
 
 
 def _stays_quantized(context: Context, layer: Layer) -> bool:
-    """Whether it reads and writes 8 bits: ResNet stems took 0.17 ms so, where FP16 took 0.25 ms (A100), and 0.48 against 0.58
-    ms (RTX 3090)."""
+    """Return whether a layer reads and writes 8 bits.
+
+    ResNet stems took 0.17 ms then, and 0.25 ms in FP16 on an A100; 0.48 and 0.58 ms on an RTX 3090.
+    """
     return context.is_quantized(layer) and layer.output_precision in QUANTIZED
 
 
 def _describe_first(context: Context, layer: Layer) -> Finding:
-    """A first convolution that is quantized or runs on CUDA cores."""
+    """Return a finding for a first convolution that is quantized or runs on CUDA cores."""
     tactic, precision = context.tactic(layer), layer.output_precision
     on_cuda_cores = tactic is not None and tactic.tensor_cores is False
     unit = "CUDA cores" if on_cuda_cores else _name_unit(tactic)
@@ -362,7 +367,7 @@ def _describe_first(context: Context, layer: Layer) -> Finding:
 
 
 def _describe_hot_stem(context: Context, layer: Layer) -> Finding:
-    """A first convolution whose kernel is as good as kernels for so few channels are."""
+    """Return a finding for a first convolution whose kernel is as good as possible for so few channels."""
     return finding(
         f"{_describe_channels(context, layer)} and runs on {_name_unit(context.tactic(layer))}: "
         f"{context.format_time(layer)}. Most multiply-adds are padding.",
@@ -387,7 +392,7 @@ def _name_unit(tactic: Tactic | None) -> str:
 
 
 def _find_conversions(context: Context, layer: Layer) -> list[Layer]:
-    """Reformats and Q that feed it alone."""
+    """Return reformats and Q that feed only this layer."""
     return [
         producer
         for producer in context.producers(layer)
@@ -397,7 +402,7 @@ def _find_conversions(context: Context, layer: Layer) -> list[Layer]:
 
 
 def _save_with_halves(context: Context, layer: Layer) -> dict[int, float]:
-    """What a kernel on tensor cores with FP16 data and result would win."""
+    """Return the saving of a tensor-core kernel with FP16 data and result."""
     if not layer.inputs or not layer.outputs or layer.latency_ms is None:
         return {}
     source, target = layer.inputs[0].volume, layer.outputs[0].volume

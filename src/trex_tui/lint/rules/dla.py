@@ -1,6 +1,6 @@
-"""DLA: layers that left the accelerator, and the way there and back.
+"""DLA: layers that fell back to the GPU, and the transfers between the devices.
 
-No public artifact holds a detailed DLA engine; names and types are those that documentation, threads and profiles show.
+No public artifact holds a detailed DLA engine; names and types are those in documentation, threads and profiles.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def fallback(context: Context) -> Findings:
     missing_log = build_log(context)
     by_reason: dict[str, list[DlaFallback]] = {}
     for message in () if missing_log else context.log.dla.fallbacks:
-        if "(CONSTANT)" not in message.message:  # a constant computes nothing: where it lies does not matter
+        if "(CONSTANT)" not in message.message:  # a constant computes nothing: its device does not matter
             by_reason.setdefault(_reason(message), []).append(message)
     if by_reason:
         for reason, messages in by_reason.items():
@@ -73,7 +73,7 @@ def fallback(context: Context) -> Findings:
     use = find_dla_use(context.engine)
     blocks = use.blocks if use else ()
     if not blocks and not is_asked:
-        return  # no DLA anywhere: nothing can have left it
+        return  # no DLA anywhere: nothing can have fallen back
     if missing_log:
         yield not_checked(f"the reasons for a fallback are only in the build log: {missing_log}")
     between = {layer.index for group in _find_fallbacks(use) for layer in group.layers}
@@ -97,9 +97,9 @@ def fallback(context: Context) -> Findings:
 
 
 def _describe_reason(context: Context, reason: str, messages: list[DlaFallback]) -> Finding:
-    """A finding for a reason that the log gives, or for the layers without."""
+    """Return a finding for a reason in the log, or for the layers without one."""
     names = list(dict.fromkeys(message.layer for message in messages))
-    # A layer of the engine is made of several of the network.
+    # A layer of the engine consists of several layers of the network.
     gpu_layers = [
         layer for layer in context.layers if not {layer.name, *layer.name.split(" + ")}.isdisjoint(names)
     ]
@@ -121,7 +121,7 @@ def _describe_reason(context: Context, reason: str, messages: list[DlaFallback])
 
 
 def _reason(message: DlaFallback) -> str:
-    """What the builder gives as the reason, without the layer's name, so that one reason is one."""
+    """Return the builder's reason without the layer's name, so that equal reasons can be grouped."""
     text = message.reason or (message.message if "only supports" in message.message else "")
     text = text.partition("Switching ")[0].partition("\n")[0]
     for piece in (f"Layer '{message.layer}'", f"'{message.layer}'", message.layer):
@@ -178,7 +178,7 @@ def _copies(use: DlaUse, *roles: DlaRole) -> list[Layer]:
 
 
 def _name_work(group: FallbackGroup) -> str:
-    """What the layers of a group do, by kind: `pointwise and softmax layers`."""
+    """Return the work of the layers of a group, by kind: `pointwise and softmax layers`."""
     kinds = sorted({layer.kind.value for layer in group.layers})
     return f"{' and '.join(kinds)} layers" if kinds else "no known layers"
 

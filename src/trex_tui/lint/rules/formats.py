@@ -1,4 +1,4 @@
-"""FMT: reformats, casts and copies: data that changes its type or layout instead of being computed with."""
+"""FMT: reformats, casts and copies, which change type or layout of data without computing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from trex_tui.text import plural
 
 LONGEST_FILLING = 8
 MANY_ELEMENTS = 1024
-"""Without a profile, smaller tensors are taken as free."""
+"""Without a profile, smaller tensors are assumed to cost nothing."""
 MOST_MOVEMENT_PCT = 3.0
 NO_CAUSE = (
     "Build with --profilingVerbosity=detailed and export with --exportLayerInfo: types and layouts then show what forces "
@@ -41,7 +41,7 @@ NO_CAUSE = (
 )
 _CHANGES_TYPE = frozenset({LayerKind.REFORMAT, LayerKind.SLICE, LayerKind.SHUFFLE, LayerKind.CONCAT})
 _MAY_TURN_QUANTIZED = _CHANGES_TYPE - {LayerKind.REFORMAT}
-"""A reformat to or from a quantized type is a Q or DQ (QDQ001)."""
+"""Without reformats: a reformat to or from a quantized type is a Q or DQ (QDQ001)."""
 _COPIES = frozenset({"Cast", "Resh", "Res", "Move", "Copy"})
 _LIGHT = frozenset(
     {
@@ -58,8 +58,8 @@ _LIGHT = frozenset(
     }
 )
 _DIGITS = re.compile(r"\d+")
-# How trtexec calls the layouts of bindings (`--inputIOFormats`). NHWC4 and NHWC2 can be bound only as chw4 and chw2, which is
-# the same order of bytes as long as all channels fit one vector.
+# Names of layouts in trtexec's `--inputIOFormats`. NHWC4 and NHWC2 can be bound only as chw4 and chw2, which is the same
+# order of bytes if all channels fit one vector.
 _BINDINGS = {
     "NCHW": "chw",
     "NC/2HW2": "chw2",
@@ -128,7 +128,7 @@ def type_conversion(context: Context) -> Findings:
 
 
 def _converts_type(layer: Layer) -> bool:
-    """Whether a layer that is there to move data changes its type as well."""
+    """Return whether a movement layer changes the type as well."""
     ends = conversion(layer) if layer.kind in _CHANGES_TYPE else None
     if ends is None or ends[0].dtype is ends[1].dtype:
         return False
@@ -136,7 +136,7 @@ def _converts_type(layer: Layer) -> bool:
     return types <= (FLOATING | QUANTIZED if layer.kind in _MAY_TURN_QUANTIZED else FLOATING)
 
 
-# Layouts that are changed and changed back
+# Layouts that are changed and restored
 
 
 class Detour(NamedTuple):
@@ -148,14 +148,14 @@ class Detour(NamedTuple):
 
 
 def _layout_family(tensor: Tensor) -> str | None:
-    """The layout without the width of its vector: `NHWC8` and `NHWC16` are both `NHWC`; None if it is not stated."""
+    """Return the layout without the width of its vector: `NHWC8` and `NHWC16` are both `NHWC`; None if unknown."""
     layout = tensor.format.layout
     return _DIGITS.sub("", layout) if layout else None
 
 
 @per_engine
 def _find_detours(engine: Engine) -> tuple[Detour, ...]:
-    """All places where a layout or type is left for light work and taken up again, in execution order."""
+    """Return all places where a layout or type is changed for light work and then restored, in execution order."""
     context, flow = Context(engine), compute_flow(engine)
     detours: list[Detour] = []
     taken: set[int] = set()
@@ -169,7 +169,7 @@ def _find_detours(engine: Engine) -> tuple[Detour, ...]:
 
 
 def _changes_layout(layer: Layer) -> bool:
-    """Whether it is a reformat that runs and is known to change the layout, beyond the width of its vector, or the type."""
+    """Return whether a layer is a reformat that runs and changes the type, or the layout beyond the vector width."""
     if layer.kind is not LayerKind.REFORMAT or not layer.inputs or not layer.outputs or not takes_time(layer):
         return False
     source, target = layer.inputs[0], layer.outputs[0]
@@ -290,9 +290,9 @@ def expensive_reformat(context: Context, share_pct: float, ratio: float) -> Find
 
 
 def _find_served(context: Context, layer: Layer) -> list[Layer]:
-    """The layers a reformat is there for: the one it was made for as its name says, past NoOps.
+    """Return the layers that a reformat serves: the layer in its name, skipping NoOps.
 
-    `… for Output Tensor 0 to X` serves the layer that writes, everything else the layers that read.
+    `… for Output Tensor 0 to X` serves the layer that writes, all others the layers that read.
     """
     forward = "Output Tensor" not in layer.name
     return sorted(beyond(context, layer, {LayerKind.NOOP}, forward=forward), key=lambda served: served.index)
@@ -338,7 +338,7 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
 
 
 def _is_conversion(layer: Layer) -> bool:
-    """Whether it only changes layout or type: a reformat, transpose or cast; no Q or DQ, no copy that changes nothing."""
+    """Return whether a layer only changes layout or type: a reformat, transpose or cast; no Q or DQ, no plain copy."""
     ends = conversion(layer)
     if ends is None or {ends[0].dtype, ends[1].dtype} & QUANTIZED:
         return False
@@ -362,7 +362,7 @@ def _advise_binding(layer: Layer, inner: Tensor, side: str) -> str:
 
 
 def format_binding(tensor: Tensor) -> str | None:
-    """How trtexec's `--inputIOFormats` calls a tensor's type and layout: `fp16:hwc8`; None if a binding cannot have it."""
+    """Return type and layout of a tensor for trtexec's `--inputIOFormats`: `fp16:hwc8`; None if a binding cannot have it."""
     layout = tensor.format.layout
     if tensor.dtype is None or tensor.dtype not in _BOUND_TYPES:
         return None
@@ -451,8 +451,9 @@ def needless_copy(context: Context) -> Findings:
 
 
 def _copies_nothing_new(context: Context, layer: Layer) -> bool:
-    """Whether a generated kernel only copies or reshapes: same type, same number of elements, and no layout that is known to
-    change."""
+    """Return whether a generated kernel only copies or reshapes: same type, same number of elements, and no known change of
+    layout.
+    """
     names = operators(layer)
     if not names or not _COPIES.issuperset(names) or len(layer.outputs) != 1:
         return False
@@ -466,7 +467,7 @@ def _copies_nothing_new(context: Context, layer: Layer) -> bool:
 
 
 def _leaves_vectors(context: Context, layer: Layer, source: Tensor) -> bool:
-    """Whether the layer that wrote the input states a layout other than the linear one: flattening that is real work."""
+    """Return whether the writer of the input has a layout other than the linear one: then flattening is real work."""
     outputs = (tensor for producer in context.producers(layer) for tensor in producer.outputs)
     written = (tensor for tensor in outputs if tensor.name == source.name)
     return any(_layout_family(tensor) not in (None, "NCHW", "NCDHW") for tensor in written)

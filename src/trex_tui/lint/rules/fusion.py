@@ -1,4 +1,4 @@
-"""FUSE: work that TensorRT could have put into a neighbour's kernel; PLUG: what plugins cost beside their own time."""
+"""FUSE: work that TensorRT could have fused into a neighbour's kernel; PLUG: costs of plugins beside their own time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PRODUCTS = (LayerKind.CONVOLUTION, LayerKind.GEMM)
 _PADDED = frozenset({LayerKind.CONVOLUTION, LayerKind.POOLING})
 WORTH_A_WARNING_PCT = 2.0
 _BEFORE_CONVOLUTION = IDLE | {LayerKind.REFORMAT, LayerKind.QUANTIZE, LayerKind.SHUFFLE}
-"""Zero padding can move through these into a convolution: a Q maps zero to zero."""
+"""Zero padding can be moved through these into a convolution: a Q maps zero to zero."""
 
 _EPILOGUE_OPERATORS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Relu", "Sigm", "Tanh", "Max", "Min", "Clip", "Exp", "Erf", "Gelu", "Silu"}
@@ -61,7 +61,7 @@ _ADVICE_ON_SUMS = (
     not_when="Outputs with several readers; pointwise layers with an input computed later; generated kernels that "
     "also convert, move or reduce.",
     needs=(details,),
-    # On the engines it was chosen with, what lies below are kernels of 5 µs at the launch floor.
+    # On the engines used to choose it, smaller ones are kernels of 5 µs at the launch floor.
     thresholds={"least_pct": 0.05},
 )
 def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
@@ -108,14 +108,14 @@ def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
 
 @per_engine
 def find_epilogues(engine: Engine) -> list[tuple[Layer, Layer]]:
-    """Products with one reader that is a separate pointwise layer and could be their epilogue, both in execution order."""
+    """Return products with their only reader, if it is a pointwise layer that could be their epilogue."""
     context = Context(engine)
     paths = ((product, only_reader_beyond(context, product, IDLE)) for product in context.select(*_PRODUCTS))
     return [(product, path[1]) for product, path in paths if path and _is_epilogue(context, product, path[1])]
 
 
 def _is_epilogue(context: Context, product: Layer, pointwise: Layer) -> bool:
-    """Whether a pointwise layer reads the product and else only what is there before it, in the product's own shape."""
+    """Return whether a pointwise layer reads only the product and values known before it, in the product's own shape."""
     if pointwise.kind is not LayerKind.POINTWISE or not takes_time(pointwise) or len(pointwise.outputs) != 1:
         return False
     tactic = context.tactic(pointwise)
@@ -133,7 +133,7 @@ def _is_epilogue(context: Context, product: Layer, pointwise: Layer) -> bool:
 
 
 def _adds_two_branches(context: Context, pointwise: Layer) -> bool:
-    """Whether it is a generated kernel that only adds two tensors that layers computed: a residual connection."""
+    """Return whether a layer is a generated kernel that only adds two computed tensors: a residual connection."""
     tactic = context.tactic(pointwise)
     operators = frozenset(tactic.operators) if tactic else frozenset[str]()
     computed = {link.source for link in context.engine.producers(pointwise)}
@@ -141,7 +141,7 @@ def _adds_two_branches(context: Context, pointwise: Layer) -> bool:
 
 
 def _keeps_float_type(layer: Layer) -> bool:
-    """Whether all data it reads and writes is of one floating-point type: casts inside then only widen its arithmetic."""
+    """Return whether all data of a layer has one floating-point type: casts inside then only widen its arithmetic."""
     types = {tensor.dtype for tensor in (*layer.data_inputs, *layer.outputs)}
     return len(types) == 1 and types <= FLOATING
 
@@ -190,7 +190,7 @@ def pointwise_chain(context: Context) -> Findings:
 
 
 def _is_chainable(context: Context, layer: Layer) -> bool:
-    """Whether it works element by element. Myelin weighs that fusion itself, and shapes or reductions may forbid it."""
+    """Return whether a layer works element by element. Myelin decides on fusing it; shapes or reductions may prevent that."""
     tactic = context.tactic(layer)
     is_generated = layer.layer_type == "kgen" or bool(tactic and tactic.operators)
     return layer.kind in ELEMENTWISE and takes_time(layer) and not is_generated
@@ -232,7 +232,7 @@ def padding(context: Context) -> Findings:
 
 
 def _pads(layer: Layer) -> bool:
-    """A padding layer, or a slice that is called one; only if its output is larger in some extent and smaller in none."""
+    """Return whether a layer pads: by its kind or name, and only if an extent of its output is larger and none is smaller."""
     types = f"{layer.layer_type} {layer.parameter_type}".lower()
     is_named = "padding" in types or (layer.kind is LayerKind.SLICE and "pad" in layer.name.lower())
     if not is_named or not layer.inputs or not layer.outputs:
@@ -317,7 +317,7 @@ def _find_normalization_plugins(context: Context) -> Iterator[Finding]:
 
 
 def _save_by_fusion(regions: Sequence[PluginRegion], copies: Mapping[int, Layer]) -> dict[int, float]:
-    """Milliseconds by layer index."""
+    """Return milliseconds by layer index."""
     parts: dict[int, float] = {}
     for region in regions:
         for index, part in region.copies.items():
@@ -330,7 +330,7 @@ def _save_by_fusion(regions: Sequence[PluginRegion], copies: Mapping[int, Layer]
 
 
 def _find_split_normalization(context: Context) -> Iterator[tuple[Layer, Layer]]:
-    """Generated kernels: one ends with the statistics, the other begins by applying them."""
+    """Yield pairs of generated kernels: one ends with statistics of a normalization, the other starts by applying them."""
     for layer in context.layers:
         tactic = context.tactic(layer)
         if tactic and tactic.operators[:4] == ("Add", "Sqrt", "Div", "Mul"):

@@ -1,4 +1,4 @@
-"""GEMM: matrix products that miss the tensor cores, fit them or their tiles badly, or only read weights."""
+"""GEMM: matrix products that do not run on tensor cores, fit them or their tiles badly, or only read weights."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _GRANULES = {
 
 
 def _skip_unknown_products(context: Context, layers: list[Layer]) -> Iterator[NotChecked]:
-    """The layers whose M, N and K are not known, with the most frequent reason."""
+    """Yield the layers whose M, N and K are unknown, with the most frequent reason."""
     products = [context.compute[layer.index] for layer in layers]
     reasons = Counter(product.reason for product in products if product.reason).most_common(1)
     if reasons:
@@ -55,7 +55,7 @@ def _skip_unknown_products(context: Context, layers: list[Layer]) -> Iterator[No
 
 
 def _describe(product: Compute) -> str:
-    """`M = 6272, N = 256, K = 1152`, with the batch in front if there is one."""
+    """Return `M = 6272, N = 256, K = 1152`, preceded by the batch if there is one."""
     batch = f"{product.batch} × " if product.batch and product.batch > 1 else ""
     return f"{batch}M = {product.m}, N = {product.n}, K = {product.k}"
 
@@ -158,9 +158,7 @@ def bound_by_weights(context: Context, share_pct: float) -> Findings:
         return
     unknown = 0
     rate, peak = context.bandwidth_bytes_per_ms, "the memory bandwidth"
-    if (
-        not rate
-    ):  # most of an engine without large copies may be such products: the fastest shows what the memory does
+    if not rate:  # most of an engine without large copies may be such products: the fastest one shows the memory bandwidth
         rate, peak = _find_best_rate(context), "the best rate of this engine"
     for layer in vectors:
         if context.share_pct(layer) < share_pct:
@@ -191,9 +189,9 @@ def bound_by_weights(context: Context, share_pct: float) -> Findings:
 
 
 def _find_best_rate(context: Context) -> float | None:
-    """Bytes per millisecond of the layer that moves large data fastest; None with fewer than three of them.
+    """Return bytes per millisecond of the fastest layer that moves large data; None with fewer than three of them.
 
-    Layers near the shortest time do not count: they wait for their launch.
+    Layers near the shortest time do not count: their time is launch overhead.
     """
     times = [time for layer in context.layers if (time := layer.latency_ms)]
     least = TIMES_SHORTEST * min(times, default=0.0)
@@ -208,7 +206,7 @@ def _find_best_rate(context: Context) -> float | None:
     return max(rates) if len(rates) >= LEAST_CALIBRATING else None
 
 
-# Products against the tiles that kernels cut them into
+# Products and the tiles of their kernels
 
 
 class TiledProduct(NamedTuple):
@@ -221,7 +219,7 @@ class TiledProduct(NamedTuple):
 
     @property
     def description(self) -> str:
-        """Count, product and tile, for the beginning of a sentence."""
+        """Return count, product and tile, for the beginning of a sentence."""
         return (
             f"{plural(len(self.layers), 'layer')} with {_describe(self.product)} in tiles of "
             f"{self.tiling.rows}×{self.tiling.columns}"
@@ -230,7 +228,7 @@ class TiledProduct(NamedTuple):
 
 @per_engine
 def find_tiled(engine: Engine) -> list[TiledProduct]:
-    """Convolutions and GEMMs whose kernels name a tile of the result, grouped by product and tile."""
+    """Return convolutions and GEMMs whose kernel names have a tile size, grouped by product and tile."""
     context = Context(engine)
     groups: dict[tuple[Compute, Tiling, bool], list[Layer]] = {}
     for layer in context.select(LayerKind.CONVOLUTION, LayerKind.GEMM):

@@ -1,7 +1,7 @@
-"""LAUNCH: time that goes into starting work, not into the work; DYN: into shapes and indices; HOT: where the work is.
+"""LAUNCH: time spent on starting work; DYN: on shapes and indices; HOT: layers with most of the time.
 
-All limits are relative to what the shortest layers of the same engine take: a fixed number of microseconds calls one GPU
-launch-bound and not the next with the same network.
+All limits are relative to the shortest layers of the same engine: a fixed number of microseconds would make a network
+launch-bound on one GPU and not on another.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from trex_tui.text import plural
 LEAST_TINY_LAYERS = 20
 TINY_WARNING_PCT = 20.0
 SHORTER_PCT = 2.0
-"""Excess of compute time over layers beyond the difference of two runs."""
+"""Excess of compute time over layers that exceeds the difference of two runs."""
 HOT_TIMES_MEAN = 2.0
 WARM_PCT = 5.0
 WARM_TIMES_MEDIAN = 5.0
@@ -116,12 +116,12 @@ def many_tiny_layers(context: Context, least_pct: float) -> Findings:
 
 
 def _uses_cuda_graph(context: Context) -> bool:
-    """Whether metadata or a log state that the timing run launched a CUDA graph."""
+    """Return whether metadata or a log state that the timing run launched a CUDA graph."""
     return option_is_enabled(context.engine, "CUDA Graph") is True
 
 
 def _find_tiny(context: Context) -> list[Layer]:
-    """Layers of the main stream that take at most twice the floor, and whose roof, where known, leaves most of that."""
+    """Return layers of the main stream that take at most twice the floor, most of it above their roofline time, if known."""
     floor, stream = context.floor_ms, main_stream(context)
     if floor is None:
         return []
@@ -152,8 +152,8 @@ def bound_by_enqueue(context: Context) -> Findings:
     if host.ratio is None:
         yield not_checked(f"{host.unknown['ratio']}: keep the performance summary of trtexec")
     elif host.is_enqueue_bound and host.enqueue_ms is not None and host.compute_ms is not None:
-        # The events around a query include the gaps in which the GPU waits, so enqueue and compute are about equal here. What
-        # the GPU needs without gaps is the sum of the layers.
+        # The events around a query include gaps in which the GPU waits, so enqueue and compute are about equal here. The sum
+        # of the layers is the time that the GPU needs without gaps.
         layers = _compare_layers(context)
         has_gaps = layers is not None and (layers.streams or 1) == 1 and not host.uses_cuda_graph
         layer_sum_ms = layers.sum_average_ms if layers is not None and has_gaps else None
@@ -201,10 +201,10 @@ def layers_against_compute(context: Context) -> Findings:
         return
     timed, medians = comparison.layers_timed, comparison.sum_median_ms
     if medians is not None and timed and overhead > 0:
-        # Slow iterations pull means up: MEASURE005 reports those.
+        # Slow iterations raise means: MEASURE005 reports those.
         overhead = min(overhead, max(1000.0 * (medians - compute) / timed, 0.0))
     if (comparison.streams or 1) > 1:
-        return  # what overlaps counts twice in the sum, and waits in none
+        return  # overlapping layers count twice in the sum, and there are no gaps
     usual = USUAL_OVERHEAD_US[1]
     if overhead <= usual and (comparison.compute_difference_ms or 0.0) >= -compute * SHORTER_PCT / 100.0:
         return
@@ -283,7 +283,7 @@ def bound_by_copies(context: Context, copies_pct: float) -> Findings:
 
 
 def _period_ms(context: Context) -> float | None:
-    """Time from query to query; None without a throughput."""
+    """Return the time from query to query; None without a throughput."""
     qps = context.timing.throughput_qps if context.timing else None
     return 1000.0 / qps if qps else None
 
@@ -354,7 +354,7 @@ def hot_layer(context: Context, latency_pct: float) -> Findings:
 
 
 def _hot_blocks(context: Context, least_pct: float) -> Findings:
-    """DLA blocks that take a large share, with the rows that wait for them."""
+    """Yield DLA blocks that take a large share, with the rows that wait for them."""
     use = find_dla_use(context.engine)
     for times in use.blocks if use else ():
         if times.latency_pct is None or times.latency_pct < least_pct:
@@ -417,7 +417,7 @@ def shapes_at_run_time(context: Context, least_pct: float) -> Findings:
 
 
 def _holds_indices(layer: Layer) -> bool:
-    """Whether it computes a shape, or is light and all of its tensors are integers or booleans."""
+    """Return whether a layer computes a shape, or is light with only integer or boolean tensors."""
     tensors = (*layer.inputs, *layer.outputs)
     is_light = layer.kind in _LIGHT and bool(tensors)
     return layer.kind is LayerKind.SHAPE or (

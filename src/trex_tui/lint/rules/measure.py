@@ -1,4 +1,4 @@
-"""MEASURE: whether the numbers can be trusted at all."""
+"""MEASURE: whether the measurements can be trusted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CONDITIONS = (
     "https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/performance/hw-sw-environment.html"
 )
 TRTEXEC_CV_PCT = 2.5
-"""trtexec warns from that coefficient of variance on (10.13.2 and later; 1 % before)."""
+"""trtexec warns above this coefficient of variance (10.13.2 and later; 1 % before)."""
 VERY_UNSTABLE_CV_PCT = 10.0
 STEADY_CV_PCT = 1.0
 STEADY_RATIO = 1.05
@@ -139,13 +139,13 @@ def _main_series(context: Context) -> SeriesStatistics | None:
 
 
 def _tail_ratio(series: SeriesStatistics) -> float | None:
-    """Percentile 99 over the median; None if either is unknown."""
+    """Return percentile 99 over the median; None if either is unknown."""
     tail = series.percentiles_ms.get(99.0)
     return tail / series.median_ms if tail is not None and series.median_ms else None
 
 
 def _read_warnings(context: Context) -> list[Finding]:
-    """What trtexec itself says in the log of the timing run, which may be of another run than the times beside it."""
+    """Return trtexec's own warnings in the log of the timing run, which may be another run than that of the times."""
     trace = timed_log(context.engine)
     performance = trace.performance if trace else None
     findings = []
@@ -180,7 +180,7 @@ def foreign_profile(context: Context) -> Findings:
         reason = "no layer information: export it with --exportLayerInfo"
         yield not_checked(NO_PROFILE if engine.has_graph else reason)
         return
-    # The table that trtexec prints leaves out layers without time.
+    # The table that trtexec prints omits layers without time.
     missing = [layer for layer in context.layers if layer.latency is None and layer.kind.is_work]
     unmatched = engine.profile_rows_unmatched
     if not missing and not unmatched:
@@ -260,7 +260,7 @@ def run_conditions(context: Context) -> Findings:
 
 
 def _find_other_shapes(build: dict[str, str], inference: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Inputs timed with another shape than their optimal one: name, optimal shape, shape of the run."""
+    """Yield inputs timed with another shape than their optimal one: name, optimal shape, shape of the run."""
     best: dict[str, str] = {}
     for label, value in build.items():
         match = _BUILD_SHAPE.match(label)

@@ -1,4 +1,4 @@
-"""PREC: layers, and whole engines, that compute in wider types than they could, or lost precision in the build."""
+"""PREC: layers, and whole engines, that compute in wider types than necessary, or lost precision in the build."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding
 from trex_tui.lint.savings import fraction, layer_evidence, moving_ms, saving, tensor_cores_for
 from trex_tui.text import plural, printable, shorten_middle
 
-if TYPE_CHECKING:  # imported where a log is there
+if TYPE_CHECKING:  # imported only for sets with a log
     from trex_tui.analysis.build import LayerChoice
 
 REDUCED_SHARE = 0.2
-"""From this share of reduced-precision compute layers on, an engine counts as reduced precision."""
+"""Share of reduced-precision compute layers from which an engine counts as reduced precision."""
 MANY_ELEMENTS = 1024
 _MOST_NODES = 3
-"""Nodes listed in a remedy."""
+"""Number of nodes listed in a remedy."""
 _WIDE = frozenset({DataType.FP32, DataType.TF32, DataType.FP64})
 _SINGLE = frozenset({DataType.FP32, DataType.TF32})
 _OPAQUE = frozenset({LayerKind.MYELIN, LayerKind.FUSED})
 """Kinds whose compute precision differs from their inputs'."""
 _CONVERSIONS = frozenset({LayerKind.REFORMAT, LayerKind.QUANTIZE})
-# Operators without quantized kernels, or with so little to win that nobody wrote them.
+# Operators without quantized kernels, which would save little.
 _NO_QUANTIZED_KERNEL = frozenset(
     {LayerKind.SOFTMAX, LayerKind.REDUCTION, LayerKind.NORMALIZATION, LayerKind.RESIZE}
 )
@@ -147,7 +147,7 @@ def float_island(context: Context) -> Findings:
 
 
 def _find_island_cause(island: Island, adding: Collection[int]) -> str:
-    """The end of the remedy.
+    """Return the end of the remedy.
 
     Args:
         adding: Indices of products that add an island as their residual.
@@ -164,7 +164,7 @@ def _find_island_cause(island: Island, adding: Collection[int]) -> str:
 
 
 def _describe_islands(context: Context, cause: str, is_hard: bool, islands: Sequence[Island]) -> Finding:
-    """Islands of one cause, the costliest first in sentence and remedy."""
+    """Return a finding for islands of one cause, the most expensive first in sentence and remedy."""
     savings: dict[int, float] = {}
     for island in islands:
         for index, ms in _save_island(context, island).items():
@@ -201,7 +201,7 @@ def _describe_islands(context: Context, cause: str, is_hard: bool, islands: Sequ
 
 
 def _describe_island(context: Context, island: Island) -> str:
-    """`'conv2' writes FP32 between quantized layers: 'pool' works on it, 2 kernels convert it: 0.0993 ms, 13.6 %.`"""
+    """Return `'conv2' writes FP32 between quantized layers: 'pool' works on it, 2 kernels convert it: 0.0993 ms, 13.6 %.`"""
     first = next(iter((*island.writers, *island.dequantizations)), island.layers[0])
     precision = first.output_precision.value if first.output_precision else "floating point"
     if len(island.writers) > 1:
@@ -222,7 +222,7 @@ def _describe_island(context: Context, island: Island) -> str:
 
 
 def _advise_islands(cause: str, islands: Iterable[Island]) -> str:
-    """Where Q and DQ are missing, by the ONNX nodes behind which the values are written."""
+    """Return where Q and DQ are missing, by the ONNX nodes after which the values are written."""
     writers = [layer for island in islands for layer in island.writers]
     if not writers:
         return "Put Q and DQ on the result of the layers in between, so that they read and write 8 bits."
@@ -246,8 +246,11 @@ def _save_island(context: Context, island: Island) -> dict[int, float]:
 
 
 def _save_wide(context: Context, layer: Layer, wide: list[Tensor]) -> dict[int, float]:
-    """What 8 bits instead of a wide residual or result save: the bytes; in another layout than the data, their share of the
-    time, since the kernel then gathers or scatters single elements."""
+    """Return the saving of 8 bits for a wide residual or result.
+
+    It is the share of the bytes; if the layout differs from that of the data, their share of the time, since the kernel
+    then gathers or scatters single elements.
+    """
     total, layout = context.bytes(layer), layer.inputs[0].format.layout
     saved_ms = 0.0
     for tensor in wide:
@@ -300,7 +303,7 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
     if has_fast_half is None:
         yield not_checked(NO_DEVICE)
     elif has_fast_half and may_use_half:
-        return  # the builder timed both, and FP32 won: PREC005 reports where
+        return  # the builder timed both, and FP32 was faster: PREC005 reports where
     elif has_fast_half and (share is None or share >= share_pct):
         savings: dict[int, float] = {}
         for layer in products:
@@ -334,13 +337,13 @@ def _part_saved_by_halves(context: Context, layer: Layer) -> float:
     return 1 - min(1.0, point.peak_flop_per_s / half) if half else 0.5
 
 
-# What the log of the build says
+# Build log
 
 _AFFECTED_WEIGHTS = re.compile(
     r"(?P<count>\d{1,9}) weights? (?:is|are) affected by this issue: Detected (?P<what>[^\n]{1,120}?)\.?\s*(?:\n|$)"
 )
 _LONGEST_WARNING = 160
-# Pattern in the text of a warning, what it means, what to do.
+# Pattern in the text of a warning, its meaning, the remedy.
 _WARNINGS = (
     (
         re.compile(r"Attempting to cast down to INT32"),
@@ -453,7 +456,7 @@ def reduced_precision_lost(context: Context, margin_pct: float, share_pct: float
 
 
 def _find_narrower(choice: LayerChoice) -> tuple[DataType, float, float] | None:
-    """The narrower type that came closest, its time and that of the choice; None where there is no such thing."""
+    """Return the narrower type with the closest time, its time and that of the choice; None without one."""
     chosen = choice.chosen
     if choice.precision not in _SINGLE or chosen is None or chosen.time_ms <= 0 or choice.is_ambiguous:
         return None

@@ -1,4 +1,4 @@
-"""QDQ: quantization that costs separate kernels, or is given up again right behind the layer it was made for."""
+"""QDQ: quantization that costs separate kernels, or ends directly after the layer that it was added for."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def dangling_quantization(context: Context) -> Findings:
             continue
         at_edge = layer.index in (flow.at_input if role == "quantizes" else flow.at_output)
         is_weights = all(tensor.name in layer.constant_inputs for tensor in layer.inputs)
-        # MXFP8 and NVFP4 find their scales at run time: that takes a pass over the data.
+        # MXFP8 and NVFP4 compute their scales at run time: this takes a pass over the data.
         is_dynamic = "dynamic" in f"{layer.layer_type} {layer.parameter_type}".lower()
         origin = layer.attributes.get("Origin")
         remedy = ""
@@ -122,7 +122,7 @@ def floating_result(context: Context) -> Findings:
             continue
         if layer.index in flow.at_output or _find_residuals(context, layer):
             continue
-        # A product may follow behind a pool or a pointwise layer; at the end of the network nothing does.
+        # A product may follow after a pool or a pointwise layer, but not at the end of the network.
         readers = context.consumers(layer)
         if not flow.behind[layer.index] and not any(reader.kind.is_work for reader in readers):
             continue
@@ -159,7 +159,7 @@ def floating_result(context: Context) -> Findings:
 
 
 def _find_quantizing(context: Context, layer: Layer) -> list[Layer]:
-    """Quantizing layers that read its result, directly or behind a reformat or NoOp."""
+    """Return quantizing layers that read the result of a layer, directly or after a reformat or NoOp."""
     readers: dict[int, Layer] = {}
     for reader in context.consumers(layer):
         readers[reader.index] = reader
@@ -170,7 +170,7 @@ def _find_quantizing(context: Context, layer: Layer) -> list[Layer]:
 
 
 def _save_output(context: Context, layer: Layer) -> dict[int, float]:
-    """What a result of 8 bits would save in bytes written."""
+    """Return the saving of an 8-bit result in written bytes."""
     result = layer.outputs[0]
     if result.allocated_bytes is None or result.dtype is None:
         return {}
@@ -219,7 +219,7 @@ def floating_residual(context: Context) -> Findings:
 
 
 def _find_residuals(context: Context, layer: Layer) -> list[Tensor]:
-    """Further float inputs, of the result's size, of a quantized product."""
+    """Return further float inputs, of the result's size, of a quantized product."""
     if not layer.kind.multiplies or layer.kind is LayerKind.ATTENTION or not context.is_quantized(layer):
         return []
     volume = layer.outputs[0].volume if layer.outputs else None
@@ -330,7 +330,7 @@ def stays_quantized(context: Context) -> Finding | None:
 
 
 def _leaves_quantization(context: Context, layer: Layer) -> bool:
-    """Whether it writes floating point for another product; the last layers of a network may."""
+    """Return whether a layer writes floating point for another product; the last layers of a network may."""
     if layer.output_precision in QUANTIZED or context.writes_network_output(layer):
         return False
     return compute_flow(context.engine).behind[layer.index] != 0

@@ -1,4 +1,4 @@
-"""ROOF: layers far below what the device, or this engine itself, shows to be possible; MEM: activations kept for long."""
+"""ROOF: layers far below the peaks of the device, or of this engine itself; MEM: activations that live long."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def below_roof(context: Context, roof_pct: float) -> Findings:
 
 
 def _may_reach(context: Context, layer: Layer, point: RooflinePoint) -> bool:
-    """Whether it has enough work to come near a roof."""
+    """Return whether a layer has enough work to come near a roof."""
     tactic = context.tactic(layer)
     if point.roof_side is None or point.bound is Bound.LAUNCH or (tactic and tactic.is_winograd):
         return False
@@ -178,7 +178,7 @@ def slow_movement(context: Context, best_pct: float) -> Findings:
         and size >= BIG_COPY_BYTES
     ]
     if len(moving) < LEAST_CALIBRATING:
-        return  # hardly any movement that is large enough to matter
+        return  # hardly any large movement layers
     rates = sorted(size / time for _, time, size in moving)
     best = rates[min(len(rates) - 1, int(0.95 * len(rates)))]
     for layer, time, size in moving:
