@@ -1,1 +1,1 @@
-"""Pure functions over an engine: what screens, reports and commands show comes from here, once."""
+"""Pure functions over an engine: the only source of the numbers in screens, reports and commands."""

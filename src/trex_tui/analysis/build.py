@@ -1,8 +1,8 @@
-"""Why each layer runs the kernel it runs: the engine joined with the log of its build.
+"""Explain why each layer runs its kernel, by joining the engine with the log of its build.
 
-Times are the builder's: a tactic alone, on the builder's inputs, a few iterations each. They tell tactics of one layer apart;
-they are no latencies of the engine. What a layer would cost in another precision is its own time there, without the
-reformats that such a choice may need.
+Times are the builder's: a tactic alone, on the builder's inputs, a few iterations each. They allow comparing the tactics of
+one layer; they are not latencies of the engine. The cost of a layer in another precision is its own time there, without
+reformats that this may require.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _VECTOR = re.compile(r":(\d{1,6})")
 
 
 def layers_of_dump(trace: BuildTrace) -> tuple[Layer, ...]:
-    """Return the layers of the richest list in a log."""
+    """Return the layers of the most detailed list in a log."""
     dumped = [layer.raw for layer in trace.dump.layers] if trace.dump else []
     return build_layers(dumped, (), [None] * len(dumped))
 
@@ -48,20 +48,20 @@ def _tactic_id(layer: Layer) -> int | None:
 
 
 def by_onnx_node(tunings: Iterable[LayerTuning]) -> dict[str, LayerTuning]:
-    """Name of an ONNX node -> the Myelin layer that holds it."""
+    """Return name of an ONNX node -> the Myelin layer that contains it."""
     return {
         node: tuning for tuning in tunings if tuning.metadata for node in ONNX_NODE.findall(tuning.metadata)
     }
 
 
 def find_owner(layer: Layer, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
-    """The Myelin layer that a kernel of the engine was made from."""
+    """Return the Myelin layer that a kernel of the engine was made from."""
     owners = {id(by_node[node]): by_node[node] for node in layer.onnx_nodes if node in by_node}
     return next(iter(owners.values())) if len(owners) == 1 else None
 
 
 def candidates_for(layer: Layer, tuning: LayerTuning, *, is_part: bool) -> list[FormatCombination]:
-    """The combinations that the engine's layer can have been built with, the likeliest first."""
+    """Return the combinations that the engine's layer may have been built with, the most likely first."""
     chosen = [combination for combination in tuning.combinations if combination.chosen_id is not None]
     if is_part:
         return chosen[:1] if len(chosen) == 1 else _of_types(layer, chosen, only_types=True)
@@ -77,7 +77,7 @@ def candidates_for(layer: Layer, tuning: LayerTuning, *, is_part: bool) -> list[
 def _of_types(
     layer: Layer, combinations: list[FormatCombination], *, only_types: bool
 ) -> list[FormatCombination]:
-    """Those whose types and vectors are the engine's; all of them if none is."""
+    """Return the combinations whose types and vectors are the engine's; all of them if none matches."""
     if only_types:
         wanted = {tensor.dtype for tensor in (*layer.inputs, *layer.outputs) if tensor.dtype}
         fitting = [combination for combination in combinations if find_precision(combination) in wanted]
@@ -106,19 +106,20 @@ def _vector_width(text: str) -> int:
 
 
 def find_precision(combination: FormatCombination) -> DataType | None:
-    """Type of the first input, or of the first output of a layer without inputs."""
+    """Return the type of the first input, or of the first output of a layer without inputs."""
     formats = combination.inputs or combination.outputs
     return parse_data_type(formats[0]) if formats else None
 
 
 NEAR_TIE_PCT = 2.0
-"""Below this difference two tactics are a near tie: the builder averages a few runs (`avgTiming`, 8 by default), and clocks
-vary by more."""
+"""Two tactics with a smaller difference are a near tie: the builder averages a few runs (`avgTiming`, 8 by default), and
+clocks vary by more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A tactic that was timed for the combination in question.
+    """A tactic that was timed for a combination.
 
     Attributes:
         id: None for a row of a Myelin table, which has no tactic number.
@@ -132,7 +133,7 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionCost:
-    """The best that was timed for a layer with inputs of one type."""
+    """The best timed result for a layer with inputs of one type."""
 
     precision: DataType
     time_ms: float
@@ -141,23 +142,23 @@ class PrecisionCost:
 
 @dataclass(frozen=True, slots=True)
 class LayerChoice:
-    """One layer of the engine, and how it came to its tactic.
+    """One layer of the engine, and how its tactic was chosen.
 
     Attributes:
-        name, occurrence: Of the layer in the engine.
-        layer_type: `LayerType`, equal to the chosen runner but for `NoOp`.
-        tactic_id: The engine's tactic number; None if it tells none.
-        tuning: What was tried; None if the log has nothing about it.
-        combination: The formats it ended up with; None if they cannot be told.
-        is_ambiguous: Several combinations agree with what the engine tells, and `combination` is the first of them.
+        name, occurrence: Name and occurrence of the layer in the engine.
+        layer_type: `LayerType`, equal to the chosen runner except for `NoOp`.
+        tactic_id: The engine's tactic number; None if unknown.
+        tuning: Everything that was tried; None if the log does not have the layer.
+        combination: The final formats; None if unknown.
+        is_ambiguous: Several combinations agree with the engine, and `combination` is the first of them.
         table: For a part of a Myelin layer, the table of its operator.
-        chosen: What was chosen, with its time; None if it has none.
+        chosen: The chosen tactic, with its time; None without a time.
         fastest: The fastest of the combination, over all runners; the builder may prefer another.
-        second: The fastest but `chosen`.
-        agrees: Whether the log's choice is the engine's tactic; None where either is silent.
-        reformat: For a reformat layer, why it was inserted and what it was found to cost.
+        second: The fastest other than `chosen`.
+        agrees: Whether the log's choice is the engine's tactic; None if either is unknown.
+        reformat: For a reformat layer, why it was inserted and its measured cost.
         precisions: The best time per type of input, the fastest first.
-        reused_from: Name of the equal layer that was timed in its place, whose `tuning` this is; None if it was timed itself.
+        reused_from: Name of the equal layer that was timed instead, to which `tuning` belongs; None if it was timed itself.
     """
 
     name: str
@@ -178,7 +179,7 @@ class LayerChoice:
 
     @property
     def margin_pct(self) -> float | None:
-        """How much longer the second takes than the choice, in percent of the choice; negative if it is faster."""
+        """Additional time of the second over the choice, in percent of the choice; negative if it is faster."""
         if self.chosen is None or self.second is None or self.chosen.time_ms <= 0:
             return None
         return 100.0 * (self.second.time_ms - self.chosen.time_ms) / self.chosen.time_ms
@@ -194,7 +195,7 @@ class LayerChoice:
 
     @property
     def other_precision(self) -> PrecisionCost | None:
-        """The best in any other type: what the next precision would have cost; None if none was timed."""
+        """The best result in any other type: the cost of the next precision; None if none was timed."""
         return next(
             (precision for precision in self.precisions if precision.precision != self.precision), None
         )
@@ -202,11 +203,11 @@ class LayerChoice:
 
 @dataclass(frozen=True, slots=True)
 class PhaseShare:
-    """A phase, summed up over its lines.
+    """A phase, summed over its lines.
 
     Attributes:
-        strategy: Of several candidate engines, which; None for what belongs to the whole build.
-        count: How many lines state it.
+        strategy: Number of the candidate engine, if there are several; None for phases of the whole build.
+        count: Number of its lines.
     """
 
     kind: PhaseKind
@@ -216,7 +217,7 @@ class PhaseShare:
 
 
 def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[LayerChoice, ...]:
-    """One entry per layer of the engine, or of the log's own list of layers if no engine is given, in execution order."""
+    """Return one entry per layer of the engine, or of the log's own list of layers without an engine, in execution order."""
     dumped = layers_of_dump(trace)
     tunings: dict[str, LayerTuning] = {}
     for tuning in trace.tunings:
@@ -254,15 +255,15 @@ def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[Laye
 
 
 def near_ties(choices: Iterable[LayerChoice]) -> list[LayerChoice]:
-    """Layers whose tactic was chosen by chance, the narrowest first."""
+    """Return layers whose choice of tactic is a near tie, the narrowest first."""
     ties = [choice for choice in choices if choice.is_near_tie]
     return sorted(ties, key=lambda choice: abs(choice.margin_pct or 0.0))
 
 
 def by_tuning_time(trace: BuildTrace) -> list[LayerTuning]:
-    """Tunings, the longest first; those whose time is not in the log come last, by their number of tactics.
+    """Return tunings, the longest first; those without a time in the log come last, by their number of tactics.
 
-    Without those that have no name and no tactic: of a layer that the builder did not time, the log has formats alone.
+    Tunings without a name and tactics are left out: for a layer that the builder did not time, the log has only formats.
     """
     return sorted(
         (tuning for tuning in trace.tunings if tuning.name or tuning.tactic_count),
@@ -271,7 +272,7 @@ def by_tuning_time(trace: BuildTrace) -> list[LayerTuning]:
 
 
 def phase_shares(trace: BuildTrace) -> list[PhaseShare]:
-    """Phases in the order they appear, one entry per kind and strategy."""
+    """Return phases in the order they appear, one entry per kind and strategy."""
     seconds: dict[tuple[PhaseKind, int | None], list[float]] = {}
     for phase in trace.phases:
         seconds.setdefault((phase.kind, phase.strategy), []).append(phase.seconds)
@@ -279,7 +280,7 @@ def phase_shares(trace: BuildTrace) -> list[PhaseShare]:
 
 
 def build_seconds(phases: Iterable[Phase]) -> float | None:
-    """What the whole build took: trtexec's clock, else the sum over the candidate engines; None if not told."""
+    """Return the duration of the whole build: trtexec's clock, else the sum over the candidate engines; None if unknown."""
     known = list(phases)
     whole = [phase.seconds for phase in known if phase.kind is PhaseKind.ENGINE_BUILD]
     if whole:
@@ -289,7 +290,7 @@ def build_seconds(phases: Iterable[Phase]) -> float | None:
 
 
 class Timings:
-    """What was timed in a log, and the names of kernels: a result from the timing cache was timed elsewhere in it."""
+    """Timings in a log, and the names of kernels, to find where results from the timing cache were timed."""
 
     def __init__(self, trace: BuildTrace) -> None:
         self.kernel_names = trace.kernel_names
@@ -302,8 +303,9 @@ class Timings:
                     self._by_result[_result(combination)] = combination
 
     def find(self, layer: str, combination: FormatCombination) -> FormatCombination:
-        """Find where a cached combination was timed: for the same layer under another strategy, else for one with the same
-        formats and result; itself if it was timed nowhere.
+        """Find where a cached combination was timed; the combination itself if it was not.
+
+        Searches the same layer under another strategy, then layers with the same formats and result.
         """
         if not combination.is_cached:
             return combination
@@ -324,12 +326,12 @@ def _choice(
     entry_formats: dict[tuple[str, str], str],
     timings: Timings,
 ) -> LayerChoice:
-    """How a layer came to its tactic.
+    """Return how the tactic of a layer was chosen.
 
     Args:
         owner: For a kernel of a Myelin layer, the whole layer as the log lists it.
-        entry_formats: Layer and tensor -> the format a reformat brings the tensor into.
-        timings: What was timed in the log.
+        entry_formats: Layer and tensor -> target format of a reformat of the tensor.
+        timings: Timings in the log.
     """
     plain = LayerChoice(layer.name, layer.occurrence, layer.layer_type, _tactic_id(layer), reformat=reformat)
     if tuning is None:
@@ -358,7 +360,7 @@ def _choice(
 def _reused_choice(
     layer: Layer, equal: Sequence[tuple[LayerTuning, FormatCombination]], timings: Timings
 ) -> LayerChoice:
-    """How a layer came to its tactic that was timed for equal ones."""
+    """Return how the tactic of a layer was chosen that was timed for equal layers."""
     tuning, combination = equal[0]
     choice = LayerChoice(
         layer.name,
@@ -376,7 +378,7 @@ def _reused_choice(
 
 
 def list_contenders(choice: LayerChoice, timings: Timings) -> list[Contender]:
-    """All that was timed in the formats of a layer, or for its operator, the fastest first."""
+    """Return everything timed in the formats of a layer, or for its operator, the fastest first."""
     if choice.table is not None:
         return _contenders_of_table(choice.table)
     return _contenders(choice.combination, choice.tuning.name if choice.tuning else "", timings)
@@ -398,7 +400,7 @@ def _with_contenders(choice: LayerChoice, layer: Layer, timings: Timings) -> Lay
 
 
 def _table(layer: Layer, combination: FormatCombination) -> MyelinTable | None:
-    """The table of the operator that a kernel runs: by its kernel, else by its ONNX nodes."""
+    """Return the table of the operator of a kernel: found by its kernel, else by its ONNX nodes."""
     tables = [table for trial in combination.runners for table in trial.myelin if len(table.tactics)]
     nodes = set(layer.onnx_nodes)
     fitting = [table for table in tables if nodes & {*table.onnx_nodes, table.operator}]
@@ -409,7 +411,7 @@ def _table(layer: Layer, combination: FormatCombination) -> MyelinTable | None:
 
 
 def _contenders(combination: FormatCombination | None, layer: str, timings: Timings) -> list[Contender]:
-    """All that was timed for a combination, the fastest first; a tactic timed twice counts with its best time."""
+    """Return everything timed for a combination, the fastest first; a tactic timed twice counts with its best time."""
     if combination is not None:
         combination = timings.find(layer, combination)
     best: dict[tuple[str, int | None], Contender] = {}
@@ -501,11 +503,11 @@ class TunedLayer:
     """A layer that the builder tuned, under one backend strategy.
 
     Attributes:
-        number: Place among the tunings of the log.
-        layers: Indices of the engine's layers that came of it: one, several for Myelin and where equal layers reuse it, none
+        number: Index among the tunings of the log.
+        layers: Indices of the engine's layers made from it: one, several for Myelin and for equal layers that reuse it, none
             if another strategy won.
-        choice: How the layer of this name came to its tactic; None if there is none, or the layer was taken apart.
-        chosen_ms: The builder's time of what the engine has; None if that cannot be told.
+        choice: Choice for the layer of this name; None if there is none, or the layer was split.
+        chosen_ms: The builder's time of the engine's choice; None if unknown.
     """
 
     number: int
@@ -516,12 +518,12 @@ class TunedLayer:
 
     @cached_property
     def seconds(self) -> float | None:
-        """What tuning it took; None where the log does not print it (before TensorRT 8.6)."""
+        """Duration of the tuning; None if the log does not have it (before TensorRT 8.6)."""
         return self.tuning.seconds
 
     @cached_property
     def tactics(self) -> int:
-        """How many were timed, rows of Myelin's tables included."""
+        """Number of timed tactics, including rows of Myelin's tables."""
         return self.tuning.tactic_count
 
     @cached_property
@@ -530,7 +532,7 @@ class TunedLayer:
 
     @property
     def fastest_ms(self) -> float | None:
-        """The fastest in the same formats, over all runners."""
+        """The fastest time in the same formats, over all runners."""
         return self.choice.fastest.time_ms if self.choice and self.choice.fastest else None
 
     @property
@@ -546,16 +548,16 @@ class TacticRow(NamedTuple):
     """One tactic of a layer, in one format combination.
 
     Attributes:
-        line: Of the log, where the trial of its runner begins.
+        line: Line of the log where the trial of its runner begins.
         formats: Number of the combination, from 1.
         runner: `CaskConvolution`, `Myelin`, …
-        id: Tactic number; None for a kernel out of a table of Myelin's, and where a skipped one is not named.
-        name: Of the kernel; None where the log gives none.
-        operator: For a kernel of Myelin's, the operator it was tried for.
+        id: Tactic number; None for a kernel from a Myelin table, and if a skipped tactic has none in the log.
+        name: Name of the kernel; None if the log has none.
+        operator: For a Myelin kernel, the operator it was tried for.
         time_ms: None if it was not timed.
-        is_chosen: The builder took it for this combination (a kernel of Myelin's: for its operator).
+        is_chosen: The builder chose it for this combination (a Myelin kernel: for its operator).
         is_fastest: It is the fastest of this combination (or operator).
-        in_engine: The engine has it: it was chosen, in the formats that the engine's layer has.
+        in_engine: The engine uses it: it was chosen, in the formats of the engine's layer.
         skipped: Why it was not timed; None if it was.
         is_cached: Its time was not measured in this build.
         tuned: The layer.
@@ -587,10 +589,10 @@ class TacticRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BuildFacts:
-    """A log, and what it says of the layers of an engine.
+    """A log, joined with the layers of an engine.
 
     Attributes:
-        trace: All that the log tells.
+        trace: Content of the log.
         choices: One per layer of the engine, by its index.
         tuned: Every tuning of the log, in its order.
     """
@@ -605,20 +607,20 @@ class BuildFacts:
 
     @property
     def near_ties(self) -> int:
-        """How many layers of the engine have a tactic that was chosen by chance."""
+        """Number of layers of the engine whose choice of tactic is a near tie."""
         return sum(tuned.is_near_tie for tuned in self.tuned)
 
 
 def kind_of_build_log(engine: Engine) -> ArtifactKind | None:
-    """The log to read: that of the build, else that of a run, which may have built what it ran; None if there is none."""
+    """Return the log to read: that of the build, else that of a run, which may include the build; None without logs."""
     kinds = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
     return next((kind for kind in kinds if kind in engine.files), None)
 
 
 def build_facts(trace: BuildTrace, engine: Engine | None = None) -> BuildFacts:
-    """Join a log with the engine it is about, or with its own list of layers.
+    """Join a log with its engine, or with its own list of layers.
 
-    Half a second for thousands of layers; meant for a thread.
+    Takes half a second for thousands of layers; meant for a thread.
     """
     choices = layer_choices(trace, engine)
     made: dict[int, list[int]] = {}
@@ -649,7 +651,7 @@ def _tuned(
 
 
 def tactic_rows(facts: BuildFacts, tuned: TunedLayer) -> list[TacticRow]:
-    """Every tactic of a layer, in the order of the log: timed, skipped, or out of the cache."""
+    """Return every tactic of a layer, in the order of the log: timed, skipped, or from the cache."""
     built = {id(facts.choices[index].combination) for index in tuned.layers}
     kernels = {
         facts.choices[index].chosen.name  # type: ignore[union-attr]
@@ -694,7 +696,7 @@ def _timed_rows(trial: RunnerTrial, number: int) -> Iterator[TacticRow]:
 
 
 def _index_of_choice(rows: list[TacticRow], combination: FormatCombination) -> int | None:
-    """Which row was chosen; the fastest of them if a tactic was timed more than once."""
+    """Return the index of the chosen row; the fastest one if a tactic was timed more than once."""
     if combination.chosen_id is None:
         return None
     indices = [
@@ -710,7 +712,7 @@ def _index_of_choice(rows: list[TacticRow], combination: FormatCombination) -> i
 
 
 def _kernel_rows(trial: RunnerTrial, number: int, kernels: frozenset[str | None]) -> Iterator[TacticRow]:
-    """What Myelin tried for each operator inside; it takes the first of each table."""
+    """Yield the kernels that Myelin tried for each operator inside; it uses the first of each table."""
     for table in trial.myelin:
         for index, tactic in enumerate(table.tactics):
             is_first = index == 0

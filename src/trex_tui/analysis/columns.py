@@ -1,6 +1,6 @@
-"""The columns that take a computation: products, rates, tactics taken apart, the roof.
+"""Derived columns: products, rates, parsed tactics, the roof.
 
-`ALL_COLUMNS` is what `trex-tui layers --columns` knows, `explain` tells about, and `full_frame` holds.
+`ALL_COLUMNS` are the columns of `trex-tui layers --columns`, `explain` and `full_frame`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LIST_OF_COLUMNS = "`trex-tui explain` lists the columns"
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What is computed once per engine, by layer index."""
+    """Values computed once per engine, by layer index."""
 
     compute: tuple[Compute, ...]
     roofline: Roofline
@@ -57,14 +57,14 @@ class Derived:
 
 @per_engine
 def derived(engine: Engine) -> Derived:
-    """The products of all layers and their place under the roof. Kept with it."""
+    """Return the products of all layers and their roofline points, cached in the engine."""
     with gc_paused():
         compute = tuple(map(compute_products, engine.layers))
         return Derived(compute, roofline(engine, find_device(engine), compute))
 
 
 class _OfCompute:
-    """A value out of a layer's product."""
+    """A value from a layer's product."""
 
     def __init__(self, get: Callable[[Compute], Any]) -> None:
         self._get = get
@@ -77,7 +77,7 @@ class _OfCompute:
 
 
 class _OfDla:
-    """A value out of a layer's role on the DLA and the index of its block; None for an engine without a DLA block."""
+    """A value from a layer's role on the DLA and the index of its block; None for an engine without a DLA block."""
 
     def __init__(self, get: Callable[[tuple[DlaRole, int]], Any]) -> None:
         self._get = get
@@ -89,7 +89,7 @@ class _OfDla:
 
 
 class _OfEnergy:
-    """A value out of a layer's energy; None where no sample of power falls into one of its calls."""
+    """A value from a layer's energy; None if no sample of power falls into one of its calls."""
 
     def __init__(self, get: Callable[[LayerEnergy], Any]) -> None:
         self._get = get
@@ -123,7 +123,7 @@ def _onnx_evidence(engine: Engine, layer: Layer) -> str | None:
 
 
 class _OfPoint:
-    """A value out of a layer's place under the roof."""
+    """A value from a layer's roofline point."""
 
     def __init__(self, get: Callable[[RooflinePoint], Any]) -> None:
         self._get = get
@@ -147,7 +147,7 @@ def _of_tactic(get: Callable[[Tactic], Any]) -> FromLayer:
 
 
 class _OfRank:
-    """The cumulative share of a layer and all slower ones."""
+    """Cumulative share of a layer and all slower ones."""
 
     def __call__(self, engine: Engine, layer: Layer) -> float | None:
         return _cumulative_pct(engine)[layer.index]
@@ -479,7 +479,7 @@ def engine_columns(engine: Engine) -> tuple[LayerColumn, ...]:
 
 
 def find_column(name: str, engine: Engine | None = None) -> LayerColumn | None:
-    """The column of a name or short name, in any case; None if there is none.
+    """Return the column with a name or short name, ignoring case; None if there is none.
 
     Args:
         engine: Its layers must have an attribute `attr.X`; None for any attribute, of unknown type.
@@ -491,7 +491,9 @@ def find_column(name: str, engine: Engine | None = None) -> LayerColumn | None:
 
 
 def find_abbreviated_column(name: str, engine: Engine | None = None) -> LayerColumn | None:
-    """As `find_column`; else the only column whose name or short name begins so, if three characters or more are given."""
+    """Return the column as `find_column`; else the only column whose name or short name has this prefix of three or more
+    characters.
+    """
     column = find_column(name, engine)
     folded = name.casefold()
     if column is not None or len(folded) < _SHORTEST_PREFIX or folded.startswith(RAW_PREFIX):
@@ -502,7 +504,7 @@ def find_abbreviated_column(name: str, engine: Engine | None = None) -> LayerCol
 
 
 def suggest_column(name: str, engine: Engine | None = None) -> str:
-    """`did you mean latency_ms?` for a name that is no column; empty if nothing is similar."""
+    """Return `did you mean latency_ms?` for a name that is not a column; empty if nothing is similar."""
     if not name.casefold().startswith(RAW_PREFIX):
         return did_you_mean(name, [*ALL_COLUMNS_BY_NAME, *ALIASES], cutoff=0.7)
     known = [column.name for column in raw_columns(engine)] if engine else []
@@ -511,22 +513,22 @@ def suggest_column(name: str, engine: Engine | None = None) -> str:
 
 
 def full_frame(engine: Engine, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """`engine.frame` with the derived columns and the attributes as the file has them. Imports pandas.
+    """Return `engine.frame` with derived columns and raw attributes. Imports pandas.
 
     Args:
-        columns: Names or short names, `attr.X` among them, to have these only; all columns without.
+        columns: Names or short names, including `attr.X`, of the columns to return; all columns by default.
 
     Raises:
-        TrexError: A name is no column of the engine.
+        TrexError: A name is not a column of the engine.
     """
     return build_frame(engine, engine_columns(engine) if columns is None else columns_named(columns, engine))
 
 
 def columns_named(names: Sequence[str], engine: Engine | None = None) -> list[LayerColumn]:
-    """Find the columns of names or short names, in this order; `attr.*` stands for all attributes of the engine.
+    """Return the columns with these names or short names, in order; `attr.*` is replaced by all attributes of the engine.
 
     Raises:
-        TrexError: A name is no column; the message suggests one.
+        TrexError: A name is not a column; the message suggests one.
     """
     columns: list[LayerColumn] = []
     for name in names:

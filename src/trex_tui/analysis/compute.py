@@ -1,8 +1,8 @@
-"""How much a layer computes: multiply-accumulates, and the M, N, K of its matrix product.
+"""Compute the work of a layer: multiply-accumulates, and the M, N, K of its matrix product.
 
-Convolutions are taken as the implicit GEMM they run as: M output positions times N output channels, each a sum over K
+Convolutions are treated as the implicit GEMM they run as: M output positions times N output channels, each a sum over K
 weights, so that M·N·K are the MACs, for grouped and depthwise convolutions too. (trex leaves the groups out of K, and its
-MACs fail for anything but four dimensions.) Where the file does not tell enough, the answer is a reason, never a guess.
+MACs fail for anything but four dimensions.) If the file lacks information, the result is a reason, never a guess.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from trex_tui.engine.tactics import parse_tactic
 
 
 class Compute(NamedTuple):
-    """What a layer multiplies.
+    """Matrix product of a layer.
 
     Attributes:
-        macs: Multiply-accumulates of one execution; two floating-point operations each. None if it cannot be told.
+        macs: Multiply-accumulates of one execution; two floating-point operations each. None if unknown.
         m, n, k: Extents of the (implicit) matrix product.
         batch: Independent products of that size: `macs == batch * m * n * k`, twice that for attention.
-        reason: Why `macs` is None; empty if it is known, and for layers that multiply nothing worth counting.
+        reason: Why `macs` is None; empty if it is known, and for layers without relevant multiplications.
     """
 
     macs: int | None = None
@@ -48,12 +48,12 @@ class Compute(NamedTuple):
 
     @property
     def flops(self) -> int | None:
-        """Floating-point (or integer) operations: a MAC is two."""
+        """Number of floating-point (or integer) operations: a MAC is two."""
         return None if self.macs is None else 2 * self.macs
 
 
 def is_depthwise(layer: Layer) -> bool:
-    """Whether each channel is convolved alone: no tensor-core kernel does that."""
+    """Return whether each channel is convolved separately, which no tensor-core kernel does."""
     if layer.layer_type and _names_depthwise(layer.layer_type):
         return True
     groups = GROUPS(layer) or 1
@@ -64,13 +64,13 @@ def is_depthwise(layer: Layer) -> bool:
     )
 
 
-@lru_cache(maxsize=1024)  # few types, asked for with every layer
+@lru_cache(maxsize=1024)  # few types, requested for every layer
 def _names_depthwise(layer_type: str) -> bool:
     return "depthwise" in layer_type.lower()
 
 
 def uses_tensor_cores(layer: Layer) -> bool | None:
-    """Whether a layer's kernel runs on tensor cores, by the tactic's name or the layer's type; None if neither tells."""
+    """Return whether a layer's kernel runs on tensor cores, by the tactic's name or the layer's type; None if unknown."""
     if layer.tactic is not None:
         tactic = parse_tactic(layer.tactic)
         if tactic is not None and tactic.tensor_cores is not None:
@@ -79,16 +79,16 @@ def uses_tensor_cores(layer: Layer) -> bool | None:
 
 
 MOST_MACS = 2**80
-"""A larger product means a damaged file. What is below, and its quotients, fit a float."""
+"""A larger product means a damaged file. Smaller ones, and their quotients, fit a float."""
 
 NOTHING = Compute()
-"""Note of layers without multiplications, which only move bytes."""
+"""Product of layers without multiplications, which only move bytes."""
 
 _NAME_ONLY = Compute(reason="only the layer's name is known")
 
 
 def compute_products(layer: Layer) -> Compute:
-    """The product of a layer: of convolutions, GEMMs and attention; `NOTHING` for every other kind."""
+    """Return the product of a convolution, GEMM or attention; `NOTHING` for every other kind."""
     reader = _READERS.get(layer.kind)
     if reader is None:
         return NOTHING
@@ -143,7 +143,7 @@ def _is_transposed(layer: Layer) -> bool:
 
 
 def _convolved(layer: Layer, source: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...] | None:
-    """Output positions of the convolution in a fused conv-activation-pool layer, whose own output is pooled; else None."""
+    """Return output positions of the convolution in a fused conv-activation-pool layer; None for other layers."""
     if "ConvStride" not in layer.attributes:
         return None
     strides, before, after = STRIDE(layer), PRE_PADDING(layer), POST_PADDING(layer)
@@ -157,7 +157,7 @@ def _convolved(layer: Layer, source: Sequence[int], kernel: Sequence[int]) -> tu
 
 
 def _filter_among_inputs(layer: Layer) -> Tensor | None:
-    """A constant `[K, C/g, R, S]`, or `[C, K/g, R, S]` of a deconvolution."""
+    """Return a constant `[K, C/g, R, S]`, or `[C, K/g, R, S]` of a deconvolution."""
     source, target = layer.inputs[0].shape, layer.outputs[0].shape
     if len(source) < 3 or len(source) != len(target):
         return None
@@ -177,7 +177,7 @@ def _find_groups(layer: Layer, weights: Tensor) -> int:
 
 
 def _kernel_of_tactic(layer: Layer) -> tuple[int, ...] | None:
-    """Kernels specialised for a filter say so: `t1r3s3`. Only for two spatial dimensions, and for one group."""
+    """Return the filter shape in the kernel's name: `t1r3s3`. Only for two spatial dimensions, and for one group."""
     tactic = parse_tactic(layer.tactic)
     if tactic is None or tactic.filter_shape is None or len(layer.outputs[0].shape) != 4:
         return None
@@ -206,7 +206,7 @@ def _gemm(layer: Layer) -> Compute:
         product = _batched(activations[0], activations[1], result)
         if product.macs is not None:
             return product
-        # What has the shape of the result is added to it behind the product.
+        # Inputs with the shape of the result are added to it after the product.
         activations = [
             activation for activation in activations if activation.shape != result.shape
         ] or activations[:1]
@@ -216,9 +216,9 @@ def _gemm(layer: Layer) -> Compute:
 
 
 def _by_matrix(activations: Sequence[Tensor], matrix: Tensor, result: Tensor) -> Compute:
-    """A constant that may be the second operand: one matrix for all rows, or one for each product of a batch.
+    """Return the product with a constant as second operand: one matrix for all rows, or one for each product of a batch.
 
-    What is only added, a bias or another constant, has no side of extent K or N.
+    Constants that are only added, such as a bias, have no side of extent K or N.
     """
     product = NOTHING
     for activation in activations:
@@ -234,7 +234,7 @@ def _by_matrix(activations: Sequence[Tensor], matrix: Tensor, result: Tensor) ->
 
 
 def _by_weights(activation: Tensor, result: Tensor, weights: int) -> Compute:
-    """One activation times a matrix of known volume: leading dimensions fold into M.
+    """Return the product of an activation and a matrix of known volume: leading dimensions fold into M.
 
     With M rows, M·K is the activation, K·N the matrix and M·N the result, so M² = activation · result / weights.
     """
@@ -247,7 +247,7 @@ def _by_weights(activation: Tensor, result: Tensor, weights: int) -> Compute:
 
 
 def _batched(first: Tensor, second: Tensor, result: Tensor) -> Compute:
-    """Two activations: the last two dimensions of the result are M and N, what is before them is the batch."""
+    """Return the product of two activations: the last two dimensions of the result are M and N, the others the batch."""
     if len(result.shape) < 2:
         return Compute(reason="the output is not a matrix")
     m, n = result.shape[-2:]
@@ -261,10 +261,10 @@ def _batched(first: Tensor, second: Tensor, result: Tensor) -> Compute:
 
 
 def _with_hidden_weights(activation: Tensor, result: Tensor) -> Compute:
-    """One activation times a matrix that the file does not list.
+    """Return the product of an activation and a matrix that the file does not list.
 
-    Where the rows of the activation are rows of the result, K is its last dimension; where its last dimension is kept, as
-    rows or as columns, K is the one before.
+    If the rows of the activation are rows of the result, K is its last dimension; if its last dimension is kept, as rows or
+    as columns, K is the dimension before.
     """
     source, target = activation.shape, result.shape
     volume, out = activation.volume or 0, result.volume or 0
@@ -289,9 +289,10 @@ def _with_hidden_weights(activation: Tensor, result: Tensor) -> Compute:
 
 
 def _attention(layer: Layer) -> Compute:
-    """Fused attention with Q `[…, Sq, D]`, K and V `[…, Sk, D]` (K may be transposed): two products of batch·Sq·Sk·D.
+    """Return the product of fused attention with Q `[…, Sq, D]`, K and V `[…, Sk, D]` (K may be transposed).
 
-    M, N, K are those of the first product, Q times K transposed. The softmax between is not counted.
+    It has two products of batch·Sq·Sk·D. M, N, K are those of the first one, Q times K transposed. The softmax between is not
+    counted.
     """
     matrices = [tensor for tensor in layer.inputs if len(tensor.shape) >= 3 and tensor.volume]
     if len(matrices) < 3:
@@ -304,7 +305,7 @@ def _attention(layer: Layer) -> Compute:
     keys, rest = divmod(key.volume or 0, shared * depth)
     width, rest_out = divmod(out, batch * rows)
     fits = not rest and not rest_out and batch % shared == 0 and {keys, depth} == set(key.shape[-2:])
-    # A mask may stand between K and V.
+    # A mask may be between K and V.
     if not fits or not any(matrix.volume == shared * keys * width for matrix in matrices[2:]):
         return Compute(reason="the shapes of Q, K and V do not match")
     return Compute(batch * rows * keys * (depth + width), rows, keys, depth, batch)

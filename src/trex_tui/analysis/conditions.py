@@ -1,6 +1,6 @@
-"""Under which conditions an engine was measured, out of the manifest of its capture: facts, doubts, and differences.
+"""Conditions under which an engine was measured, from its capture manifest: facts, doubts, and differences.
 
-One reading for the overview, `summary` and comparisons. What a manifest does not tell is unknown, and no difference.
+Used by the overview, `summary` and comparisons. Facts missing in a manifest are unknown, which is not a difference.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from trex_tui.engine.engine import Engine
 from trex_tui.text import plural
 
 LONG_APART_DAYS = 30
-"""From this distance on two captures count as taken at different times."""
+"""Two captures at least this far apart count as taken at different times."""
 _MOST_FILES = 4
 
 
 class ConditionKind(str, Enum):
-    """What a doubt is about; the values are those of the JSON."""
+    """Subject of a doubt; the values are those of the JSON."""
 
     THROTTLED = "throttled"
     POWER_MODE = "power_mode"
@@ -45,18 +45,18 @@ class ConditionKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A reason to doubt numbers, as a clause: no capital, no full stop. Holds text of files as it is there."""
+    """A reason to doubt numbers, as a clause: no capital, no full stop. File text is verbatim, not printable."""
 
     kind: ConditionKind
     text: str
 
 
 def doubts(engine: Engine) -> tuple[Condition, ...]:
-    """What makes the numbers of one engine doubtful, the gravest first; nothing without a manifest."""
+    """Return reasons to doubt the numbers of one engine, the most severe first; empty without a manifest."""
     manifest = engine.capture
     by_text: dict[str, Condition] = {}
     for condition in _doubts(manifest) if manifest is not None else ():
-        # What was computed once more from the states was remarked already.
+        # Differences computed from the states are in the remarks already.
         by_text.setdefault(condition.text, condition)
     return tuple(by_text.values())
 
@@ -82,11 +82,11 @@ def _doubts(manifest: CaptureManifest) -> Iterator[Condition]:
 
 
 def differences(engines: tuple[Engine, Engine], names: tuple[str, str]) -> Iterator[Condition]:
-    """In which conditions two engines were measured differently.
+    """Yield differences between the conditions of two engines.
 
     Args:
-        engines: The two.
-        names: What to call them.
+        engines: The two engines.
+        names: Their names in the text.
     """
     first, second = engines[0].capture, engines[1].capture
     if first is None or second is None:
@@ -131,14 +131,14 @@ def _driver(host: HostState) -> str | None:
 
 
 def _gpu(host: HostState | None, engine: Engine) -> GpuState | None:
-    """The GPU that measured: the only one, or the only one of that name."""
+    """Return the GPU that measured: the only one, or the only one with the engine's device name."""
     gpus = host.gpus if host else ()
     named = [gpu for gpu in gpus if gpu.name == engine.device_name] if len(gpus) > 1 else gpus
     return named[0] if len(named) == 1 else None
 
 
 def clocks_locked(manifest: CaptureManifest) -> bool | None:
-    """Whether the GPU clock was held still; None where nobody can tell (a lock by hand on a discrete GPU)."""
+    """Return whether the GPU clock was locked; None if unknown (a manual lock on a discrete GPU)."""
     if manifest.clocks is not None and manifest.clocks.is_locked is not None:
         return manifest.clocks.is_locked or _jetson_lock(manifest) or False
     return _jetson_lock(manifest)
@@ -150,7 +150,7 @@ def _jetson_lock(manifest: CaptureManifest) -> bool | None:
 
 
 def _lock(manifest: CaptureManifest, engine: Engine) -> str | None:
-    """How the clocks were held, in words that two engines can differ in."""
+    """Return how the clocks were locked, as text to compare between engines."""
     if clocks_locked(manifest):
         mhz = manifest.clocks.target_mhz if manifest.clocks and manifest.clocks.is_locked else None
         if mhz is None and manifest.before is not None:
@@ -162,11 +162,11 @@ def _lock(manifest: CaptureManifest, engine: Engine) -> str | None:
 
 
 def capture_facts(engine: Engine, now: datetime | None = None) -> list[tuple[str, str]]:
-    """Label and text of what the manifest tells of the machine; nothing without one.
+    """Return label and text of the manifest's facts about the machine; empty without a manifest.
 
     Args:
         engine: The engine.
-        now: Tells the age of the capture too.
+        now: Time for the age of the capture.
     """
     manifest = engine.capture
     if manifest is None:
@@ -239,7 +239,7 @@ def _temperatures(manifest: CaptureManifest, engine: Engine) -> list[tuple[str, 
 
 
 def _temperature(host: HostState | None, engine: Engine) -> float | None:
-    """Of the GPU; on a Jetson of its thermal zone."""
+    """Return the temperature of the GPU; on a Jetson of its thermal zone."""
     gpu = _gpu(host, engine)
     if gpu is not None and gpu.temperature_c is not None:
         return gpu.temperature_c
@@ -248,7 +248,7 @@ def _temperature(host: HostState | None, engine: Engine) -> float | None:
 
 
 def capture_document(engine: Engine) -> dict[str, object] | None:
-    """For JSON; None without a manifest."""
+    """Return the conditions for JSON; None without a manifest."""
     manifest = engine.capture
     if manifest is None:
         return None
@@ -280,5 +280,5 @@ def capture_document(engine: Engine) -> dict[str, object] | None:
 
 
 def utc_now() -> datetime:
-    """The time, in one place, so that tests can hold it."""
+    """Return the current time; a function of its own, so that tests can replace it."""
     return datetime.now(timezone.utc)

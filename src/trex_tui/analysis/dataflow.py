@@ -1,8 +1,7 @@
 """Dataflow around layers: lanes beside a list of layers, and the neighbourhood of one layer.
 
 Lanes are drawn as `git log --graph` draws history. Each value that a later row reads has a lane, from the row of its layer
-down to its last reader; a lane is free again below that. A row that reads is joined to the lanes it reads from. Whatever a
-row only passes is not joined to it:
+down to its last reader; below that the lane is free again. A row is joined only to the lanes it reads from:
 
     ●         a
     ├─●       b reads a, which others read too
@@ -11,12 +10,12 @@ row only passes is not joined to it:
     ├─●       e reads d
     ├─│─●     f reads d, and passes behind the lane of e
 
-Where a graph is wider than there is room, the values that would keep a lane longest share the last one, drawn double
-(`║`): that they pass is drawn, not which is which.
+If a graph is wider than the available space, the values that would occupy a lane longest share the last lane, drawn double
+(`║`), in which values are not distinguished.
 
-A neighbourhood has the producers of a layer on one side, its consumers on the other, a few links far. Both sides are trees,
-so that each link is drawn once and no two cross: a layer that is reached in two ways stands in both, and what is behind it
-is followed only where it is nearest.
+A neighbourhood has the producers of a layer on one side and its consumers on the other, a few links deep. Both sides are
+trees, so that each link is drawn once and no two cross: a layer that is reached in two ways appears in both places, and is
+only expanded where it is nearest.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer, Link
 
 LAYER, ALONE, LOOP = "●", "○", "◉"
-"""A layer; one that no link joins to another row; one that a link of the iteration before begins or ends at."""
+"""A layer; a layer without links to other rows; a layer at either end of a link from the previous iteration."""
 PASSING, SHARED = "│", "║"
 JOINTS = {
-    # Where the joint stands in the connection, and whether the lane ends there.
+    # Position of the joint in the connection, and whether the lane ends there.
     ("left", False): "├",
     ("left", True): "└",
     ("middle", False): "┼",
@@ -47,12 +46,12 @@ SHARED_JOINTS = {False: "╢", True: "╜"}
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """What stands beside each row.
+    """Text beside each row.
 
     Attributes:
-        rows: Each `width` characters, all of them one cell wide.
+        rows: `width` characters each, all of them one cell wide.
         width: Cells.
-        shared: How many values had to share the last lane; 0 if every connection is drawn on its own.
+        shared: Number of values that share the last lane; 0 if every connection is drawn separately.
     """
 
     rows: tuple[str, ...]
@@ -62,14 +61,14 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What a row looks like, lanes as bits: equal rows are drawn once.
+    """Content of a row, with lanes as bits: equal rows are drawn once.
 
     Attributes:
-        mark: Its layer.
+        mark: Symbol of its layer.
         lane: Lane of the layer.
-        open: Lanes that come from above.
-        read: Those of them that it reads.
-        ended: Those of them that end here.
+        open: Lanes from above.
+        read: Lanes among them that it reads.
+        ended: Lanes among them that end here.
     """
 
     mark: str
@@ -80,10 +79,10 @@ class _Row:
 
 
 def layer_lanes(engine: Engine, layers: Sequence[Layer], most: int) -> Lanes:
-    """The lanes of some layers of an engine, in their order: links to layers that are not among them are left out.
+    """Return the lanes of some layers of an engine, in their order; links to other layers are left out.
 
     Args:
-        most: Lanes to draw, not counting the shared one.
+        most: Largest number of lanes, without the shared one.
     """
     position = {layer.index: row for row, layer in enumerate(layers)}
     links: list[tuple[int, int]] = []
@@ -101,17 +100,17 @@ def layer_lanes(engine: Engine, layers: Sequence[Layer], most: int) -> Lanes:
 
 @per_engine
 def whole_lanes(engine: Engine, most: int) -> Lanes:
-    """The lanes of all layers, as `layer_lanes`; kept, because a tenth of a second is long for a key."""
+    """Return the lanes of all layers, as `layer_lanes`; cached, since a tenth of a second is too long for a key press."""
     return layer_lanes(engine, engine.layers, most)
 
 
 def draw_lanes(
     count: int, links: Iterable[tuple[int, int]], most: int, loops: Collection[int] = frozenset()
 ) -> Lanes:
-    """Draw the links between `count` rows, each from a row to one further down. Linear in rows and links.
+    """Draw the links between `count` rows, each from a row to a lower one. Linear in rows and links.
 
     Args:
-        loops: Rows to mark as ends of links that go up, which are not drawn.
+        loops: Rows to mark as ends of upward links, which are not drawn.
     """
     sources: list[set[int]] = [set() for _ in range(count)]
     last = list(range(count))
@@ -146,10 +145,10 @@ def draw_lanes(
 
 
 def _without_own_lane(last: Sequence[int], most: int) -> set[int]:
-    """The fewest values that have to share a lane, so that of all others never more than `most` are open at once.
+    """Return the smallest set of values that must share a lane, so that at most `most` others are open at once.
 
     Args:
-        last: Last reader of each row's value; the row itself if nobody reads it.
+        last: Last reader of each row's value; the row itself without readers.
     """
     sharing: set[int] = set()
     longest: list[tuple[int, int]] = []
@@ -210,9 +209,9 @@ class Neighbour:
     """A layer, and those behind it: its producers on the side of the producers, its consumers on the other.
 
     Attributes:
-        tensors: Names of the tensors that join it to the layer it stands at.
-        is_loop: They are of the iteration before.
-        is_repeated: It stands elsewhere too, nearer or further left; what is behind it is shown there.
+        tensors: Names of the tensors that link it to the layer in front of it.
+        is_loop: They are from the previous iteration.
+        is_repeated: It also appears elsewhere, nearer or further left, and is expanded there.
         behind: In execution order.
     """
 
@@ -225,7 +224,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """A layer between its producers and its consumers; both have the layer itself as their root."""
+    """A layer between its producers and its consumers; both trees have the layer itself as root."""
 
     layer: Layer
     producers: Neighbour
@@ -234,12 +233,12 @@ class Neighbourhood:
 
 
 def list_producers(engine: Engine, layer: Layer) -> list[Neighbour]:
-    """The layers that write what a layer reads, each once, in execution order."""
+    """Return the layers that write a layer's inputs, each once, in execution order."""
     return _neighbours(engine, engine.producers(layer), lambda link: link.source)
 
 
 def list_consumers(engine: Engine, layer: Layer) -> list[Neighbour]:
-    """The layers that read what a layer writes, each once, in execution order."""
+    """Return the layers that read a layer's outputs, each once, in execution order."""
     return _neighbours(engine, engine.consumers(layer), lambda link: link.target)
 
 
@@ -258,7 +257,7 @@ def _neighbours(engine: Engine, links: Iterable[Link], other_end: Callable[[Link
 
 
 def neighbourhood(engine: Engine, layer: Layer, depth: int) -> Neighbourhood:
-    """The layers up to `depth` links away from a layer."""
+    """Return the layers up to `depth` links away from a layer."""
     return Neighbourhood(
         layer, _tree(engine, layer, depth, list_producers), _tree(engine, layer, depth, list_consumers), depth
     )
@@ -285,7 +284,7 @@ def _tree(
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Neighbours for which there is no room.
+    """Neighbours that do not fit.
 
     Attributes:
         of: The layer they belong to.
@@ -299,7 +298,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What is drawn of a neighbour: itself, and in `slots` places beside each other what is behind it."""
+    """What is drawn of a neighbour: the layer and, in `slots` boxes side by side, the layers behind it."""
 
     shown: Neighbour | Rest
     slots: int
@@ -309,7 +308,7 @@ class Branch:
 def fitted(root: Neighbour, slots: int) -> Branch:
     """Reduce neighbours to at most this many boxes: the slowest stay, the others become a `Rest`.
 
-    Near layers go before far ones: a place goes to what is behind a layer only when all its siblings have theirs.
+    Near layers have priority over far ones: layers behind a layer get a box only if all its siblings have theirs.
     """
     return _fitted(root, max(1, slots))
 
@@ -330,12 +329,12 @@ def _fitted(neighbour: Neighbour, slots: int) -> Branch:
 
 
 def _wanted(neighbour: Neighbour) -> int:
-    """Places that would show all that is behind."""
+    """Return the number of boxes that would show everything behind."""
     return max(1, sum(map(_wanted, neighbour.behind)))
 
 
 def _shared_out(wanted: Sequence[int], slots: int) -> list[int]:
-    """One place for each, then one more in turn to those that want more."""
+    """Give each neighbour a box, then further boxes in turn to those that need more."""
     given = [1] * len(wanted)
     left = slots - len(wanted)
     while left > 0:

@@ -1,15 +1,15 @@
-"""The device that an engine ran on: what its files state, what that makes possible, and what had to be assumed.
+"""The device that an engine ran on: facts stated in files, derived peaks, and assumptions.
 
-`Reported` holds what the files say, value by value, as far as it can be believed. Labels and units differ by version: trtexec
-writes `Compute Clock Rate: 1.77 GHz` up to 8.5 and `Application Compute Clock Rate` since, trex turned some values into
-numbers and left others, and the older device dump holds CUDA's attributes with clocks in kHz.
+`Reported` holds the plausible values in the files. Labels and units differ by version: trtexec writes `Compute Clock Rate:
+1.77 GHz` up to 8.5 and `Application Compute Clock Rate` since, trex converted some values to numbers and not others, and the
+older device dump holds CUDA's attributes with clocks in kHz.
 
-`DeviceModel` adds corrections and what the user states. Peaks follow two formulas::
+`DeviceModel` adds corrections and values stated by the user. Peaks follow two formulas::
 
     operations per second = 2 × (MACs per SM and clock) × SMs × clock × tensor factor
     bytes per second      = 2 × memory clock × bus width ÷ 8        (graphics cards; integrated GPUs are looked up)
 
-The rates, and corrections for devices whose drivers report something else, stand in `gpu_peaks`. Where an input is missing or
+The rates, and corrections for devices whose drivers report other values, are in `gpu_peaks`. If an input is missing or
 implausible there is no peak, only the reason.
 """
 
@@ -38,7 +38,7 @@ _COUNT = {"": 1.0, "bits": 1.0, "bit": 1.0}
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """Where a quantity stands, the units it may have there, and the bounds within which it can be believed."""
+    """Source of a quantity, its possible units, and its plausible range."""
 
     labels: tuple[str, ...]
     legacy: str
@@ -91,20 +91,20 @@ _CAPABILITY = "Compute Capability"
 DEVICE_LABELS = frozenset(
     {"Selected Device", _CAPABILITY, *(label for spec in _FIELDS.values() for label in spec.labels)}
 )
-"""Labels of trtexec's device section that `Reported` has."""
+"""Labels of trtexec's device section that `Reported` reads."""
 
 
 @dataclass(slots=True)
 class Reported:
-    """Quantities as reported: what is not here is not stated, or cannot be.
+    """Quantities as reported; missing ones are not stated, or implausible.
 
     Attributes:
         compute_capability: `8.6`.
         numbers: `sms`, `clock_ghz`, `memory_bus_bits`, `memory_clock_ghz`, `memory_bytes`, `shared_memory_per_sm_bytes`,
             `l2_bytes`.
-        origins: Quantity -> where it stands.
-        missing: Quantity -> why it is not here.
-        is_integrated: The device dump says that the GPU has no memory of its own.
+        origins: Quantity -> its source.
+        missing: Quantity -> why it is missing.
+        is_integrated: The device dump states that the GPU has no memory of its own.
     """
 
     compute_capability: str | None = None
@@ -119,7 +119,7 @@ class Reported:
 
     @property
     def quantities(self) -> dict[str, float | None]:
-        """What the conditions of the package's corrections ask for."""
+        """Return the quantities for the conditions of the package's corrections."""
         memory = self.numbers.get("memory_bytes")
         return {
             "sms": self.numbers.get("sms"),
@@ -130,7 +130,7 @@ class Reported:
 
 
 def reported_device(metadata: Metadata) -> Reported:
-    """Read trtexec's device section, and the old device dump for what that does not state."""
+    """Read trtexec's device section, and the old device dump for quantities missing there."""
     reported = Reported(is_integrated=metadata.device_attributes.get("INTEGRATED") == 1)
     _read_capability(metadata, reported)
     for key, spec in _FIELDS.items():
@@ -163,7 +163,7 @@ def _shown_value(value: object) -> str:
 
 
 def quantity(value: Any, units: Mapping[str, float], unit: str) -> float | None:  # noqa: ANN401
-    """A number with a unit, in the unit whose factor is 1; None if it has another unit or is no number.
+    """Parse a number with a unit, and convert it to the unit with factor 1; None for another unit or text without a number.
 
     >>> quantity("1425 MHz", {"ghz": 1.0, "mhz": 1e-3}, "ghz"), quantity("192 bits (ECC disabled)", {"bits": 1.0}, "bits")
     (1.425, 192.0)
@@ -171,7 +171,7 @@ def quantity(value: Any, units: Mapping[str, float], unit: str) -> float | None:
     Args:
         value: As in the file.
         units: Unit in lower case -> its factor.
-        unit: That of a bare number.
+        unit: Unit of a bare number.
     """
     if not isinstance(value, str):
         number, written = finite_number(value), unit
@@ -204,7 +204,7 @@ def _read_capability(metadata: Metadata, reported: Reported) -> None:
 
 
 def _capability(value: object) -> str | None:
-    """`8.6` out of 8.6, `"8.6"` or 9; None unless it is a major number with a minor digit."""
+    """Return `8.6` for 8.6, `"8.6"` or 9; None unless it is a major number with a minor digit."""
     number = quantity(value, _COUNT, "")
     if number is None or not 2 <= number < 100 or abs(number * 10 - round(number * 10)) > 1e-6:
         return None
@@ -228,7 +228,7 @@ _NOUNS = {
 
 @dataclass(frozen=True, slots=True)
 class DeviceModel:
-    """A GPU, as far as files, the package's facts and the user tell it. None is unknown.
+    """A GPU, according to files, the package's facts and the user. None is unknown.
 
     Attributes:
         name: As the driver reports it.
@@ -238,16 +238,16 @@ class DeviceModel:
         memory_bus_bits: Width of the memory bus as reported.
         memory_clock_ghz: Memory clock as reported; half of the data rate on graphics cards.
         memory_bytes: Size of the memory.
-        peak_bandwidth_bytes_per_s: Of the device memory.
-        tensor_factor: What tensor-core peaks are multiplied with, beside SMs and clock: 1, less where the tensor cores run at
-            a lower clock or the product is limited, 0 for chips without any.
+        peak_bandwidth_bytes_per_s: Peak bandwidth of the device memory.
+        tensor_factor: Factor of tensor-core peaks, beside SMs and clock: 1, less if the tensor cores run at a lower clock or
+            the product is limited, 0 for chips without tensor cores.
         stated_peaks: Operations per second by precision, as the user states them.
         stated_in: Where the user states them.
         architecture: Its rates; None if the package has none for this compute capability.
-        origins: Attribute -> where its value comes from.
+        origins: Attribute -> source of its value.
         missing: Attribute -> why it is None.
-        assumptions: Sentences about what was taken for granted.
-        overrides: Sentences about what replaced a reported value.
+        assumptions: Sentences about assumed values.
+        overrides: Sentences about replaced values.
     """
 
     name: str | None = None
@@ -269,7 +269,7 @@ class DeviceModel:
 
     @property
     def is_known(self) -> bool:
-        """Whether a file or the user says anything about it that a peak can be made of."""
+        """Whether a file or the user states anything that a peak can be computed from."""
         return bool(
             self.name or self.compute_capability or self.peak_bandwidth_bytes_per_s or self.stated_peaks
         )
@@ -283,7 +283,7 @@ class DeviceModel:
 
     @property
     def compute_reason(self) -> str:
-        """Why there are no peaks for arithmetic; empty if nothing stands in the way."""
+        """Why there are no peaks for arithmetic; empty if they are available."""
         if self.name is None and self.compute_capability is None:
             return UNKNOWN_DEVICE
         if self.architecture is None:
@@ -297,11 +297,11 @@ class DeviceModel:
 
     @property
     def is_geforce(self) -> bool:
-        """Whether its FP32 accumulation may run at half rate, judged by the name."""
+        """Whether its FP32 accumulation may run at half rate, judging by the name."""
         return self.name is not None and gpu_peaks().is_geforce(self.name)
 
     def describe(self) -> list[str]:
-        """Everything about the device in sentences: values with their origin, what is missing, replaced and assumed."""
+        """Return sentences about the device: values with their source, missing, replaced and assumed values."""
         lines = [f"device: {self.name or 'unknown'}"]
         if self.architecture:
             lines[0] += f" ({self.architecture.name})"
@@ -331,18 +331,18 @@ def _shown(value: float | None, pattern: str) -> str | None:
 
 
 def find_device(engine: Engine, overrides: DeviceOverrides | None = None) -> DeviceModel:
-    """The device that an engine's files state, with what the user states instead: here, or when it was loaded."""
+    """Return the device stated in an engine's files, with overrides of the user, given here or when it was loaded."""
     return device_of_metadata(engine.metadata, overrides or engine.stated_device)
 
 
 def device_of_metadata(metadata: Metadata, overrides: DeviceOverrides | None = None) -> DeviceModel:
-    """As `find_device`, from the metadata: trtexec's device section, and the old device dump for what that lacks."""
+    """Return the device as `find_device`, from the metadata: trtexec's device section, completed by the old device dump."""
     reported = reported_device(metadata)
     return _Derivation(metadata.device_name, reported, overrides or DeviceOverrides()).model()
 
 
 class _Derivation:
-    """Makes a `DeviceModel`: what the user states wins over a correction, and that over what the driver reports."""
+    """Derives a `DeviceModel`: values of the user take precedence over corrections, and those over values of the driver."""
 
     def __init__(self, name: str | None, reported: Reported, stated: DeviceOverrides) -> None:
         self.name = name

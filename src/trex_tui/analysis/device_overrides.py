@@ -1,4 +1,4 @@
-"""What a person states about a device: peaks and clocks from a configuration file or from options.
+"""Device facts stated by the user: peaks and clocks from a configuration file or from options.
 
 A configuration file names devices::
 
@@ -7,8 +7,8 @@ A configuration file names devices::
     clock_ghz = 1.2
     peak_tflops = { fp16 = 40, int8 = 80 }
 
-An option states one value: `bandwidth=320`, `clock=1.2`, `sms=30`, `fp16=40`. `[device."*"]` holds for every device, and so
-do pairs at the top of a file that names none.
+An option states one value: `bandwidth=320`, `clock=1.2`, `sms=30`, `fp16=40`. `[device."*"]` applies to every device, and so
+do pairs at the top of a file without device names.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PEAK_PRECISIONS = (
 """Precisions with configurable peaks."""
 
 _PRECISION_OF_KEY = {precision.value.lower(): precision for precision in PEAK_PRECISIONS}
-# Key -> attribute, least, most. The limits catch a wrong unit (MHz for GHz, bytes for gigabytes), not an unusual device.
+# Key -> attribute, minimum, maximum. The limits catch a wrong unit (MHz for GHz, bytes for gigabytes), not unusual devices.
 _QUANTITIES = {
     "peak_bandwidth_gb_per_s": ("peak_bandwidth_gb_per_s", 0.1, 1e6),
     "bandwidth": ("peak_bandwidth_gb_per_s", 0.1, 1e6),
@@ -56,14 +56,14 @@ _KNOWN_KEYS = f"bandwidth (GB/s), clock (GHz), sms, {', '.join(_PRECISION_OF_KEY
 
 @dataclass(frozen=True, slots=True)
 class DeviceOverrides:
-    """Values that a person states about a device; None or absent where nothing is stated.
+    """Values that the user states about a device; None or missing if not stated.
 
     Attributes:
         peak_bandwidth_gb_per_s: Peak of the memory, 10^9 bytes per second.
         peak_tflops: Dense peak by precision, 10^12 operations per second; a multiply-accumulate is two.
         clock_ghz: Clock of the SMs during the run.
         sms: Streaming multiprocessors.
-        source: Where it was stated, as people read it: `option`, or the path of the file.
+        source: Source for display: `option`, or the path of the file.
     """
 
     peak_bandwidth_gb_per_s: float | None = None
@@ -73,7 +73,7 @@ class DeviceOverrides:
     source: str = "stated"
 
     def updated_with(self, other: DeviceOverrides) -> DeviceOverrides:
-        """These values with those of `other`, where it has any, instead."""
+        """Return these values, replaced by those of `other` where it has any."""
         return DeviceOverrides(
             self.peak_bandwidth_gb_per_s
             if other.peak_bandwidth_gb_per_s is None
@@ -86,13 +86,13 @@ class DeviceOverrides:
 
 
 def overrides_from_options(options: Iterable[str]) -> DeviceOverrides:
-    """Overrides out of `key=value` options; a later one wins.
+    """Parse `key=value` options; a later one wins.
 
     >>> overrides_from_options(["bandwidth=300", "fp16=50"]).peak_bandwidth_gb_per_s
     300.0
 
     Raises:
-        TrexError: An option is no pair, its key unknown, or its value no positive number in a plausible range.
+        TrexError: An option is not a pair, its key is unknown, or its value is not a positive number in a plausible range.
     """
     overrides = DeviceOverrides(source="option")
     for option in options:
@@ -111,10 +111,10 @@ def _parse_value(text: str) -> float | str:
 
 
 def overrides_from_mapping(values: Mapping[str, Any], source: str) -> DeviceOverrides:
-    """Overrides out of a table of a configuration file.
+    """Read overrides from a table of a configuration file.
 
     Raises:
-        TrexError: A key is unknown or a value not plausible; `source` stands in front.
+        TrexError: A key is unknown or a value is not plausible; the message begins with `source`.
     """
     overrides = DeviceOverrides(source=source)
     for key, value in values.items():
@@ -159,21 +159,21 @@ def _plausible(key: str, value: object, least: float, most: float, where: str) -
 
 
 def load_overrides(path: str | Path) -> dict[str, DeviceOverrides]:
-    """Overrides by device name out of a configuration file; `ANY_DEVICE` for pairs that name no device.
+    """Read overrides by device name from a configuration file; `ANY_DEVICE` for pairs without a device.
 
     Raises:
-        TrexError: The file cannot be read or understood, or this Python (3.10 without tomli) has no reader for TOML.
+        TrexError: The file cannot be read or parsed, or this Python (3.10 without tomli) has no reader for TOML.
     """
     return overrides_in(read_config(Path(path)))
 
 
 def overrides_in(config: ConfigTable) -> dict[str, DeviceOverrides]:
-    """Overrides by device name out of what a file configures.
+    """Return overrides by device name from the content of a configuration file.
 
-    Whatever stands beside a table `device`, and tables of other names, is somebody else's and ignored.
+    Tables other than `device` belong to other parts of the configuration and are ignored.
 
     Raises:
-        TrexError: A key is unknown or a value not plausible.
+        TrexError: A key is unknown or a value is not plausible.
     """
     path, root = config.path, config.values
     if "device" not in root:
@@ -193,7 +193,7 @@ def overrides_in(config: ConfigTable) -> dict[str, DeviceOverrides]:
 
 
 def overrides_for(name: str | None, overrides: Mapping[str, DeviceOverrides]) -> DeviceOverrides | None:
-    """What is stated about a device: what holds for every one, replaced by what names it (`NVIDIA ` in front or not)."""
+    """Return the overrides of a device: those for every device, replaced by those of its name, with or without `NVIDIA `."""
     wanted = _comparable(name or "")
     chosen = overrides.get(ANY_DEVICE)
     for key, override in overrides.items():

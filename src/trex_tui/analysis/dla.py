@@ -1,4 +1,4 @@
-"""What the DLA does in an engine: time on each device, crossings between them, GPU layers between two blocks."""
+"""Use of the DLA by an engine: time on each device, crossings between them, GPU layers between two blocks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from trex_tui.engine.model import Device, Layer
 
 @dataclass(frozen=True, slots=True)
 class DlaBlockTimes:
-    """A DLA block with its times; a time is None where no row of the profile has it.
+    """A DLA block with its times; a time is None if no row of the profile has it.
 
     Attributes:
         block: Its rows.
         layer: The block itself.
         wait: The row that waits for it; None if no row stands out.
-        operators: How many operators its name lists; None where the name does not list them.
-        execution_ms: Submission and wait: what the DLA takes. A lower bound without a wait.
+        operators: Number of operators listed in its name; None if it does not list them.
+        execution_ms: Submission and wait: the time on the DLA. A lower bound without a wait.
         latency_pct: Its share of the engine's `latency_sum_ms`.
         crossing_rows: Rows that copy or convert its inputs and outputs.
         crossing_ms: Time of these rows.
@@ -41,13 +41,13 @@ class DlaBlockTimes:
 
     @property
     def wait_ms(self) -> float | None:
-        """Time of the wait as the profile has it."""
+        """Time of the wait in the profile."""
         return self.wait.latency_ms if self.wait else None
 
 
 @dataclass(frozen=True, slots=True)
 class FallbackGroup:
-    """Layers that compute on the GPU between two blocks, and what it costs to go there and back.
+    """Layers that compute on the GPU between two blocks, and the cost of the crossings.
 
     Attributes:
         before, after: The blocks.
@@ -63,7 +63,7 @@ class FallbackGroup:
 
 @dataclass(frozen=True, slots=True)
 class DlaUse:
-    """What the DLA does in an engine.
+    """Use of the DLA by an engine.
 
     Attributes:
         blocks: In execution order.
@@ -72,7 +72,7 @@ class DlaUse:
         crossings: How often the execution changes between GPU and DLA.
         crossing_rows: Rows of all crossings, in execution order.
         fallbacks: GPU layers between two blocks.
-        roles: Role by index of a layer.
+        roles: Role by layer index.
     """
 
     blocks: tuple[DlaBlockTimes, ...]
@@ -91,7 +91,7 @@ class DlaUse:
 
 @per_engine
 def find_dla_use(engine: Engine) -> DlaUse | None:
-    """What the DLA does in an engine; None if no layer runs on a DLA."""
+    """Return the use of the DLA by an engine; None if no layer runs on a DLA."""
     if not engine.dla_blocks:
         return None
     roles = {index: (role, block.layer) for block in engine.dla_blocks for index, role in block.roles.items()}
@@ -144,7 +144,7 @@ def _crossing_rows(engine: Engine, roles: dict[int, tuple[DlaRole, int]]) -> tup
 
 
 def computes(layer: Layer) -> bool:
-    """Whether a layer computes something of the network: copies and layers without work do not."""
+    """Return whether a layer computes; copies and layers without work do not."""
     return layer.kind.is_work and layer.kind not in (LayerKind.REFORMAT, LayerKind.SHUFFLE)
 
 
@@ -159,7 +159,7 @@ def _find_fallbacks(engine: Engine, roles: dict[int, tuple[DlaRole, int]]) -> It
 
 
 def total_by_device(engine: Engine, layers: Sequence[Layer] | None = None) -> list[Total]:
-    """Totals by device, of some layers or of all; empty for an engine without a DLA block."""
+    """Return totals by device, of some layers or of all; empty for an engine without a DLA block."""
     if not engine.dla_blocks:
         return []
     return total_by(engine, attrgetter("device"), layers)

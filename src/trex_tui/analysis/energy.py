@@ -1,9 +1,9 @@
-"""Power, temperature and clocks of a run, and the energy of an inference, out of the samples that were taken beside it.
+"""Power, temperature and clocks of a run, and the energy per inference, from samples taken during the run.
 
-A file of samples begins before the measurement and ends after it, so the samples to use are chosen first. Two things tell
-them for certain: the stage that `trex-tui capture` writes beside each sample, and the time stamps of trtexec's log, which
-resolve a second. Else those with a busy GPU are taken, which makes the energy an estimate. Of a file that tells neither,
-power is stated over all of it, and the energy is unknown.
+A file of samples begins before the measurement and ends after it, so the relevant samples are selected first. Two sources are
+reliable: the stage that `trex-tui capture` writes beside each sample, and the time stamps of trtexec's log, which have a
+resolution of a second. Otherwise samples with a busy GPU are used, which makes the energy an estimate. If a file supports
+neither, power is over the whole file, and the energy is unknown.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from trex_tui.engine.engine import Engine
 from trex_tui.text import plural
 
 BUSY_PCT = 50.0
-"""From this utilization on the GPU counts as busy."""
+"""Utilization from which the GPU counts as busy."""
 _STAMP_S = 1.0
 """Resolution of the time stamps in a log of trtexec."""
 _SAME_MOMENT_S = 1e-6
-"""Two time stamps that differ by no more are equal: seconds since 1970 have no more digits."""
+"""Largest difference of equal time stamps: seconds since 1970 have no more digits."""
 
 
 class Scope(str, Enum):
-    """Which samples the statistics are of."""
+    """Samples used for the statistics."""
 
     MEASUREMENT = "measurement"
-    """Those between the warm-up and the end of the measurement."""
+    """Samples between the warm-up and the end of the measurement."""
     BUSY = "busy"
-    """Those with a busy GPU: an estimate."""
+    """Samples with a busy GPU: an estimate."""
     FILE = "file"
-    """All of the file."""
+    """All samples of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """Why the GPU was throttled.
+    """A reason why the GPU was throttled.
 
     Attributes:
-        reason: In words.
-        samples: In how many of the samples.
-        first_s: Seconds from the first of the samples used to the first of these; None without times.
+        reason: Description.
+        samples: Number of samples with this reason.
+        first_s: Seconds from the first used sample to the first with this reason; None without times.
     """
 
     reason: str
@@ -73,11 +73,11 @@ class LayerEnergy:
     Attributes:
         name: The layer.
         calls: Calls of the layer.
-        measured_calls: Those during which a sample was taken; the others count for nothing.
+        measured_calls: Calls during which a sample was taken; the others are not used.
         samples: Samples during them.
         time_ms: Mean time of the measured calls.
         power_w: Mean over the measured calls of the mean of the samples from start to end, both included.
-        power_above_idle_w: The same without the power of the idle board; None where that is unknown.
+        power_above_idle_w: The same without the power of the idle board; None if that is unknown.
         energy_mj: Mean over the measured calls of power · time.
         energy_above_idle_mj: The same without the power of the idle board.
     """
@@ -95,24 +95,24 @@ class LayerEnergy:
 
 @dataclass(frozen=True, slots=True)
 class PowerStatistics:
-    """What the samples tell of a run; None where they do not.
+    """Statistics of the samples of a run; None where unknown.
 
     Attributes:
-        producer: The program that took them.
-        scope: Which of them count.
-        samples: How many count, of `all_samples`.
-        interval_s: Median time from a sample to the next.
-        is_interval_assumed: The file has no times; it is the default of the program.
-        power_of: Measured power: a GPU, the rail that feeds the board, or rails that are added up.
+        producer: The program that took the samples.
+        scope: The samples used.
+        samples: Number of samples used, of `all_samples`.
+        interval_s: Median time between samples.
+        is_interval_assumed: The file has no times; the interval is the default of the program.
+        power_of: Measured power: a GPU, the rail that feeds the board, or a sum of rails.
         power_w, gpu_temperature_c, gpu_clock_mhz, memory_clock_mhz, gpu_utilization_pct, memory_used_mib: Statistics.
         rails_w: Power rail -> statistics.
         idle_w: Power of the idle board.
         energy_per_inference_j: Mean power over throughput.
         energy_above_idle_j: The same without the power of the idle board.
         inferences_per_joule: Its inverse.
-        throttling: Reasons, the most frequent first; empty for none, None where the program does not tell.
+        throttling: Reasons, the most frequent first; empty for none, None if the program does not report them.
         throttled_samples: Samples with any reason; None likewise.
-        notes: What limits these numbers, in sentences.
+        notes: Limitations of these numbers, in sentences.
     """
 
     producer: str
@@ -140,14 +140,14 @@ class PowerStatistics:
 
 @dataclass(frozen=True, slots=True)
 class SampleTimes:
-    """When the samples of a monitor were taken, and which of them count.
+    """Times of the samples of a monitor, and which of them are used.
 
     Attributes:
-        seconds: Of each sample; empty where nothing tells.
-        is_from_query: Seconds count from the first query behind the warm-up, as those of the timing rows; else from the
+        seconds: Time of each sample; empty if unknown.
+        is_from_query: Seconds count from the first query after the warm-up, as those of the timing rows; else from the
             first sample.
-        scope: Which samples count.
-        used: Their positions.
+        scope: The samples used.
+        used: Their indices.
     """
 
     seconds: Sequence[float]
@@ -158,7 +158,7 @@ class SampleTimes:
 
 @per_engine
 def power_statistics(engine: Engine) -> PowerStatistics | None:
-    """Statistics of the samples beside an engine; None without a file of samples. Kept with it."""
+    """Return statistics of the samples beside an engine, cached in it; None without a file of samples."""
     monitor = engine.monitor
     if monitor is None:
         return None
@@ -226,11 +226,11 @@ def _find_notes(
         yield f"The samples have no time stamps; {monitor.producer.value} takes one each second by default."
 
 
-# Which samples, and when
+# Selection and times of samples
 
 
 def find_sample_times(engine: Engine, monitor: Monitor) -> SampleTimes:
-    """Lay the samples beside the measurement."""
+    """Align the samples with the measurement."""
     everything = range(monitor.samples)
     warmup_s = warmup_ms(engine) / 1000.0
     if monitor.stages:
@@ -244,7 +244,7 @@ def find_sample_times(engine: Engine, monitor: Monitor) -> SampleTimes:
         return SampleTimes(seconds if is_known else (), is_known, Scope.MEASUREMENT, used)
     window = _find_window(engine) if monitor.local_s else None
     if window is not None:
-        # Of the window only what lies in it whatever the stamps of the log have cut off.
+        # Only the part of the window that is certain despite the truncated stamps of the log.
         first = bisect_left(monitor.local_s, window[0] + _STAMP_S - _SAME_MOMENT_S)
         end = bisect_right(monitor.local_s, window[1] + _SAME_MOMENT_S)
         if first < end:
@@ -267,7 +267,7 @@ def _seconds_from_first(monitor: Monitor) -> Sequence[float]:
 
 
 def _find_window(engine: Engine) -> tuple[float, float] | None:
-    """Start and end of the measurement by the stamps of trtexec's log, each up to a second late; None where it has none."""
+    """Return start and end of the measurement by the stamps of trtexec's log, up to a second late; None without stamps."""
     from trex_tui.buildlog.build_trace import PhaseKind
 
     trace = timed_log(engine)
@@ -307,7 +307,7 @@ def _find_throttling(
 
 
 def describe_throttling(power: PowerStatistics) -> str:
-    """`software thermal in 12 of 40 samples`; empty if the GPU was not throttled or nobody tells."""
+    """Return `software thermal in 12 of 40 samples`; empty if the GPU was not throttled or this is unknown."""
     parts = [
         f"{throttling.reason} in {throttling.samples} of {plural(power.samples, 'sample')}"
         for throttling in power.throttling or ()
@@ -316,7 +316,7 @@ def describe_throttling(power: PowerStatistics) -> str:
 
 
 def describe_throttled_runs(label: str, runs: Sequence[Engine]) -> Iterator[str]:
-    """A sentence for each run of an engine in which the GPU was throttled."""
+    """Yield a sentence for each run of an engine in which the GPU was throttled."""
     for number, run in enumerate(runs, start=1):
         power = power_statistics(run)
         if power is not None and (text := describe_throttling(power)):
@@ -328,7 +328,7 @@ def describe_throttled_runs(label: str, runs: Sequence[Engine]) -> Iterator[str]
 
 @per_engine
 def layer_energies(engine: Engine) -> Mapping[str, LayerEnergy]:
-    """Name of a layer -> its power and energy; empty unless the set states when each call of a layer was."""
+    """Return name of a layer -> its power and energy; empty unless the set states the time of each call of a layer."""
     monitor = engine.monitor
     if monitor is None or not monitor.layer_samples or not monitor.local_s:
         return {}

@@ -1,8 +1,8 @@
-"""The gap between the sum of the layers and the latency end to end, in both directions, and what may explain it.
+"""The gap between the sum of the layers and the end-to-end latency, in both directions, and its possible causes.
 
-The two come from different passes of trtexec. The profile pass times every layer with an event before and after it, one after
-the other, and so adds a few microseconds to each; the timing pass runs the whole engine, overlapping streams and often as a
-CUDA graph, but may include copies and waits for the host. Neither is a part of the other.
+The two come from different passes of trtexec. The profile pass times every layer separately with an event before and after
+it, and so adds a few microseconds to each; the timing pass runs the whole engine, overlapping streams and often as a CUDA
+graph, but may include copies and waits for the host. Neither is a part of the other.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from trex_tui.engine.engine import Engine
 from trex_tui.text import plural
 
 EVENT_GRID_MS = 0.001024
-"""Steps in which single layer times come: a count of 1 leaves 85 to 100 % of them on this grid."""
+"""Step of single layer times: with a count of 1, 85 to 100 % of them are multiples of it."""
 
 GRID_SHARE_PCT = 80.0
-"""Share of layer times on the grid from which they count as quantised."""
+"""Share of layer times on the grid from which they count as quantized."""
 
 FEW_ITERATIONS = 10
 """A profile over fewer iterations is a sample, not an average."""
@@ -51,22 +51,22 @@ class Direction(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Sum of the layers against the timing run. None where unknown; `unknown` says why.
+    """Sum of the layers compared with the timing run. None where unknown; the reason is in `unknown`.
 
     Attributes:
-        layers_timed: Layers with a time above 0.
-        layers_zero: Layers with a time of 0, such as NoOps.
-        layers_left_out: Layers without a profile row; they are missing in the sums.
-        sum_average_ms, sum_median_ms: Sum of the layers' averages, of their medians.
+        layers_timed: Number of layers with a time above 0.
+        layers_zero: Number of layers with a time of 0, such as NoOps.
+        layers_left_out: Number of layers without a profile row; they are missing in the sums.
+        sum_average_ms, sum_median_ms: Sums of the layers' averages and of their medians.
         latency_ms, compute_ms: Medians of the timing run.
         difference_ms: `sum_average_ms - latency_ms`.
         ratio: `sum_average_ms / latency_ms`.
-        compute_difference_ms: `sum_average_ms - compute_ms`, copies being no layers.
+        compute_difference_ms: `sum_average_ms - compute_ms`, since copies are not layers.
         overhead_us_per_layer: `compute_difference_ms / layers_timed`, in microseconds; negative if the layers are shorter.
         copies_ms: Sum of the medians of both copies.
-        iterations: Of the profile run.
+        iterations: Iterations of the profile run.
         on_grid_pct: Share of the layers' averages that are multiples of `EVENT_GRID_MS`.
-        streams: Streams that the layers name; None if they name none.
+        streams: Number of streams named by layers; None without any.
         unknown: Attribute -> reason.
     """
 
@@ -94,7 +94,7 @@ def gap(engine: Engine, statistics: TimingStatistics | None = None) -> Gap | Non
     """Compare the sum of the layers with the timing run; None if no layer was profiled.
 
     Args:
-        statistics: Of the same engine, if they are at hand.
+        statistics: Statistics of the same engine, if already computed.
     """
     known, total = engine.known_times_ms, engine.latency_sum_ms
     if total is None:

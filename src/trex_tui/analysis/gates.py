@@ -1,11 +1,11 @@
-"""Gates: conditions that a build may fail by, such as `latency_p99_ms > +5%` or `mae > 0.01`.
+"""Gates: conditions under which a build fails, such as `latency_p99_ms > +5%` or `mae > 0.01`.
 
     METRIC OPERATOR NUMBER          METRIC.PART OPERATOR NUMBER          METRIC == WORD
 
-One language for `diff`, `lint` and `accuracy`, each with its metrics. A gate fails where its condition holds. A number
-has a unit where its metric has one (`5us`, `10Mi`). Where there is a baseline, a number with a sign is the difference to it,
-in the metric's unit or, with `%`, in percent of the baseline's value; one without a sign is the value itself. A part that is
-a name out of a file stands in quotes if it has spaces or operators; `*` and `?` in it are wildcards.
+One language for `diff`, `lint` and `accuracy`, each with its metrics. A gate fails if its condition is met. A number has a
+unit if its metric has one (`5us`, `10Mi`). If there is a baseline, a number with a sign is the difference to it, in the
+metric's unit or, with `%`, in percent of the baseline's value; a number without a sign is the value itself. A part that is a
+name from a file is quoted if it has spaces or operators; `*` and `?` in it are wildcards.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ FAILED, PASSED, NOT_JUDGED = "failed", "passed", "not judged"
 
 
 class GateError(TrexError):
-    """The text of a gate makes no sense, or a gate cannot be judged."""
+    """The text of a gate is invalid, or a gate cannot be judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateMetrics:
-    """What the gates of a command may be about.
+    """Metrics for the gates of a command.
 
     Attributes:
-        names: The metrics; a unit stands at the end of a name.
-        parts: Metric -> the parts that it can be restricted to: the kinds and precisions of `layers.fp32`.
-        part_nouns: Metric -> what its part is. A metric that is here and not in `parts` takes names out of files.
-        needs_part: Metrics that are nothing without a part.
+        names: The metrics; the unit is at the end of a name.
+        parts: Metric -> its allowed parts: the kinds and precisions of `layers.fp32`.
+        part_nouns: Metric -> noun for its part. A metric that is here and not in `parts` takes names from files.
+        needs_part: Metrics that require a part.
         words: Metric -> the words that it can be compared with by `==` and `!=`, instead of a number.
-        examples: Gates that make sense, for an error.
+        examples: Valid gates, for error messages.
         has_baseline: Whether a number can be a difference to a baseline.
     """
 
@@ -65,7 +65,7 @@ class GateMetrics:
 
     @property
     def known(self) -> str:
-        """All names, for an error: `layers, layers.KIND_OR_PRECISION`."""
+        """Return all names, for an error message: `layers, layers.KIND_OR_PRECISION`."""
         texts = []
         for name in self.names:
             texts += [name] if name not in self.needs_part else []
@@ -81,12 +81,12 @@ class Gate:
     Attributes:
         text: As written.
         metric: A name of its `GateMetrics`, in lower case.
-        part: Of that metric; empty for the whole.
-        operator: `>` and its like.
+        part: Part of that metric; empty for the whole.
+        operator: `>`, `<=`, …
         number: In the metric's unit, or percent.
         is_relative: The number is a difference to the baseline.
         is_percent: That difference is in percent of the baseline's value.
-        word: What a metric of words is compared with; empty for a number.
+        word: Word to compare with; empty for a number.
     """
 
     text: str
@@ -103,7 +103,7 @@ class Gate:
         return f"{self.metric}.{self.part}" if self.part else self.metric
 
     def compare(self, value: float, baseline: float | None = None) -> float:
-        """What is held against the number: the value, the difference to the baseline, or that in percent.
+        """Return the value to compare with the number: the value itself, the difference to the baseline, or that in percent.
 
         From 0 to 0 is no change; from 0 to anything else is infinitely many percent.
         """
@@ -121,19 +121,19 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What became of a gate for one engine, output or report.
+    """Result of a gate for one engine, output or report.
 
     Attributes:
-        subject: The engine or output, for people; empty if there is only one.
-        fell: Whether the condition holds; None if the gate cannot be judged.
-        value, baseline: Of the metric; None where unknown.
-        compared: What was held against the gate's number: the value, the difference, or the difference in percent.
-        why: In a sentence.
-        index: Of the engine in a comparison.
-        interval: 95 % interval of the difference to the baseline, in the metric's unit; None where there is none.
-        significance: What the noise test of the metric found (`faster`, `slower`, `not distinguishable`, `no verdict`);
-            empty where the noise of the metric is unknown.
-        note: What the numbers leave open: noise, what they are of, or why the gate is not judged.
+        subject: Name of the engine or output; empty if there is only one.
+        fell: Whether the condition is met; None if the gate cannot be judged.
+        value, baseline: Values of the metric; None if unknown.
+        compared: Number compared with the gate's: the value, the difference, or the difference in percent.
+        why: Explanation in a sentence.
+        index: Index of the engine in a comparison.
+        interval: 95 % interval of the difference to the baseline, in the metric's unit; None if there is none.
+        significance: Result of the noise test of the metric (`faster`, `slower`, `not distinguishable`, `no verdict`);
+            empty if the noise of the metric is unknown.
+        note: Limitations of the numbers, such as noise and scope, or why the gate is not judged.
     """
 
     gate: Gate
@@ -155,10 +155,10 @@ class GateResult:
 
 
 def parse_gate(text: str, metrics: GateMetrics) -> Gate:
-    """Read a gate.
+    """Parse a gate.
 
     Raises:
-        GateError: It is none; the message says what was expected.
+        GateError: The text is not a gate; the message has what was expected.
     """
     match = _GATE.fullmatch(text)
     if match is None:

@@ -1,8 +1,9 @@
 """Peaks of GPUs: rates per SM and clock, and the operations per second of a device.
 
-`gpu_peaks.json` holds the rates and where drivers mislead, each with its sources and whether it was read there or inferred.
-The peak of a precision, unit and accumulator is `2 × (MACs per SM and clock) × SMs × clock × tensor factor`; twice that for
-2:4 sparse weights where the architecture gains from them. The rate stays dense unless the kernel is known to be sparse.
+`gpu_peaks.json` holds the rates and corrections of misleading driver values, each with its sources and whether it was read
+there or inferred. The peak of a precision, unit and accumulator is `2 × (MACs per SM and clock) × SMs × clock × tensor
+factor`; twice that for 2:4 sparse weights if the architecture supports them. The dense rate is used unless the kernel is
+known to be sparse.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ READ = "read"
 """The figure is in its sources."""
 
 INFERRED = "inferred"
-"""The figure was worked out, carried over from a related part, or recalled."""
+"""The figure was computed, transferred from a related part, or recalled."""
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "==": lambda value, bound: abs(value - bound) < 0.0005,  # clocks are reported to the MHz
@@ -37,7 +38,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document: its title, and what kind of evidence it is (NVIDIA's own text, a copy of it, a third party, …)."""
+    """A document: its title, and kind of evidence (NVIDIA's own text, a copy of it, a third party, …)."""
 
     title: str
     kind: str
@@ -45,13 +46,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Dense multiply-accumulates that an SM finishes per clock.
+    """Dense multiply-accumulates per SM and clock.
 
     Attributes:
         name: `fp32_cuda`, `fp16_tc_acc32`, …: type, unit (CUDA cores or tensor cores), accumulator.
         mac_per_sm_clock: One multiply-accumulate is two operations.
         tag: `READ` or `INFERRED`.
-        sources: Where it comes from.
+        sources: Sources of the rate.
     """
 
     name: str
@@ -65,11 +66,11 @@ class Architecture:
     """A compute capability.
 
     Attributes:
-        rates: By name, for parts sold as GeForce and for all others.
-        is_integrated: Shares the memory of the host; then the driver's memory clock and bus width mean nothing.
+        rates: By name, for GeForce products and for all others.
+        is_integrated: Shares the memory of the host, so that the driver's memory clock and bus width are meaningless.
         sparsity_doubles: 2:4 sparse weights double the tensor rates.
         tensor_clock_scale: Clock of the published tensor peaks over the clock that the driver reports.
-        note: What to know about the rates; may be empty.
+        note: Note on the rates; may be empty.
     """
 
     compute_capability: str
@@ -85,12 +86,12 @@ class Architecture:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A value that replaces what the driver of one product reports, or scales what its architecture suggests.
+    """A value that replaces a driver value of one product, or scales the value of its architecture.
 
     Attributes:
         name: Pattern for the device name without `NVIDIA `.
-        any_of: Alternatives; each is a list of (quantity, operator, bound) that must all hold.
-        product: What such a device is sold as.
+        any_of: Alternatives; each is a list of (quantity, operator, bound) that must all be met.
+        product: Product name of such a device.
     """
 
     name: re.Pattern[str]
@@ -102,7 +103,7 @@ class Correction:
     note: str
 
     def applies(self, name: str, quantities: Mapping[str, float | None]) -> bool:
-        """Whether a device of this (shortened) name and these reported quantities is meant; a missing one never fits."""
+        """Return whether a device with this (shortened) name and these quantities matches; a missing quantity never does."""
         return bool(self.name.search(name)) and any(
             all(_holds(quantities.get(quantity), sign, bound) for quantity, sign, bound in conditions)
             for conditions in self.any_of
@@ -115,13 +116,13 @@ def _holds(value: float | None, sign: str, bound: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GpuPeaks:
-    """All of `gpu_peaks.json`.
+    """Content of `gpu_peaks.json`.
 
     Attributes:
         architectures: By compute capability, `8.6`.
-        integrated: Compute capabilities whose memory belongs to the host, also those without rates.
+        integrated: Compute capabilities whose memory belongs to the host, including those without rates.
         geforce_names: Patterns of names whose FP32 accumulation may run at half rate.
-        corrections: By quantity (`bandwidth_gb_per_s`, `clock_ghz`, `tensor_factor`); the first that applies wins.
+        corrections: By quantity (`bandwidth_gb_per_s`, `clock_ghz`, `tensor_factor`); the first match wins.
         cautions: Pattern of a name, and a sentence about such devices.
     """
 
@@ -140,19 +141,19 @@ class GpuPeaks:
         )
 
     def is_geforce(self, name: str) -> bool:
-        """Whether a device counts as GeForce, whose FP32 accumulation may be halved."""
+        """Return whether a device counts as GeForce, whose FP32 accumulation may run at half rate."""
         return any(pattern.search(name) for pattern in self.geforce_names)
 
 
 def short_name(name: str) -> str:
-    """A device name without `NVIDIA `, which older drivers leave out."""
+    """Return a device name without `NVIDIA `, which older drivers omit."""
     return name.removeprefix("NVIDIA ").strip()
 
 
 @lru_cache(maxsize=1)
 def gpu_peaks() -> GpuPeaks:
     """Read the table, once."""
-    from importlib.resources import files  # 10 ms, and only needed where a roofline is
+    from importlib.resources import files  # 10 ms, and only needed for a roofline
 
     root = json.loads(files("trex_tui.analysis").joinpath("gpu_peaks.json").read_text(encoding="utf-8"))
     sources = {key: Source(entry["title"], entry["kind"]) for key, entry in root["sources"].items()}
@@ -222,16 +223,16 @@ STATED = "stated"
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """How many operations per second a device can do at most in one precision.
+    """Largest number of operations per second of a device in one precision.
 
     Attributes:
-        flop_per_s: A multiply-accumulate is two; None if it cannot be told.
-        rate: Of the architecture; None if the user states the peak or none is known.
+        flop_per_s: A multiply-accumulate is two; None if unknown.
+        rate: Rate of the architecture; None if the user states the peak or no rate is known.
         tag: `read`, `inferred` or `stated`; empty without a peak.
         source: Titles of the rate's sources, or where the user states the peak.
-        formula: How the number came about.
+        formula: How the number was computed.
         reason: Why there is none; empty if there is one.
-        assumptions: Sentences about what was taken for granted in choosing the rate.
+        assumptions: Sentences about assumptions in the choice of the rate.
     """
 
     flop_per_s: float | None
@@ -243,7 +244,7 @@ class Peak:
     assumptions: tuple[str, ...] = ()
 
     def describe(self, precision: DataType | None) -> str:
-        """One sentence: value in the unit of a precision, formula, source; or why it is unknown."""
+        """Return one sentence: value in the unit of a precision, formula, source; or why it is unknown."""
         if self.flop_per_s is None:
             return f"peak unknown: {self.reason}"
         return f"peak {format_rate(self.flop_per_s, precision)} = {self.formula} ({self.tag}: {self.source})"
@@ -264,7 +265,7 @@ TENSOR_PRECISIONS = frozenset({*_TENSOR_RATES, *_TENSOR_RATES_BY_ACCUMULATOR})
 
 
 DP4A_PRODUCTS = 4
-"""INT8 products that a lane of CUDA cores makes with one DP4A instruction."""
+"""INT8 products per CUDA core lane and DP4A instruction."""
 
 
 def peak_ops(
@@ -275,16 +276,16 @@ def peak_ops(
     accumulate: DataType | None = None,
     sparse: bool = False,
 ) -> Peak:
-    """The peak for kernels of one kind.
+    """Return the peak for kernels of one kind.
 
-    A peak that the user states for a precision is that of the unit which computes it fastest, so tensor cores wherever
-    there are any; kernels on CUDA cores keep the peak of the architecture, if it is known.
+    A peak stated by the user for a precision belongs to the fastest unit, so tensor cores if there are any; kernels on CUDA
+    cores keep the peak of the architecture, if it is known.
 
     Args:
-        precision: What the products are made in; FP32 on tensor cores means TF32.
-        tensor_cores: Whether the kernel uses them. Where the device has none for the precision, CUDA cores count.
-        accumulate: What the sums are kept in: GeForce halves the rate of FP16 and FP8 for FP32. None is unknown; then the
-            faster counts.
+        precision: Type of the products; FP32 on tensor cores means TF32.
+        tensor_cores: Whether the kernel uses them. If the device has none for the precision, CUDA cores are used.
+        accumulate: Type of the sums: GeForce halves the rate of FP16 and FP8 for FP32. None is unknown; then the faster one
+            is used.
         sparse: The kernel uses 2:4 sparse weights.
     """
     wanted = DataType.TF32 if tensor_cores and precision is DataType.FP32 else precision
@@ -401,7 +402,7 @@ def _cuda_rate(
 
 
 def _derive_dp4a(single: Rate | None, notes: list[str]) -> Rate | None:
-    """Four products per instruction, at the rate of FP32 instructions; some architectures issue fewer."""
+    """Return the rate of DP4A: four products per instruction, at the rate of FP32 instructions or less."""
     if single is None:
         return None
     notes.append("DP4A at four times the FP32 rate, an upper bound")
@@ -413,9 +414,9 @@ def _derive_dp4a(single: Rate | None, notes: list[str]) -> Rate | None:
 def peak_of_kernel(
     device: DeviceModel, precision: DataType | None, tactic_name: str | None, layer_type: str | None = None
 ) -> Peak:
-    """The peak for a layer of this precision with this kernel; what the kernel's name does not tell is assumed, and said.
+    """Return the peak for a layer of this precision with this kernel; facts missing in the kernel's name become assumptions.
 
-    The roof of a kernel that may or may not use tensor cores is that of the tensor cores: it could have used them.
+    The roof of a kernel that may or may not use tensor cores is that of the tensor cores.
     """
     tactic = parse_tactic(tactic_name)
     precision = precision or (tactic.compute_type if tactic else None)

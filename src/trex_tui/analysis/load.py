@@ -1,4 +1,4 @@
-"""Loading an engine as a person asked for it: which optimization profile and run, and what they state about the device."""
+"""Load an engine with the user's options: optimization profile, run, and facts about the device."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """How to load.
+    """Options for loading.
 
     Attributes:
-        optimization_profile: Which of several; None for the profiled one.
-        peaks: What options state about the device, e.g. `bandwidth=320`.
-        configured: What configuration files state, by device name.
-        run: Which of several runs in a file, from 1; None for the one that fits the graph, and of these the last.
+        optimization_profile: Profile to show, if there are several; None for the profiled one.
+        peaks: Device facts from options, e.g. `bandwidth=320`.
+        configured: Device facts from configuration files, by device name.
+        run: Run to show, from 1, if a file has several; None for the last one that fits the graph.
         onnx: The ONNX model that the engines were built from; None for none.
     """
 
@@ -42,10 +42,10 @@ class LoadOptions:
         run: int | None = None,
         onnx: str | None = None,
     ) -> LoadOptions:
-        """From options as they are typed, and from the configuration files there are.
+        """Return options from the command line and the configuration files.
 
         Raises:
-            TrexError: An option or a file says something that cannot be.
+            TrexError: An option or a file has an invalid value.
         """
         tables = config_tables(os.environ)
         model = None if onnx is None else Path(onnx)
@@ -64,21 +64,21 @@ class LoadOptions:
 
 
 def options_of(engine: Engine, options: LoadOptions) -> LoadOptions:
-    """Options to load an engine again: the run and optimization profile that were asked for stay."""
+    """Return options to load an engine again, with its requested run and optimization profile."""
     return replace(options, run=engine.requested_run, optimization_profile=engine.requested_profile)
 
 
 def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None] | None = None) -> Engine:
-    """Read and join one set, and keep with it what is stated about its device.
+    """Read and join one set, and store the stated facts about its device in the engine.
 
     Args:
         source: The set.
         options: See `LoadOptions`.
-        begin: Called with each file before it is read; what it raises ends the reading.
+        begin: Called with each file before it is read; an exception from it ends the reading.
 
     Raises:
-        ArtifactError: Not one of its files could be used, or none has this run.
-        TrexError: There is no such optimization profile.
+        ArtifactError: None of its files could be used, or none has this run.
+        TrexError: The optimization profile does not exist.
     """
     engine = load_set(source, options.optimization_profile, begin, options.run)
     if options.onnx is not None:

@@ -1,10 +1,10 @@
 """Memory for activations: which tensors hold data at the same time.
 
-A tensor lives from the layer that writes it first to the layer that reads it last. Names are names of memory: a layer that
-reads and writes one name updates it in place. What a loop carries is alive from its first reader to its writer. Network
-inputs and outputs belong to the caller, constants to the weights; both are left out. What is left at the busiest step is the
-least that the engine can do with if memory is shared perfectly: TensorRT's own figure (`device memory size` in its logs)
-adds alignment, scratch space of tactics and, with several streams, tensors that must not share.
+A tensor lives from the layer that writes it first to the layer that reads it last. Names identify memory: a layer that reads
+and writes one name updates it in place. A value carried by a loop lives from its first reader to its writer. Network inputs
+and outputs belong to the caller, constants to the weights; both are left out. The remaining bytes at the peak are the minimum
+for the engine with perfect sharing: TensorRT's own figure (`device memory size` in its logs) adds alignment, scratch space of
+tactics and, with several streams, tensors that must not share memory.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class LiveTensor:
     """A value in memory.
 
     Attributes:
-        name: Of the tensor.
-        allocated_bytes: Padded size; of the largest part where several layers write it, as behind a removed concat. None
-            while a dimension is dynamic or the type unknown.
-        first: Index of the layer that writes it first; of the one that reads it first, where a loop carries it.
+        name: Name of the tensor.
+        allocated_bytes: Padded size; that of the largest part if several layers write it, as after a removed concat. None
+            if a dimension is dynamic or the type unknown.
+        first: Index of the layer that writes it first; for a value carried by a loop, of the layer that reads it first.
         last: Index of the layer that reads it last; `first` if none does.
     """
 
@@ -41,11 +41,12 @@ class ActivationMemory:
     """Live activations along the execution order.
 
     Attributes:
-        live_bytes: For every layer, the bytes that are live while it runs: its inputs, its outputs, and what waits.
-        peak_bytes: The largest of these; None if there is no layer information, or not one tensor of known size.
-        peak_index: Index of the first layer at which it is reached.
+        live_bytes: For every layer, the bytes that are live while it runs: its inputs, its outputs, and values for later
+            layers.
+        peak_bytes: The largest of these; None without layer information or tensors of known size.
+        peak_index: Index of the first layer at the peak.
         live_at_peak: The tensors alive there, largest first.
-        unknown: Tensors whose size is not known; with any, `peak_bytes` is a lower bound.
+        unknown: Tensors of unknown size; if there are any, `peak_bytes` is a lower bound.
     """
 
     live_bytes: tuple[int, ...]
@@ -57,16 +58,16 @@ class ActivationMemory:
 
 @dataclass(slots=True)
 class _Values:
-    """The values that names of memory stand for at a point of the execution."""
+    """The values of memory names at a point of the execution."""
 
     outside: frozenset[str]
     current: dict[str, LiveTensor] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
-    """Identities of values that have been read: the next write to their name makes a new one."""
+    """Identities of values that have been read: the next write to their name starts a new value."""
     unwritten: dict[str, int] = field(default_factory=dict)
-    """Index of the first layer that reads a name nobody has written yet: a constant, or carried around a loop."""
+    """Index of the first layer that reads a name before any write: a constant, or carried by a loop."""
     elsewhere: set[str] = field(default_factory=set)
-    """Names that stand for memory which is not counted here, until a layer writes to them."""
+    """Names of memory that is not counted, until a layer writes to them."""
     everything: list[LiveTensor] = field(default_factory=list)
 
     def reads(self, layer: Layer) -> None:
@@ -80,7 +81,7 @@ class _Values:
                 self.unwritten.setdefault(tensor.name, layer.index)
 
     def writes(self, layer: Layer) -> None:
-        """Begin values and prolong them. A NoOp moves nothing: its output is its input under another name."""
+        """Start and extend values. A NoOp moves nothing: its output is its input under another name."""
         moves_nothing = layer.kind is LayerKind.NOOP and len(layer.inputs) == len(layer.outputs) == 1
         alias = self.current.get(layer.inputs[0].name) if moves_nothing else None
         for tensor in layer.outputs:
@@ -105,7 +106,7 @@ class _Values:
         self.everything.append(value)
 
     def carry_around_loops(self) -> None:
-        """What is read before it is written is of the iteration before: it waits from its writer to its first reader."""
+        """Extend values read before they are written: from the writer in the previous iteration to the first reader."""
         for name, index in self.unwritten.items():
             value = self.current.get(name)
             if value is not None:
@@ -118,7 +119,7 @@ def _larger(first: int | None, second: int | None) -> int | None:
 
 @per_engine
 def live_tensors(engine: Engine) -> tuple[LiveTensor, ...]:
-    """Every value that a layer writes and that is no input or output of the network, in order of its first writer."""
+    """Return every written value that is not an input or output of the network, in order of its first writer."""
     values = _Values(frozenset(binding.name for binding in engine.bindings))
     for layer in engine.layers:
         if layer.inputs:
@@ -131,7 +132,7 @@ def live_tensors(engine: Engine) -> tuple[LiveTensor, ...]:
 
 @per_engine
 def activation_memory(engine: Engine) -> ActivationMemory:
-    """Live activations at every layer, and what is alive at the peak. Linear in the number of tensors."""
+    """Return live activations at every layer, and the tensors at the peak. Linear in the number of tensors."""
     values = live_tensors(engine)
     known = [value for value in values if value.allocated_bytes is not None]
     changes = [0] * (len(engine.layers) + 1)
@@ -156,9 +157,9 @@ def _running_sums(changes: Iterable[int]) -> Iterable[int]:
 
 
 def traffic_bytes(engine: Engine) -> int | None:
-    """Sum of what all layers read and write, weights included: a tensor counts once for every layer that touches it.
+    """Return the sum of bytes read and written by all layers, including weights: a tensor counts once per layer that uses it.
 
-    None if a layer's is unknown. (trex shows the part without weights as "Activations", which it is not.)
+    None if it is unknown for a layer. (trex shows the part without weights as "Activations", which is wrong.)
     """
     if not engine.has_graph:
         return None
@@ -167,13 +168,13 @@ def traffic_bytes(engine: Engine) -> int | None:
 
 
 def live_at(values: Iterable[LiveTensor], index: int) -> list[LiveTensor]:
-    """The values that are alive while a layer runs, the largest first, those of unknown size last."""
+    """Return the values that are alive while a layer runs, the largest first, those of unknown size last."""
     alive = [value for value in values if value.first <= index <= value.last]
     return sorted(alive, key=lambda value: (value.allocated_bytes is None, -(value.allocated_bytes or 0)))
 
 
 def find_tensor(engine: Engine, value: LiveTensor) -> Tensor | None:
-    """A tensor through which a layer writes or reads a value: tells shape, type and format."""
+    """Return a tensor through which a layer writes or reads a value, with shape, type and format."""
     for index in (value.first, value.last):
         layer = engine.layers[index]
         for tensor in (*layer.outputs, *layer.inputs):
@@ -184,14 +185,14 @@ def find_tensor(engine: Engine, value: LiveTensor) -> Tensor | None:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTotal:
-    """What the layers of a kind hold and touch.
+    """Memory of the layers of a kind.
 
     Attributes:
-        layers: How many they are.
-        weights_bytes: Sum over the layers that tell.
-        weights_unknown: Layers that do not.
-        footprint_bytes: Sum of what each touches, padded, over the layers that tell.
-        footprint_unknown: Layers that do not.
+        layers: Number of layers.
+        weights_bytes: Sum over the layers with known weights.
+        weights_unknown: Number of layers with unknown weights.
+        footprint_bytes: Sum of accessed bytes, padded, over the layers with known sizes.
+        footprint_unknown: Number of layers with unknown sizes.
     """
 
     key: str
@@ -203,7 +204,7 @@ class MemoryTotal:
 
 
 def memory_by_kind(layers: Iterable[Layer]) -> list[MemoryTotal]:
-    """Weights and footprints by `LayerKind`, the largest footprint first."""
+    """Return weights and footprints by `LayerKind`, the largest footprint first."""
     groups: dict[str, list[Layer]] = {}
     for layer in layers:
         groups.setdefault(layer.kind.value, []).append(layer)

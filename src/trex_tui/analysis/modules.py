@@ -1,9 +1,9 @@
-"""Modules and ONNX nodes of the network, out of the names of layers; time by each; groups of layers as a tree.
+"""Modules and ONNX nodes of the network, from layer names; time by each; groups of layers as a tree.
 
-A layer that came from several nodes does not tell which of them took its time. By node, it is shared equally among them:
-wrong in detail (the Conv of a Conv + Relu does nearly all), but sums stay exact, and nothing is counted twice. By module, it
-stands whole in one, that of its first node, as in the tree of layers: a table of modules, a chart of them and the tree show
-the same number for each. Fusion over the border of two modules is rare, and `fused_over_modules` tells where it is.
+A layer made from several nodes does not state the time of each. By node, its time is split equally: wrong in detail (the Conv
+of a Conv + Relu takes nearly all of it), but sums stay exact, and nothing is counted twice. By module, it counts completely
+for the module of its first node, as in the tree of layers: a table of modules, a chart of them and the tree show the same
+number for each. Fusion across modules is rare; `fused_over_modules` returns such layers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REFORMAT = re.compile(
 )
 _WRAPPERS = re.compile(r"^(?:PWN\(|\{ForeignNode\[|\()+")
 _BLOCK = re.compile(r"^\{ForeignNode\[([^\[\]{}]+?)\.{3}([^\[\]{}]+)\]\}$")
-"""A block of Myelin's, from its first node to its last."""
+"""A Myelin block, from its first node to its last."""
 _INSERTED = re.compile(r"^(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_")
 _INSERTED_STARTS = ("copied_", "reshape_", "squeeze_", "unsqueeze_")
 # Torch-TensorRT writes `[CONVOLUTION]-[aten_ops.convolution.default]-[/conv1/convolution]`.
@@ -42,21 +42,21 @@ _SEVERAL = re.compile(r" \+ |\.\.\.|, |\|\|")
 
 
 def module_path(layer: Layer) -> tuple[str, ...]:
-    """The modules a layer lies in, outermost first, without its own operator.
+    """Return the modules that contain a layer, outermost first, without its own operator.
 
-    The first ONNX node stands for a fused layer; without metadata, the first name in the layer's own name. A reformat
-    lies where the layer lies that it serves. Layers with no path in their name lie at the top.
+    The first ONNX node represents a fused layer; without metadata, the first name in the layer's own name. A reformat belongs
+    to the modules of the layer that it serves. Layers with no path in their name have no module.
     """
     return module_of_name(first_node(layer))
 
 
 def first_node(layer: Layer) -> str:
-    """The name that tells the modules of a layer: its first ONNX node, else its own name."""
+    """Return the name from which the modules of a layer are read: its first ONNX node, else its own name."""
     return layer.onnx_nodes[0] if layer.onnx_nodes else layer.name
 
 
 def module_of_name(name: str) -> tuple[str, ...]:
-    """The modules that an ONNX node lies in, by its name, outermost first."""
+    """Return the modules in the name of an ONNX node, outermost first."""
     return _path_and_operator(name)[0]
 
 
@@ -66,12 +66,12 @@ def _path_and_operator(name: str) -> tuple[tuple[str, ...], str]:
 
 
 def _split_name(name: str) -> tuple[tuple[str, ...], str]:
-    """The modules that the first of the names in `name` lies in, and what remains of it."""
+    """Return the modules of the first name in `name`, and the rest of it."""
     if _PLAIN.fullmatch(name):  # as most of hundreds of thousands of names
         steps = name[1:].split("/")
         if "" not in steps and len(set(steps)) == len(steps):
             return tuple(steps[:-1][:MOST_LEVELS]), steps[-1]
-    # Plain tests first: there are as many names as layers, and patterns take three times as long.
+    # Substring tests first: there are as many names as layers, and patterns take three times as long.
     if name.startswith("Reformatting"):
         name = _REFORMAT.sub("", name)
     if " " in name or "..." in name or "||" in name:
@@ -89,19 +89,19 @@ def _split_name(name: str) -> tuple[tuple[str, ...], str]:
 
 
 def label_in(layer: Layer, depth: int) -> str:
-    """A layer's name as it reads inside the first `depth` modules of its path.
+    """Return a layer's name relative to the first `depth` modules of its path.
 
-    `/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu` reads `conv1/Conv + Relu` inside `layer1/0`, and a block of
-    Myelin's `{conv1/Conv...fc/Gemm}`. A name without a path stays whole.
+    `/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu` becomes `conv1/Conv + Relu` inside `layer1/0`, and a Myelin
+    block `{conv1/Conv...fc/Gemm}`. A name without a path is unchanged.
     """
     return label_of_name(layer.name, first_node(layer), depth)
 
 
 def label_of_name(name: str, first: str, depth: int) -> str:
-    """As `label_in`, of a layer that is only a name.
+    """Return the name as `label_in`, for a layer of which only the name is known.
 
     Args:
-        first: The name that tells its modules.
+        first: The name from which the modules are read.
     """
     return _label(name, module_of_name(first), depth)
 
@@ -136,7 +136,7 @@ def _role(reformat: re.Match[str]) -> str:
 
 
 def _without_repeats(name: str) -> list[str]:
-    """The parts of a path at slashes and dots: PyTorch writes `/layer1/layer1.0/conv1/Conv` for `layer1/0/conv1/Conv`."""
+    """Split a path without repeats: PyTorch writes `/layer1/layer1.0/conv1/Conv` for `layer1/0/conv1/Conv`."""
     if "." not in name:
         steps = [step for step in name.split("/") if step]
         return steps if len(set(steps)) == len(steps) else [step for step, _ in groupby(steps)]
@@ -157,12 +157,12 @@ NO_NODE = "(no ONNX node)"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Time that falls to something.
+    """Time of an ONNX node or a module.
 
     Attributes:
-        name: An ONNX node, or a module.
+        name: Name of the node or module.
         latency_ms: Its part of the layers' times; None if none of them was profiled.
-        layers: Layers that it is, at least partly, in.
+        layers: Number of layers that contain it, at least partly.
     """
 
     name: str
@@ -171,14 +171,14 @@ class Share:
 
 
 def by_onnx_node(engine: Engine) -> list[Share]:
-    """Time by ONNX node, the slowest first; adds up to `engine.latency_sum_ms`."""
+    """Return time by ONNX node, the slowest first; adds up to `engine.latency_sum_ms`."""
     return _shared(engine, lambda layer: layer.onnx_nodes or (NO_NODE,))
 
 
 def by_module(engine: Engine, depth: int = 1) -> list[Share]:
-    """Time by module, `depth` levels deep, each layer in one: where `hierarchy.module_path` has it.
+    """Return time by module, `depth` levels deep, each layer in the module of `module_path`.
 
-    Adds up to `engine.latency_sum_ms`, the layers to all layers. Layers outside any module are under the empty name.
+    Adds up to `engine.latency_sum_ms`, and the layers to all layers. Layers outside any module have the empty name.
     """
     groups: dict[Path, list[Layer]] = defaultdict(list)
     by_first: dict[str, list[Layer]] = {}
@@ -202,13 +202,13 @@ def by_module(engine: Engine, depth: int = 1) -> list[Share]:
 
 
 def fused_over_modules(layers: Iterable[Layer]) -> list[Layer]:
-    """The layers whose ONNX nodes lie in several of the outermost modules, of which the first has all of the time."""
+    """Return the layers whose ONNX nodes belong to several outermost modules, the first of which gets all of the time."""
     fused = (layer for layer in layers if len(layer.onnx_nodes) > 1)
     return [layer for layer in fused if len({module_of_name(node)[:1] for node in layer.onnx_nodes}) > 1]
 
 
 def describe_fusion(layers: Sequence[Layer]) -> str | None:
-    """How layers fused over the borders of modules are counted; None if there are none."""
+    """Return a sentence on how layers fused across modules are counted; None if there are none."""
     fused = fused_over_modules(layers)
     if not fused:
         return None
@@ -239,7 +239,7 @@ Path = tuple[str, ...]
 
 
 class Grouping(str, Enum):
-    """What the groups of the tree have in common. The values are what people read."""
+    """Property that the groups of the tree share. The values are shown to users."""
 
     MODULE = "by module"
     KIND = "by kind"
@@ -253,18 +253,18 @@ class Grouping(str, Enum):
 
 
 class Group:
-    """Layers that have the first parts of a path in common.
+    """Layers that share the first parts of a path.
 
     Attributes:
         path: These parts.
-        name: The last of them, or several where a chain of groups with nothing beside them became one.
+        name: The last part, or several if a chain of groups with single children was merged.
         layers: All layers here and below, in execution order.
     """
 
     def __init__(
         self, name: str, path: Path, layers: Sequence[Layer], path_of: Callable[[Layer], Path], *, flat: bool
     ) -> None:
-        """Args: flat: A layer that is alone in a group stands in its place."""
+        """Args: flat: Replace a group with a single layer by the layer."""
         self.name, self.path, self.layers, self._path_of, self._flat = name, path, layers, path_of, flat
 
     @cached_property
@@ -277,9 +277,9 @@ class Group:
 
     @cached_property
     def entries(self) -> Sequence[Group | Layer]:
-        """The groups and layers directly in this one, in execution order.
+        """Groups and layers directly in this group, in execution order.
 
-        A group around a single layer of a deeper path is that layer.
+        A group around a single layer of a deeper path is replaced by that layer.
         """
         depth = len(self.path)
         groups: dict[str, list[Layer]] = {}
@@ -308,7 +308,7 @@ class Group:
             path = (*path, part)
 
     def groups_around(self, layer: Layer) -> list[Group]:
-        """The groups from below this one down to the one that a layer stands in."""
+        """Return the groups from below this one down to the one that contains a layer."""
         around: list[Group] = []
         current = self
         wanted = self._path_of(layer)
@@ -322,12 +322,12 @@ class Group:
 
 
 def arrange(layers: Sequence[Layer], grouping: Grouping, engine: Engine | None = None) -> Group:
-    """Arrange layers in execution order as a tree; its root stands for all of them.
+    """Arrange layers in execution order as a tree; its root contains all of them.
 
-    Each layer stands in one group, so that the groups add up: one of several ONNX nodes stands under the first.
+    Each layer is in one group, so that the groups add up: a layer with several ONNX nodes belongs to the first.
 
     Args:
-        engine: The engine of the layers; needed for bound, kernel family and shape, which are columns.
+        engine: The engine of the layers; required for bound, kernel family and shape, which are columns.
     """
     path_of = _PATHS.get(grouping)
     if path_of is None:
@@ -360,13 +360,13 @@ _PATHS: dict[Grouping, Callable[[Layer], Path]] = {
 }
 _COLUMNS = {Grouping.BOUND: "bound", Grouping.KERNEL: "tactic_family", Grouping.SHAPE: "output_shapes"}
 _BY_TIME = frozenset({Grouping.KIND, Grouping.PRECISION, *_COLUMNS})
-"""Groups without a place in the execution order."""
+"""Groups without a position in the execution order."""
 
 
 def layer_label(layer: Layer, grouping: Grouping, depth: int) -> str:
-    """How a layer is called in a tree, inside `depth` groups.
+    """Return the name of a layer in a tree, inside `depth` groups.
 
-    A layer that stands for its ONNX node has the node's name. `+2` says that it does the work of two nodes more.
+    A layer that represents its ONNX node has the node's name. `+2` means that it does the work of two further nodes.
     """
     if grouping is Grouping.MODULE:
         return label_in(layer, depth)
@@ -378,9 +378,9 @@ def layer_label(layer: Layer, grouping: Grouping, depth: int) -> str:
 
 
 def ordered_entries(group: Group, grouping: Grouping, *, by_latency: bool) -> Sequence[Group | Layer]:
-    """What stands directly in a group: in execution order, or the slowest first.
+    """Return the direct content of a group: in execution order, or the slowest first.
 
-    Groups whose layers are anywhere in the execution, such as kinds, always stand by time.
+    Groups whose layers are scattered over the execution, such as kinds, are always sorted by time.
     """
     if by_latency or (not group.path and grouping in _BY_TIME):
         return sorted(group.entries, key=lambda entry: -(entry.latency_ms or 0.0))

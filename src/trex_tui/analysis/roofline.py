@@ -1,8 +1,8 @@
-"""The roofline: how close each layer comes to what its device can do, and what holds it back.
+"""The roofline: how close each layer comes to the limits of its device, and what limits it.
 
-A layer that does F operations and touches B bytes cannot be faster than `max(F / peak, B / bandwidth)`: the roof. The
-peak is that of the layer's precision on the unit its kernel uses; the bandwidth is that of the device memory. `FORMULAS`
-defines every number. What the files do not tell, and whatever depends on it, stays None, with a reason in words.
+A layer with F operations and B bytes cannot be faster than `max(F / peak, B / bandwidth)`: the roof. The peak is that of the
+layer's precision on the unit its kernel uses; the bandwidth is that of the device memory. `FORMULAS` defines every number.
+Facts missing in the files, and everything that depends on them, are None, with a reason.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ FLOOR_LAYERS = 20
 """Minimum number of timed layers for a launch floor."""
 
 LAUNCH_FACTOR = 2.0
-"""Layers up to this many times the floor cost about what starting and profiling any kernel costs. On the engines it was
-chosen with, twice the floor finds the many tiny layers of a MobileNet and next to none of a large CNN."""
+"""Layers up to this many times the floor take about the time of starting and profiling any kernel. On the engines used to
+choose it, twice the floor finds the many tiny layers of a MobileNet and next to none of a large CNN.
+"""
 
 SHORTEST_MS = 1e-9
 """A shorter time counts as zero: its rates would overflow."""
@@ -43,8 +44,9 @@ LAUNCH_ROOF_SHARE = 0.25
 """A layer is bound by its launch only if its roof accounts for less than this share of its time."""
 
 LATENCY_ROOF_PCT = 40.0
-"""Below this share of both roofs a layer waits for neither arithmetic nor memory. Good kernels reach 60 to
-95 % of the lower roof; those with too few thread blocks, or with chains of dependent steps, 1 to 35 %."""
+"""Below this share of both roofs a layer is limited by neither arithmetic nor memory. Good kernels reach 60 to
+95 % of the lower roof; those with too few thread blocks, or with chains of dependent steps, 1 to 35 %.
+"""
 
 REASONS_SHOWN = 6
 
@@ -85,7 +87,7 @@ ASSUMPTIONS = (
 )
 """Assumptions for every point."""
 
-# If such a layer's MACs are not known, its arithmetic is unknown; layers of all other kinds move bytes.
+# If the MACs of such a layer are unknown, its arithmetic is unknown; layers of all other kinds move bytes.
 _COMPUTING = frozenset(
     {
         LayerKind.CONVOLUTION,
@@ -100,7 +102,7 @@ _COMPUTING = frozenset(
 
 
 class Bound(str, Enum):
-    """What a layer's time is bound by."""
+    """What limits a layer's time."""
 
     COMPUTE = "compute"
     BANDWIDTH = "bandwidth"
@@ -108,32 +110,32 @@ class Bound(str, Enum):
     """Far below both roofs: too few thread blocks to fill the device, or dependent steps."""
     LAUNCH = "launch"
 
-    __hash__ = str.__hash__  # that of Enum is a function in Python
+    __hash__ = str.__hash__  # Enum's own is a function in Python
 
 
 class RooflinePoint(NamedTuple):
-    """A layer under its roof. See `FORMULAS` for the definitions; None is unknown, with the reasons in `reasons`.
+    """A layer in the roofline. See `FORMULAS` for the definitions; None is unknown, with the reasons in `reasons`.
 
     Attributes:
-        layer_index: Place of the layer in execution order.
+        layer_index: Index of the layer in execution order.
         latency_ms: Its average time.
-        macs: None if no multiplications worth counting, or if that is unknown.
-        bytes: All that it touches.
+        macs: None without relevant multiplications, or if unknown.
+        bytes: All bytes it accesses.
         intensity: FLOP per byte.
         achieved_flop_per_s: None without MACs.
-        achieved_bytes_per_s: Of its bytes, each moved once.
-        peak: For its precision and unit; None where no MACs ask for it.
+        achieved_bytes_per_s: Rate of its bytes, each moved once.
+        peak: Peak for its precision and unit; None without MACs.
         ridge_intensity: FLOP per byte.
         roof_flop_per_s: None without MACs.
-        roof_ms: The least time its work can take.
+        roof_ms: The least time for its work.
         roof_pct: Can exceed 100, see `ASSUMPTIONS`.
         bandwidth_pct: Share of the peak bandwidth.
-        bound: None where it cannot be told, and without a time.
-        roof_side: Which of the two roofs is the lower one, `COMPUTE` or `BANDWIDTH`; None without a roof.
-        tiles: Thread blocks that its kernel cuts the result into; None where the kernel's name does not tell.
-        reasons: Why something is missing; empty if nothing is.
-        assumptions: What was taken for granted for this layer.
-        precision: That of the layer, which names the operations.
+        bound: None if unknown, and without a time.
+        roof_side: The lower of the two roofs, `COMPUTE` or `BANDWIDTH`; None without a roof.
+        tiles: Number of thread blocks for the result; None if the kernel's name has no tile.
+        reasons: Why values are missing; empty if none are.
+        assumptions: Assumptions for this layer.
+        precision: Precision of the layer, which names the operations.
     """
 
     layer_index: int
@@ -170,9 +172,9 @@ class Roofline:
     """The roofline of an engine.
 
     Attributes:
-        device: Whose peaks were used.
+        device: The device with the peaks.
         points: By layer index; layers that neither compute nor move (constants, NoOps, synchronisation) have none.
-        floor_ms: What the shortest layers take; None with fewer than `FLOOR_LAYERS` timed layers.
+        floor_ms: Time of the shortest layers; None with fewer than `FLOOR_LAYERS` timed layers.
     """
 
     device: DeviceModel
@@ -181,15 +183,15 @@ class Roofline:
 
     @cached_property
     def counts(self) -> dict[Bound | None, int]:
-        """Layers by bound; under None those for which it is unknown. Adds up to the number of points."""
+        """Return the number of layers by bound; None for unknown bounds. Adds up to the number of points."""
         counts = Counter(map(attrgetter("bound"), self.points.values()))
         return {bound: counts[bound] for bound in (*Bound, None)}
 
     @cached_property
     def latency_ms_by_bound(self) -> dict[Bound | None, float | None]:
-        """Sum of the layers' times by bound, in milliseconds; adds up to the time of all points that have one.
+        """Return the sum of the layers' times by bound, in milliseconds; adds up to the time of all points that have one.
 
-        None where there are layers, and none of them has a time.
+        None if there are layers, but none of them has a time.
         """
         sums: dict[Bound | None, float | None] = dict.fromkeys((*Bound, None), 0.0)
         sums.update(dict.fromkeys((bound for bound, count in self.counts.items() if count), None))
@@ -199,14 +201,14 @@ class Roofline:
         return sums
 
     def compute_roof_pct(self, layers: Iterable[Layer]) -> float | None:
-        """Sum of the roof times over sum of the latencies, in percent, of the layers that have both; None without any."""
+        """Return the sum of roof times over the sum of latencies, in percent, of layers that have both; None without any."""
         points = [self.points[layer.index] for layer in layers if layer.index in self.points]
         both = [(point.roof_ms, point.latency_ms) for point in points if point.roof_pct is not None]
         total = math.fsum(latency_ms or 0.0 for _, latency_ms in both)
         return 100.0 * math.fsum(roof_ms or 0.0 for roof_ms, _ in both) / total if total else None
 
     def roof_pct_by_bound(self, layers: Iterable[Layer]) -> dict[Bound, float]:
-        """The same by bound, of the bounds that some layers have."""
+        """Return the same by bound, for the bounds that occur."""
         groups: dict[Bound, list[Layer]] = {}
         for layer in layers:
             point = self.points.get(layer.index)
@@ -217,7 +219,7 @@ class Roofline:
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """What could not be computed, for how many layers and why; the most frequent reasons first."""
+        """Return what could not be computed, for how many layers and why; the most frequent reasons first."""
         lines = []
         bandwidth, compute = self.device.bandwidth_reason, self.device.compute_reason
         if bandwidth and bandwidth == compute:
@@ -246,11 +248,11 @@ class Roofline:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What was taken for granted for all layers: about the model, and about the device."""
+        """Return assumptions for all layers: about the model, and about the device."""
         return (*ASSUMPTIONS, *self.device.assumptions)
 
     def describe(self, index: int) -> list[str]:
-        """The numbers of a layer in sentences: value, formula and source; then what is missing and what was assumed."""
+        """Return the numbers of a layer in sentences: value, formula and source; then missing values and assumptions."""
         point = self.points.get(index)
         if point is None:
             return ["no roofline: the layer neither computes nor moves data"]
@@ -258,7 +260,7 @@ class Roofline:
 
 
 def latency_floor_ms(layers: Iterable[Layer]) -> float | None:
-    """What the shortest layers take, in milliseconds: see `FORMULAS["floor_ms"]`; None with too few timed layers."""
+    """Return the time of the shortest layers, in milliseconds: see `FORMULAS["floor_ms"]`; None with too few timed layers."""
     latencies = [layer.latency for layer in layers]
     times = sorted(
         [time_ms for latency in latencies if latency is not None and (time_ms := latency.average_ms)]
@@ -271,16 +273,16 @@ def latency_floor_ms(layers: Iterable[Layer]) -> float | None:
 
 
 def traffic_bytes(layer: Layer) -> int | None:
-    """The bytes a layer touches: as allocated, with the padding of vectorised layouts."""
+    """Return the bytes a layer accesses: as allocated, with the padding of vectorized layouts."""
     return layer.footprint_allocated_bytes
 
 
 _make_point: Callable[[tuple[Any, ...]], RooflinePoint] = partial(tuple.__new__, RooflinePoint)
-"""Without the function in Python that a NamedTuple is made by."""
+"""Avoids the Python function that creates a NamedTuple."""
 
 
 class _Roofs:
-    """Puts layers under the roof of one device; kernels of one kind share their peak."""
+    """Computes the roofs of layers for one device; kernels of one kind share their peak."""
 
     def __init__(self, device: DeviceModel, floor_ms: float | None) -> None:
         self.device = device
@@ -338,7 +340,7 @@ class _Roofs:
         )
 
     def points_of_names(self, layers: Sequence[Layer], computes: Sequence[Compute]) -> list[RooflinePoint]:
-        """As `point` of each, of layers of which only the names are known: a profile may have hundreds of thousands."""
+        """Return points as `point`, for layers with known names only: a profile may have hundreds of thousands."""
         latencies = [layer.latency for layer in layers]
         times = [None if latency is None else latency.average_ms for latency in latencies]
         reasons: dict[tuple[object, ...], tuple[str, ...]] = {}
@@ -375,7 +377,7 @@ class _Roofs:
     def _reasons(
         self, layer: Layer, compute: Compute, size: int | None, peak: Peak | None, is_opaque: bool
     ) -> tuple[str, ...]:
-        """Why something of a layer is missing. Few combinations occur: each is made once."""
+        """Return why values of a layer are missing. Few combinations occur: each is created once."""
         time_ms, on_dla = layer.latency_ms, layer.device is Device.DLA
         of_time = of_work = ""
         if time_ms is None:
@@ -400,10 +402,10 @@ class _Roofs:
 
 
 def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | None = None) -> Roofline:
-    """Put every layer of an engine that computes or moves data under the roof of a device.
+    """Compute the roofline of every layer of an engine that computes or moves data.
 
     Args:
-        computes: What the layers multiply, by index, if it is at hand.
+        computes: Products of the layers by index, if already computed.
     """
     floor_ms = latency_floor_ms(engine.layers)
     roofs = _Roofs(device, floor_ms)

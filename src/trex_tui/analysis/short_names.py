@@ -1,4 +1,4 @@
-"""Short names of layers and tactics: what tells them from others, in as many characters as there is room for."""
+"""Short names of layers and tactics that fit a width and distinguish them from others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from trex_tui.text import ELLIPSIS, printable, shorten_middle, shorten_name_list
 
 MOST_COMPARED = 2_000
 """Names are made unique in engines of up to this many layers: 1,300 take 10 to 60 ms for each width. Names of
-larger engines are shortened one by one."""
+larger engines are shortened independently.
+"""
 _PART = re.compile(r"[^/._+ \-:\[\](){},·]+|[/._+ \-:\[\](){},·]+")
 _SEPARATORS = frozenset("/._+ -:[](){},·")
 _BETWEEN_WORDS = re.compile(r"[_ ]+")
@@ -28,9 +29,9 @@ _ODD = re.compile(r"[^\w/.+\-:*|,^~ \[\](){}]")
 
 
 class ShortLabels:
-    """Texts of things, cut so that different texts stay different.
+    """Labels, shortened so that different labels stay different.
 
-    A text that is too long loses parts that others have too, at separators.
+    A label that is too long loses parts that others share, at separators.
     """
 
     def __init__(self, labels: Iterable[str]) -> None:
@@ -39,7 +40,7 @@ class ShortLabels:
 
     @cached_property
     def longest(self) -> int | None:
-        """Characters of the longest text; None where they are too many to look at."""
+        """Characters of the longest text; None if there are too many texts."""
         return max(map(len, self._labels), default=0) if self._are_compared else None
 
     @property
@@ -47,7 +48,7 @@ class ShortLabels:
         return len(self._labels) <= MOST_COMPARED
 
     def fit(self, label: str, width: int) -> str:
-        """One of the texts in at most `width` characters; different ones of different texts, if there is any room."""
+        """Return a label in at most `width` characters; different labels stay different, if there is any room."""
         if len(label) <= width:
             return label
         if not self._are_compared or label not in self._labels:
@@ -58,7 +59,7 @@ class ShortLabels:
 
 
 def distinguish(names: Sequence[str], labels: Sequence[str]) -> list[str]:
-    """The label of each name; the name itself where another name has the same label."""
+    """Return the label of each name; the name itself if another name has the same label."""
     names_of = defaultdict(set)
     for name, label in zip(names, labels, strict=True):
         names_of[label].add(name)
@@ -69,13 +70,13 @@ def distinguish(names: Sequence[str], labels: Sequence[str]) -> list[str]:
 
 
 class ShortNames:
-    """Names of layers, without what all have in common, and with fused layers as their operators.
+    """Names of layers without their common prefix, and fused layers as their operators.
 
-    `/model/layer1/layer1.0/conv1/Conv + /model/layer1/layer1.0/relu/Relu` is `layer1/0/conv1/Conv + Relu` where all layers
-    lie in `model`.
+    `/model/layer1/layer1.0/conv1/Conv + /model/layer1/layer1.0/relu/Relu` is `layer1/0/conv1/Conv + Relu` if all layers are
+    in `model`.
 
     Args:
-        names: Each with the name that tells its modules.
+        names: Each with the name from which its modules are read.
     """
 
     def __init__(self, names: Iterable[tuple[str, str]]) -> None:
@@ -83,17 +84,17 @@ class ShortNames:
 
     @classmethod
     def of_layers(cls, layers: Iterable[Layer]) -> ShortNames:
-        """Short names of layers, of one engine or several."""
+        """Return short names of layers, of one engine or several."""
         return cls((layer.name, first_node(layer)) for layer in layers)
 
     @classmethod
     def of_names(cls, names: Iterable[str]) -> ShortNames:
-        """Short names of layers that are only names."""
+        """Return short names of layers of which only the names are known."""
         return cls((name, name) for name in names)
 
     @property
     def longest(self) -> int | None:
-        """Characters of the longest label; None where they are too many to look at."""
+        """Characters of the longest label; None if there are too many labels."""
         return self._short.longest if self._are_compared else None
 
     @property
@@ -111,7 +112,7 @@ class ShortNames:
 
     @cached_property
     def _labels(self) -> dict[tuple[str, str], str]:
-        """The whole label of each; different names have different ones."""
+        """Return the full label of each; different names have different labels."""
         labels = [self._label(*pair) for pair in self._names]
         distinct = distinguish([name for name, _ in self._names], labels)
         return dict(zip(self._names, distinct, strict=True))
@@ -122,23 +123,23 @@ class ShortNames:
 
     @cached_property
     def _by_text(self) -> dict[str, tuple[str, str]]:
-        """The names as documents have them."""
+        """Return the names as in documents."""
         return {printable(shorten_name_list(pair[0])): pair for pair in reversed(self._names)}
 
     def fit(self, layer: Layer, width: int) -> str:
-        """The label in at most `width` characters; of layers with different names, different ones, if there is any room."""
+        """Return the label in at most `width` characters; different names get different labels, if there is any room."""
         return self._fit((layer.name, first_node(layer)), width)
 
     def fit_name(self, name: str, width: int, first: str = "") -> str:
-        """As `fit`, of a layer that is only a name, and maybe the name that tells its modules."""
+        """Return the label as `fit`, for a layer of which only the name is known, and perhaps the name with its modules."""
         return self._fit((name, first or name), width)
 
     def label(self, name: str) -> str:
-        """The whole label of a layer that is only a name."""
+        """Return the full label of a layer of which only the name is known."""
         return self._labels[name, name] if self._are_compared else self._label(name, name)
 
     def fit_text(self, text: str, width: int) -> str:
-        """As `fit`, of a name as a document has it; another text is cut."""
+        """Return the label as `fit`, for a name as in a document; another text is cut."""
         pair = self._by_text.get(text)
         return shorten_label(text, width) if pair is None else self._fit(pair, width)
 
@@ -150,14 +151,15 @@ class ShortNames:
 
 @per_engine
 def short_names(engine: Engine) -> ShortNames:
-    """The short names of an engine's layers."""
+    """Return the short names of an engine's layers."""
     return ShortNames.of_layers(engine.layers)
 
 
 class ShortTactics:
     """Names of tactics as family, tile, stages, instruction and split of K: `implicit gemm · 128×64×16 · st 3 · 16×8×16`.
 
-    Tactics that agree in these have the words of their names that tell them apart behind them; a name without a tile stays.
+    Tactics with equal parts are followed by the words of their names that distinguish them; a name without a tile is
+    unchanged.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -165,7 +167,7 @@ class ShortTactics:
 
     @property
     def longest(self) -> int | None:
-        """Characters of the longest text; None where they are too many to look at."""
+        """Characters of the longest text; None if there are too many texts."""
         return self._short.longest if self._are_compared else None
 
     @property
@@ -174,7 +176,7 @@ class ShortTactics:
 
     @cached_property
     def _labels(self) -> dict[str, str]:
-        """The whole text of each; different names have different ones."""
+        """Return the full text of each; different names have different texts."""
         names_of: dict[str, list[str]] = defaultdict(list)
         for name in self._names:
             names_of[describe_parts(name)].append(name)
@@ -192,7 +194,7 @@ class ShortTactics:
         return ShortLabels(self._labels.values())
 
     def fit(self, name: str, width: int) -> str:
-        """The parts of a tactic in at most `width` characters; of different tactics different texts, if there is room."""
+        """Return the parts of a tactic in at most `width` characters; different for each tactic, if there is room."""
         if self._are_compared and name in self._names:
             return self._short.fit(self._labels[name], width)
         return shorten_label(printable(describe_parts(name)), width)
@@ -200,12 +202,12 @@ class ShortTactics:
 
 @per_engine
 def short_tactics(engine: Engine) -> ShortTactics:
-    """The short names of the tactics of an engine's layers."""
+    """Return the short names of the tactics of an engine's layers."""
     return ShortTactics(layer.tactic for layer in engine.layers if layer.tactic)
 
 
 def _common_depth(names: Iterable[str]) -> int:
-    """Modules that all names with a path have in common, of two names or more."""
+    """Return the number of modules that all names with a path share; for two names or more."""
     paths = [path for name in names if (path := module_of_name(name))]
     if len(paths) < 2:
         return 0
@@ -218,7 +220,7 @@ def _common_depth(names: Iterable[str]) -> int:
 
 @lru_cache(maxsize=4096)
 def shorten_label(label: str, width: int) -> str:
-    """Cut a label to `width` characters, between words where that costs little; its head and its last words stay."""
+    """Cut a label to `width` characters, between words if possible; its beginning and its last words stay."""
     if len(label) <= width:
         return label
     if width < _LEAST_PARTS:
@@ -234,10 +236,10 @@ def shorten_label(label: str, width: int) -> str:
 
 
 def _tell_apart(labels: Sequence[str], width: int) -> dict[str, str]:
-    """A text of at most `width` characters for each label, all different where that is possible.
+    """Return a text of at most `width` characters for each label, all different if possible.
 
-    Labels that read alike once cut are cut again: the parts that the fewest of them have stay. What still reads alike gets a
-    number.
+    Labels that are equal after cutting are cut again: the parts that the fewest of them have stay. Labels that are still
+    equal get a number.
     """
     texts = {label: shorten_label(label, width) for label in labels}
     for _ in range(2):
@@ -256,7 +258,7 @@ def _tell_apart(labels: Sequence[str], width: int) -> dict[str, str]:
 
 
 def _rarest_parts(labels: Sequence[str], width: int) -> dict[str, str]:
-    """Each label as those of its parts that the fewest labels have, in their order."""
+    """Return each label with only those parts that the fewest labels have, in their order."""
     split = {label: _PART.findall(label) for label in labels}
     frequency = Counter(part for parts in split.values() for part in set(parts) if part[0] not in _SEPARATORS)
     return {label: _kept_parts(parts, frequency, width) for label, parts in split.items()}
@@ -278,7 +280,7 @@ def _kept_parts(parts: Sequence[str], frequency: Counter[str], width: int) -> st
 
 
 def _join(parts: Sequence[str], kept: set[int]) -> str:
-    """The kept words with the separators between them, an ellipsis for what is left out."""
+    """Return the kept words with the separators between them, an ellipsis for omitted words."""
     text = ""
     last = -1
     for number in sorted(kept):
@@ -297,7 +299,7 @@ def _join(parts: Sequence[str], kept: set[int]) -> str:
 
 
 def _numbered(label: str, width: int, taken: set[str]) -> str:
-    """The label with a number that no other text has."""
+    """Return the label with a number that no other text has."""
     number = 1
     while True:
         number += 1

@@ -1,6 +1,6 @@
-"""How steady the latencies of a run are: drift, spread, outliers and a slow start, in numbers and in sentences.
+"""Stability of the latencies of a run: drift, spread, outliers and a slow start, in numbers and in sentences.
 
-Neighbouring queries resemble each other, so drift and spread are judged on medians of consecutive rows, never on single rows.
+Neighbouring queries are correlated, so drift and spread are judged on medians of consecutive rows, never on single rows.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from trex_tui.analysis.statistics import (
 from trex_tui.text import plural
 
 LEAST_EFFECT_PCT = 2.0
-"""A drift below this share of the median does not count; steady runs wander by up to 1.8 %."""
+"""A drift below this share of the median does not count; stable runs vary by up to 1.8 %."""
 
 DRIFT_SIGMAS = 6.0
-"""Least size of a drift in standard errors of the difference between the first and the last third."""
+"""Minimum size of a drift in standard errors of the difference between the first and the last third."""
 
 SPREAD_PCT = 5.0
 """The verdict is spread if the medians of ten windows differ by this percentage of the median."""
 
 OUTLIER_SCORE = 3.5
-"""Modified z-score from which a row is an outlier (Iglewicz and Hoaglin)."""
+"""Modified z-score above which a row is an outlier (Iglewicz and Hoaglin)."""
 
 OUTLIER_LEAST_PCT = 5.0
-"""How far from its level an outlier must lie, in percent of the median, to count for the verdict."""
+"""Minimum distance of an outlier from its level, in percent of the median, to count for the verdict."""
 
 OUTLIER_LEAST_SHARE_PCT = 1.0
 """The verdict is outliers from this share of rows on (they reach the 99th percentile), or from this share of time."""
@@ -46,14 +46,14 @@ TIMER_RESOLUTION_MS = 0.0005
 """CUDA events resolve about half a microsecond (documentation of `cudaEventElapsedTime`)."""
 
 _LEAST_REPEATS = 4
-"""Rows per different time from which the steps between the times are those of the timer."""
+"""Rows per distinct time from which the steps between the times are those of the timer."""
 
 LEAST_LEVEL_SHARE_PCT = 15.0
-"""Share of the rows that each of two levels needs."""
+"""Minimum share of the rows of each of two levels."""
 _LEVEL_BINS = 24
 _LEAST_LEVEL_ROWS = 200
 _VALLEY_DEPTH = 0.5
-"""The valley between two levels holds at most this part of the lower hump."""
+"""Maximum height of the valley between two levels, relative to the lower peak."""
 _LEVEL_ROWS = 25
 _MOST_LEVELS = 100
 _MOST_BLOCKS = 100
@@ -64,11 +64,11 @@ _LEAST_WINDOW_ROWS = 10
 """Medians of fewer rows differ by chance."""
 _LEAST_PCT_SHOWN = 0.01
 LEAST_ROWS = _LEAST_BLOCKS * _LEAST_BLOCK_ROWS
-"""Fewer rows do not show drift and spread."""
+"""Minimum number of rows for drift and spread."""
 
 
 class Steadiness(str, Enum):
-    """What a run is like, in a word; of several findings the one that says most about the others."""
+    """Verdict on a run; if there are several findings, the most explanatory one."""
 
     STABLE = "stable"
     DRIFT = "drift"
@@ -85,13 +85,13 @@ class Outliers:
 
     Attributes:
         count: Rows whose modified z-score exceeds `OUTLIER_SCORE`; the level is the median of the rows around them.
-        large: Those of them that lie at least `OUTLIER_LEAST_PCT` away.
+        large: Those of them at least `OUTLIER_LEAST_PCT` away.
         large_share_pct: Share of `large` in all rows.
-        limit_ms: Distance from the level that makes an outlier.
-        worst_ms: Latency of the row farthest from its level; None if there are no outliers.
+        limit_ms: Smallest distance of an outlier from the level.
+        worst_ms: Latency of the row farthest from its level; None without outliers.
         worst_pct: Its distance from the level, in percent of the median.
-        excess_pct: Time that the large ones took beyond their level, in percent of the time of all rows.
-        are_significant: Whether they are many or costly enough for the verdict.
+        excess_pct: Time of the large ones beyond their level, in percent of the time of all rows.
+        are_significant: Whether they are many or expensive enough for the verdict.
     """
 
     count: int
@@ -120,10 +120,10 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Two humps in the histogram, as two clock states give.
+    """Two peaks in the histogram, as caused by two clock states.
 
     Attributes:
-        low_ms, high_ms: Medians of the rows on both sides of the valley between the humps.
+        low_ms, high_ms: Medians of the rows on both sides of the valley between the peaks.
         low_share_pct: Share of the rows of the lower one.
         apart_pct: Distance of the medians, in percent of the median of the run.
     """
@@ -136,12 +136,12 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Blocks at the start that lie apart from the rest: the warm-up was too short.
+    """Blocks at the start that differ from the rest: the warm-up was too short.
 
     Attributes:
-        rows: How many rows.
-        lasts_s: Seconds; None without stamps.
-        change_pct: Median of the first block against the median of the run.
+        rows: Number of rows.
+        lasts_s: Duration in seconds; None without stamps.
+        change_pct: Median of the first block compared with the median of the run.
     """
 
     rows: int
@@ -151,21 +151,21 @@ class Settling:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """How steady the latency of a run is.
+    """Stability of the latency of a run.
 
     Attributes:
-        verdict: In a word.
-        sentences: What was found and what it may mean, the finding behind the verdict first.
+        verdict: The verdict.
+        sentences: Findings and their possible causes, the finding of the verdict first.
         rows: Rows with a latency.
-        blocks: Blocks whose medians the drift was judged on; 0 if there are too few rows.
+        blocks: Number of blocks used for the drift; 0 if there are too few rows.
         median_ms: None without rows.
-        resolution_ms: The least difference that the file can show, and the floor of every estimate of noise.
+        resolution_ms: Smallest difference that the file can show, and lower limit of every estimate of noise.
         windows_range_pct: The spread: range of the medians of ten windows in percent of the median; None below `LEAST_ROWS`
             rows.
         outliers: None without rows.
         drift: None if there are too few rows.
         settling: None if the run starts at its level.
-        levels: None if the rows gather around one level.
+        levels: None if there is one level.
     """
 
     verdict: Steadiness
@@ -183,7 +183,7 @@ class Stability:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Values in order, their start stamps if all are known, and what all methods need of them."""
+    """Values in order, their start stamps if all are known, and values shared by all methods."""
 
     values: Sequence[float]
     starts_ms: Sequence[float] | None
@@ -198,14 +198,14 @@ class _Run:
 
 
 def resolution_ms(time_ms: float) -> float:
-    """The least difference a time of this size can show: the timer's, or the sixth digit that trtexec prints."""
+    """Return the smallest difference visible at a time of this size: the timer's, or the sixth digit of trtexec."""
     if time_ms <= 0.0:
         return TIMER_RESOLUTION_MS
     return max(TIMER_RESOLUTION_MS, 10.0 ** (math.floor(math.log10(time_ms)) - 5))
 
 
 def timer_tick_ms(ordered: Sequence[float]) -> float:
-    """The least difference that sorted times of a run show: as `resolution_ms`, or the step in which they repeat."""
+    """Return the smallest difference in sorted times of a run: as `resolution_ms`, or the step in which they repeat."""
     if not ordered:
         return TIMER_RESOLUTION_MS
     finest = resolution_ms(median_of_sorted(ordered))
@@ -216,12 +216,12 @@ def timer_tick_ms(ordered: Sequence[float]) -> float:
 
 
 def stability(values_ms: Sequence[float], starts_ms: Sequence[float] | None = None) -> Stability:
-    """Judge the latencies of consecutive queries, warm-up left out.
+    """Judge the latencies of consecutive queries, without warm-up.
 
     Args:
-        values_ms: In order of the queries; NaN rows are left out.
-        starts_ms: When each query started, as long as `values_ms`; positions are given in seconds if all are known and
-            in order.
+        values_ms: In order of the queries; NaN rows are skipped.
+        starts_ms: Start of each query, as long as `values_ms`; positions are given in seconds if all are known and in
+            order.
     """
     known = [row for row, value in enumerate(values_ms) if not math.isnan(value)]
     if len(known) < len(values_ms):
@@ -259,7 +259,7 @@ def stability(values_ms: Sequence[float], starts_ms: Sequence[float] | None = No
 
 
 def is_rising(stamps_ms: Sequence[float]) -> bool:
-    """Whether there are stamps, all are known and none is earlier than the one before."""
+    """Return whether there are stamps, all are known and none is earlier than its predecessor."""
     is_known = len(stamps_ms) > 0 and stamps_ms[0] == stamps_ms[0]
     return is_known and all(early <= late for early, late in pairwise(stamps_ms))
 
@@ -281,7 +281,7 @@ def _verdict(drift: Drift, spread_pct: float, outliers: Outliers, rows: int) -> 
 
 
 def _find_outliers(run: _Run) -> Outliers:
-    """Modified z-scores of the distances from the median of the rows around (`OUTLIER_SCORE`)."""
+    """Find outliers by modified z-scores of the distances from the median of the rows around (`OUTLIER_SCORE`)."""
     rows = len(run.values)
     blocks = max(1, min(_MOST_LEVELS, rows // _LEVEL_ROWS))
     deviations: list[float] = []
@@ -324,7 +324,7 @@ def _find_drift(run: _Run, medians: Sequence[float]) -> Drift:
 
 
 def _find_settling(run: _Run, medians: Sequence[float]) -> Settling | None:
-    """Blocks before the first that lies where the rest do: modified z-score and `LEAST_EFFECT_PCT`."""
+    """Find blocks before the first one at the level of the rest: modified z-score and `LEAST_EFFECT_PCT`."""
     centre = median(medians)
     scatter = SCALED_MAD * max(mad(medians, centre), run.resolution)
     reach = max(OUTLIER_SCORE * scatter, run.median * LEAST_EFFECT_PCT / 100.0)
@@ -336,15 +336,16 @@ def _find_settling(run: _Run, medians: Sequence[float]) -> Settling | None:
 
 
 def _find_levels(run: _Run) -> Levels | None:
-    """Two humps of the histogram with a valley between: both of `LEAST_LEVEL_SHARE_PCT` of the rows or more, and
-    `LEAST_EFFECT_PCT` apart. Bins are smoothed over three."""
+    """Find two peaks of the histogram with a valley between: both with `LEAST_LEVEL_SHARE_PCT` of the rows or more, and
+    `LEAST_EFFECT_PCT` apart. Bins are smoothed over three.
+    """
     ordered = sorted(run.values)
     low, high = percentile(ordered, 1.0), percentile(ordered, 99.0)
     if run.pct(high - low) < LEAST_EFFECT_PCT or len(ordered) < _LEAST_LEVEL_ROWS:
         return None
     shown = [value for value in ordered if low <= value <= high]
     steps = [late - early for early, late in pairwise(shown) if late > early]
-    # No bin is narrower than a step of the timer: the empty ones between the steps would look like valleys.
+    # Bins are at least as wide as a timer step: otherwise empty bins between the steps would look like valleys.
     bins = max(1, min(_LEVEL_BINS, round((high - low) / median(steps))))
     counts = [0] * bins
     for value in shown:

@@ -1,4 +1,4 @@
-"""Totals of layers by something they have in common, the critical path, streams, device transitions and reformats."""
+"""Totals of layers by a shared property, the critical path, streams, device transitions and reformats."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Total:
     """A group of layers.
 
     Attributes:
-        key: What they have in common.
-        layers: How many they are, NoOps and constants included.
+        key: Their shared value.
+        layers: Number of layers, NoOps and constants included.
         latency_ms: Sum of their times; None if none of them was profiled.
         latency_pct: Share of the engine's `latency_sum_ms`; over all groups it adds up to 100.
     """
@@ -42,7 +42,7 @@ def total_by(
     """Group layers and add up their time; the slowest group first, then the largest, then by name.
 
     Args:
-        engine: Whose total the percentages refer to.
+        engine: Engine whose total is the base of the percentages.
         key: Group of a layer: a number, a text or a member of an enum of texts; None becomes `UNKNOWN`.
         layers: Some of the engine's layers; by default all.
     """
@@ -76,7 +76,7 @@ class CrossTotal:
     """Layers that have the same values in some columns.
 
     Attributes:
-        values: In the order of the columns; None where unknown.
+        values: In the order of the columns; None if unknown.
         layers, latency_ms, latency_pct: As in `Total`.
     """
 
@@ -91,7 +91,7 @@ def total_by_columns(
 ) -> list[CrossTotal]:
     """Group layers by the values of columns and add up their time.
 
-    The groups of a value of the first column follow each other; everywhere the slowest come first, as in `total_by`.
+    Groups with the same value in the first column are adjacent; on each level the slowest come first, as in `total_by`.
 
     Args:
         layers: Some of the engine's layers; by default all.
@@ -120,12 +120,12 @@ def total_by_columns(
 
 
 def known_value(value: Any) -> Any:  # noqa: ANN401 - any cell
-    """The value of a column; None for NaN and for empty texts and lists, which state nothing."""
+    """Return the value of a column; None for NaN and for empty texts and lists, which mean unknown."""
     return None if value is None or value in ("", ()) or value != value else value
 
 
 def sum_latency_ms(layers: Iterable[Layer]) -> float | None:
-    """Sum of the known times; None if no layer has one."""
+    """Return the sum of the known times; None if no layer has one."""
     known = [
         latency.average_ms
         for layer in layers
@@ -135,28 +135,28 @@ def sum_latency_ms(layers: Iterable[Layer]) -> float | None:
 
 
 def total_by_kind(engine: Engine, layers: Iterable[Layer] | None = None) -> list[Total]:
-    """Totals by `LayerKind`, of some layers or of all."""
+    """Return totals by `LayerKind`, of some layers or of all."""
     return total_by(engine, attrgetter("kind"), layers)
 
 
 def total_by_precision(engine: Engine, layers: Iterable[Layer] | None = None) -> list[Total]:
-    """Totals by the precision that layers compute in, of some layers or of all."""
+    """Return totals by the precision that layers compute in, of some layers or of all."""
     return total_by(engine, attrgetter("precision"), layers)
 
 
 def hottest(layers: Iterable[Layer], count: int) -> Sequence[Layer]:
-    """The layers that take longest, the slowest first; those without a time are none of them."""
+    """Return the slowest layers, the slowest first, without layers that have no time."""
     timed = (layer for layer in layers if layer.latency_ms is not None)
     return heapq.nsmallest(count, timed, key=lambda layer: (-(layer.latency_ms or 0.0), layer.index))
 
 
 @dataclass(frozen=True, slots=True)
 class CriticalPath:
-    """The chain of layers, each feeding the next, that takes longest.
+    """The slowest chain of layers, each feeding the next.
 
     Attributes:
         layers: In execution order.
-        latency_ms: Sum of their times: no schedule over streams can be faster than this, as the profile saw the layers.
+        latency_ms: Sum of their times: a lower bound for every schedule over streams, with the times of the profile.
         latency_pct: Its share of the sum over all layers; 100 for an engine without branches.
     """
 
@@ -166,17 +166,18 @@ class CriticalPath:
 
 
 def critical_path(engine: Engine) -> CriticalPath | None:
-    """The longest path by latency, loops left out; None without a profile, and where no layer lists tensors: then the links
-    are unknown. Linear in the number of links.
+    """Return the longest path by latency, without loops. Linear in the number of links.
 
-    Layers without a time count as taking none. Waiting between streams (`signal`, `wait`) is no tensor and makes no link.
+    None without a profile, and if no layer lists tensors: then the links are unknown.
+
+    Layers without a time count as taking none. Waiting between streams (`signal`, `wait`) is not a tensor and makes no link.
     """
     total = engine.latency_sum_ms
     if not total or not engine.has_graph or not any(layer.inputs for layer in engine.layers):
         return None
     best = [layer.latency_ms or 0.0 for layer in engine.layers]
     before: list[int | None] = [None] * len(best)
-    # Links are ordered by reader, and writers come before readers: one pass is enough.
+    # Links are ordered by reader, and writers come before readers: one pass is sufficient.
     for link in engine.links:
         if link.is_loop:
             continue
@@ -194,12 +195,12 @@ def critical_path(engine: Engine) -> CriticalPath | None:
 
 
 def by_stream(engine: Engine) -> list[Total]:
-    """Layers and time by `StreamId`; streams run side by side, so the times do not add up to a latency."""
+    """Return layers and time by `StreamId`; streams run concurrently, so the times do not add up to a latency."""
     return total_by(engine, attrgetter("stream"))
 
 
 def describe_streams(engine: Engine) -> str:
-    """The streams and what can overlap, as a sentence."""
+    """Return a sentence about the streams and what can overlap."""
     streams = [total for total in by_stream(engine) if total.key != "unknown"]
     if not engine.layers:
         return "unknown: no layers"
@@ -221,7 +222,7 @@ def describe_streams(engine: Engine) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A tensor that goes from one device to another."""
+    """A tensor passed from one device to another."""
 
     source: Layer
     target: Layer
@@ -229,7 +230,7 @@ class Transition:
 
 
 def device_transitions(engine: Engine) -> list[Transition]:
-    """Every link between a GPU and a DLA layer: each is a copy and a wait."""
+    """Return every link between a GPU and a DLA layer: each is a copy and a wait."""
     return [
         Transition(engine.layers[link.source], engine.layers[link.target], link.tensor)
         for link in engine.links
@@ -239,12 +240,12 @@ def device_transitions(engine: Engine) -> list[Transition]:
 
 @dataclass(frozen=True, slots=True)
 class Reformat:
-    """A layer that changes type or layout, and between whom.
+    """A layer that changes type or layout, with its neighbours.
 
     Attributes:
         layer: The reformat.
-        source, target: What it turns into what: `FP16 NCHW`, `FP16 NHWC8`.
-        changes_type: Whether the type changes, and not the layout alone.
+        source, target: Type and layout before and after: `FP16 NCHW`, `FP16 NHWC8`.
+        changes_type: Whether the type changes, not only the layout.
         producers: Layers that write its input; empty for an input of the network.
         consumers: Layers that read its output; empty for an output of the network.
     """
@@ -258,7 +259,7 @@ class Reformat:
 
 
 def reformats(engine: Engine) -> list[Reformat]:
-    """All reformats, the slowest first. Quantizations that run as reformats are of kind `quantize`, not here."""
+    """Return all reformats, the slowest first. Quantizations that run as reformats are not included."""
     costs = [
         _reformat(engine, layer)
         for layer in engine.layers
@@ -285,12 +286,12 @@ def _layers(engine: Engine, indices: Sequence[int]) -> tuple[Layer, ...]:
 
 
 def reformat_latency_ms(engine: Engine) -> float | None:
-    """Time of all reformats; None if none was profiled."""
+    """Return the time of all reformats; None if none was profiled."""
     return sum_latency_ms(layer for layer in engine.layers if layer.kind is LayerKind.REFORMAT)
 
 
 def find_batch(engine: Engine) -> int | None:
-    """Samples of one inference: the first extent that all inputs of several dimensions share; None if they do not tell."""
+    """Return samples per inference: the first extent that all inputs of several dimensions share; None if unknown."""
     extents = {
         binding.shape[0]
         for binding in engine.bindings

@@ -1,4 +1,4 @@
-"""What the name of a tactic states, as labels and texts; and in which of these two tactics differ."""
+"""Parts of a tactic's name, as labels and texts, and the parts in which two tactics differ."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ UNKNOWN_LIBRARY = "unknown"
 
 
 class PartChange(NamedTuple):
-    """A part of a tactic that another tactic has otherwise.
+    """A part of a tactic that differs in another tactic.
 
     Attributes:
         part: `tile`, `stages`, `instruction`, …
-        before, after: As the names state it; empty where a name does not.
+        before, after: As in the names; empty if a name does not have it.
     """
 
     part: str
@@ -27,7 +27,7 @@ class PartChange(NamedTuple):
 
 
 def list_parts(tactic: Tactic) -> list[tuple[str, str]]:
-    """Every part with its text, always in the same order; empty where the name does not report it."""
+    """Return every part with its text, always in the same order; empty if the name does not have it."""
     cores = "unknown" if tactic.tensor_cores is None else "yes" if tactic.tensor_cores else "no"
     types = [
         f"{word} {dtype.value}"
@@ -67,7 +67,7 @@ def _extents(shape: Shape | None, meaning: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def describe_parts(name: str) -> str:
-    """Family, tile, stages, instruction and split of K in a line; the name itself where it states no tile."""
+    """Return family, tile, stages, instruction and split of K in one line; the name itself if it has no tile."""
     tactic = parse_tactic(name)
     if tactic is None or tactic.tile is None:
         return name
@@ -82,9 +82,9 @@ def describe_parts(name: str) -> str:
 
 
 def compare_tactics(before: Iterable[str], after: Iterable[str]) -> tuple[PartChange, ...]:
-    """The parts in which a tactic differs from another; none unless each side has one tactic whose name is understood.
+    """Return the parts in which two tactics differ; empty unless each side has one tactic whose name can be parsed.
 
-    Tactics of different libraries state different parts: then parts that one name lacks are left out, but for a split of K,
+    Tactics of different libraries have different parts: parts that one name lacks are then skipped, except for a split of K,
     a special algorithm and the tensor cores.
     """
     tactics = [[parse_tactic(name) for name in dict.fromkeys(names)] for names in (before, after)]
@@ -102,4 +102,4 @@ def compare_tactics(before: Iterable[str], after: Iterable[str]) -> tuple[PartCh
 
 
 _OFTEN_EMPTY = frozenset({"split K", "special"})
-"""Parts whose absence from a name states that the tactic has none."""
+"""Parts whose absence from a name means that the tactic has none."""

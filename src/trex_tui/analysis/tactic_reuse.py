@@ -1,7 +1,7 @@
-"""Layers that the builder did not time because it had timed an equal one: where their tactic is from.
+"""Find the source of tactics for layers that the builder did not time because it had timed an equal layer.
 
 TensorRT 8 times equal layers once, and prints no runner for the others. An equal layer has the same tactic number of the same
-runner, tensors of the same types and memory layouts, and the same attributes, as far as the files state them.
+runner, tensors of the same types and memory layouts, and the same attributes, as far as stated in the files.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _DIFFERING = frozenset({"Metadata", "Origin", "StreamId"})
 
 
 class TimedLayers:
-    """Finds the layer that was timed in place of another.
+    """Finds the layer that was timed instead of another.
 
     Args:
-        tunings: What was tried, of the engine that was kept.
-        layers: Of the engine; those of a tuning's name state its attributes.
+        tunings: Tunings of the engine that was kept.
+        layers: Layers of the engine; those with a tuning's name have its attributes.
     """
 
     def __init__(self, tunings: Iterable[LayerTuning], layers: Sequence[Layer]) -> None:
@@ -37,7 +37,7 @@ class TimedLayers:
                     self._timed.setdefault((runner, number), []).append((tuning, combination))
 
     def find_equal(self, layer: Layer) -> list[tuple[LayerTuning, FormatCombination]]:
-        """Find the tunings of equal layers, each with the combination of formats of this one, in the order of the log."""
+        """Return the tunings of equal layers, each with the combination of formats of this layer, in the order of the log."""
         number = parse_id(layer.tactic_value) if layer.tactic_value else None
         if number is None or layer.layer_type is None or layer.layer_type in _NOT_TIMED:
             return []
@@ -51,7 +51,7 @@ class TimedLayers:
         ]
 
     def _has_attributes_of(self, layer: Layer, name: str) -> bool:
-        """Whether the timed layer has the same attributes; a tuning whose layer is not in the engine has none to compare."""
+        """Return whether the timed layer has the same attributes; false if it is not in the engine."""
         other = self._layers.get(name)
         if other is None:
             return True
@@ -66,9 +66,9 @@ def _have_formats(tensors: Sequence[Tensor], formats: Sequence[str]) -> bool:
 
 
 def _has_format(tensor: Tensor, text: str) -> bool:
-    """Whether a tensor has a type and strides as the builder prints them: `Half(3136,1:8,112,4)`.
+    """Return whether a tensor has a type and strides as the builder prints them: `Half(3136,1:8,112,4)`.
 
-    The number behind the colon is how many elements of that dimension a vector has; strides count vectors then.
+    The number after the colon is the number of elements of that dimension per vector; strides count vectors then.
     """
     match = _FORMAT.match(text)
     if match is None or parse_data_type(text) is not tensor.dtype:
@@ -89,7 +89,7 @@ def _has_format(tensor: Tensor, text: str) -> bool:
 
 
 def _is_dense(steps: list[tuple[int, int]]) -> bool:
-    """Whether (stride, extent) pairs fill memory without gaps; a dimension of unknown extent can only be the outermost."""
+    """Return whether (stride, extent) pairs fill memory without gaps; only the outermost extent may be unknown."""
     expected = 1
     for stride, extent in sorted(steps, key=lambda step: (step[0], step[1] < 0, step[1])):
         if expected < 0 or stride != expected:

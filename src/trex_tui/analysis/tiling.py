@@ -1,4 +1,4 @@
-"""The tiles that a kernel cuts its result into, one for each thread block, and how well they fit."""
+"""Tiles of a kernel's result, one per thread block, and how well they fit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _OTHER_SCHEDULE = re.compile(r"split_?k|stream_?k|_2sm|_dyn_", re.IGNORECASE)
 
 
 class Tiling(NamedTuple):
-    """A product cut into tiles.
+    """A product split into tiles.
 
     Attributes:
         rows, columns: Extents of a tile, along M and N.
-        tiles: How many it takes.
-        useful: Part of their area that is product, from 0 to 1.
+        tiles: Number of tiles.
+        useful: Part of their area inside the product, from 0 to 1.
     """
 
     rows: int
@@ -32,7 +32,7 @@ class Tiling(NamedTuple):
 
 @lru_cache(maxsize=4096)  # networks repeat their products
 def compute_tiling(product: Compute, tile: Shape) -> Tiling | None:
-    """How a kernel's tile covers a product; of the two ways round (operands may be swapped) the one that wastes less."""
+    """Return the tiling of a product; of both orientations (operands may be swapped) the one that wastes less."""
     if not product.m or not product.n or len(tile) < 2 or min(tile[:2]) < 1:
         return None
     best = None
@@ -45,14 +45,14 @@ def compute_tiling(product: Compute, tile: Shape) -> Tiling | None:
 
 
 def find_tiling(layer: Layer, product: Compute, tactic: Tactic | None) -> Tiling | None:
-    """The tiling of a layer's product; None where the kernel names no tile, or its tiles are of another product."""
+    """Return the tiling of a layer's product; None if the kernel names no tile, or its tiles belong to another product."""
     if tactic is None or tactic.tile is None or tactic.is_winograd or (GROUPS(layer) or 1) > 1:
         return None
     return compute_tiling(product, tactic.tile)
 
 
 def has_plain_schedule(tactic: Tactic) -> bool:
-    """Whether each thread block of the kernel computes one tile of the result."""
+    """Return whether each thread block of the kernel computes one tile of the result."""
     return not _names_other_schedule(tactic.name)
 
 

@@ -1,8 +1,8 @@
-"""Latency end to end, and statistics of the timing run: latency, compute, copies and enqueue.
+"""End-to-end latency, and statistics of the timing run: latency, compute, copies and enqueue.
 
-For the statistics, rows are the better source and win over what trtexec printed. Only the enqueue time is taken from the
-printed summary first: the rows hold it as a difference of two stamps of six digits, which late in a run resolve no more
-than 10 µs.
+Statistics come from the rows if there are any, else from trtexec's printed summary. Only the enqueue time is preferably taken
+from the summary: the rows hold it as a difference of two stamps of six digits, which late in a run have a resolution of only
+10 µs.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class EndToEnd:
 
     Attributes:
         summary: Milliseconds.
-        throughput_qps: Queries per second; None if it cannot be told.
-        source: File kind and place that the latency comes from. The throughput is trtexec's own where it is printed.
+        throughput_qps: Queries per second; None if unknown.
+        source: File kind and position of the latency. The throughput is trtexec's own if printed.
         queries: Rows with a latency; None for a summary that trtexec printed.
-        warmup_queries: Rows that were left out as warm-up.
+        warmup_queries: Number of rows skipped as warm-up.
     """
 
     summary: LatencySummary
@@ -49,7 +49,7 @@ class EndToEnd:
 
 
 def end_to_end(engine: Engine) -> EndToEnd | None:
-    """The latency of `timing_statistics`, without its other series: from the timing rows, without any as trtexec printed it.
+    """Return the latency of `timing_statistics`, without its other series: from the timing rows, else as trtexec printed it.
 
     None if neither has a latency.
     """
@@ -67,27 +67,27 @@ def end_to_end(engine: Engine) -> EndToEnd | None:
 
 
 def rows_origin(rows: range) -> str:
-    """File kind and number of the rows that statistics are of, for people."""
+    """Return file kind and number of the rows of statistics, for display."""
     return f"{ArtifactKind.TIMING.value}: {len(rows)} queries"
 
 
 def summary_origin(metadata: Metadata) -> str:
-    """File kind and place of trtexec's performance summary, for people."""
+    """Return file kind and position of trtexec's performance summary, for display."""
     source = metadata.sources.get("performance", ArtifactKind.PROFILE_METADATA.value)
     return f"{source}: performance_summary"
 
 
 def warmup_ms(engine: Engine) -> float:
-    """Length of the warm-up of the timing run as the inference options state it, else trtexec's default."""
+    """Return the length of the warm-up of the timing run from the inference options, else trtexec's default."""
     match = _WARMUP.search(str(engine.metadata.inference_options.get("Duration", "")))
     return float(match[1]) if match else DEFAULT_WARMUP_MS
 
 
 def without_warmup(timing: Timing, warmup_ms: float) -> tuple[range, int]:
-    """Rows of the measurement, and how many of the warm-up stand before them.
+    """Return the rows of the measurement, and the number of warm-up rows before them.
 
-    By time, not by version: TensorRT 8.5 and later say they drop them, and a real 8.5-style file still has them. If not one
-    row starts after the warm-up, all rows count.
+    By time, not by version: TensorRT 8.5 and later claim to drop them, and a real 8.5-style file still has them. If no row
+    starts after the warm-up, all rows count.
     """
     starts = timing.columns.get("startComputeMs")
     if not starts:
@@ -99,14 +99,14 @@ def without_warmup(timing: Timing, warmup_ms: float) -> tuple[range, int]:
 
 
 def summarize(ordered: Sequence[float]) -> LatencySummary:
-    """Summary of sorted values, with trtexec's own definitions of median and percentile (`statistics.percentile`)."""
+    """Return the summary of sorted values, with trtexec's definitions of median and percentile (`statistics`)."""
     percentiles = {pct: percentile(ordered, pct) for pct in SUMMARY_PERCENTILES}
     mean = math.fsum(ordered) / len(ordered)
     return LatencySummary(ordered[0], ordered[-1], mean, median_of_sorted(ordered), percentiles)
 
 
 def throughput_qps(timing: Timing, rows: range) -> float | None:
-    """Queries over the time from the first start to the last end; None without stamps.
+    """Return queries over the time from the first start to the last end; None without stamps.
 
     trtexec's own walltime: from the first `startH2dMs` after the warm-up to the last `endD2hMs` (sampleReporting.cpp).
     """
@@ -131,7 +131,7 @@ _SUMMARY_LABELS = ("Latency", "GPU Compute Time", "H2D Latency", "D2H Latency", 
 
 
 class TimingSource(str, Enum):
-    """Where statistics come from."""
+    """Source of statistics."""
 
     ROWS = "timing rows"
     SUMMARY = "performance summary"
@@ -139,15 +139,15 @@ class TimingSource(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class SeriesStatistics:
-    """One quantity over the queries of the run, in milliseconds; None where the source does not tell.
+    """One quantity over the queries of the run, in milliseconds; None where unknown.
 
     Attributes:
         count: Rows with a number; None for a printed summary.
         percentiles_ms: For each of `PERCENTILES`: milliseconds by trtexec's definition. 99.9 needs `LEAST_ROWS_OF_P999`
-            rows. A printed summary holds what trtexec was asked for.
+            rows. A printed summary holds the percentiles requested from trtexec.
         std_ms: Standard deviation of the population.
         cv_pct: Coefficient of variation, `std / mean`, in percent; trtexec calls it "coefficient of variance".
-        resolution_ms: Steps in which the numbers come, where these are coarser than their digits.
+        resolution_ms: Step of the numbers, if it is larger than their last digit.
     """
 
     source: TimingSource
@@ -164,13 +164,13 @@ class SeriesStatistics:
 
 @dataclass(frozen=True, slots=True)
 class TimingStatistics:
-    """The timing run.
+    """Statistics of the timing run.
 
     Attributes:
-        source: Where all but perhaps `enqueue` comes from, and `latency` where rows have none.
-        origin: The same with file kind and number of queries, for people.
-        queries: Rows used; None for a printed summary.
-        warmup_queries: Rows left out as warm-up.
+        source: Source of everything except perhaps `enqueue`, and `latency` if rows have none.
+        origin: The same with file kind and number of queries, for display.
+        queries: Number of rows used; None for a printed summary.
+        warmup_queries: Number of rows skipped as warm-up.
         throughput_rows_qps: Queries per second from the stamps of the rows.
         throughput_printed_qps: As trtexec printed it.
         latency: h2d + compute + d2h of a query, without the enqueue.
@@ -178,8 +178,8 @@ class TimingStatistics:
         enqueue: Host time to enqueue a query (`endEnqMs - startEnqMs`).
         gpu_idle_pct: Share of the time from the first compute start to the last compute end in which no query computes;
             None without stamps or if queries overlap.
-        stability: Of the latency (of compute where rows have no latency); None without rows.
-        notes: What does not fit together.
+        stability: Stability of the latency (of compute if rows have no latency); None without rows.
+        notes: Inconsistencies.
     """
 
     source: TimingSource
@@ -199,14 +199,14 @@ class TimingStatistics:
 
     @property
     def throughput_qps(self) -> float | None:
-        """As trtexec printed it, else from the stamps."""
+        """Throughput as trtexec printed it, else from the stamps."""
         printed = self.throughput_printed_qps
         return printed if printed is not None else self.throughput_rows_qps
 
 
 @per_engine
 def timing_statistics(engine: Engine) -> TimingStatistics | None:
-    """Statistics of an engine's timing run; None if no file has any. Kept with it."""
+    """Return statistics of an engine's timing run, cached in it; None if no file has any."""
     if engine.timing is not None:
         rows, skipped = without_warmup(engine.timing, warmup_ms(engine))
         result = statistics_of_rows(engine.timing, rows, skipped, engine.metadata)
@@ -216,7 +216,7 @@ def timing_statistics(engine: Engine) -> TimingStatistics | None:
 
 
 def statistics_of_summary(metadata: Metadata) -> TimingStatistics | None:
-    """What trtexec's performance summary alone tells; None if there is none."""
+    """Return statistics of trtexec's performance summary alone; None without a summary."""
     lines = [_series_of_summary(metadata.latency(label)) for label in _SUMMARY_LABELS]
     if metadata.throughput_qps is None and not any(lines):
         return None
@@ -239,12 +239,12 @@ def statistics_of_summary(metadata: Metadata) -> TimingStatistics | None:
 def statistics_of_rows(
     timing: Timing, rows: range, warmup_queries: int = 0, metadata: Metadata | None = None
 ) -> TimingStatistics | None:
-    """Statistics of some rows; None if they hold neither a latency nor a compute time.
+    """Return statistics of some rows; None if they hold neither a latency nor a compute time.
 
     Args:
         rows: The rows of the measurement.
-        warmup_queries: How many were left out before them.
-        metadata: With trtexec's own summary of the same run, for what rows tell less well, and to check.
+        warmup_queries: Number of rows skipped before them.
+        metadata: With trtexec's own summary of the same run, for values that rows have less precisely, and for checks.
     """
     whole = {key: column[rows.start : rows.stop] for key, column in timing.columns.items()}
     latency = series_statistics(whole.get("latencyMs", ()))
@@ -274,7 +274,7 @@ def statistics_of_rows(
 
 
 def series_statistics(values: Sequence[float], resolution_ms: float | None = None) -> SeriesStatistics | None:
-    """Statistics of values in any order, NaN left out; None if there are none."""
+    """Return statistics of values in any order, ignoring NaN; None without values."""
     ordered = sorted([value for value in values if value == value])
     if not ordered:
         return None
@@ -323,7 +323,7 @@ def _enqueue(columns: Mapping[str, Sequence[float]]) -> SeriesStatistics | None:
 
 
 def enqueue_durations_ms(columns: Mapping[str, Sequence[float]]) -> Sequence[float] | None:
-    """How long the enqueue of each query took: as stated, else the difference of two stamps; None without these."""
+    """Return the duration of the enqueue of each query: as stated, else the difference of two stamps; None without these."""
     starts, ends = columns.get("startEnqMs"), columns.get("endEnqMs")
     if stated := columns.get("enqueueMs"):
         return stated
@@ -333,13 +333,13 @@ def enqueue_durations_ms(columns: Mapping[str, Sequence[float]]) -> Sequence[flo
 
 
 def stamp_resolution_ms(stamps: Sequence[float]) -> float | None:
-    """What the last of six digits is worth in the latest stamp."""
+    """Return the value of the last of six digits in the latest stamp."""
     latest = max((stamp for stamp in stamps if stamp == stamp), default=0.0)
     return 10.0 ** (math.floor(math.log10(latest)) + 1 - _STAMP_DIGITS) if latest > 0 else None
 
 
 def _gpu_idle_pct(columns: Mapping[str, Sequence[float]]) -> float | None:
-    """Idle time between queries: the span of all computing less the durations, which keep more digits than the stamps."""
+    """Return the idle share between queries: from the span and the durations, which are more precise than the stamps."""
     names = ("startComputeMs", "endComputeMs", "computeMs")
     starts, ends, durations = (columns.get(name, ()) for name in names)
     if len(starts) < 2 or not ends or not durations:
@@ -367,7 +367,7 @@ def _contradictions(latency: SeriesStatistics | None, printed: LatencySummary | 
 
 @dataclass(frozen=True, slots=True)
 class EnqueueAgainstCompute:
-    """What holds the run back beside the GPU's own work. None where unknown; `unknown` says why.
+    """Limits of the run beside the GPU's own work. None where unknown; the reason is in `unknown`.
 
     Attributes:
         enqueue_ms, compute_ms: Medians.
@@ -377,7 +377,7 @@ class EnqueueAgainstCompute:
         transfers_pct: Their share of the median latency.
         is_h2d_bound, is_d2h_bound: The median copy takes as long as the median compute: trtexec's own rule.
         gpu_idle_pct: As in `TimingStatistics`.
-        uses_cuda_graph: Whether the inference options say so: then the enqueue is the launch of the graph.
+        uses_cuda_graph: Whether the inference options state it: then the enqueue is the launch of the graph.
         unknown: Attribute -> reason.
     """
 
@@ -401,7 +401,7 @@ def enqueue_against_compute(
     """Compare host and copies with the GPU's work; None without a timing run.
 
     Args:
-        statistics: Of the same engine, if they are at hand.
+        statistics: Statistics of the same engine, if already computed.
     """
     statistics = statistics or timing_statistics(engine)
     if statistics is None:
@@ -412,7 +412,7 @@ def enqueue_against_compute(
     unknown = {}
     if enqueue is None:
         unknown["ratio"] = "no enqueue time stamps and no printed enqueue time"
-    elif not compute or compute < 0:  # negative only where the file is damaged
+    elif not compute or compute < 0:  # negative only if the file is damaged
         unknown["ratio"] = "no compute time"
     elif statistics.enqueue and (statistics.enqueue.resolution_ms or 0.0) > ENQUEUE_BOUND * compute:
         unknown["ratio"] = f"time stamps have a resolution of {statistics.enqueue.resolution_ms:.3g} ms"
@@ -440,9 +440,11 @@ def enqueue_against_compute(
 
 
 def option_is_enabled(engine: Engine, label: str) -> bool | None:
-    """An inference option of the timing run that trtexec prints as `Enabled` or `Disabled`, in metadata or a log, else as its
-    command line has it; None if not in any file."""
-    from trex_tui.analysis.trtexec_runs import timed_run  # 5 ms, which only those need who ask
+    """Return whether an inference option of the timing run is enabled; None if not in any file.
+
+    Read from metadata or a log, else from the command line.
+    """
+    from trex_tui.analysis.trtexec_runs import timed_run  # 5 ms, needed by callers of this function only
 
     stated = str(engine.metadata.inference_options.get(label, "")).strip().lower()
     known = {"enabled": True, "disabled": False}.get(stated)

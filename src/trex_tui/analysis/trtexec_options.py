@@ -1,7 +1,7 @@
-"""Options of trtexec as its logs, trex's metadata and command lines state them: one table for the releases 8.0 to 11.
+"""Options of trtexec in logs, trex's metadata and command lines: one table for the releases 8.0 to 11.
 
 A label is the text before the first colon in trtexec's log, and the key in trex's metadata. Releases renamed some of them:
-an option has all its labels. trex cut each value at its second colon; `Option.is_cut` recognises what it left.
+an option has all its labels. trex cut each value at its second colon; `Option.is_cut` detects such values.
 """
 
 from __future__ import annotations
@@ -38,33 +38,33 @@ _LONGEST_LIST = 6
 
 
 def find_profile_index(label: str) -> int | None:
-    """The optimization profile that the label of a shape names; None if it names none."""
+    """Return the optimization profile in the label of a shape; None without one."""
     number = _PROFILE.search(label)
     return int(number[1]) if number else None
 
 
 def parse_text(text: str) -> str | None:
-    """The text; None if it is empty."""
+    """Return the text; None if it is empty."""
     return text or None
 
 
 def parse_word(text: str) -> str | None:
-    """The text in lower case; None if it is empty."""
+    """Return the text in lower case; None if it is empty."""
     return text.lower() or None
 
 
 def parse_switch(text: str) -> bool | None:
-    """Whether a text says that something is on; None if it says neither."""
+    """Return whether a text means on or off; None for other texts."""
     return _SWITCH.get(text.lower())
 
 
 def parse_strong_typing(text: str) -> bool | None:
-    """Whether a list of precisions says so."""
+    """Return whether a list of precisions includes strong typing."""
     return "strongly typed" in text.lower() if text else None
 
 
 def parse_number(text: str) -> float | int | None:
-    """The number that a text starts with; whole numbers as int."""
+    """Return the number at the start of a text; whole numbers as int."""
     match = _NUMBER.match(text)
     if match is None:
         return None
@@ -73,7 +73,7 @@ def parse_number(text: str) -> float | int | None:
 
 
 def parse_warmup_ms(text: str) -> float | int | None:
-    """Milliseconds out of `3s (+ 200ms warm up)`, or a bare number."""
+    """Return the milliseconds in `3s (+ 200ms warm up)`, or a bare number."""
     match = _WARM_UP.search(text)
     if match:
         return parse_number(match[1])
@@ -81,7 +81,7 @@ def parse_warmup_ms(text: str) -> float | int | None:
 
 
 def parse_pools(text: str) -> dict[str, int | None] | None:
-    """Pool -> bytes, None for the default: `workspace: 1024 MiB, dlaSRAM: default`, or the `16 MiB` of TensorRT 8.2."""
+    """Return pool -> bytes, None for the default: `workspace: 1024 MiB, dlaSRAM: default`, or `16 MiB` of TensorRT 8.2."""
     pools: dict[str, int | None] = {}
     for part in text.split(","):
         match = _POOL.fullmatch(part)
@@ -99,7 +99,7 @@ def parse_pools(text: str) -> dict[str, int | None] | None:
 
 
 def parse_shapes(text: str) -> list[dict[str, Any]] | None:
-    """Inputs with their shape, or with `min`, `opt` and `max`: `x=4x1x28x28`, `x=1x3+4x3+16x3, y=2`."""
+    """Return inputs with their shape, or with `min`, `opt` and `max`: `x=4x1x28x28`, `x=1x3+4x3+16x3, y=2`."""
     inputs = []
     for part in text.split(", "):
         name, equals, shapes = part.strip().rpartition("=")
@@ -118,7 +118,7 @@ def _parse_shape(text: str) -> list[int] | None:
 
 
 def parse_verbosity(text: str) -> str | None:
-    """Words for the number that logs print, or the words of the command line."""
+    """Return words for the number that logs print, or the words of the command line."""
     return _VERBOSITIES.get(text, text.replace("_", " ")) or None
 
 
@@ -130,14 +130,14 @@ def format_value(value: Any) -> str:  # noqa: ANN401 - a parsed value
 
 
 def format_pools(pools: Mapping[str, int | None]) -> str:
-    """`workspace 1.00 GiB, others default`."""
+    """Return `workspace 1.00 GiB, others default`."""
     known = [f"{name} {format_bytes(size)}" for name, size in pools.items() if size is not None]
     rest = ["others default" if known else "default"] if None in pools.values() else []
     return ", ".join(known + rest)
 
 
 def format_shapes(inputs: Sequence[Mapping[str, Any]]) -> str:
-    """`x 1×28 to 16×28, optimized for 4×28`."""
+    """Return `x 1×28 to 16×28, optimized for 4×28`."""
     texts = []
     for entry in inputs[:_LONGEST_LIST]:
         if "shape" in entry:
@@ -157,18 +157,18 @@ class Option:
 
     Attributes:
         key: Name in JSON, the unit at its end.
-        label: For people.
-        labels: As trtexec prints it; the first is the one in use today.
-        parse: Takes the typed value out of a text; None where it is none.
+        label: Name for display.
+        labels: As trtexec prints it; the first is the current one.
+        parse: Returns the typed value of a text; None for an invalid text.
         help: A noun phrase.
-        defaults: Texts of the default in lower case, printed or for people; empty where it depends on the release.
-        flags: On the command line; without a value they enable it.
-        off_flags: On the command line, to disable it.
-        suffix: Unit behind the value in a text for people.
-        format: Text of a value that is not None.
+        defaults: Texts of the default in lower case, printed or displayed; empty if it depends on the release.
+        flags: Flags on the command line; without a value they enable it.
+        off_flags: Flags that disable it.
+        suffix: Unit after the displayed value.
+        format: Formats a value other than None.
         is_main: Shown at its default too.
         is_detail: Shown on request only.
-        has_colon: A whole value that is not the default has a colon, unless `parse` understands it without.
+        has_colon: A complete value that is not the default has a colon, unless `parse` accepts it without.
     """
 
     key: str
@@ -187,7 +187,7 @@ class Option:
     has_colon: bool = False
 
     def text(self, value: Any) -> str:  # noqa: ANN401 - a parsed value
-        """The value for people, not yet printable."""
+        """Return the value for display, not yet printable."""
         return f"{self.format(value)}{self.suffix}"
 
     def is_default(self, text: str) -> bool:
@@ -198,7 +198,7 @@ class Option:
         return bool(shown) and shown in self.defaults
 
     def is_cut(self, text: str) -> bool:
-        """Whether a value in metadata of trex is only the part before a colon."""
+        """Return whether a value in trex's metadata is only the part before a colon."""
         if not text or self.is_default(text):
             return False
         is_whole = ":" in text or (self.parse is not parse_text and self.parse(text) is not None)
@@ -206,7 +206,7 @@ class Option:
 
 
 def is_cut(text: str) -> bool:
-    """Whether a text ends where a bracket or a quotation is open, or is the letter of a drive."""
+    """Return whether a text ends inside brackets or quotes, or is a drive letter."""
     is_open = any(text.count(first) > text.count(last) for first, last in _BRACKETS)
     return is_open or text.count('"') % 2 == 1 or (len(text) == 1 and text.isalpha())
 
@@ -221,7 +221,7 @@ def _switch(
     is_detail: bool = False,
     is_on: bool = False,
 ) -> Option:
-    """A switch that is off unless asked for, or with `is_on` the other way round; `flag` changes it."""
+    """Return a switch that is off by default, or on with `is_on`; `flag` changes it."""
     names = (labels,) if isinstance(labels, str) else labels
     flags = (flag,) if isinstance(flag, str) else flag
     return Option(
@@ -590,7 +590,7 @@ _SHAPE_FLAGS = ("--minShapes", "--optShapes", "--maxShapes")
 
 
 def options_in_arguments(arguments: Sequence[str], table: Sequence[Option]) -> dict[str, str]:
-    """Label -> value of the options that a command line states; what it leaves out is unknown.
+    """Return label -> value of the options on a command line; missing options are unknown.
 
     >>> options_in_arguments(["trtexec", "--avgTiming=4", "--refit", "--fp16"], BUILD_OPTIONS)
     {'Precision': 'FP32+FP16', 'avgTiming': '4', 'Refit': 'Enabled'}
@@ -606,7 +606,7 @@ def options_in_arguments(arguments: Sequence[str], table: Sequence[Option]) -> d
                 if name in given:
                     value, has_value = given[name]
                     if name == "--memPoolSize" and _SIZE_WITH_UNIT.search(value):
-                        continue  # Releases read units differently; the log has the result.
+                        continue  # Releases parse units differently; the log has the result.
                     stated[option.labels[-1 if option.key == "warmup_ms" else 0]] = (
                         value if has_value and option.parse is not parse_switch else switched
                     )
@@ -619,7 +619,7 @@ def options_in_arguments(arguments: Sequence[str], table: Sequence[Option]) -> d
 
 
 def _precision(given: Mapping[str, object]) -> str:
-    """As trtexec prints the precisions of these flags; empty without any."""
+    """Return the precisions of these flags as trtexec prints them; empty without any."""
     if "--stronglyTyped" in given:
         return "Strongly Typed"
     names = [name for flag, name in _PRECISION_FLAGS.items() if flag in given]
@@ -629,7 +629,7 @@ def _precision(given: Mapping[str, object]) -> str:
 
 
 def _shapes_text(values: Sequence[str]) -> str:
-    """`x=1x3+4x3+16x3` out of the values `x:1x3`, `x:4x3` and `x:16x3`."""
+    """Return `x=1x3+4x3+16x3` for the values `x:1x3`, `x:4x3` and `x:16x3`."""
     inputs: dict[str, list[str]] = {}
     for value in values:
         for part in value.split(","):

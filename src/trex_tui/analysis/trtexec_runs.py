@@ -1,6 +1,6 @@
-"""How an engine was built and run, out of metadata and logs, with the sources.
+"""How an engine was built and run, from metadata and logs, with the sources.
 
-Logs are read when the first rule needs one, and once. A verbose one may take seconds; a set without logs costs nothing.
+Logs are read on first use, and once. A verbose log may take seconds; a set without logs costs nothing.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class TrtexecRun:
 
     Attributes:
         arguments: Words of its command line; empty if no file has it.
-        options: Label -> value as printed. Of values that trex cut at a colon only the head is there.
-        inference: The same of the inference options.
-        device: Label -> value of the device section, of its log and metadata.
-        head: What its log alone states.
-        chosen_shapes: What trtexec says where it chose shapes by itself.
-        source: Kinds of the files, for people; empty if no file tells anything.
+        options: Label -> value as printed. Values that trex cut at a colon are incomplete.
+        inference: The same for the inference options.
+        device: Label -> value of the device section, from its log and metadata.
+        head: Facts that only its log has.
+        chosen_shapes: Messages about shapes that trtexec chose itself.
+        source: Kinds of the files, for display; empty without a source.
     """
 
     arguments: tuple[str, ...]
@@ -64,11 +64,11 @@ class TrtexecRun:
         return self.options.get(label, "").strip().lower() == "enabled"
 
     def number(self, label: str) -> float | None:
-        """The number that an option is or starts with; None if it is not stated."""
+        """Return the number that an option is or starts with; None if it is not stated."""
         return number_in(self.options.get(label))
 
     def argument(self, *names: str) -> str | None:
-        """Value of `--name=value`, empty for a bare `--name`; None if it was not given."""
+        """Return the value of `--name=value`, empty for a bare `--name`; None if it was not given."""
         for word in self.arguments:
             name, _, value = word.partition("=")
             if name in names:
@@ -76,11 +76,11 @@ class TrtexecRun:
         return None
 
     def has(self, *names: str) -> bool:
-        """Whether one of the arguments was given."""
+        """Return whether one of the arguments was given."""
         return self.argument(*names) is not None
 
     def has_enabled(self, label: str) -> bool | None:
-        """Whether an inference option is on, as its log or the command line states; None if neither does."""
+        """Return whether an inference option is on, from its log or the command line; None if in neither."""
         stated = self.inference.get(label, "") or options_in_arguments(self.arguments, RUN_OPTIONS).get(
             label, ""
         )
@@ -88,14 +88,14 @@ class TrtexecRun:
 
     @property
     def workspace_mib(self) -> float | None:
-        """The workspace as trtexec understood it, in MiB; None if it is the default or not stated."""
+        """Return the workspace as trtexec parsed it, in MiB; None if it is the default or not stated."""
         match = _WORKSPACE.search(self.options.get("Memory Pools", ""))
         return number_in(match[1]) if match else self.number("Workspace")
 
 
 @per_engine
 def build_run(engine: Engine) -> TrtexecRun:
-    """The run that built the engine. Metadata or a log of a run that loaded it says nothing about the build."""
+    """Return the run that built the engine. Metadata or a log of a run that loaded it has no facts about the build."""
     head = _head(engine, ArtifactKind.BUILD_LOG)
     stated = _texts(engine.metadata.build_options)
     if stated.get("Load engine"):
@@ -110,7 +110,7 @@ def build_run(engine: Engine) -> TrtexecRun:
 
 @per_engine
 def timed_run(engine: Engine) -> TrtexecRun:
-    """The run that timed the engine: one of its own, or the build's where that went on to infer."""
+    """Return the run that timed the engine: a separate one, or the build's if that continued with inference."""
     kind = ArtifactKind.PROFILE_LOG
     if kind not in engine.files:
         kind = ArtifactKind.BUILD_LOG
@@ -156,24 +156,24 @@ _DEVICE_LABELS = ("Selected Device", "Compute Capability", "SMs")
 
 
 def device_differences(engine: Engine) -> list[tuple[str, str, str]]:
-    """Label, value of the build and value of the timed run, where the two name different devices."""
+    """Return label, value of the build and value of the timed run, if the two have different devices."""
     built, ran = build_run(engine).device, timed_run(engine).device
     pairs = [(label, built.get(label, ""), ran.get(label, "")) for label in _DEVICE_LABELS]
     return [pair for pair in pairs if pair[1] and pair[2] and _comparable(pair[1]) != _comparable(pair[2])]
 
 
 def _comparable(value: str) -> object:
-    """Numbers by value: trex writes 30.0 for the 30 of a log."""
+    """Return numbers by value: trex writes 30.0 for the 30 of a log."""
     number = number_in(value)
     return value.strip() if number is None else number
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Samples of one inference.
+    """Samples per inference.
 
     Attributes:
-        source: Where the size is from, for people.
+        source: Source of the size, for display.
     """
 
     size: int
@@ -181,10 +181,10 @@ class Batch:
 
 
 def find_batch_size(engine: Engine) -> Batch | None:
-    """The batch: of an implicit-batch engine as its run states it, else of static inputs, else of the shapes that were run,
+    """Return the batch: of an implicit-batch engine from its run, else of static inputs, else of the shapes that were run,
     else of the optimal shapes of the build.
 
-    None where inputs disagree, nothing states it, or it is unknown whether the batch is explicit.
+    None if inputs disagree, nothing states it, or it is unknown whether the batch is explicit.
     """
     run, built = timed_run(engine), build_run(engine).options
     stated, largest = run.inference.get("Batch", ""), built.get("Max batch", "")
@@ -210,7 +210,7 @@ def find_batch_size(engine: Engine) -> Batch | None:
 
 
 def _shapes(options: dict[str, str], shapes: Option) -> Iterator[list[int]]:
-    """The shapes of all inputs, of a range the optimal one."""
+    """Yield the shapes of all inputs; for a range the optimal one."""
     for label, text in options.items():
         if label.startswith(shapes.labels):
             yield from (entry.get("shape") or entry["opt"] for entry in shapes.parse(text) or ())
@@ -221,7 +221,7 @@ def _texts(section: dict[str, object]) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """A value as trtexec prints it: metadata of other tools has switches, lists and objects where a log has text."""
+    """Return a value as trtexec prints it: metadata of other tools has switches, lists and objects where a log has text."""
     if isinstance(value, bool):
         return "Enabled" if value else "Disabled"
     if isinstance(value, dict):
@@ -232,17 +232,17 @@ def _text(value: object) -> str:
 
 
 def engine_version(engine: Engine) -> tuple[int, ...] | None:
-    """TensorRT's version as numbers: (10, 16, 1); None if not in any file."""
+    """Return TensorRT's version as numbers: (10, 16, 1); None if not in any file."""
     return parse_version(engine.tensorrt_version)
 
 
 def parse_version(text: str | None) -> tuple[int, ...] | None:
-    """A version as numbers, for comparing; None where there is none."""
+    """Parse a version into numbers, for comparison; None for an invalid text."""
     return tuple(int(part) for part in _NUMBER.findall(text or "")) or None
 
 
 def read_trace(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
-    """What a log of the set tells; None if there is none or it cannot be opened. Shared with whoever else reads it."""
+    """Return the content of a log of the set, cached; None without a log or if it cannot be opened."""
     path = engine.files.get(kind)
     if path is None:
         return None
@@ -255,6 +255,6 @@ def read_trace(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
 
 
 def timed_log(engine: Engine) -> BuildTrace | None:
-    """The log of the run that timed the engine: one of its own, or the build's where that went on to infer."""
+    """Return the log of the run that timed the engine: a separate one, or the build's if that continued with inference."""
     kind = ArtifactKind.PROFILE_LOG
     return read_trace(engine, kind if kind in engine.files else ArtifactKind.BUILD_LOG)
