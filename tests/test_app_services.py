@@ -265,9 +265,9 @@ async def test_exports_the_table_as_it_is_shown(net, elsewhere, form):
         await session.press("slash", *"layer1", "enter", "S", "e")
         assert isinstance(session.app.screen, ExportScreen)
         assert "Export 3 layers" in session.text
-        assert session.app.screen.line.value == "tiny.layers.csv"
+        assert session.app.screen.line.value == "tiny.layers.layer1.csv"
         await session.press(*["down"] * ["csv", "json", "md"].index(form), "enter")
-        file = elsewhere / f"tiny.layers.{form}"
+        file = elsewhere / f"tiny.layers.layer1.{form}"
         await session.until(lambda: "Exported" in toasts(session))
         assert [path.name for path in elsewhere.iterdir()] == [file.name]
         text = file.read_text(encoding="utf-8")
@@ -300,20 +300,35 @@ async def test_exports_a_picture_without_the_window_that_asked(net, elsewhere):
         assert "Export" not in picture.replace("Exported", "")
 
 
-async def test_a_chart_is_exported_as_text(net, elsewhere):
+@pytest.mark.parametrize("form", ["svg", "csv", "json", "md", "txt"])
+async def test_a_chart_is_exported_with_its_numbers(net, elsewhere, form):
     async with running(net, tab="charts") as session:
         pane = session.screen.query_one(ChartsPane)
+        while pane.chart.id != "bar":
+            await session.press("n")
         await session.until(lambda: pane.is_up_to_date, "the chart")
-        await session.press("e", "up")
-        assert "text, as drawn" in session.text
-        await session.press("enter")
-        await session.until(lambda: "Exported the chart to tiny.layers.txt" in toasts(session))
-        text = (elsewhere / "tiny.layers.txt").read_text(encoding="utf-8")
-        assert text.startswith(pane.chart.title)
-        assert text.split() == pane.view.plain.split()
-        assert all(line == line.rstrip() for line in text.splitlines())
-        await session.press(DIGIT["latency"], "e")
-        assert "text, as drawn" not in session.text
+        await session.press("e")
+        assert "the chart Top layers" in session.text
+        assert "the engine's layers: 9 layers" in session.text
+        await session.press("enter", *["down"] * ["svg", "csv", "json", "md", "txt"].index(form), "enter")
+        file = elsewhere / f"tiny.bar.{form}"
+        await session.until(lambda: f"Exported chart Top layers to {file.name}" in toasts(session))
+        text = file.read_text(encoding="utf-8")
+        if form == "svg":
+            assert text.startswith("<svg")
+            assert "Top layers · tiny" in text
+        elif form == "csv":
+            rows = list(csv.DictReader(text.splitlines()))
+            assert [int(row["layer"]) for row in rows] == BY_TIME[:-1]
+            assert float(rows[0]["value"]) == NET[SLOWEST][3]
+        elif form == "json":
+            document = json.loads(text)
+            assert document["schema"] == "trex-tui/chart-data/1"
+            assert document["bar"][0] == {"name": NET[SLOWEST][0], "layer": SLOWEST, "value": NET[SLOWEST][3]}
+        elif form == "md":
+            assert len(text.splitlines()) == 10
+        else:
+            assert text.split() == pane.view.plain.split()
 
 
 async def test_export_of_another_screen_has_all_columns(net, elsewhere):

@@ -21,6 +21,7 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
 from trex_tui.report.charts.cells import draw, draw_columns
+from trex_tui.report.charts.chart_data import chart_listing
 from trex_tui.report.charts.coloring import color_layers
 from trex_tui.report.charts.figure import (
     NO_PROFILE,
@@ -688,6 +689,19 @@ def test_integers_have_operations_and_floats_floating_point_operations(tmp_path)
     assert "OPS" not in figures[1]
     only = CHARTS_BY_ID["roofline"].make(Subject(engine, engine.layers[:1], PALETTE)).form
     assert (only.x.title, only.y.title) == ("intensity, OP/B (log)", "OP/s (log)")
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
+def test_every_chart_has_its_numbers_as_a_table(sample, chart):
+    subject = Subject(sample, sample.layers, PALETTE)
+    table = chart_listing(chart, subject).table
+    assert bool(table.rows) == (chart.make(subject).form is not None)
+    assert all(len(row) == len(table.columns) for row in table.rows)
+    layers = (
+        [column.key for column in table.columns].index("layer") if chart.id in ("bar", "layers") else None
+    )
+    if layers is not None and table.rows:
+        assert {row[layers] for row in table.rows} <= {layer.index for layer in sample.layers}
 
 
 def test_large_numbers_have_prefixes():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
@@ -13,6 +14,42 @@ from trex_tui.report.charts.figure import Chart, Palette, Subject
 MARK = "trex-tui/chart/1"
 """Stands in every SVG and PNG, so that the next run may replace it."""
 _TEXT_SIZE = (100, 30)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChart:
+    """A chart as it is on screen.
+
+    Attributes:
+        text: As drawn.
+    """
+
+    chart: Chart
+    subject: Subject
+    text: str
+
+
+def draw_shown(shown: ShownChart) -> str:
+    """A chart on screen as SVG.
+
+    Raises:
+        TrexError: There is nothing to draw.
+    """
+    from trex_tui.report.charts.svg_painter import picture
+
+    subject = shown.subject
+    drawn = picture(
+        shown.chart.id,
+        subject.engine,
+        layers=subject.layers,
+        axes=subject.axes,
+        value=subject.value,
+        color=subject.color,
+        standalone=True,
+    )
+    if drawn.svg is None:
+        raise TrexError(f"Nothing to draw. {' '.join((*drawn.words, *drawn.missing))}")
+    return f"{drawn.svg}\n<!-- {MARK} -->\n"
 
 
 def chart_file(

@@ -26,6 +26,7 @@ from trex_tui.report.views.layers import layers_listing, layers_table
 from trex_tui.text import plural
 
 if TYPE_CHECKING:
+    from trex_tui.report.chart_file import ShownChart
     from trex_tui.report.document import Listing
     from trex_tui.report.graph.engine_graph import GraphOptions
     from trex_tui.report.graph.model import EngineGraph
@@ -292,6 +293,23 @@ def listing_as(form: ExportFormat, listing: Listing) -> str:
     if form is ExportFormat.MARKDOWN:
         return "\n".join(table_markdown(table, has_bars=False)) + "\n"
     raise ValueError(f"{form} is no text")
+
+
+def chart_as(form: ExportFormat, shown: ShownChart) -> str:
+    """A chart on screen as SVG or text, or its numbers in another text format.
+
+    Raises:
+        TrexError: There is nothing to draw.
+    """
+    if form is ExportFormat.TEXT:
+        return shown.text
+    if form is ExportFormat.SVG:
+        from trex_tui.report.chart_file import draw_shown
+
+        return draw_shown(shown)
+    from trex_tui.report.charts.chart_data import chart_listing
+
+    return listing_as(form, chart_listing(shown.chart, shown.subject))
 
 
 def comparison_as(form: ExportFormat, shown: Shown) -> str:

@@ -22,6 +22,7 @@ from trex_tui.crash_log import internal
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.chart_file import ShownChart
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
 from trex_tui.report.charts.cells import Drawing, draw
 from trex_tui.report.charts.figure import MUTED, PRIMARY, Chart, Figure, Palette, Subject, Target
@@ -419,7 +420,8 @@ class ChartsPane(EnginePane):
     def selection(self) -> Selection:
         """The chart as it is drawn, without the blanks at the ends of its lines."""
         text = "\n".join(line.rstrip() for line in self.view.plain.splitlines()).rstrip() + "\n"
-        return Selection(self.engine, text=text)
+        shown = ShownChart(self.chart, self._subject(), text)
+        return Selection(self.engine, chart=shown)
 
     def numbers(self) -> list[ShownNumber]:
         """What the chart draws."""
@@ -473,17 +475,20 @@ class ChartsPane(EnginePane):
         self._watch_drawing()
         if not self._is_drawing:
             self._is_drawing = True
-            subject = Subject(
-                self.engine,
-                self._layers,
-                PALETTE,
-                self._is_filtered,
-                self._layer,
-                wanted.axes,
-                value=self.value,
-                color=self.color,
-            )
-            self.run_worker(partial(self._draw, wanted, self.chart, subject), thread=True)
+            self.run_worker(partial(self._draw, wanted, self.chart, self._subject()), thread=True)
+
+    def _subject(self) -> Subject:
+        """What the chart is of."""
+        return Subject(
+            self.engine,
+            self._layers,
+            PALETTE,
+            self._is_filtered,
+            self._layer,
+            self.axes if self.chart.has_axes else AXES[0],
+            value=self.value,
+            color=self.color,
+        )
 
     def _draw(self, wanted: Wanted, chart: Chart, subject: Subject) -> None:
         try:

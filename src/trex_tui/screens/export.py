@@ -20,6 +20,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.report.export import (
     ExportFormat,
+    chart_as,
     comparison_as,
     default_directory,
     file_stem,
@@ -38,6 +39,7 @@ from trex_tui.widgets.table_columns import LATENCY_COLUMNS
 
 if TYPE_CHECKING:
     from trex_tui.analysis.compare import Comparison
+    from trex_tui.report.chart_file import ShownChart
     from trex_tui.report.document import ListingOffer
     from trex_tui.report.views.compare import Shown
 
@@ -126,6 +128,8 @@ class ExportScreen(PromptScreen[ExportTarget]):
 _LAYERS = "the engine's layers"
 _OF_LISTINGS = (ExportFormat.CSV, ExportFormat.JSON, ExportFormat.MARKDOWN, ExportFormat.SVG)
 _MOST_NAME = 60
+_MOST_FILTER = 40
+"""Characters of the filter in the name of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,7 @@ class ExportOffer:
         forms: The formats there are, each in words.
         path: Where to, by default, without the ending.
         make: Return its text in a format, and what it holds; called in a thread.
+        is_drawn: SVG is what `make` returns, not a picture of the screen.
     """
 
     choice: str
@@ -145,6 +150,7 @@ class ExportOffer:
     forms: Mapping[ExportFormat, str]
     path: str
     make: Callable[[ExportFormat], tuple[str, str]]
+    is_drawn: bool = False
 
 
 def list_offers(screen: Screen[Any]) -> list[ExportOffer]:
@@ -160,7 +166,28 @@ def list_offers(screen: Screen[Any]) -> list[ExportOffer]:
         if selection.comparison.comparison.pins:
             offers.append(_pins_offer(screen, selection.comparison.comparison))
         return offers
-    return [*listings, _layers_offer(screen, selection)]
+    charts = [] if selection.chart is None else [_chart_offer(screen, selection.chart)]
+    return [*charts, *listings, _layers_offer(screen, selection)]
+
+
+_OF_CHARTS = {
+    ExportFormat.SVG: "SVG, the chart",
+    ExportFormat.CSV: "CSV, the numbers of the chart",
+    ExportFormat.JSON: "JSON, the numbers of the chart",
+    ExportFormat.MARKDOWN: "Markdown, the numbers of the chart",
+    ExportFormat.TEXT: "text, as drawn",
+}
+
+
+def _chart_offer(screen: EngineScreen, shown: ShownChart) -> ExportOffer:
+    """Offer the chart as it is on screen, and its numbers."""
+
+    def make(form: ExportFormat) -> tuple[str, str]:
+        return chart_as(form, shown), title
+
+    title = f"chart {shown.chart.title}"
+    path = _default_path(screen, [screen.engine], shown.chart.id)
+    return ExportOffer(f"the {title}", title, _OF_CHARTS, path, make, is_drawn=True)
 
 
 def _comparison_offer(screen: EngineScreen, shown: Shown) -> ExportOffer:
@@ -201,22 +228,20 @@ def _layers_offer(screen: EngineScreen, selection: Selection) -> ExportOffer:
     A table for people has the columns of the table of layers, data has all where no table is on screen.
     """
     names = get_services(screen).settings.columns or LATENCY_COLUMNS
-    layers, columns, text = selection.layers or selection.rows, selection.columns, selection.text
+    layers, columns = selection.layers or selection.rows, selection.columns
     if layers is None:
         layers = screen.matching
     if selection.rows is None:
         columns = ALL_COLUMNS
 
     def make(form: ExportFormat) -> tuple[str, str]:
-        if form is ExportFormat.TEXT:
-            return text or "", "the chart"
         shown = columns
         if form is ExportFormat.MARKDOWN and selection.rows is None:
             shown = [column for name in names if (column := find_column(name, screen.engine))]
         return layers_as(form, screen.engine, layers, shown), _format_table_size(layers, "layer", shown)
 
     title = plural(len(layers), "marked layer" if selection.layers else "layer")
-    absent = {ExportFormat.HTML, *([ExportFormat.TEXT] if text is None else [])}
+    absent = (ExportFormat.HTML, ExportFormat.TEXT)
     forms = {form: form.description for form in ExportFormat if form not in absent}
     return ExportOffer(
         f"{_LAYERS}: {title}", title, forms, _default_path(screen, [screen.engine], "layers"), make
@@ -226,7 +251,9 @@ def _layers_offer(screen: EngineScreen, selection: Selection) -> ExportOffer:
 def _default_path(screen: EngineScreen, engines: Sequence[Engine], what: str) -> str:
     files = (path for engine in engines for path in engine.source.files.values())
     directory = default_directory(path.parent for path in files)
-    return str(directory / f"{file_stem(screen.engine.name)}.{what}")
+    filter_text = screen.filter_text.strip()
+    filtered = f".{file_stem(filter_text)[:_MOST_FILTER].rstrip('._-')}" if filter_text else ""
+    return str(directory / f"{file_stem(screen.engine.name)}.{what}{filtered}")
 
 
 def _format_table_size(rows: Sequence[object], noun: str, columns: Sequence[object]) -> str:
@@ -266,7 +293,7 @@ class Exporter:
         self._app.push_screen(window, lambda target: self._export(offer, target) if target else None)
 
     def _export(self, offer: ExportOffer, target: ExportTarget) -> None:
-        if target.form is ExportFormat.SVG:
+        if target.form is ExportFormat.SVG and not offer.is_drawn:
             # The window that asked must be gone from the picture.
             self._app.call_after_refresh(self._write_picture, offer, target)
             return
@@ -274,6 +301,8 @@ class Exporter:
         def run() -> None:
             try:
                 self._app.call_from_thread(self._write, offer, target, *offer.make(target.form))
+            except TrexError as error:
+                self._app.post_message(AnswerFailed("The export", str(error)))
             except Exception as error:  # noqa: BLE001 - nothing was written, and that is all it costs
                 self._app.post_message(AnswerFailed("The export", internal(error)))
 

@@ -23,6 +23,7 @@ from trex_tui.widgets.text_view import LinkedText
 
 if TYPE_CHECKING:
     from trex_tui.lint.model import Judged
+    from trex_tui.report.chart_file import ShownChart
     from trex_tui.report.document import ListingOffer
     from trex_tui.report.views.compare import Shown
     from trex_tui.screens.jobs import BuildJob, LintJob
@@ -94,7 +95,7 @@ class Selection:
         layers: The marked layers, or those of another engine under the cursor; empty for the current layer.
         rows: The layers of the table on screen; None for all that the filter leaves.
         columns: The columns of that table.
-        text: What is drawn, for a file of text; None where an export is of layers only.
+        chart: The chart on screen.
         comparison: What an export is of instead of layers.
         listings: What an export may be of beside layers, by its words.
     """
@@ -103,7 +104,7 @@ class Selection:
     layers: Sequence[Layer] = ()
     rows: Sequence[Layer] | None = None
     columns: Sequence[LayerColumn] = ()
-    text: str | None = None
+    chart: ShownChart | None = None
     comparison: Shown | None = None
     listings: Mapping[str, ListingOffer] = field(default_factory=dict)
 
