@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +13,9 @@ from textual.color import Color
 from trex_tui.app import TrexApp
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.report import colours
 from trex_tui.report.charts.figure import HERE_STYLE
-from trex_tui.report.colours import DARK, LIGHT, kind_style, precision_style, severity_style
+from trex_tui.report.colours import kind_style, precision_style, severity_style
 from trex_tui.widgets.theme import theme_variables
 
 TOKENS = (
@@ -26,10 +29,19 @@ TOKENS = (
     "muted",
     "text-muted",
 )
-TOKENS += ("bits-32", "bits-16", "bits-8", "bits-4", "current", "footer-key-foreground")
+TOKENS += ("bits-32", "bits-16", "bits-8", "bits-4", "current")
+TOKENS += ("footer-key-foreground", "footer-description-foreground")
 GROUNDS = ("background", "surface", "panel")
 SCALE = ("bits-32", "bits-16", "bits-8", "bits-4", "current")
 LEAST_DIFFERENCE = 15
+SOURCES = Path(colours.__file__).parents[1]
+_TOKEN = re.compile(r"\$([a-z][a-z0-9-]*)")
+XTERM = {
+    "red": "#cd0000", "green": "#00cd00", "yellow": "#cdcd00", "blue": "#0000ee", "magenta": "#cd00cd", "cyan": "#00cdcd",
+    "white": "#e5e5e5", "bright_red": "#ff0000", "bright_green": "#00ff00", "bright_yellow": "#ffff00",
+    "bright_blue": "#5c5cff", "bright_magenta": "#ff00ff", "bright_cyan": "#00ffff", "bright_white": "#ffffff",
+}  # fmt: skip
+"""The 16 colours of xterm; a dark ground needs others than a light one."""
 OFFERED = TrexApp([]).available_themes
 
 # Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB.
@@ -79,24 +91,58 @@ def test_text_can_be_read_in_every_theme(name):
         if (ratio := contrast(variables[token], variables[ground])) < 4.5
     }
     assert not low
-    assert contrast(variables["block-cursor-foreground"], variables["block-cursor-background"]) >= 4.5
+    surface = Color.parse(variables["surface"])
+    for cursor in ("block-cursor", "block-cursor-blurred"):
+        ground = surface + Color.parse(variables[f"{cursor}-background"])
+        assert contrast(variables[f"{cursor}-foreground"], ground.hex) >= 4.5, cursor
+
+
+def test_every_token_of_the_sources_is_checked():
+    """Tokens that widgets and style sheets give to text; grounds, cursors and attributes of text are none."""
+    files = [*SOURCES.glob("widgets/*.py"), *SOURCES.glob("screens/*.py"), *SOURCES.glob("report/**/*.py")]
+    used = {
+        name for file in [*files, SOURCES / "app.tcss"] for name in _TOKEN.findall(file.read_text("utf-8"))
+    }
+    known = variables_of("trex-dark")
+    others = {
+        name for name in known if name.startswith("block-cursor") or name in (*GROUNDS, "panel-lighten-2")
+    }
+    assert {name for name in used if name in known} - others <= {*TOKENS, "text-warning"}
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-@pytest.mark.parametrize("colours", [DARK, LIGHT], ids=["dark", "light"])
-def test_precisions_and_the_current_layer_differ_for_the_colour_blind(colours, sight):
+@pytest.mark.parametrize("name", sorted(name for name, theme in OFFERED.items() if not theme.ansi))
+def test_precisions_and_the_current_layer_differ_for_the_colour_blind(name, sight):
+    tokens = variables_of(name)
     distances = {
-        (first, second): float(np.linalg.norm(lab(colours[first], sight) - lab(colours[second], sight)))
+        (first, second): float(np.linalg.norm(lab(tokens[first], sight) - lab(tokens[second], sight)))
         for first, second in combinations(SCALE, 2)
     }
     assert min(distances.values()) >= LEAST_DIFFERENCE, distances
 
 
-def test_the_terminals_own_colours_have_no_blue_text_on_black():
+@pytest.mark.parametrize(("name", "ground"), [("ansi-dark", "#000000"), ("ansi-light", "#ffffff")])
+def test_the_terminals_own_colours_can_be_read(name, ground):
+    variables = variables_of(name)
+    colours = {token: variables[token].removeprefix("ansi_") for token in TOKENS}
+    low = {
+        token: colour
+        for token, colour in colours.items()
+        if colour != "default" and contrast(XTERM[colour], ground) < 4.5
+    }
+    assert not low
+    assert len({colours[token] for token in SCALE}) == 5
+    reserved = {token for token in TOKENS if colours[token] == colours["current"]}
+    assert reserved == {"current"}
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_precisions_differ_for_the_colour_blind_in_16_colours_on_black(sight):
     variables = variables_of("ansi-dark")
-    assert [token for token in TOKENS if variables[token] == "ansi_blue"] == []
-    for name in ("ansi-dark", "ansi-light"):
-        assert len({variables_of(name)[token] for token in SCALE[:4]}) == 4
+    places = [lab(XTERM[variables[token].removeprefix("ansi_")], sight) for token in SCALE]
+    assert (
+        min(float(np.linalg.norm(one - other)) for one, other in combinations(places, 2)) >= LEAST_DIFFERENCE
+    )
 
 
 def test_one_colour_is_only_for_the_current_layer():

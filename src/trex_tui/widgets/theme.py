@@ -138,30 +138,34 @@ _OF_TEXT = (
     *("primary", "secondary", "accent", "success", "warning", "error", "foreground", "muted", "current"),
     *("bits-32", "bits-16", "bits-8", "bits-4", "footer-key-foreground", "footer-description-foreground"),
 )
-# Blue (34) cannot be read on black, and yellow and bright colours cannot on white.
+# Blue (34) cannot be read on black; green, cyan, yellow and bright colours cannot on white.
 _ANSI_DARK = {
     "primary": "ansi_cyan",
-    "secondary": "ansi_bright_blue",
-    "accent": "ansi_bright_magenta",
+    "secondary": "ansi_bright_cyan",
+    "accent": "ansi_bright_yellow",
     "error": "ansi_bright_red",
     "bits-32": "ansi_bright_red",
     "bits-16": "ansi_yellow",
-    "bits-8": "ansi_bright_cyan",
-    "bits-4": "ansi_bright_blue",
+    "bits-8": "ansi_cyan",
+    "bits-4": "ansi_bright_white",
     "current": "ansi_bright_magenta",
-    "footer-key-foreground": "ansi_bright_magenta",
+    "footer-key-foreground": "ansi_bright_yellow",
     "scrollbar": "ansi_cyan",
     "scrollbar-hover": "ansi_cyan",
     "scrollbar-active": "ansi_bright_cyan",
     "link-color": "ansi_bright_cyan",
 }
 _ANSI_LIGHT = {
+    "secondary": "ansi_bright_blue",
+    "accent": "ansi_red",
+    "success": "ansi_blue",
     "warning": "ansi_red",
     "bits-32": "ansi_red",
-    "bits-16": "ansi_magenta",
-    "bits-8": "ansi_cyan",
+    "bits-16": "ansi_default",
+    "bits-8": "ansi_bright_blue",
     "bits-4": "ansi_blue",
     "current": "ansi_magenta",
+    "footer-key-foreground": "ansi_blue",
 }
 _ANSI_MUTED = {"muted": "ansi_default", "text-muted": "ansi_default"}
 
@@ -174,19 +178,42 @@ def theme_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, str
     """
     if theme.ansi:
         return {**variables, **_ANSI_MUTED, **(_ANSI_DARK if theme.dark else _ANSI_LIGHT)}
-    grounds = [Color.parse(variables[name]) for name in _GROUNDS]
-    own = DARK if theme.dark else LIGHT
-    made = {name: own[name] for name in ("bits-32", "bits-16", "bits-8", "bits-4", "current")} | dict(
-        variables
-    )
+    made = dict(variables)
+    if theme.dark:
+        made |= {name: _darkened(Color.parse(made[name])).hex for name in _GROUNDS}
+    grounds = [Color.parse(made[name]) for name in _GROUNDS]
+    made |= _find_scale(theme, grounds)
     is_high = theme in (CONTRAST_DARK, CONTRAST_LIGHT)
     foreground = Color.parse(variables["foreground"])
     made["muted"] = (foreground if is_high else grounds[0].blend(foreground, 0.62)).hex
     made |= {name: _readable(Color.parse(made[name]), grounds).hex for name in _OF_TEXT}
     made["text-muted"] = made["muted"]
-    cursor = Color.parse(variables["block-cursor-background"])
-    made["block-cursor-foreground"] = max((_BLACK, _WHITE), key=lambda colour: contrast(colour, cursor)).hex
+    for cursor in ("block-cursor", "block-cursor-blurred"):
+        ground = grounds[1] + Color.parse(variables[f"{cursor}-background"])
+        made[f"{cursor}-foreground"] = max((_BLACK, _WHITE), key=lambda end: contrast(end, ground)).hex
     return made
+
+
+_SCALE = ("bits-32", "bits-16", "bits-8", "bits-4", "current")
+# For the grounds of other themes: readable on all of them, and as far apart for the colour-blind as those of ours.
+_PALE = dict(zip(_SCALE, ("#f39443", "#ffd81f", "#10df95", "#9da4fa", "#e0a1c6"), strict=True))
+_DEEP = dict(zip(_SCALE, ("#3b0806", "#625512", "#3d595d", "#5915f3", "#940aa0"), strict=True))
+_LIGHTEST_GROUND = 0.05
+"""Luminance of the lightest ground of a dark theme: lighter ones leave no room for colours that differ."""
+
+
+def _darkened(ground: Color) -> Color:
+    mixed = (ground.blend(_BLACK, step / 20, alpha=1.0) for step in range(20))
+    return next(mix for mix in mixed if _luminance(mix) <= _LIGHTEST_GROUND)
+
+
+def _find_scale(theme: Theme, grounds: Sequence[Color]) -> dict[str, str]:
+    """The colours of precisions and of the current layer: ours if they can be read, else those for any ground."""
+    own, other = (DARK, _PALE) if theme.dark else (LIGHT, _DEEP)
+    is_readable = all(
+        contrast(Color.parse(own[name]), ground) >= LEAST_CONTRAST for name in _SCALE for ground in grounds
+    )
+    return {name: (own if is_readable else other)[name] for name in _SCALE}
 
 
 _BLACK, _WHITE = Color.parse("#000000"), Color.parse("#ffffff")
