@@ -518,3 +518,19 @@ async def test_real_logs(name):
         assert len(found.tables.layers.shown_rows) == len(trace.tunings)
         assert len(found.tables.messages.shown_rows) == len(trace.messages)
         assert len(found.tables.memory.shown_rows) == len(trace.memory)
+
+
+@pytest.mark.parametrize("is_deep", [False, True], ids=["layers", "tactics"])
+async def test_a_jump_to_the_engine_is_undone(tmp_path, is_deep):
+    async with running(built(tmp_path), tab="build") as session:
+        found = await show(session, View.LAYERS)
+        await session.press("g", *(["enter", "j"] if is_deep else []))
+        before = found.view, found.tuned, found.table.cursor_row, session.current
+        assert (found.tuned is not None) is is_deep
+        await session.press("l")
+        await session.until(lambda: session.screen.pane is session.layers)
+        await session.press("G", "minus")
+        await session.until(lambda: session.screen.pane is found)
+        await session.pilot.pause()
+        assert (found.view, found.tuned, found.table.cursor_row, session.current) == before
+        assert session.app.focused is found.table

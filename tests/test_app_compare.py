@@ -327,7 +327,7 @@ async def test_enter_goes_to_the_layer_in_either_engine_and_back():
         assert session.screen.engine.name == INT8
         assert session.screen.pane is session.layers
         assert session.layers.cursor_layer.name == TO_FIND
-        await session.press("q")
+        await session.press("left_square_bracket", "minus", "escape")
         assert session.screen is first
         assert cursor_row(pane).layer.name == TO_FIND
 

@@ -149,6 +149,7 @@ class EngineScreen(MainScreen, EngineHolder):
         others: Engines to compare it with.
         layer: The first current layer; the slowest without one.
         tab: The first screen.
+        is_jump: Whether a jump from another engine opened it: to go back leads there.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINE)
@@ -165,10 +166,11 @@ class EngineScreen(MainScreen, EngineHolder):
         others: Sequence[Engine] = (),
         layer: Layer | None = None,
         tab: str = TABS[0].id,
+        is_jump: bool = False,
     ) -> None:
         super().__init__()
         self.engine = engine
-        self.is_listed = is_listed
+        self.is_listed, self.is_jump = is_listed, is_jump
         self.history = History()
         self.search = ListSearch()
         self.lint_job = LintJob(self, self._show_lint)
@@ -244,7 +246,11 @@ class EngineScreen(MainScreen, EngineHolder):
             return False
         if action == "clear":
             return bool(
-                self.search.is_shown or self.filter_text or self._marking or self.history.has_way_back
+                self.search.is_shown
+                or self.filter_text
+                or self._marking
+                or self.history.has_way_back
+                or self.is_jump
             )
         if action == "back":
             return self.is_listed
@@ -416,7 +422,11 @@ class EngineScreen(MainScreen, EngineHolder):
         self.action_walk(outgoing=True)
 
     async def action_trail_back(self) -> None:
-        await self._follow(self.history.back(self._visit), "History is empty.")
+        visit = self.history.back(self._visit)
+        if visit is None and self.is_jump:
+            self.action_back()
+        else:
+            await self._follow(visit, "History is empty.")
 
     async def action_trail_forward(self) -> None:
         await self._follow(self.history.forward(self._visit), "No forward history.")
@@ -643,12 +653,19 @@ class EngineScreen(MainScreen, EngineHolder):
             self.app.pop_screen()
             below.call_later(below.go_to, event.layer)  # Its panes may be about to be replaced.
             return
-        self.open_other(event.engine, others=event.others, layer=event.layer, tab="layers")
+        self.open_other(event.engine, others=event.others, layer=event.layer, tab="layers", is_jump=True)
 
     def open_other(
-        self, engine: Engine, *, others: Sequence[Engine], tab: str, layer: Layer | None = None
+        self,
+        engine: Engine,
+        *,
+        others: Sequence[Engine],
+        tab: str,
+        layer: Layer | None = None,
+        is_jump: bool = False,
     ) -> None:
-        self.app.push_screen(EngineScreen(engine, is_listed=True, others=others, layer=layer, tab=tab))
+        screen = EngineScreen(engine, is_listed=True, others=others, layer=layer, tab=tab, is_jump=is_jump)
+        self.app.push_screen(screen)
 
     async def compare_also(self, engine: Engine) -> None:
         """Compare with one more engine, and show that."""
