@@ -11,16 +11,20 @@ from typing import Any
 
 import pytest
 
+from explained import assert_keys_explained
 from helpers import ARTIFACTS, layer, some, tensor, write_graph
 from onnx_regions import close_region, random_region, without_metadata
 from trex_tui import load_engine
-from trex_tui.analysis.onnx_model.content import layer_contents
+from trex_tui.analysis.load import LoadOptions
+from trex_tui.analysis.onnx_model.content import layer_contents, list_parts
 from trex_tui.analysis.onnx_model.join import OnnxJoin, join_file, join_model
 from trex_tui.analysis.onnx_model.model import OnnxModel, infer_shapes, read_model
 from trex_tui.analysis.onnx_model.patterns import find_patterns
 from trex_tui.cli import main
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
+from trex_tui.report.views.onnx_model import REMEDY, onnx_lines
+from tui import LARGE, running, screen_text
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402 - behind the check
@@ -367,3 +371,81 @@ def test_files_that_are_no_model_cost_a_sentence(
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert main(["layers", str(engine), "--onnx", str(tmp_path / "whole.onnx")]) == 2
     assert "pip install 'trex-tui[onnx]'" in capsys.readouterr().err
+
+
+# What is inside a layer
+
+
+def closed_transformer() -> Engine:
+    """The transformer's blocks in one layer, joined to the model."""
+    engine = load_engine(ENGINES["alexnet"])
+    name = "{ForeignNode[/encoder/layers/encoder_layer_0/ln_1/LayerNormalization.../heads/head/Gemm]}"
+    block = engine.layers[1]._replace(index=0, name=name, inputs=(), outputs=(), onnx_nodes=())
+    return join_file(replace(engine, layers=(block,), bindings=()), MODELS / "vit_b_16.onnx")
+
+
+@real
+def test_details_of_a_closed_block_show_its_content() -> None:
+    engine = closed_transformer()
+    lines = list(onnx_lines(engine, engine.layers[0]))
+    texts = [f"{line.label}  {line.text}".strip() for line in lines]
+    assert lines[0].style == "section"
+    assert "between its ends" in texts[0]
+    assert any("17.6 G MACs · 86.6 M parameters, 330 MiB in the model" in text for text in texts)
+    assert any(text.startswith("roof ") and " ms in FP16 and " in text for text in texts)
+    patterns = next(line.text for line in lines if line.label == "patterns")
+    assert "attention (12 heads, 64) ×12" in patterns
+    tree = [line for line in lines if "encoder_layer_" in line.text]
+    assert len(tree) >= 12
+    assert all(
+        "attention (12 heads, 64)" in line.text and "MLP" in line.text for line in tree if " · " in line.text
+    )
+    assert texts[-1] == REMEDY
+    assert len(lines) < 60
+
+
+@real
+def test_parts_of_a_layer_add_up() -> None:
+    engine = closed_transformer()
+    parts = [part for part in list_parts(engine, engine.layers[0]) if part.depth == 0]
+    content = layer_contents(engine)[0]
+    assert content is not None
+    assert sum(len(part.nodes) for part in parts) == sum(content.ops.values())
+    assert sum(part.macs or 0 for part in parts) == content.macs
+
+
+@real
+def test_summary_has_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["summary", str(ENGINES["resnet18"]), "--onnx", str(MODELS / "resnet18.onnx")]
+    assert main([*arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)["engines"][0]["onnx"]
+    assert (document["nodes"], document["nodes_in_layers"], document["nodes_in_no_layer"]) == (
+        49,
+        48,
+        ["/Flatten"],
+    )
+    assert (document["params"], document["params_bytes"]) == (11_684_712, 46_738_848)
+    assert document["engine_weights_by_type"]["FP16"] > 11_000_000
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "48 of 49 in layers, 0 folded, 1 in no layer: /Flatten" in shown
+    assert "engine 22.3 MiB (50.00 %)" in shown
+
+
+def test_every_key_of_the_model_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make_model(tmp_path / "m.onnx", [relu("a", "x", "b"), relu("lost", "b", "y")])
+    directory = make_engine(tmp_path, ("a", ["x"], ["b"]), ("Identity", ["b"], ["y"])).source.directory
+    assert main(["summary", str(directory), "--onnx", str(path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["engines"][0]["onnx"]["nodes_in_no_layer"] == ["lost"]
+    assert_keys_explained("summary", document)
+
+
+@real
+async def test_the_details_on_the_screen_show_what_is_inside() -> None:
+    options = LoadOptions(onnx=MODELS / "resnet18.onnx")
+    async with running(ENGINES["resnet18"].parent, LARGE, tab="layers", options=options) as session:
+        await session.press("G", "k")
+        shown = screen_text(session.app)
+        assert "ONNX nodes (1, from its metadata)" in shown
+        assert "Gemm  /fc/Gemm" in shown

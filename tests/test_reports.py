@@ -143,6 +143,7 @@ class TestSummary:
         assert absent == {
             "capture",
             "dla",
+            "onnx",
             "power",
             "gap",
             "tensorrt_version",

@@ -17,6 +17,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from trex_tui.analysis.load import LoadOptions
 from trex_tui.app import TrexApp
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
@@ -298,10 +299,15 @@ def is_loaded(app: TrexApp) -> bool:
 
 @asynccontextmanager
 async def running(
-    path: Path, size: tuple[int, int] = SMALL, tab: str = "latency", *, is_read_only: bool = False
+    path: Path,
+    size: tuple[int, int] = SMALL,
+    tab: str = "latency",
+    *,
+    is_read_only: bool = False,
+    options: LoadOptions | None = None,
 ) -> AsyncIterator[Session]:
     """Run the app on a path until it shows what is there; of an engine, the screen `tab`."""
-    app = TrexApp([str(path)], is_read_only=is_read_only)
+    app = TrexApp([str(path)], options, is_read_only=is_read_only)
     app.animation_level = "none"
     async with app.run_test(size=size) as pilot:
         session = Session(app, pilot)

@@ -164,7 +164,12 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
             return group_lines(self.engine, entry, self.table.grouping)
         findings = layer_finding_lines(self.lint, entry.index) if self.lint else ()
         build = layer_build_lines(self.build, entry.index)
-        return layer_lines(self.engine, entry, self.facts, findings, build)
+        nodes: tuple[Line, ...] = ()
+        if self.engine.onnx is not None:
+            from trex_tui.report.views.onnx_model import onnx_lines  # most engines have no model
+
+            nodes = tuple(onnx_lines(self.engine, entry))
+        return layer_lines(self.engine, entry, self.facts, findings, build, nodes)
 
     def _take_facts(self, facts: Derived | str) -> None:
         self.facts = facts

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from trex_tui.engine.cache import per_engine
 if TYPE_CHECKING:
     from trex_tui.analysis.onnx_model.join import OnnxJoin
     from trex_tui.engine.engine import Engine
+    from trex_tui.engine.model import Layer
 
 _CONVOLUTIONS = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
 _PRODUCTS = {"MatMul": 1, "MatMulInteger": 1, "QLinearMatMul": 3}
@@ -22,6 +24,10 @@ _UNCOUNTED = frozenset(
     {"Einsum", "DeformConv", "Attention", "MultiHeadAttention", "GroupQueryAttention", "QAttention"}
 )
 """Operators that multiply and whose work is not counted."""
+
+
+_SMALLEST_OPENED, _LARGEST_CLOSED, _DEEPEST = 12, 8, 3
+"""A part of a layer is opened if it has more nodes than the first, and than the layer's divided by the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +120,58 @@ def _node_macs(node: OnnxNode, shapes: Shapes) -> int | None:
 
 def _shape(tensors: tuple[str, ...], place: int, shapes: Shapes) -> tuple[int, ...] | None:
     return shapes.known(tensors[place]) if place < len(tensors) else None
+
+
+# Parts of a layer
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Nodes of a layer whose names begin alike.
+
+    Attributes:
+        name: The path below the part around it; of a single node its name there.
+        depth: Parts around it.
+        nodes: In the order of the model.
+        macs: As in `Content`.
+        patterns: Number of each label of the patterns in it.
+    """
+
+    name: str
+    depth: int
+    nodes: tuple[OnnxNode, ...]
+    macs: int | None
+    patterns: Mapping[str, int]
+
+
+def list_parts(engine: Engine, layer: Layer) -> list[Part]:
+    """The nodes of a layer as a small tree by the parts of their names, from the top. The engine has a model."""
+    join: OnnxJoin = engine.onnx
+    content = layer_contents(engine)[layer.index]
+    patterns = content.patterns if content else ()
+    paths = [(tuple(filter(None, node.name.split("/"))) or (node.name,), node) for node in join.nodes(layer)]
+    least = max(_SMALLEST_OPENED, len(paths) // _LARGEST_CLOSED)
+
+    def split(members: list[tuple[tuple[str, ...], OnnxNode]], level: int, depth: int) -> Iterator[Part]:
+        groups: dict[tuple[str, ...], list[tuple[tuple[str, ...], OnnxNode]]] = {}
+        for path, node in members:
+            groups.setdefault(path[: level + 1], []).append((path, node))
+        for inside in groups.values():
+            common = _count_common([path for path, _ in inside])
+            nodes = tuple(node for _, node in inside)
+            own = {node.index for node in nodes}
+            labels = Counter(pattern.label for pattern in patterns if own.issuperset(pattern.nodes))
+            name = "/".join(inside[0][0][level:common])
+            yield Part(name, depth, nodes, count_macs(nodes, join.shapes), dict(labels))
+            if len(inside) > least and depth < _DEEPEST:
+                yield from split(inside, common, depth + 1)
+
+    level = _count_common([path for path, _ in paths]) if len(paths) > 1 else 0
+    return list(split(paths, level, 0))
+
+
+def _count_common(paths: Sequence[tuple[str, ...]]) -> int:
+    """How many parts all paths begin with; of a single path all."""
+    first, last = min(paths), max(paths)
+    most = min(len(first), len(last))
+    return next((place for place in range(most) if first[place] != last[place]), most)

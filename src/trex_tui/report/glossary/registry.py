@@ -22,6 +22,7 @@ from trex_tui.report.glossary.dla import DLA
 from trex_tui.report.glossary.document import DOCUMENT
 from trex_tui.report.glossary.engine import COMPUTE, ENGINE, MEMORY, STRUCTURE
 from trex_tui.report.glossary.lint import LINT
+from trex_tui.report.glossary.onnx_model import ONNX_MODEL
 from trex_tui.report.glossary.plan import PLAN
 from trex_tui.report.glossary.power import POWER
 from trex_tui.report.glossary.term import Subject, Term
@@ -39,6 +40,7 @@ SUBJECTS = (
     COMPUTE,
     STRUCTURE,
     DLA,
+    ONNX_MODEL,
     LINT,
     COMPARISON,
     BUILD_LOG,

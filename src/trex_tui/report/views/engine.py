@@ -76,6 +76,7 @@ def numbers(engine: Engine) -> dict[str, Any]:
         "structure": _structure(engine),
         "dla": dla_document(engine),
         "power": _power(engine),
+        "onnx": _onnx(engine),
     }
 
 
@@ -111,6 +112,14 @@ def _power(engine: Engine) -> dict[str, Any] | None:
     from trex_tui.report.views.power import power_document  # 5 ms, and most engines have no samples
 
     return power_document(engine)
+
+
+def _onnx(engine: Engine) -> dict[str, Any] | None:
+    if engine.onnx is None:
+        return None
+    from trex_tui.report.views.onnx_model import onnx_document  # most engines have no model
+
+    return onnx_document(engine)
 
 
 def _structure(engine: Engine) -> dict[str, Any]:
@@ -312,6 +321,10 @@ def engine_sections(
         from trex_tui.report.views.power import power_sections  # 5 ms, and most engines have no samples
 
         yield from power_sections(engine)
+    if engine.onnx is not None:
+        from trex_tui.report.views.onnx_model import onnx_sections
+
+        yield from onnx_sections(engine)
     if conditions := condition_facts(engine, now):
         doubts = doubt_sentences(engine)
         yield Section("capture", "Capture", sentences=doubts, facts=conditions, is_warning=bool(doubts))

@@ -69,6 +69,7 @@ def layer_lines(
     facts: Derived | str | None = None,
     findings: Sequence[Line] = (),
     build: Sequence[Line] = (),
+    onnx: Sequence[Line] = (),
 ) -> Iterator[Line]:
     """Lines about a layer.
 
@@ -77,6 +78,7 @@ def layer_lines(
             text says why it is not there.
         findings: What is remarkable about the layer; nothing is said of findings where there are none.
         build: What the log of the build tells of it; nothing is said of the build where there are none.
+        onnx: Nodes of the layer in a model; without them, those that its metadata states are listed.
     """
     yield Line(shorten_middle(printable(layer.name), LONGEST_HEADING), "heading")
     yield Line(_format_summary(engine, layer, facts))
@@ -87,6 +89,7 @@ def layer_lines(
     if findings:
         yield Line("Findings", "section")
         yield from findings
+    yield from onnx
     outside = {binding.name for binding in engine.bindings}
     yield from _tensor_lines("Inputs", layer.inputs, layer.constant_inputs, outside)
     yield from _tensor_lines("Outputs", layer.outputs, frozenset(), outside)
@@ -98,7 +101,7 @@ def layer_lines(
         yield Line("Build", "section")
         yield from build
     yield from _compute_lines(layer, facts)
-    if layer.onnx_nodes:
+    if layer.onnx_nodes and not onnx:
         yield Line(f"ONNX nodes ({len(layer.onnx_nodes)})", "section")
         yield from (Line(node, indent=2) for node in layer.onnx_nodes)
     if len(printable(layer.name)) > LONGEST_HEADING:
