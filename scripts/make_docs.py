@@ -1,4 +1,4 @@
-"""Write the parts of docs/ that are made from the program: options of commands, keys of screens, numbers.
+"""Write the parts of docs/ that are made from the program: options of commands, keys of screens, numbers, the glossary.
 
     python scripts/make_docs.py           write them
     python scripts/make_docs.py --check   exit 1 where one is not what the program says
@@ -17,7 +17,7 @@ from pathlib import Path
 from trex_columns import BY_TYPE, FRAME, columns_table
 from trex_tui.cli.command_parser import GLOBAL_OPTIONS
 from trex_tui.cli.parser import build_parser
-from trex_tui.report.glossary.explanation import glossary_markdown
+from trex_tui.report.glossary.explanation import glossary_markdown, words_markdown
 from trex_tui.widgets.actions import TABS, Place, keys_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -49,6 +49,8 @@ def _part(name: str) -> str:
         return _options_table(_global_actions(build_parser()))
     if kind == "glossary":
         return f"\n{glossary_markdown()}\n"
+    if kind == "words":
+        return f"\n{words_markdown()}\n"
     if kind == "trex-columns":
         return columns_table(FRAME if which == "plan.df" else BY_TYPE)
     raise KeyError(name)

@@ -8,6 +8,7 @@ from helpers import strict_json
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.cli import main
 from trex_tui.report.glossary.registry import all_subjects
+from trex_tui.report.glossary.words import WORDS
 
 Capture = pytest.CaptureFixture[str]
 
@@ -92,7 +93,7 @@ def test_everything_in_groups(capsys: Capture) -> None:
 def test_json(capsys: Capture) -> None:
     document = strict_json(out(capsys, "--json"))
     assert document["schema"] == "trex-tui/explain/2"
-    assert len(document["terms"]) == sum(len(subject.terms) for subject in all_subjects())
+    assert len(document["terms"]) == sum(len(subject.terms) for subject in (*all_subjects(), *WORDS))
     (term,) = strict_json(out(capsys, "--json", "roof_ms"))["terms"]
     assert (term["key"], term["unit"]) == ("roof_ms", "milliseconds")
     assert term["formula"].startswith("max(")

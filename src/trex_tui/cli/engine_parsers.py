@@ -484,17 +484,20 @@ def add_explain(commands: Commands[CommandParser]) -> None:
     explain = add_command(
         commands,
         "explain",
-        "Explain a number: definition, unit, source",
-        "Explain numbers of screens, reports and JSON: definition, unit, formula, source.",
+        "Explain a number, a word of TensorRT or the name of a layer",
+        "Explain numbers (definition, unit, formula, source), words of TensorRT and names of layers.",
         """\
 NAME is a key or path in JSON (memory.traffic_bytes), a label on a screen
-('Critical path'), a column of layers, a lint rule or a family of rules.
+('Critical path'), a column of layers, a lint rule or a family of rules, a word
+of TensorRT, a type of layers, or the name of a layer, which is spelled out.
 
 examples:
   trex-tui explain
   trex-tui explain p99 throughput
   trex-tui explain 'Critical path'
   trex-tui explain CONV001
+  trex-tui explain kgen '||' averageMs
+  trex-tui explain __myl_MulSumAdd_myl0_3
   trex-tui explain latency_ms --json
 """,
         "[NAME ...]",

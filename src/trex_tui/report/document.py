@@ -76,6 +76,7 @@ class Column:
         unit: Of the raw values; by default what the end of the key says; empty for counts and words.
         format: Text of a value that is not missing; by default what the end of the key asks for.
         help: What the column means, in a sentence.
+        explain: Says what a raw value means, for a tooltip; empty for nothing.
         has_bar: Markdown and HTML draw a bar of each value against the largest.
         shorten: Cuts a text to a number of characters; may be given texts that fit.
         is_fitted_first: Has as many cells as its shortened texts need before other flexible columns have more than the least.
@@ -92,6 +93,7 @@ class Column:
     unit: str | None = None
     format: Callable[[Any], str] | None = None
     help: str = ""
+    explain: Callable[[Any], str] | None = None
     has_bar: bool = False
     shorten: Callable[[str, int], str] = shorten_middle
     is_fitted_first: bool = False

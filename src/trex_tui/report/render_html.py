@@ -289,7 +289,10 @@ def _cell(
     column: Column, kind: str, value: object, text: str, whole: str, top: float | None, style: str
 ) -> str:
     if not column.is_number:
-        hint = f' title="{safe(shorten_middle(whole, _LONGEST_HINT))}"' if text != whole else ""
+        parts = [shorten_middle(whole, _LONGEST_HINT)] if text != whole else []
+        if column.explain is not None and (meaning := column.explain(value)):
+            parts.append(meaning)
+        hint = f' title="{safe(". ".join(parts))}"' if parts else ""
         return f'<td class="{kind}"{hint}>{safe(text)}</td>'
     known = number(value)
     data = "" if known is None else f' data-value="{known!r}"'

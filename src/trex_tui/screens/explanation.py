@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from textual.app import App
 from textual.content import Content
 
 from trex_tui.analysis.gap import Gap
 from trex_tui.artifacts import ArtifactKind
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
+from trex_tui.engine.layer_names import describe_layer_name, describe_layer_type
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Judged, LintResult
 from trex_tui.report.document import Section, Table
-from trex_tui.report.glossary.explanation import entry_lines
+from trex_tui.report.glossary.explanation import entry_lines, explain
 from trex_tui.report.glossary.registry import Entry, column_entry, find_label, find_path, find_terms
 from trex_tui.report.views.layers import cell_text
 from trex_tui.report.views.lint import EngineReport, format_evidence
@@ -45,6 +47,7 @@ class ShownNumber:
         value: As on the screen; empty for a column without a row.
         entry: Its term; None where only `help` explains it.
         exact: The value with all digits, where the screen rounds it.
+        meaning: What the value means, if it is a word or a name that has a meaning.
     """
 
     label: str
@@ -52,6 +55,7 @@ class ShownNumber:
     entry: Entry | None
     help: str = ""
     exact: str = ""
+    meaning: str = ""
 
 
 def column_numbers(table: VirtualTable[Any], table_id: str, first: str | None = None) -> list[ShownNumber]:
@@ -86,8 +90,17 @@ def layer_numbers(
             continue
         text = "" if layer is None else cell_text(column, value)
         entry = column_entry(column.name)
-        numbers.append(ShownNumber(column.title, text, entry, exact=_exact(value, text)))
+        meaning = _meaning(column.name, layer)
+        numbers.append(ShownNumber(column.title, text, entry, exact=_exact(value, text), meaning=meaning))
     return numbers
+
+
+def _meaning(column: str, layer: Layer | None) -> str:
+    if layer is None:
+        return ""
+    if column == "name":
+        return describe_layer_name(layer.name)
+    return describe_layer_type(layer.layer_type) if column == "layer_type" else ""
 
 
 def section_numbers(sections: Iterable[Section]) -> Iterator[ShownNumber]:
@@ -208,6 +221,8 @@ def _term_lines(number: ShownNumber, *, is_first: bool) -> Iterator[TextLine]:
     if key != number.label:
         yield TextLine(Content.styled(f"  {key}", "$muted"), _LITTLE)
     yield TextLine(Content(f"  {definition}"), _LITTLE)
+    if number.meaning:
+        yield TextLine(Content(f"  here    {number.meaning}"), _INDENT)
     left_out = (
         ("label ", "shown ") if is_first or number.entry.term.source else ("label ", "shown ", "source ")
     )
@@ -227,3 +242,13 @@ class ExplainScreen(TextScreen):
 
     def __init__(self, engine: Engine, title: str, heading: str, numbers: Sequence[ShownNumber]) -> None:
         super().__init__(printable(title), explanation_lines(engine, heading, numbers))
+
+
+def open_words(app: App[Any], query: str) -> None:
+    """Show what words of TensorRT, or the name of a layer, mean."""
+    lines: list[TextLine] = []
+    for entry in explain(query).entries:
+        lines += [TextLine(Content(""))] if lines else []
+        number = ShownNumber(entry.term.key, "", entry)
+        lines += [_value_line(number), *_term_lines(number, is_first=True)]
+    app.push_screen(TextScreen("Explain", lines))

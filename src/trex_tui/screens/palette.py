@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from textual.app import SystemCommand
 
 MOST_LAYERS = 40
+_WORD_SCORE = 0.3
+"""Below most layers and actions: who types a word looks for a layer first."""
 _SLOWEST = 5
 _MOST_DIGITS = 10
 _INDEX_SCORE = 2.0
@@ -99,6 +101,8 @@ class Commands(Provider):
                 yield Hit(score, Text(command.title), command.callback, text=command.title, help=command.help)
         for hit in self._layers(query):
             yield hit
+        for hit in self._words(query):
+            yield hit
 
     def _actions(self) -> list[Action]:
         places = getattr(self.screen, "help_places", [Place.EVERYWHERE])
@@ -111,6 +115,25 @@ class Commands(Provider):
 
     def _system_commands(self) -> list[SystemCommand]:
         return list(self.app.get_system_commands(self.screen))
+
+    def _words(self, query: str) -> list[Hit]:
+        """Words of TensorRT that are called as the query, with `explain` before it or not, and signs in names of layers."""
+        from trex_tui.engine.layer_names import describe_layer_name
+        from trex_tui.report.glossary.words import find_words
+        from trex_tui.screens.explanation import open_words
+
+        first, _, rest = query.strip().partition(" ")
+        is_asked = first.casefold() == "explain" and bool(rest)
+        word = rest if is_asked else query
+        found = [(term.key, term.definition) for _, term in find_words(word)]
+        if not found and (meaning := describe_layer_name(word)):
+            found = [(printable(word), meaning)]
+        score = 1.0 if is_asked else _WORD_SCORE
+        return [
+            Hit(score, title, partial(open_words, self.app, word), text=title.plain, help=meaning)
+            for key, meaning in found
+            for title in (Text(f"Explain: {shorten_middle(key, 60)}"),)
+        ]
 
     def _layers(self, query: str) -> list[Hit]:
         """Layers that match the query as a filter, shorter names first.
@@ -168,4 +191,10 @@ def _layer_title(layer: Layer) -> Text:
 
 
 def _layer_help(layer: Layer) -> str:
-    return f"layer {layer.index}: {layer.kind.value}, {format_ms(layer.latency_ms)} ms"
+    from trex_tui.engine.layer_names import (
+        describe_layer_name,  # the start of the app needs no glossary
+    )
+
+    text = f"layer {layer.index}: {layer.kind.value}, {format_ms(layer.latency_ms)} ms"
+    meaning = describe_layer_name(layer.name, layer.layer_type, layer.parameter_type)
+    return f"{text}. {meaning}" if meaning else text

@@ -1,4 +1,4 @@
-"""`trex-tui explain`, the explanations on screens, and docs/numbers.md: terms as text, JSON and Markdown."""
+"""`trex-tui explain`, the explanations on screens, docs/numbers.md and docs/glossary.md: terms as text, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
+from trex_tui.engine.layer_names import describe_layer_name
 from trex_tui.errors import TrexError
 from trex_tui.lint.model import Rule
 from trex_tui.report.glossary.lint import FAMILIES
@@ -18,14 +19,19 @@ from trex_tui.report.glossary.registry import (
     find_terms,
     suggest,
 )
-from trex_tui.report.glossary.term import Subject, find_unit
+from trex_tui.report.glossary.term import Subject, Term, find_unit
+from trex_tui.report.glossary.words import TRTEXEC_WORDS, WORDS, find_words, word_names
 from trex_tui.report.render_lint import explain_text, rules_document, rules_text
-from trex_tui.text import plural
+from trex_tui.text import plural, printable
 
 EXPLAIN_SCHEMA = "trex-tui/explain/2"
+LAYER_NAME = Subject("name", "Name of a layer", "explain, i, palette, details", "the name itself", ())
+"""Subject of names of layers, which are explained by their parts."""
 MOST_IN_FULL = 4
 """Most terms shown in full; more are listed with a line each."""
 _WIDTH = 80
+_SHORTEST_HINT = 3
+"""Letters of an abbreviation, which resembles too much to be suggested."""
 
 
 class Explanation(NamedTuple):
@@ -46,7 +52,7 @@ class Explanation(NamedTuple):
 
 
 def explain(query: str) -> Explanation:
-    """Explain a term by key, label or path, a column of layers, a lint rule, or a family of rules.
+    """Explain a term by key, label or path, a column, a word, the name of a layer, a lint rule or a family of rules.
 
     Raises:
         TrexError: Nothing has that name; the message suggests what is similar.
@@ -57,17 +63,25 @@ def explain(query: str) -> Explanation:
     column = column_entry(query)
     if column is not None and column not in entries:
         entries = [column, *entries]
+    words = [Entry(subject, word) for subject, word in find_words(query)]
     if entries:
-        return Explanation(query, entries, related=find_related(query, entries))
+        others = [entry for entry in words if entry.subject.id != TRTEXEC_WORDS]  # the numbers say more
+        return Explanation(query, [*entries, *others], related=find_related(query, entries))
     rules = registry().rules
     upper = query.strip().upper()
     if found := [rule for rule in rules if rule.id == upper]:
         return Explanation(query, rules=found)
     if found := [rule for rule in rules if rule.family == upper]:
-        return Explanation(query, rules=found, family=upper)
+        return Explanation(query, words, rules=found, family=upper)
+    if words:
+        return Explanation(query, words)
     if entries := find_beginning(query):
         return Explanation(query, entries)
-    hint = suggest(query, [rule.id for rule in rules])
+    if meaning := describe_layer_name(query):
+        return Explanation(query, [Entry(LAYER_NAME, Term(printable(query), meaning, unit=""))])
+    hint = suggest(
+        query, [*(rule.id for rule in rules), *(name for name in word_names() if len(name) > _SHORTEST_HINT)]
+    )
     raise TrexError(f"unknown name {query!r}; {hint or '`trex-tui explain` lists all names'}")
 
 
@@ -78,9 +92,9 @@ def explanation_text(explanation: Explanation) -> str:
     """Terms in full, or a line each where they are many; rules as `lint --explain` prints them."""
     if explanation.family:
         text = FAMILIES.get(explanation.family, "")
-        return (
-            f"{explanation.family}\n" + (f"  {text}\n" if text else "") + "\n" + rules_text(explanation.rules)
-        )
+        words = "".join(f"{_entry_text(entry)}\n" for entry in explanation.entries)
+        head = f"{explanation.family}\n" + (f"  {text}\n" if text else "")
+        return f"{words}{head}\n{rules_text(explanation.rules)}"
     if explanation.rules:
         return explain_text(explanation.rules[0])
     entries = explanation.entries
@@ -129,7 +143,7 @@ def overview_text(subjects: Iterable[Subject] | None = None) -> str:
     """A line per term, under the titles of the subjects; families of rules at the end."""
     parts = [
         f"{subject.title}  ({subject.shown})\n" + _lines([Entry(subject, term) for term in subject.terms])
-        for subject in (all_subjects() if subjects is None else subjects)
+        for subject in ((*all_subjects(), *WORDS) if subjects is None else subjects)
     ]
     width = max(map(len, FAMILIES))
     families = "".join(f"  {name:<{width}}  {text}\n" for name, text in FAMILIES.items())
@@ -157,7 +171,7 @@ def explain_document(explanations: Sequence[Explanation] | None = None) -> dict[
         explanations: None for all terms.
     """
     if explanations is None:
-        entries = [Entry(subject, term) for subject in all_subjects() for term in subject.terms]
+        entries = [Entry(subject, term) for subject in (*all_subjects(), *WORDS) for term in subject.terms]
         rules: list[Rule] = []
     else:
         entries = [entry for explanation in explanations for entry in explanation.entries]
@@ -186,6 +200,23 @@ def _term_object(entry: Entry) -> dict[str, Any]:
 
 
 # Markdown
+
+
+def words_markdown() -> str:
+    """A table per vocabulary, for docs/glossary.md."""
+    lines: list[str] = []
+    for subject in WORDS:
+        lines += ["", f"## {subject.title}", "", f"Source: {_cell(subject.source)}.", ""]
+        lines += ["| word | also | meaning |", "|---|---|---|"]
+        for term in subject.terms:
+            also = ", ".join(f"`{_code(label)}`" for label in term.labels)
+            lines.append(f"| `{_code(term.key)}` | {also} | {_cell(term.definition)} |")
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _code(text: str) -> str:
+    """A name in backticks, in a table of Markdown."""
+    return text.replace("|", "\\|")
 
 
 def glossary_markdown() -> str:

@@ -242,7 +242,8 @@ def suggest(query: str, more: Iterable[str] = ()) -> str:
     for entry in all_entries():
         for name in (entry.term.key, entry.term.tail, *entry.term.labels, *entry.term.gates):
             names.setdefault(normalize(name), name)
-    names |= {normalize(name): name for name in more}
+    for name in more:
+        names.setdefault(normalize(name), name)
     similar = [names[name] for name in close_matches(normalize(query), names, 3)]
     return f"did you mean {' or '.join(similar)}?" if similar else ""
 

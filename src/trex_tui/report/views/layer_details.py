@@ -18,6 +18,7 @@ from trex_tui.analysis.tactic_parts import UNKNOWN_LIBRARY, list_parts
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import format_intensity
 from trex_tui.engine.engine import Engine
+from trex_tui.engine.layer_names import describe_layer_name
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.report.views.dla import role_text
@@ -83,6 +84,8 @@ def layer_lines(
     yield Line(shorten_middle(printable(layer.name), LONGEST_HEADING), "heading")
     yield Line(_format_summary(engine, layer, facts))
     yield Line(_describe(layer))
+    if meaning := describe_layer_name(layer.name, layer.layer_type, layer.parameter_type):
+        yield Line(meaning, "muted")
     yield from _time_lines(engine, layer)
     if role := role_text(engine, layer):
         yield Line(role)

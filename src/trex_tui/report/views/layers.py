@@ -15,6 +15,7 @@ from trex_tui.analysis.short_names import short_names, short_tactics
 from trex_tui.analysis.structure import hottest, sum_latency_ms, total_by_kind, total_by_precision
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
+from trex_tui.engine.layer_names import describe_layer_name, describe_layer_type
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import kind_class
 from trex_tui.report.document import ChartReference, Column, Listing, Section, Table, is_missing, make_table
@@ -47,6 +48,11 @@ NO_MODULE = "(no module)"
 _HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "cumulative_pct", "roof_pct", "bound", "tactic")
 _LAYOUT = {"index": (8, 3), "name": (24, 0), "kind": (16, 2), "precision": (8, 1), "tactic": (30, 4)}
 """Width that a text needs, and which go first where there is no room: the largest number."""
+_EXPLAIN = {
+    "name": lambda name: describe_layer_name(str(name)),
+    "layer_type": lambda type_: describe_layer_type(type_ and str(type_)),
+}
+"""Columns whose values have a meaning that a tooltip can state."""
 
 
 def sorted_layers(engine: Engine, column: LayerColumn | None, *, reverse: bool = False) -> list[Layer]:
@@ -81,6 +87,7 @@ def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
         unit=column.unit,
         format=partial(cell_text, column),
         help=column.description.replace("`", ""),
+        explain=_EXPLAIN.get(column.name),
         has_bar=column.name == "latency_ms",
         flex=not column.is_number,
         width=width,
