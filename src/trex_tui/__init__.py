@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from trex_tui._version import __version__
 
-TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this whole package
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any

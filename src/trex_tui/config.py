@@ -1,7 +1,7 @@
-"""Files of a person: where configuration and settings lie, and how configuration is read.
+"""User files: paths of configuration and settings, and the reader of configuration.
 
-Configuration is `trex-tui.toml`, and the table `tool.trex-tui` of a `pyproject.toml`. Both are for people: the program reads
-them, and writes to one only when asked. Settings are remembered choices, which the program writes itself
+Configuration is `trex-tui.toml`, and the table `tool.trex-tui` of a `pyproject.toml`. Both are written by users: the program
+reads them, and writes to one only on request. Settings are remembered choices, which the program writes itself
 (`screens.settings`).
 """
 
@@ -23,22 +23,22 @@ NAME = "trex-tui"
 
 
 def settings_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the file of remembered choices; None where there is no home to keep it in."""
+    """Return the file of remembered choices; None without a home directory."""
     return _in_home(environ, "XDG_CONFIG_HOME", ".config", "user_config_path", "settings.json")
 
 
 def recent_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the list of recently opened engines; None where there is no home to keep it in."""
+    """Return the list of recently opened engines; None without a home directory."""
     return _in_home(environ, "XDG_STATE_HOME", ".local/state", "user_state_path", "recent.json")
 
 
 def hosts_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the record of where sets were captured over ssh; None where there is no home to keep it in."""
+    """Return the record of machines that captured sets over ssh; None without a home directory."""
     return _in_home(environ, "XDG_STATE_HOME", ".local/state", "user_state_path", "hosts.json")
 
 
 def _in_home(environ: Mapping[str, str], variable: str, below: str, finder: str, file: str) -> Path | None:
-    """Return a file in a directory of the XDG specification, by which a relative path in the variable does not count."""
+    """Return a file in a directory of the XDG specification, which requires to ignore a relative path in the variable."""
     stated, home = Path(environ.get(variable, "")), Path(environ.get("HOME", ""))
     if stated.is_absolute():
         return stated / NAME / file
@@ -62,11 +62,11 @@ _PROJECT_TABLE = ("tool", "trex-tui")
 
 @dataclass(frozen=True, slots=True)
 class ConfigTable:
-    """What a file configures.
+    """Configuration in a file.
 
     Attributes:
         path: The file.
-        prefix: What stands before every key of the table in the file: `tool.trex-tui.`, or nothing.
+        prefix: Prefix of every key of the table in the file: `tool.trex-tui.`, or empty.
         values: The table.
     """
 
@@ -79,17 +79,17 @@ class ConfigTable:
 
 
 def config_files(environ: Mapping[str, str]) -> list[Path]:
-    """Return where configuration is read from, the strongest last: beside the settings, then in the current directory."""
+    """Return the configuration files in increasing precedence: beside the settings, then in the current directory."""
     here = [Path(PROJECT_NAME), Path(CONFIG_NAME)]
     settings = settings_file(environ)
     return [settings.with_name(CONFIG_NAME), *here] if settings else here
 
 
 def config_tables(environ: Mapping[str, str]) -> list[ConfigTable]:
-    """What the configuration files there are say, the strongest last.
+    """Return the tables of the existing configuration files, in increasing precedence.
 
     Raises:
-        TrexError: A file cannot be read or understood. Of a `pyproject.toml` that never names this program nobody asks.
+        TrexError: A file cannot be read or parsed, except a `pyproject.toml` that never names this program.
     """
     files = [path for path in config_files(environ) if path.is_file() and not _is_of_others(path)]
     return [read_config(path) for path in files]
@@ -105,7 +105,7 @@ def _is_of_others(path: Path) -> bool:
 
 
 def read_content(path: Path) -> bytes:
-    """Return the content of a file of a person; the path may be one of a device.
+    """Return the content of a user file; the path may lead to a device.
 
     Raises:
         OSError: It cannot be read, or is too large.
@@ -118,10 +118,10 @@ def read_content(path: Path) -> bytes:
 
 
 def read_config(path: Path) -> ConfigTable:
-    """What one file configures.
+    """Return the configuration of one file.
 
     Raises:
-        TrexError: The file cannot be read or understood, or this Python (3.10 without tomli) has no reader for TOML.
+        TrexError: The file cannot be read or parsed, or this Python (3.10 without tomli) has no reader for TOML.
     """
     root = read_toml(path)
     if path.name != PROJECT_NAME:
@@ -135,7 +135,7 @@ def read_config(path: Path) -> ConfigTable:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The root table of a file.
+    """Return the root table of a file.
 
     Raises:
         TrexError: As `read_config`.
@@ -151,7 +151,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
-    """The root table of a text that is, or is to become, that of a file.
+    """Return the root table of the content, or future content, of a file.
 
     Raises:
         TrexError: As `read_config`.

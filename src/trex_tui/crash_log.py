@@ -1,8 +1,8 @@
-"""Errors that nobody expected: a sentence for a person, and all the rest for the log file that they asked for.
+"""Report internal errors: a sentence for the user, and the details for the log file, if one is given.
 
-`--log-file FILE` or `TREX_TUI_LOG=FILE` names the file. It is appended to, and made where there is none; a file that is not
-empty and does not begin as a log of trex-tui is never written to. It gets the traceback, the command, versions and what the
-terminal is; no local variables, so that names of layers are in it only where the words of an error quote them.
+`--log-file FILE` or `TREX_TUI_LOG=FILE` names the file. It is created or appended to; a non-empty file that does not begin as
+a log of trex-tui is never written to. It gets the traceback, the command, versions and facts of the terminal; no local
+variables, so that names of layers are in it only if the message of an error quotes them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from trex_tui.errors import ExitCode, TrexError
 from trex_tui.text import printable
 
 LOG_VARIABLE = "TREX_TUI_LOG"
-"""Names the log file; what `--log-file` sets, so that processes begun from here have it too."""
+"""Names the log file; set by `--log-file`, so that child processes use it too."""
 FIRST_LINE = "# trex-tui log: internal errors\n"
 """First line of a log of trex-tui."""
 _ASKED_OF_TERMINAL = (
@@ -42,10 +42,10 @@ _lock = threading.Lock()
 
 
 def use_log(path: str) -> None:
-    """Keep what internal errors leave in this file, from now on. It is made when there is something to write.
+    """Write details of internal errors to this file from now on. It is created on the first error.
 
     Raises:
-        TrexError: It cannot be written, or is somebody's file.
+        TrexError: It cannot be written, or is a foreign file.
     """
     target = Path(path).absolute()
     try:
@@ -59,7 +59,7 @@ def use_log(path: str) -> None:
 
 
 def sentence(error: BaseException) -> str:
-    """Message for the user: the error itself if they can act on it; else that it is internal, and where to read more."""
+    """Return the message for the user: the error itself if they can act on it; else where to read about an internal one."""
     return str(error) if isinstance(error, TrexError) else internal(error)
 
 
@@ -71,23 +71,23 @@ def internal(error: BaseException) -> str:
 
 
 def report(error: BaseException) -> int:
-    """Tell of an internal error that ends the program, on stderr; return the exit code."""
+    """Print an internal error that ends the program to stderr; return the exit code."""
     words = internal(error)
     try:
         sys.stderr.write(f"trex-tui: {words}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
-        pass  # The terminal is gone, or the stream was closed: there is nobody to tell.
+        pass  # The terminal is gone, or the stream was closed.
     return int(ExitCode.INTERNAL_ERROR)
 
 
 def note(error: BaseException) -> None:
-    """Write an error into the log, if there is one, without a word."""
+    """Write an error to the log, if there is one, without a message."""
     _noted(error)
 
 
 def where_noted() -> str:
-    """Where the traceback is of an error that was noted before, or how to have it kept the next time."""
+    """Return where the traceback of a logged error is, or how to log it next time."""
     log = os.environ.get(LOG_VARIABLE)
     if not log:
         return _HOW_TO_KEEP
@@ -118,10 +118,10 @@ def _words_of_system(error: OSError) -> str:
 
 
 def _open(path: Path, *, create: bool) -> int:
-    """A descriptor to append with.
+    """Return a descriptor to append with.
 
     Raises:
-        OSError: The system refuses, or the file is none to append to.
+        OSError: The system refuses, or the file is not a log.
     """
     if path.exists() and not path.is_file():
         raise OSError("not a regular file")
@@ -152,7 +152,7 @@ def _append(path: Path, entry: str) -> None:
 
 
 def _entry(trace: str) -> str:
-    """What to know about one error; nothing in it acts on a terminal that shows it."""
+    """Return the log entry of an error, without control characters."""
     from datetime import datetime, timezone
 
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""What goes wrong, told in one line: diagnostics for parts, `TrexError` for the whole."""
+"""Errors in one line: diagnostics for parts, `TrexError` for the whole."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
 
 
 class Severity(str, Enum):
-    """How much a diagnostic matters to what is shown."""
+    """Effect of a diagnostic on what is shown."""
 
     ERROR = "error"
     """A file could not be used."""
@@ -38,7 +38,7 @@ _ABOVE_MEMBERS = 2
 
 
 def describe_file(file: Path) -> str:
-    """The path of a file for a message: of a file that was unpacked, its place in the archive."""
+    """Return the path of a file for a message; for an unpacked file, its path in the archive."""
     for directory, archive in ARCHIVES.items():
         if directory in file.parents:
             return str(archive.joinpath(*file.relative_to(directory).parts[_ABOVE_MEMBERS:]))
@@ -46,12 +46,12 @@ def describe_file(file: Path) -> str:
 
 
 class Diagnostic(NamedTuple):
-    """Something a reader could not use, or wants known.
+    """A problem, or a note, of a reader.
 
     Attributes:
         severity: See `Severity`.
-        file: The file it is about; None for the set as a whole.
-        where: Place in the file (`line 3 column 7`, `Layers[12]`), or empty.
+        file: The file; None for the set as a whole.
+        where: Position in the file (`line 3 column 7`, `Layers[12]`), or empty.
         message: One sentence.
     """
 
@@ -68,19 +68,19 @@ class Diagnostic(NamedTuple):
 
 
 class TrexError(Exception):
-    """A failure that a person can act on; its text is one line. Commands turn it into `exit_code`."""
+    """A failure that the user can act on; its text is one line. Commands convert it into `exit_code`."""
 
     exit_code = ExitCode.BAD_INPUT
 
 
 class ArtifactError(TrexError):
-    """A file, or the place where files were looked for, cannot be used.
+    """A file, or a searched directory, cannot be used.
 
     Args:
         file: The file or directory.
         message: What is wrong, one sentence.
-        where: Place in the file, if known.
-        diagnostics: What was found on the way, for callers that show the details.
+        where: Position in the file, if known.
+        diagnostics: Diagnostics up to the error, for callers that show the details.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Text that people see: names made harmless, numbers made readable.
+"""Text for users: printable names and readable numbers.
 
-Names in artifacts are data. They may hold escape sequences, newlines, separators (TensorRT itself writes U+001E and
-U+001F into names), bidirectional marks or lone surrogates. Everything shown in a terminal passes through `printable`.
-This module imports nothing heavy: the headless commands and the screens share it.
+Names in artifacts are data. They may hold escape sequences, newlines, separators (TensorRT itself writes U+001E and U+001F
+into names), bidirectional marks or lone surrogates. Everything shown in a terminal passes through `printable`. This module
+imports nothing heavy: the headless commands and the screens share it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def printable(text: str) -> str:
 
 
 def printable_in_place(text: str) -> str:
-    """As `printable`, one character for one: for a line that is edited, in which the cursor counts them."""
+    """Return the text as `printable`, but keep the number of characters: for a line that is edited, with a cursor."""
     if text.isprintable():
         return text
     shown = ((char, _visible(char)) for char in text)
@@ -74,7 +74,7 @@ def _visible(char: str) -> str:
 
 
 def shorten_middle(text: str, width: int) -> str:
-    """Cut `text` to `width` characters, keeping head and tail: the tail of a layer name tells it from its siblings."""
+    """Cut `text` to `width` characters, keeping head and tail: the tail of a layer name distinguishes it from others."""
     if len(text) <= width:
         return text
     if width <= 1:
@@ -85,17 +85,17 @@ def shorten_middle(text: str, width: int) -> str:
 
 
 def format_ms(value: float | None, digits: int = 4) -> str:
-    """Milliseconds with a fixed number of decimals, so that a column lines up and close values stay distinct."""
+    """Format milliseconds with a fixed number of decimals, so that columns align and close values stay distinct."""
     return MISSING if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
 def format_pct(value: float | None) -> str:
-    """A percentage with two decimals, without the sign."""
+    """Format a percentage with two decimals, without the sign."""
     return MISSING if value is None or math.isnan(value) else f"{value:.2f}"
 
 
 def format_count(value: float | None) -> str:
-    """A count, with SI prefixes from ten thousand on: 9 876, 12.3 k, 4.56 M."""
+    """Format a count, with SI prefixes from ten thousand on: 9 876, 12.3 k, 4.56 M."""
     if value is None or math.isnan(value):
         return MISSING
     if abs(value) < 10_000:
@@ -109,12 +109,12 @@ def format_count(value: float | None) -> str:
 
 
 def format_watts(value: float) -> str:
-    """Power with its unit: 14.2 W, 131.9 W, 0.019 W."""
+    """Format power with its unit: 14.2 W, 131.9 W, 0.019 W."""
     return f"{value:.4g} W"
 
 
 def format_energy(value: float) -> str:
-    """Energy in joules with its unit, four significant digits: 1.234 J, 12.3 mJ, 45 µJ."""
+    """Format energy in joules with its unit, four significant digits: 1.234 J, 12.3 mJ, 45 µJ."""
     for unit, factor in (("J", 1.0), ("mJ", 1e3)):
         if abs(value) * factor >= 1.0:
             return f"{value * factor:.4g} {unit}"
@@ -122,7 +122,7 @@ def format_energy(value: float) -> str:
 
 
 def format_bytes(value: float | None) -> str:
-    """A size in binary units, three significant digits: 512 B, 36.0 KiB, 117 MiB."""
+    """Format a size in binary units, three significant digits: 512 B, 36.0 KiB, 117 MiB."""
     if value is None or math.isnan(value):
         return MISSING
     if abs(value) < 1024:
@@ -140,7 +140,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def format_bar(fraction: float | None, cells: int) -> str:
-    """A bar from the left in eighths of a cell, 0 to 1 of `cells` long; anything above zero shows."""
+    """Return a bar from the left in eighths of a cell, 0 to 1 of `cells` long; anything above zero is visible."""
     if fraction is None or not fraction > 0 or cells <= 0:
         return ""
     full, rest = divmod(max(1, round(8 * cells * min(fraction, 1.0))), 8)
@@ -148,7 +148,7 @@ def format_bar(fraction: float | None, cells: int) -> str:
 
 
 def format_shape(shape: Sequence[int]) -> str:
-    """Extents joined by `×`; `?` for a dynamic one, `scalar` for none."""
+    """Return extents joined by `×`; `?` for a dynamic one, `scalar` for none."""
     return "×".join("?" if extent < 0 else str(extent) for extent in shape) or "scalar"
 
 
@@ -180,24 +180,24 @@ _UNITS = frozenset(
 
 
 def is_number_with_unit(before: str, after: str) -> bool:
-    """Whether a number ends `before` and its unit begins `after`: no line breaks between the two."""
+    """Return whether a number ends `before` and its unit begins `after`, so that no line breaks between them."""
     unit = after.split(" ", 1)[0].rstrip(").,;:")
     return before[-1:].isdigit() and unit in _UNITS
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:
-    """`1 layer`, `2 layers`; `many` for irregular plurals."""
+    """Return `1 layer`, `2 layers`; `many` for irregular plurals."""
     return f"{count} {noun if count == 1 else many or noun + 's'}"
 
 
 def join_words(words: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, `a, b and c`."""
     *first, last = words
     return ", ".join(first) + " and " + last if first else last
 
 
 def parse_quantity(text: str, unit: str) -> float | None:
-    """A number with a unit, `4Mi`, `50us`, `2%`; None if it is no finite number, or the unit does not fit.
+    """Parse a number with a unit, `4Mi`, `50us`, `2%`; None if it is not finite, or the unit does not fit.
 
     Args:
         unit: As columns name it: `milliseconds`, `bytes`, `percent`, or empty for a count.
@@ -213,14 +213,14 @@ def parse_quantity(text: str, unit: str) -> float | None:
 
 
 def close_matches(word: str, known: Collection[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """The known words that look like one that is not known, the likeliest first."""
+    """Return the known words similar to an unknown one, the most similar first."""
     from difflib import get_close_matches
 
     return get_close_matches(word, list(known), most, cutoff)
 
 
 def did_you_mean(word: str, known: Collection[str], most: int = 1, cutoff: float = 0.6) -> str:
-    """`did you mean A or B?` in any case, names that begin with the word first; empty if nothing is similar."""
+    """Return `did you mean A or B?` ignoring case, names that begin with the word first; empty if nothing is similar."""
     names = {name.casefold(): name for name in known}
     folded = word.casefold()
     similar = [name for name in names if len(folded) > 1 and name.startswith(folded)]
@@ -232,7 +232,7 @@ _LISTED_NAMES = re.compile(r"\{([^{}]{80,})\}")
 
 
 def shorten_name_list(text: str) -> str:
-    """Cut long lists of names between braces, which name DLA blocks in thousands of characters, to the first and the last.
+    """Shorten long lists of names between braces, as in names of DLA blocks, to the first and the last name.
 
     >>> shorten_name_list("{" + ",".join(f"layer{n}" for n in range(100)) + "} output reformatter 0")
     '{layer0,…98 more…,layer99} output reformatter 0'
@@ -249,5 +249,5 @@ def _shorten_list(match: re.Match[str]) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """With a capital at the beginning and a full stop at the end."""
+    """Return a text with a capital at the beginning and a full stop at the end."""
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

@@ -1,8 +1,8 @@
-"""Find, recognise and read the files that trtexec writes. Imports the standard library only."""
+"""Find, recognize and read the files that trtexec writes. Imports the standard library only."""
 
 from trex_tui import lazy_names
 
-TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this whole package
 if TYPE_CHECKING:
     from trex_tui.artifacts.discover import ArtifactSet, Discovery, find, scan
     from trex_tui.artifacts.file_kinds import ArtifactKind

@@ -1,7 +1,7 @@
-"""`output_diff.json`: how far the outputs of one engine are from those of another.
+"""Read `output_diff.json`: the differences between the outputs of two engines.
 
-What `trex-tui accuracy` writes, and what toolkits write under that name: a list or an object of outputs, each with some of
-the measures under one of their many names. A measure that is not there is None.
+Written by `trex-tui accuracy`, and by toolkits under the same name: a list or an object of outputs, each with some of the
+measures under one of several names. A missing measure is None.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEASURES: dict[str, tuple[str, ...]] = {
     "sqnr_db": ("sqnr", "snr_db", "snr"),
     "argmax_agreement_pct": (),
 }
-"""Measure -> other names of it."""
+"""Measure -> its other names."""
 _COUNTS = (
     *("samples", "elements", "compared", "nan_reference", "inf_reference", "nan_test", "inf_test"),
     *("nonfinite_mismatch", "outside", "argmax_rows"),
@@ -39,9 +39,9 @@ class ComparedSide:
     """The reference or the test.
 
     Attributes:
-        kind: `engine` or `onnx`; empty if not told.
-        path: As it was named; empty if not told.
-        size_bytes, sha256: Of the file; None if not told.
+        kind: `engine` or `onnx`; empty if unknown.
+        path: As given; empty if unknown.
+        size_bytes, sha256: Of the file; None if unknown.
     """
 
     kind: str = ""
@@ -60,10 +60,10 @@ class OutputDifference:
     """One output, over all samples.
 
     Attributes:
-        values: Measure of `MEASURES` -> value; None where there is none.
-        counts: `samples`, `elements`, `nan_test`, … as far as they are told.
+        values: Measure of `MEASURES` -> value; None if missing.
+        counts: `samples`, `elements`, `nan_test`, … as far as stated.
         reasons: Measure -> why it has no value.
-        dtypes: Of reference and test; None if not told.
+        dtypes: Of reference and test; None if unknown.
     """
 
     name: str
@@ -75,7 +75,7 @@ class OutputDifference:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """A gate and how it was judged."""
+    """A gate with its result."""
 
     gate: str
     output: str
@@ -85,10 +85,10 @@ class GateVerdict:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyResult:
-    """The file.
+    """Content of the file.
 
     Attributes:
-        inputs: What the inputs were, as written: `kind`, `samples`, `seed`, …
+        inputs: Description of the inputs, as written: `kind`, `samples`, `seed`, …
         is_ours: Whether `trex-tui accuracy` wrote it.
     """
 
@@ -107,16 +107,16 @@ def read_accuracy(path: Path) -> AccuracyResult:
     """Read one file.
 
     Raises:
-        ArtifactError: It is not JSON, or holds no measure of any output.
+        ArtifactError: It is not JSON, or has no measure of any output.
     """
     return parse_accuracy(load_json(path), path)
 
 
 def parse_accuracy(root: Any, path: Path) -> AccuracyResult:  # noqa: ANN401 - any JSON value
-    """Understand the content of a file.
+    """Parse the content of a file.
 
     Raises:
-        ArtifactError: It holds no measure of any output.
+        ArtifactError: It has no measure of any output.
     """
     document: Mapping[str, Any] = root if isinstance(root, dict) else {}
     notes: list[Diagnostic] = []
@@ -163,7 +163,7 @@ def _outputs(root: Any, path: Path, notes: list[Diagnostic]) -> list[OutputDiffe
 
 
 def _entries(root: Any, depth: int = 0) -> list[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401
-    """Names and measures: out of a list with names, an object by name, or one of the two below a telling key."""
+    """Return names and measures from a list with names, an object by name, or either of them below a known key."""
     if isinstance(root, list):
         named = [
             (entry.get("name") or entry.get("tensor") or entry.get("output"), entry)

@@ -1,10 +1,10 @@
 """TensorRT engine archives (`.tea`), as trex 0.2 writes them with TensorRT 10: ZIP files.
 
-`trex process --archive` puts logs and the metadata of both runs into one beside the JSON files (`X.engine.build.log`,
-`X.engine.profile.metadata.json`, …); its Python interface puts the plan (`engine.trt`) into one, with `build.txt`,
-`build_cfg.json`, `plan_cfg.json` and `timing.cache`, none of which is read here: `build.txt` lacks trtexec's prefixes.
-`report/archive_file` writes whole sets, the files of trex-tui itself among them. What can be read is unpacked to a directory
-that lasts as long as the process; a plan loses all but its head.
+`trex process --archive` adds logs and the metadata of both runs to the JSON files (`X.engine.build.log`,
+`X.engine.profile.metadata.json`, …); its Python interface adds the plan (`engine.trt`), with `build.txt`, `build_cfg.json`,
+`plan_cfg.json` and `timing.cache`, none of which is read here: `build.txt` lacks trtexec's prefixes. `report/archive_file`
+writes whole sets, including the files of trex-tui. Readable members are unpacked to a directory that exists as long as the
+process; plans are reduced to their head.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trex_tui.artifacts.temporary_files import remove_stale, temporary_prefix
 from trex_tui.errors import ARCHIVES
 
 MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
-"""Larger archives are not of one engine: a mistake or an attack."""
+"""Larger archives do not belong to one engine: a mistake or an attack."""
 _HEAD = 4096
 _ENCRYPTED = 1
 """Flag of a member."""
@@ -33,24 +33,24 @@ _READ = re.compile(
     r"(?P<text>.*\.(?:json|log|log\.gz|csv))|(?P<plan>.*\.(?:trt|engine|plan))", re.IGNORECASE | re.DOTALL
 )
 _UNSAFE = re.compile(r"[\\:\0]")
-"""On Windows these are more than letters: `c:x` lies in another place than the directory it is put into."""
+"""Special in Windows paths: `c:x` is outside of the target directory."""
 _ENDING = re.compile(r"(?:\.(?:engine|plan|trt))?\.tea$", re.IGNORECASE)
 
 _PREFIX = "trex-tui-tea-"
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, LookupError)
-"""What `zipfile` raises for archives of others: RuntimeError for a password and, as NotImplementedError, for a version or a
-method of packing that it does not know."""
+"""Exceptions of `zipfile` for foreign archives: RuntimeError for a password and, as NotImplementedError, for an unknown
+version or compression method."""
 _MOST_FOLDER_NAME, _MOST_DEEP = 60, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What an archive held.
+    """Content of an archive.
 
     Attributes:
-        directory: Where the files lie that are in no folder; folders lie below it, those of odd names elsewhere.
-        files: Those that may be artifacts, by folder.
-        problem: Why there are none, as the end of a sentence whose subject is the archive; empty if all went well.
+        directory: Directory of the files that are in no folder; folders are below it, those with unusual names elsewhere.
+        files: Possible artifacts, by folder.
+        problem: Why there are none, as the end of a sentence whose subject is the archive; empty without problems.
     """
 
     directory: Path
@@ -59,7 +59,7 @@ class Unpacked:
 
 
 def unpack(path: Path) -> Unpacked:
-    """Unpack what may be artifacts, once per process and state of the file. Never raises."""
+    """Unpack possible artifacts, once per process and state of the file. Never raises."""
     try:
         status = path.stat()
     except OSError as error:
@@ -68,12 +68,12 @@ def unpack(path: Path) -> Unpacked:
 
 
 def is_read(name: str) -> bool:
-    """Whether a member called so is unpacked under that very name."""
+    """Return whether a member with this name is unpacked under exactly this name."""
     return _READ.fullmatch(name) is not None and not _UNSAFE.search(name)
 
 
 def names_in(path: Path) -> list[str]:
-    """The last parts of the names of what would be unpacked; none for what is no archive."""
+    """Return the file names of the members that would be unpacked; empty if the file is not an archive."""
     try:
         with zipfile.ZipFile(path) as archive:
             return [PurePosixPath(member.filename).name for member in archive.infolist() if _match(member)]
@@ -119,11 +119,13 @@ def _match(member: zipfile.ZipInfo) -> re.Match[str] | None:
 
 
 def _directory(member: zipfile.ZipInfo, folders: dict[str, Path]) -> Path:
-    """Where the files of a member's folder lie: as in the archive, for what lies above a set may be of it. A folder that
-    cannot be called so, or that looks like another or like a file, lies in a numbered place, in one directory.
+    """Return the directory for the files of a member's folder.
+
+    It has the same path as in the archive, since files above a set may belong to it. Folders with invalid names, or names
+    that collide, get a numbered directory.
 
     Args:
-        folders: Those there are, by what members say; the new one is added.
+        folders: Existing folders, by their names in members; the new one is added.
     """
     parts = [part for part in PurePosixPath(member.filename).parent.parts if part not in ("/", "//", "..")]
     folder = "/".join(parts)
@@ -148,9 +150,9 @@ def _numbered(number: int) -> str:
 
 
 def _speaking_plans(members: list[zipfile.ZipInfo]) -> set[str]:
-    """The plans whose names tell of which engine they are: of several in one folder, or called as files beside them are.
+    """Return the plans whose names identify their engine: several in one folder, or plans named like files beside them.
 
-    Any other is of the archive's engine: trex calls each `engine.trt`.
+    All others belong to the archive's engine: trex names each `engine.trt`.
     """
     names = [PurePosixPath(member.filename) for member in members if _match(member)]
     plans = {name for name in names if (match := _READ.fullmatch(name.name)) and match["plan"]}
@@ -167,10 +169,10 @@ def _speaking_plans(members: list[zipfile.ZipInfo]) -> set[str]:
 def _extract(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, directory: Path, named_as: Path | None
 ) -> Path:
-    """Write one member under the last part of its name alone: what it says about directories is not followed here.
+    """Write one member under its file name only: directories in its path are ignored.
 
     Args:
-        named_as: The archive that a plan is called after; None if it has a name of its own.
+        named_as: The archive that names a plan; None if the plan has a name of its own.
     """
     name = _UNSAFE.sub("_", PurePosixPath(member.filename).name)
     match = _match(member)
@@ -187,17 +189,17 @@ def _extract(
 
 
 def find_archive(file: Path) -> Path | None:
-    """The archive that a file was unpacked from; None if it was not."""
+    """Return the archive that a file was unpacked from; None for other files."""
     return next((archive for root, archive in ARCHIVES.items() if root in file.parents), None)
 
 
 def head_only(archive: Path) -> str:
-    """Why a plan out of an archive cannot be copied, after its name."""
+    """Return why a plan from an archive cannot be copied, as text after its name."""
     return f"only its header was unpacked from {archive.name}; unpack the archive with unzip"
 
 
 def _remembered(directory: Path, archive: Path) -> Path:
-    """A directory that is removed at the end, from the moment it is there."""
+    """Create a directory and register it for removal at exit."""
     ARCHIVES[directory] = archive
     if len(ARCHIVES) == 1:
         atexit.register(forget)
@@ -205,7 +207,7 @@ def _remembered(directory: Path, archive: Path) -> Path:
 
 
 def forget() -> None:
-    """Remove what was unpacked; for processes that end without running what is due at their exit."""
+    """Remove unpacked files; for processes that end without running exit handlers."""
     _unpack.cache_clear()
     while ARCHIVES:
         directory, _ = ARCHIVES.popitem()

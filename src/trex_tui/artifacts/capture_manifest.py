@@ -1,9 +1,8 @@
-"""`<name>.capture.json`: how a set came about, as `trex-tui capture` wrote it beside the set.
+"""Read `<name>.capture.json`: the record of a capture, written by `trex-tui capture` into the set.
 
-Read leniently: formats drift, and people edit files by hand. A value of another type than expected is unknown and costs a
-diagnostic where it is a section; only a file that is no manifest at all is an error. Text is cut to a length that people
-read. No path out of it is ever opened: the files that are compared with its list are those of the set, found by their own
-names.
+Parsing is lenient: formats change, and users edit files. A value of an unexpected type is unknown, with a diagnostic for a
+section; only a file that is not a manifest is an error. Texts are shortened. No path in it is ever opened: the files that are
+compared with its list are those of the set, found by their own names.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from trex_tui.errors import ArtifactError, Diagnostic, Severity
 THROTTLED, POWER_MODE = "throttled", "power mode"
 _LONGEST = 200
 _MOST = 64
-"""Entries of a list or a table."""
+"""Maximum number of entries of a list or a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class GpuState:
-    """A GPU as nvidia-smi told of it; None where it did not.
+    """State of a GPU as reported by nvidia-smi; None where missing.
 
     Attributes:
-        throttle_reasons: Active at that moment, in words; idle clocks are none.
+        throttle_reasons: Active reasons, as text; idle clocks do not count.
         throttle_counters_us: Reason -> microseconds since the driver was loaded.
     """
 
@@ -47,16 +46,16 @@ class GpuState:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """A machine; None where it did not tell.
+    """State of a machine; None where unknown.
 
     Attributes:
-        container: `docker`, `podman`, …; None where nothing told of one.
-        is_jetson: Whether it said so.
-        l4t, board, power_mode: Of a Jetson: `36.4.3`, its model, the mode of nvpmodel.
-        gpu_clock_mhz: Of a Jetson, now.
-        gpu_clock_locked: Of a Jetson: whether its GPU has one frequency only.
+        container: `docker`, `podman`, …; None without signs of a container.
+        is_jetson: Whether it is a Jetson.
+        l4t, board, power_mode: For a Jetson: `36.4.3`, its model, the mode of nvpmodel.
+        gpu_clock_mhz: For a Jetson, the current clock.
+        gpu_clock_locked: For a Jetson: whether its GPU has a single possible frequency.
         temperatures_c: Thermal zone -> degrees.
-        over_current_events: Counter of the board -> events since its start.
+        over_current_events: Counter of the board -> events since boot.
     """
 
     gpus: tuple[GpuState, ...] = ()
@@ -73,12 +72,12 @@ class HostState:
 
     @property
     def drivers(self) -> tuple[str, ...]:
-        """Versions of the driver: one, unless the file is odd."""
+        """Versions of the driver: one, unless the file is unusual."""
         return tuple(dict.fromkeys(gpu.driver for gpu in self.gpus if gpu.driver))
 
 
 def read_host_state(root: Any) -> HostState | None:  # noqa: ANN401 - any JSON value
-    """Understand `host.before` or `host.after` of a manifest; None if that is no object, or an empty one."""
+    """Parse `host.before` or `host.after` of a manifest; None unless it is a non-empty object."""
     if not isinstance(root, Mapping) or not root:
         return None
     jetson, clock = table_in(root, "jetson"), table_in(root, "gpu_clock")
@@ -121,8 +120,9 @@ def _gpu(root: Mapping[str, Any]) -> GpuState:
 
 
 def changes(before: HostState, after: HostState) -> Iterator[tuple[str, str]]:
-    """What happened to the machine between two moments that makes numbers doubtful: `THROTTLED` or `POWER_MODE`, and a
-    sentence without its full stop."""
+    """Yield changes between two states that make numbers doubtful: `THROTTLED` or `POWER_MODE`, and a sentence without full
+    stop.
+    """
     for index, (old, new) in enumerate(zip(before.gpus, after.gpus, strict=False)):
         named = f"GPU {index}" if len(after.gpus) > 1 else "the GPU"
         risen = [
@@ -140,7 +140,7 @@ def changes(before: HostState, after: HostState) -> Iterator[tuple[str, str]]:
 
 
 def tells_throttling(before: HostState, after: HostState) -> bool:
-    """Whether throttling between the two moments would be known."""
+    """Return whether throttling between the two states would be visible."""
     pairs = zip(before.gpus, after.gpus, strict=False)
     by_gpu = any(old.throttle_counters_us.keys() & new.throttle_counters_us.keys() for old, new in pairs)
     return by_gpu or bool(before.over_current_events.keys() & after.over_current_events.keys())
@@ -150,30 +150,30 @@ def tells_throttling(before: HostState, after: HostState) -> bool:
 
 
 def cut(text: str, longest: int = _LONGEST) -> str:
-    """A text that is not longer than people read."""
+    """Return a text shortened to the given length."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def table_in(root: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A section; empty if it is none."""
+    """Return a section; empty if it is missing or not an object."""
     value = root.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
 def text_in(root: Mapping[str, Any], key: str) -> str | None:
-    """A text with something in it, or None."""
+    """Return a non-empty text, or None."""
     value = root.get(key)
     return cut(value.strip()) or None if isinstance(value, str) else None
 
 
 def flag_in(root: Mapping[str, Any], key: str) -> bool | None:
-    """True, false, or None."""
+    """Return true, false, or None."""
     value = root.get(key)
     return value if isinstance(value, bool) else None
 
 
 def numbers_in(value: Any) -> dict[str, float]:  # noqa: ANN401 - any JSON value
-    """The numbers of a table, by name."""
+    """Return the numbers of a table, by name."""
     if not isinstance(value, Mapping):
         return {}
     pairs = ((cut(str(name)), finite_number(number)) for name, number in list(value.items())[:_MOST])
@@ -183,10 +183,10 @@ def numbers_in(value: Any) -> dict[str, float]:  # noqa: ANN401 - any JSON value
 NO_GRAPH = (
     "the engine cannot be captured in a CUDA graph; measured without one, the latency includes enqueue time"
 )
-"""The remark on a run that was repeated without CUDA graph."""
+"""Remark on a run that was repeated without CUDA graph."""
 SCHEMA = "trex-tui/capture/1"
 LARGEST_DIGESTED = 16 << 20
-"""Bytes up to which a file's content is compared; of larger ones, the size. A digest of so much takes some 20 ms."""
+"""Largest file in bytes whose content is compared; for larger ones, the size is. Hashing this much takes some 20 ms."""
 _MOST_REMARKS = 20
 _LONGEST_REMARK = 500
 _SECTIONS = ("trtexec", "model", "engine", "host", "files", "clocks")
@@ -196,12 +196,12 @@ _LISTS = ("runs", "remarks")
 
 @dataclass(frozen=True, slots=True)
 class ClockLock:
-    """What became of the wish for locked clocks.
+    """Result of a request for locked clocks.
 
     Attributes:
-        target_mhz: What was asked of the driver; None if it never was.
-        is_locked: Whether the driver said so.
-        is_released: Whether it said that they are free again.
+        target_mhz: Value passed to the driver; None if it was not.
+        is_locked: Whether the driver confirmed the lock.
+        is_released: Whether it confirmed the release.
     """
 
     target_mhz: float | None
@@ -211,23 +211,22 @@ class ClockLock:
 
 @dataclass(frozen=True, slots=True)
 class CaptureManifest:
-    """A manifest; None where it does not tell.
+    """A manifest; None where unknown.
 
     Attributes:
-        status: `complete`; others are not of a set.
+        status: `complete`; other values do not belong to a set.
         started, ended: With time zone.
         program: Version of trex-tui.
-        trtexec_version, trtexec_build: As its help told: `10.4.0` and `26`, or None.
-        clocks: None if nobody asked for locked ones.
-        before, after: The machine around the runs.
-        is_remote: Whether another machine did it, over ssh.
+        trtexec_version, trtexec_build: From its help: `10.4.0` and `26`, or None.
+        clocks: None if no locked clocks were requested.
+        before, after: State of the machine before and after the runs.
+        is_remote: Whether another machine captured, over ssh.
         is_without_graph: Whether a run failed with CUDA graph and was repeated without.
-        model: Path of the model as it was typed.
-        build_command, command: Of the run that built and of the one that measured, program first; empty if it does not
-            tell.
-        remarks: What it says about the numbers, in sentences.
-        changed: Files of the set that are not what the capture left: by size, the smaller ones also by their digest.
-        diagnostics: What could not be used.
+        model: Path of the model as typed.
+        build_command, command: Commands of the build and of the measurement, program first; empty if unknown.
+        remarks: Remarks about the numbers.
+        changed: Files of the set that differ from the capture: by size, small ones also by digest.
+        diagnostics: Parts that could not be used.
     """
 
     status: str | None = None
@@ -250,14 +249,14 @@ class CaptureManifest:
 
 
 def read_capture_manifest(path: Path, files: Iterable[Path] = ()) -> CaptureManifest:
-    """Read one, and see whether files of its set are still what it lists.
+    """Read a manifest, and compare the files of its set with its list.
 
     Args:
         path: The manifest.
-        files: Of the set; those that it does not list are not judged.
+        files: Files of the set; those that it does not list are skipped.
 
     Raises:
-        ArtifactError: It cannot be read, or is no object.
+        ArtifactError: It cannot be read, or is not an object.
     """
     root = load_json(path)
     if not isinstance(root, dict):
@@ -306,7 +305,7 @@ def _understood(root: Mapping[str, Any], notes: list[Diagnostic]) -> CaptureMani
 
 
 def _moment(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
-    """A time stamp; one without a zone is taken as UTC."""
+    """Parse a time stamp; without a time zone it is taken as UTC."""
     if not isinstance(value, str):
         return None
     try:
@@ -331,7 +330,7 @@ def _is_without_graph(runs: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _command(runs: Sequence[Mapping[str, Any]], role: str) -> tuple[str, ...]:
-    """Of the first run of this role that passed: those that follow repeat it."""
+    """Return the command of the first run of this role that passed: later ones repeat it."""
     words = next((run.get("command") for run in runs if _has_passed(run, role)), None)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return ()
@@ -343,7 +342,7 @@ def _has_passed(run: Mapping[str, Any], role: str) -> bool:
 
 
 def _changed(root: Mapping[str, Any], path: Path, files: Iterable[Path]) -> list[str]:
-    """Names of files that have another size or digest than the manifest says."""
+    """Return names of files whose size or digest differs from the manifest."""
     listed = table_in(root, "files")
     names = []
     for file in files:
@@ -355,7 +354,7 @@ def _changed(root: Mapping[str, Any], path: Path, files: Iterable[Path]) -> list
 
 
 def _is_same(file: Path, entry: Mapping[str, Any]) -> bool:
-    """Whether a file is as it was, as far as can be told."""
+    """Return whether a file is unchanged, as far as known."""
     size, digest = entry.get("bytes"), entry.get("sha256")
     try:
         actual = file.stat().st_size
@@ -367,4 +366,4 @@ def _is_same(file: Path, entry: Mapping[str, Any]) -> bool:
 
         return hashlib.sha256(read_head(file, actual)).hexdigest() == digest.lower()
     except OSError:
-        return True  # who reads it will say so
+        return True  # its reader will report the error

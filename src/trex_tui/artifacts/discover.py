@@ -1,10 +1,10 @@
-"""Discovery of artifact sets in directories, among files and in archives.
+"""Discover artifact sets in directories, among files and in archives.
 
-The content of a file determines its kind, its name only the engine that it belongs to (`file_kinds`). Some files of a set do
-not lie in its directory, by the customs of toolkits and of trex-tui's own commands.
+The content of a file determines its kind, its name only the engine that it belongs to (`file_kinds`). Some files of a set are
+in other directories, by conventions of toolkits and of trex-tui's own commands.
 
-trex packs the files of one engine, all in one folder of an archive. Who packs a directory of results packs several engines;
-files of one name are then those of different engines, so each folder keeps its own.
+trex packs the files of one engine, all in one folder of an archive. Archives of a directory of results hold several engines;
+equal file names then belong to different engines, so each folder is separate.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ _ANY_MODEL = re.compile(
 )
 """Words that are not part of a model name: precisions and common directory names."""
 COMPARISON_ENDING = ".accuracy"
-"""Of directories with samples by the thousand, and one result."""
+"""Suffix of directories with thousands of samples and one result."""
 _LAYER_TIMES_FOLDER = "trt_profiling"
-"""Of times of layers: the log of the power sensor lies in the directory above, the idle power there or above that."""
+"""Directory of layer times: the log of the power sensor is in its parent directory, the idle power there or above."""
 _ELSEWHERE_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG, ArtifactKind.PLAN)
 
 
 @dataclass(slots=True)
 class FoundFile:
-    """A file, what it is, and the engine that its name says."""
+    """A file with its kind, and the engine in its name."""
 
     path: Path
     kind: ArtifactKind
     stem: str
     is_packed: bool = False
-    """Out of an archive: files beside it come first."""
+    """From an archive: files beside the archive take precedence."""
 
 
 def found_elsewhere(directory: Path) -> list[FoundFile]:
-    """Logs and engines in `models/<model>/` for sets in `results/<model>/`: toolkits keep them there."""
+    """Return logs and engines in `models/<model>/` for sets in `results/<model>/`, a convention of toolkits."""
     here = directory.absolute()
     if here.parent.name == "results":
         elsewhere = here.parent.parent / "models" / here.name
@@ -78,12 +78,12 @@ def found_elsewhere(directory: Path) -> list[FoundFile]:
 def add_elsewhere(
     directory: Path, stem: str, group: dict[ArtifactKind, Path], files: Sequence[FoundFile], *, alone: bool
 ) -> None:
-    """Add to the files of one set those that lie in other places.
+    """Add files of one set that are in other directories.
 
     Args:
-        directory: Where the set is.
-        stem: What the names of its files share.
-        files: What `found_elsewhere` returned.
+        directory: Directory of the set.
+        stem: Common part of the file names.
+        files: Result of `found_elsewhere`.
         alone: Whether it is the only set of its directory.
     """
     _add_found(directory, stem, group, files, alone=alone)
@@ -96,7 +96,7 @@ def add_elsewhere(
 def _add_found(
     directory: Path, stem: str, group: dict[ArtifactKind, Path], files: Sequence[FoundFile], *, alone: bool
 ) -> None:
-    """Add those of what was found elsewhere that are of one set."""
+    """Add those of the files found elsewhere that belong to one set."""
     for kind in _ELSEWHERE_KINDS:
         if kind in group:
             continue
@@ -109,14 +109,14 @@ def _add_found(
 
 
 def _add_comparison(directory: Path, stem: str, group: dict[ArtifactKind, Path]) -> None:
-    """Add `<stem>.accuracy/output_diff.json`, where `trex-tui accuracy` leaves what it found about the engine."""
+    """Add `<stem>.accuracy/output_diff.json`, the result of `trex-tui accuracy` for the engine."""
     path = directory / f"{stem}{COMPARISON_ENDING}" / OUTPUT_DIFF
     if stem and ArtifactKind.ACCURACY not in group and sniff(path).kind is ArtifactKind.ACCURACY:
         group[ArtifactKind.ACCURACY] = path
 
 
 def _add_power_above(directory: Path, group: dict[ArtifactKind, Path]) -> None:
-    """Add the log of a power sensor and the idle power for times of layers in `trt_profiling/`."""
+    """Add the log of a power sensor and the idle power for layer times in `trt_profiling/`."""
     here = directory.absolute()
     if here.name != _LAYER_TIMES_FOLDER:
         return
@@ -139,7 +139,7 @@ def _files_of_kind(folder: Path, kind: ArtifactKind) -> list[Path]:
 
 
 def _add_manifest_above(directory: Path, stem: str, group: dict[ArtifactKind, Path]) -> None:
-    """Add the manifest of a capture that measured several times: further runs lie in `<name>.repeat-2/` and so on."""
+    """Add the manifest of a capture with several measurements: further runs are in `<name>.repeat-2/` and so on."""
     here = directory.absolute()
     name, mark, number = here.name.rpartition(".repeat-")
     if not mark or not number.isdecimal() or ArtifactKind.MANIFEST in group:
@@ -151,11 +151,11 @@ def _add_manifest_above(directory: Path, stem: str, group: dict[ArtifactKind, Pa
 
 @dataclass(slots=True)
 class Contents:
-    """What is in an archive.
+    """Content of an archive.
 
     Attributes:
         files: Its artifacts, if at most one of its folders describes an engine.
-        apart: Else its folders, and what lies in each.
+        apart: Otherwise its folders, and their files.
         problem: Why there is nothing, as the end of a sentence whose subject is the archive.
     """
 
@@ -169,7 +169,7 @@ class Contents:
 
 
 def contents(path: Path) -> Contents:
-    """Unpack an archive, and say what its files are. Never raises."""
+    """Unpack an archive, and return the kinds of its files. Never raises."""
     from trex_tui.artifacts.archive import unpack  # 20 ms for zipfile
 
     unpacked = unpack(path)
@@ -187,8 +187,9 @@ def contents(path: Path) -> Contents:
 
 
 def without_strangers(files: list[Path], named: Path) -> list[Path]:
-    """Files beside one that was named, without the archives that neither are it nor can be of its engine: their names, and
-    those of what they hold, tell of others. Nothing is unpacked to see that."""
+    """Return files beside a given one, without archives of other engines, judging by their names and those of their members.
+    Nothing is unpacked for this.
+    """
     return [file for file in files if not is_archive(file) or file == named or _may_belong_to(file, named)]
 
 
@@ -202,7 +203,7 @@ def _may_belong_to(archive: Path, named: Path) -> bool:
 
 
 MAX_FILES = 50_000
-"""Files looked at below one path. Limits a start in a home directory."""
+"""Maximum number of files examined below one path. Limits a start in a home directory."""
 
 FAILED_ENDING = ".failed"
 """Suffix of directories of failed captures, whose logs have no engine."""
@@ -216,7 +217,7 @@ class ArtifactSet:
 
     Attributes:
         name: Short name, unique among the sets found together.
-        directory: Where its first file lies.
+        directory: Directory of its first file.
         files: At most one file per kind, in the order of `ArtifactKind`.
         diagnostics: Files beside it that could not be used, and why.
     """
@@ -229,7 +230,7 @@ class ArtifactSet:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """All that was found: the sets, and what belongs to none of them."""
+    """Result of a search: the sets, and diagnostics that belong to none of them."""
 
     sets: tuple[ArtifactSet, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -237,7 +238,7 @@ class Discovery:
 
 @dataclass(slots=True)
 class _Folder:
-    """One directory on its way to sets."""
+    """One directory while it is grouped into sets."""
 
     path: Path
     groups: dict[str, dict[ArtifactKind, Path]] = field(default_factory=dict)
@@ -251,7 +252,7 @@ class _Folder:
 def find(path: str | Path | Iterable[str | Path]) -> list[ArtifactSet]:
     """Return the artifact sets at a directory, a file, or several of them.
 
-    A directory is searched with everything below it; a file stands for the set it belongs to.
+    A directory is searched recursively; a file represents the set it belongs to.
 
     Raises:
         ArtifactError: A path does not exist or cannot be used, or no set is found.
@@ -260,7 +261,7 @@ def find(path: str | Path | Iterable[str | Path]) -> list[ArtifactSet]:
 
 
 def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
-    """As `find`, with the diagnostics that belong to no set.
+    """Return the sets as `find`, with the diagnostics that belong to no set.
 
     Raises:
         ArtifactError: As `find`.
@@ -287,7 +288,7 @@ def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
 
 
 def _without_used_logs(sets: list[ArtifactSet]) -> list[ArtifactSet]:
-    """Without sets of logs alone whose logs belong to another set: toolkits keep those in a directory of their own."""
+    """Remove sets that only have logs of another set: toolkits keep those in a directory of their own."""
     used = {path.absolute() for source in sets if _describes(source.files) for path in source.files.values()}
     return [
         source
@@ -297,12 +298,12 @@ def _without_used_logs(sets: list[ArtifactSet]) -> list[ArtifactSet]:
 
 
 def _is_used(file: Path | None, used: set[Path]) -> bool:
-    """Whether a set in another directory has the file."""
+    """Return whether a set in another directory has the file."""
     return file is not None and file.absolute() in used
 
 
 def _checked(path: Path) -> Path:
-    """Raise for a path that is neither a regular file nor a directory; sniffing would hang on a FIFO."""
+    """Raise for a path that is neither a regular file nor a directory; reading a FIFO would hang."""
     try:
         if not path.exists():
             reason = "is a broken link" if path.is_symlink() else "does not exist"
@@ -317,10 +318,10 @@ def _checked(path: Path) -> Path:
 
 
 def is_damage(diagnostic: Diagnostic, named: Iterable[str | Path] = ()) -> bool:
-    """Whether a result lacks something that the files should have told. A `config.json` beside an engine is none of it.
+    """Return whether a diagnostic means missing data, unlike a `config.json` beside an engine.
 
     Args:
-        named: Paths that a person named: what they are is wanted, whatever they look like.
+        named: Paths given by the user, for which every diagnostic matters.
     """
     file = diagnostic.file
     if diagnostic.severity is not Severity.ERROR:
@@ -343,7 +344,7 @@ def _nothing_found(paths: Sequence[Path], strays: list[Diagnostic]) -> ArtifactE
 
 
 def _scan_tree(root: Path) -> Discovery:
-    """Search a directory and all below it. Links to directories are followed, each directory once."""
+    """Search a directory recursively. Links to directories are followed, each directory once."""
     sets: list[ArtifactSet] = []
     strays: list[Diagnostic] = []
     seen: set[tuple[int, int]] = set()
@@ -378,8 +379,8 @@ def _scan_tree(root: Path) -> Discovery:
 def find_beside(source: ArtifactSet) -> list[ArtifactSet]:
     """Find sets near another: in its directory, beside it, and in directories beside its parent.
 
-    A bounded search: directories two levels deep, at most `MAX_BESIDE` files. Those whose names share most words with the set
-    come first, precisions aside; those beside its parent share one at least.
+    A bounded search: directories two levels deep, at most `MAX_BESIDE` files. Sets that share most words with the set come
+    first, ignoring precisions; those beside its parent share at least one.
     """
     own = {os.path.realpath(path) for path in source.files.values()}
     words = _model_words(source)
@@ -394,14 +395,14 @@ def find_beside(source: ArtifactSet) -> list[ArtifactSet]:
 
 
 def _sets_around(directory: Path) -> Iterator[tuple[int, ArtifactSet]]:
-    """The sets of a directory and below it, beside it, and beside its parent, with the number of steps up to each."""
+    """Yield the sets of a directory and below it, beside it, and beside its parent, with the number of levels up to each."""
     pending = [(directory, 0, 2), (directory.parent, 1, 2), (directory.parent.parent, _FAR, 2)]
     seen: set[Path] = set()
     files_left = MAX_BESIDE
     while pending and files_left > 0:
         folder, distance, depth = pending.pop(0)
         if folder in seen or folder in (Path(folder.anchor), Path.home()):
-            continue  # What lies there belongs to everything.
+            continue  # The parent is too general: its content may be unrelated.
         seen.add(folder)
         try:
             with os.scandir(folder) as listing:
@@ -418,7 +419,7 @@ def _sets_around(directory: Path) -> Iterator[tuple[int, ArtifactSet]]:
 
 
 def _model_words(source: ArtifactSet) -> set[str]:
-    """Words of the name and the two directories of a set that may name its model."""
+    """Return words of the name and the two directories of a set that may name its model."""
     text = "/".join([source.name, *source.directory.absolute().parts[1:][-2:]]).casefold()
     return {
         word for word in re.split(r"[^a-z0-9]+", text) if len(word) > 1 and not _ANY_MODEL.fullmatch(word)
@@ -426,7 +427,7 @@ def _model_words(source: ArtifactSet) -> set[str]:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether it may be an artifact. Configuration is none: `[[lint.suppress]]` begins like JSON."""
+    """Return whether a file may be an artifact. Configuration is not: `[[lint.suppress]]` begins like JSON."""
     try:
         return entry.is_file() and not entry.name.endswith(".toml")
     except OSError:
@@ -443,7 +444,7 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
 
 
 def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
-    """The sets that the files given by name belong to."""
+    """Return the sets of the given files."""
     archives = [path for path in given if is_archive(path)]
     if archives:
         others = [path for path in given if path not in archives]
@@ -457,14 +458,14 @@ def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
             raise ArtifactError(path, sniffed.reason)
         kinds[path] = sniffed.kind
     if len(given) > 1 and len(set(kinds.values())) == len(given) and ArtifactKind.GRAPH in kinds.values():
-        # One graph and at most one file of each other kind, named together: that leaves no doubt.
+        # One graph and at most one file of each other kind, given together: they are one set.
         graph = next(path for path in given if kinds[path] is ArtifactKind.GRAPH)
         return [_set_with(graph, {kind: path for path, kind in kinds.items()})]
     return [_set_with(path, {kinds[path]: path}) for path in given]
 
 
 def _sets_of_archive(path: Path) -> list[ArtifactSet]:
-    """The sets of the files beside an archive that take theirs from it, or else those that it holds alone."""
+    """Return the sets of the files beside an archive that use it, else those in the archive alone."""
     inside = contents(path)
     if inside.problem:
         raise ArtifactError(path, inside.problem)
@@ -491,7 +492,7 @@ def _sets_of_archive(path: Path) -> list[ArtifactSet]:
 
 
 def _beside(path: Path) -> list[Path]:
-    """The files of the directory of one that was named, itself included."""
+    """Return the files in the directory of a given file, including the file."""
     try:
         return without_strangers(sorted(entry for entry in path.parent.iterdir() if entry.is_file()), path)
     except OSError:
@@ -501,10 +502,10 @@ def _beside(path: Path) -> list[Path]:
 def _set_with(
     path: Path, named: dict[ArtifactKind, Path], siblings: Sequence[Path] | None = None
 ) -> ArtifactSet:
-    """The set that `path` belongs to, with the files in `named` taking precedence over its companions.
+    """Return the set of `path`, with the files in `named` taking precedence over its companions.
 
     Args:
-        siblings: Those that may be its companions, by default the files beside it.
+        siblings: Possible companions, by default the files beside it.
     """
     siblings = _beside(path) if siblings is None else siblings
     for sibling in _sets_of_folder(path.parent, siblings).sets:
@@ -523,7 +524,7 @@ def _set_with(
 def _set_of_logs(
     path: Path, named: dict[ArtifactKind, Path], kinds: set[ArtifactKind], siblings: Sequence[Path]
 ) -> ArtifactSet:
-    """A log that was named and belongs to no set stands for the engine it tells of, with the other log of its stem."""
+    """Return a set for a given log that belongs to no other set: the engine it describes, with the other log of its stem."""
     stem = engine_stem(path)
     files = dict(named)
     for sibling in siblings:
@@ -553,7 +554,7 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
             folder_files.append(FoundFile(path, sniffed.kind, engine_stem(path)))
         elif sniffed.claims:
             folder.note(engine_stem(path), Severity.ERROR, path, sniffed.reason)
-    # Canonical names first, so that they win where two files claim one place.
+    # Canonical names first, so that they win if two files have the same kind.
     packed = {file.path for file in folder_files if file.is_packed}
     for file in sorted(
         folder_files,
@@ -579,7 +580,7 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
 
 
 def _assemble(folder: _Folder) -> Discovery:
-    """Turn groups into sets: a group that describes no engine joins the one set that lacks its files, if there is one."""
+    """Convert groups to sets: a group that describes no engine joins the set that lacks its files, if there is just one."""
     _join_solitary(folder.groups)
     engines = {stem: group for stem, group in folder.groups.items() if stem and _describes(group)}
     if not engines and _describes(folder.groups.get("", {})):
@@ -595,7 +596,7 @@ def _assemble(folder: _Folder) -> Discovery:
                 for engine_files in engines.values():  # the file names its engine
                     engine_files.setdefault(kind, path)
                 continue
-            # A manifest is of the set whose name it has, and of no other.
+            # A manifest belongs only to the set with its name.
             takers = [
                 files for files in engines.values() if kind not in files and kind is not ArtifactKind.MANIFEST
             ]
@@ -616,7 +617,7 @@ def _assemble(folder: _Folder) -> Discovery:
 
 
 def _join_solitary(groups: dict[str, dict[ArtifactKind, Path]]) -> None:
-    """Put the only graph and the only profile or timing of a directory together where their names say nothing else."""
+    """Join the only graph and the only profile or timing of a directory if their names do not identify an engine."""
     engines = {stem: group for stem, group in groups.items() if stem and _describes(group)}
     graphs = [stem for stem, group in engines.items() if ArtifactKind.GRAPH in group]
     kinds = [kind for group in engines.values() for kind in group]
@@ -629,8 +630,10 @@ def _join_solitary(groups: dict[str, dict[ArtifactKind, Path]]) -> None:
 
 
 def _join_logs(groups: dict[str, dict[ArtifactKind, Path]]) -> None:
-    """Put the log of a build and that of a run together where their names differ: those that save and load one engine, else
-    the only two if one has a name that says nothing of the engine."""
+    """Join the logs of a build and of a run that have different names.
+
+    They must save and load one engine, or be the only two, one of them without an engine in its name.
+    """
     builds = {stem: group for stem, group in groups.items() if _list_logs(group) == [ArtifactKind.BUILD_LOG]}
     profiles = {
         stem: group for stem, group in groups.items() if _list_logs(group) == [ArtifactKind.PROFILE_LOG]
@@ -681,15 +684,15 @@ def _describes(group: dict[ArtifactKind, Path]) -> bool:
 
 
 def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
-    """Tell equal names apart: in one directory by the files' own stems, else by as many parent directories as it takes.
+    """Make equal names unique: within a directory by the files' own stems, else by as many parent directories as necessary.
 
-    Names that this has given before are taken for what they were without their directories.
+    Names that this function has extended before are reset first.
     """
     folders = [Path(os.path.abspath(source.directory)) for source in sets]  # noqa: PTH100 - without `..`
     own = [source.name.rpartition("/")[2] for source in sets]
     for folder in set(folders):
         _tell_apart([index for index, other in enumerate(folders) if other == folder], own, sets)
-    parents = [folder.parts[1:] for folder in folders]  # a root is part of no name
+    parents = [folder.parts[1:] for folder in folders]  # the root is not part of a name
     names = list(own)
     for depth in range(1, max(map(len, parents), default=0) + 1):
         clashing = {name for name, count in Counter(names).items() if count > 1}
@@ -703,8 +706,8 @@ def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
 
 
 def _tell_apart(places: Sequence[int], names: list[str], sets: Sequence[ArtifactSet]) -> None:
-    """Give the sets of one directory different names: where two are equal their stems, `net` and `net.onnx`, else numbers."""
-    for _ in places:  # a stem may be what a third is called
+    """Give the sets of one directory different names: equal ones become stems, `net` and `net.onnx`, else numbered."""
+    for _ in places:  # a stem may equal the name of a third set
         counts = Counter(names[index] for index in places)
         for index in places:
             if counts[names[index]] > 1:

@@ -1,9 +1,9 @@
-"""Kinds of files that describe an engine: by content what a file is, by name which engine it belongs to.
+"""Kinds of files that describe an engine: the content determines the kind, the name the engine.
 
-Content: each schema of trtexec is recognised by its keys, whatever the name of the file and the version of TensorRT. Only the
+Content: each schema of trtexec is recognized by its keys, whatever the name of the file and the version of TensorRT. Only the
 head is read; a JSON object is searched for its key.
 
-Names: trtexec lets people choose every name. Known are trex's `resnet.onnx.engine.graph.json`, plain `resnet.graph.json`,
+Names: users of trtexec can choose every name. Known are trex's `resnet.onnx.engine.graph.json`, plain `resnet.graph.json`,
 toolkits' `layers_resnet.json`, `resnet_profile.json`, and bare `profile.json`.
 """
 
@@ -34,10 +34,10 @@ from trex_tui.errors import ArtifactError
 
 
 class ArtifactKind(str, Enum):
-    """What a file is, by its content. The values name files in `summary --json`."""
+    """Kind of a file, by its content. The values name files in `summary --json`."""
 
     GRAPH = "graph"
-    """`--exportLayerInfo`, or the same JSON out of `IEngineInspector`."""
+    """`--exportLayerInfo`, or the same JSON from `IEngineInspector`."""
     PROFILE = "profile"
     """`--exportProfile`: time per layer."""
     TIMING = "timing"
@@ -53,15 +53,15 @@ class ArtifactKind(str, Enum):
     PLAN = "engine"
     """The serialized engine itself; only its header is read."""
     ACCURACY = "accuracy"
-    """`output_diff.json`: how far its outputs are from those of another."""
+    """`output_diff.json`: differences of its outputs from those of another engine."""
     MONITOR = "monitor"
-    """Samples of power, temperature and clocks while it ran."""
+    """Samples of power, temperature and clocks during the run."""
     IDLE_POWER = "idle_power"
     """`idling_power.json`: power of the idle board."""
 
     @property
     def words(self) -> str:
-        """What such a file is, behind `a`."""
+        """Return a noun phrase for such a file, to follow `a`."""
         names = {
             ArtifactKind.ACCURACY: "comparison of outputs",
             ArtifactKind.PLAN: "serialized engine",
@@ -75,12 +75,12 @@ class ArtifactKind(str, Enum):
 
     @property
     def describes_engine(self) -> bool:
-        """Whether a file of this kind alone is something to open."""
+        """Whether a file of this kind alone can be opened as an engine."""
         return self in (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
 
     @property
     def is_companion(self) -> bool:
-        """Whether it was left by a program that knows nothing of engines: where it fits no set, nobody is to blame."""
+        """Whether it comes from a program that is not specific to engines, so that no warning is needed if it fits no set."""
         return self in (ArtifactKind.MONITOR, ArtifactKind.IDLE_POWER)
 
 
@@ -96,7 +96,7 @@ _EXTENSION = re.compile(r"(?:\.(?:json|log|txt|csv|gz|engine|plan|trt|tea))+$", 
 _ENGINE_EXTENSION = re.compile(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
 _WORD = re.compile(r"[^._\-\s]+")
 
-# Words that say what a file is, not whose it is.
+# Words for the kind of a file, not for its engine.
 _ROLE_WORDS = frozenset(
     {
         *(
@@ -133,12 +133,12 @@ _MONITOR_WORDS = frozenset(
 
 
 def is_canonical(path: Path) -> bool:
-    """Whether the name is one that trex and trex-tui give."""
+    """Return whether the name is one that trex and trex-tui use."""
     return _CANONICAL.fullmatch(path.name) is not None
 
 
 def engine_stem(path: Path) -> str:
-    """Return the part of the name that files of one engine share; empty if the name only says what the file is.
+    """Return the part of the name that files of one engine share; empty if the name only states the kind.
 
     >>> engine_stem(Path("resnet.onnx.engine.profile.metadata.json")), engine_stem(Path("layers_fp16.json"))
     ('resnet.onnx', 'fp16')
@@ -163,19 +163,19 @@ def engine_stem(path: Path) -> str:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether the name is that of a TensorRT engine archive."""
+    """Return whether the name is that of a TensorRT engine archive."""
     return path.suffix.lower() == ".tea"
 
 
 def tells_role(path: Path) -> bool:
-    """Whether the name says what the file is, and so means something by the rest of its words."""
+    """Return whether the name states the kind of the file, so that its other words identify the engine."""
     if is_canonical(path):
         return True
     return any(word.group().lower() in _ROLE_WORDS for word in _WORD.finditer(_EXTENSION.sub("", path.name)))
 
 
 def display_name(stem: str) -> str:
-    """The stem as people say it: without the `.onnx` that trex leaves in."""
+    """Return the stem for display: without the `.onnx` that trex keeps."""
     return re.sub(r"\.onnx$", "", stem, flags=re.IGNORECASE)
 
 
@@ -183,20 +183,20 @@ HEAD_BYTES = 64 * 1024
 _PIECE_BYTES = 512 * 1024
 _OVERLAP_BYTES = 1024
 _MOST_SEARCHED = 256 << 20
-"""How far into a JSON object its telling key is looked for."""
+"""Limit of the search for the identifying key in a JSON object."""
 GZIP_MARK = b"\x1f\x8b"
 
 _KEY = re.compile(r'"([A-Za-z][\w /.()-]*)"\s*:')
 _BANNER = "TensorRT.trtexec"
 
-# The telling keys of a root object. Bytes, because a large file is searched without being decoded.
+# The identifying keys of a root object. Bytes, because a large file is searched without being decoded.
 _ROOT_KEY = re.compile(
     rb'"(?:(?P<profile>performance_summary|inference_options)|(?P<build>build_options|model_options))"\s*:\s*\{'
     rb'|"Layers"\s*:\s*\['
 )
 _LAYER_INFO_KEYS = re.compile(r'"(?:LayerType|Inputs|Outputs)"\s*:')
 _OWN = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"(trex-tui/[\w/.-]*)')
-# Timing files of other tools: a telling key before numbers or rows, or a column before a holder of numbers.
+# Timing files of other tools: an identifying key before numbers or rows, or a column before a container of numbers.
 _TIMES = re.compile(
     r'"(?:times|timings|per_?iteration|latenc(?:y|ies))(?:[ _]?in)?[ _(]*'
     r'(?:[mun\u00b5\u03bc]?s|(?:milli|micro|nano)?seconds)?\)?"\s*:\s*(?:\[\s*[-\d{]|\{\s*(?:"unit"\s*:\s*"[^"]*"\s*,\s*)?"(?:values|samples|data|raw)"\s*:\s*\[)',
@@ -223,12 +223,12 @@ _TELLING_COLUMNS = ("latencyMs", "computeMs")
 
 @dataclass(frozen=True, slots=True)
 class Sniffed:
-    """What a file is, or why it is nothing to us.
+    """Kind of a file, or why it has none.
 
     Attributes:
-        kind: None if the file is no artifact.
-        reason: Why not, as the end of a sentence whose subject is the file; empty if it is one.
-        claims: Whether it looks as if it meant to be an artifact (JSON, a log), so that people should hear of it.
+        kind: None if the file is not an artifact.
+        reason: Why not, as the end of a sentence whose subject is the file; empty for an artifact.
+        claims: Whether it looks like an artifact (JSON, a log), so that the user should be told.
     """
 
     kind: ArtifactKind | None
@@ -237,7 +237,7 @@ class Sniffed:
 
 
 def sniff(path: Path) -> Sniffed:
-    """Recognise one file. Never raises; a file that cannot be read is a reason."""
+    """Recognize one file. Never raises; for an unreadable file the error is the reason."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return Sniffed(None, "is not a regular file")
@@ -254,7 +254,7 @@ def sniff(path: Path) -> Sniffed:
 
 
 def unpacked_head(head: bytes) -> bytes:
-    """What the head of a file holds, at most `HEAD_BYTES` of it, if it is packed; else the head itself.
+    """Return the head of a file after decompression, at most `HEAD_BYTES`; the head itself if it is not compressed.
 
     Raises:
         zlib.error: It is damaged.
@@ -288,7 +288,7 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
     if _is_monitor(text):
         return Sniffed(ArtifactKind.MONITOR)
     if _BANNER in text:
-        # Whatever trtexec logs carries a time stamp; its help does not.
+        # Every message of trtexec has a time stamp; its help does not.
         return Sniffed(
             None, "is trtexec output, but not the log of a run", claims=path.suffix.lower() == ".log"
         )
@@ -306,7 +306,7 @@ def _is_monitor(text: str) -> bool:
 
 
 def _sniff_log(text: str, path: Path) -> Sniffed | None:
-    """A log of trtexec, or of another program that writes down what the library says; None if it is neither."""
+    """Recognize a log of trtexec, or of another program with the library's messages; None if it is neither."""
     if STAMPED.search(text) or is_routed_log(text):
         return Sniffed(_log_role(text, path))
     return None
@@ -356,12 +356,12 @@ _SHAPES = (
     ("a timing file", '{"times": [ms, …]}', "times timings latency latencies iterations perf throughput qps"),
     ("metadata", '{"build_options": {…}}', "options device precision builder config selecteddevice"),
 )
-"""What an artifact is called, how it looks, and keys that files like it have, in lower-case letters and digits."""
+"""Name and form of an artifact, and keys of similar files, in lower-case letters and digits."""
 _KNOWN = ("layer information", "profiles", "timing files", "metadata of trtexec")
 
 
 def _unknown(what: str, keys: Sequence[str]) -> Sniffed:
-    """JSON of no kind that is known: its keys, and the known form that these come nearest to."""
+    """Describe JSON of unknown kind: its keys, and the most similar known form."""
     unique = list(dict.fromkeys(keys))
     words = {stem for key in unique for stem, _ in split_unit(key)}
     scores = [len(words & set(hints.split())) for _, _, hints in _SHAPES]
@@ -381,7 +381,7 @@ def _kind_of_object(content: bytes) -> ArtifactKind | None:
 
 
 def _kind_of_large_object(path: Path) -> ArtifactKind | None:
-    """By reading piece by piece: a mapped file that somebody cuts meanwhile would end the process."""
+    """Search a large object piece by piece: if a mapped file is truncated meanwhile, the process ends."""
     try:
         with open_bytes(path) as file:
             before = b""
@@ -392,7 +392,7 @@ def _kind_of_large_object(path: Path) -> ArtifactKind | None:
                     return kind
                 before = piece[-_OVERLAP_BYTES:]
     except OSError:
-        pass  # What cannot be read again is judged by its head alone.
+        pass  # If it cannot be read again, it is judged by its head alone.
     return None
 
 
@@ -419,9 +419,11 @@ def _sniff_list(head: str, path: Path) -> Sniffed:
 
 
 def _truncation(head: str, path: Path) -> Sniffed | None:
-    """Of JSON of no known kind: that it ends too early, and what would tell its kind may be what it lacks. None if it does
-    not, or is longer than the head."""
-    if len(head) >= HEAD_BYTES // 4:  # a letter has four bytes at most
+    """Describe truncated JSON of unknown kind, whose missing part may have the identifying key.
+
+    None if it is complete, or longer than the head.
+    """
+    if len(head) >= HEAD_BYTES // 4:  # a letter has at most four bytes
         return None
     try:
         parse_json(head, path)
@@ -439,8 +441,7 @@ _ENGINE_OPTION = re.compile(r"--(?:save|load)Engine=(\S+)")
 
 
 def logged_engine(path: Path) -> tuple[str, str] | None:
-    """The engine that a log says it saves or loads, as the name of its file and the version of TensorRT in the banner; None
-    where its head does not say."""
+    """Return the engine that a log saves or loads, as file name and TensorRT version; None if not in its head."""
     try:
         head = decode_text(unpacked_head(read_head(path, HEAD_BYTES)))
     except (OSError, zlib.error):
@@ -454,7 +455,7 @@ def logged_engine(path: Path) -> tuple[str, str] | None:
 
 
 def _log_role(text: str, path: Path) -> ArtifactKind:
-    """A log is of the profile run if it loads an engine; the command line in its banner says so."""
+    """Return the kind of a log: that of the profile run if its command line loads an engine."""
     banner = text[text.find(_BANNER) :].split("\n", 1)[0] if _BANNER in text else ""
     if "--loadEngine" in banner:
         return ArtifactKind.PROFILE_LOG

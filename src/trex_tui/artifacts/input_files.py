@@ -1,8 +1,7 @@
-"""Files of others: opened safely, and JSON as TensorRT writes it.
+"""Open foreign files safely, and parse JSON as TensorRT writes it.
 
-No device is opened, no end of a pipe that nobody writes to, nothing that has no end. Garbage collection is paused while
-parsing: a parse makes nothing but containers that stay, and the collector walking over them again and again costs more than
-the parse itself.
+Devices, pipes without a writer, and endless files are rejected. Garbage collection is paused while parsing: parsing only
+creates containers that stay, and repeated collections would cost more than the parsing itself.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from typing import Any, BinaryIO
 from trex_tui.errors import ArtifactError
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""Not waiting for a writer: a pipe without one is empty."""
+"""Do not wait for a writer: a pipe without one is empty."""
 
 
 def open_bytes(path: Path, *, may_be_pipe: bool = False) -> BinaryIO:
-    """A regular file, unbuffered. What the path leads to is looked at once it is open: it may have been swapped since.
+    """Open a regular file, unbuffered. The type is checked after opening, since the file may be replaced before.
 
     Args:
-        may_be_pipe: Take a pipe as well, as in `build-log <(zcat net.log.gz)`.
+        may_be_pipe: Accept a pipe as well, as in `build-log <(zcat net.log.gz)`.
 
     Raises:
-        OSError: It cannot be opened, or is something else; `strerror` is the end of a sentence about the file.
+        OSError: It cannot be opened, or has another type; `strerror` is the end of a sentence about the file.
     """
     try:
         descriptor = os.open(path, _FLAGS)
@@ -52,10 +51,10 @@ def open_bytes(path: Path, *, may_be_pipe: bool = False) -> BinaryIO:
 
 
 def read_piece(file: BinaryIO, size: int) -> bytes:
-    """Up to so many bytes; none at the end.
+    """Read up to `size` bytes; none at the end.
 
     Raises:
-        OSError: It cannot be read, or would have to be waited for, as some files of the kernel.
+        OSError: It cannot be read, or would block, as some files of the kernel do.
     """
     piece = file.read(size)
     if piece is None:
@@ -64,7 +63,7 @@ def read_piece(file: BinaryIO, size: int) -> bytes:
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """The first bytes of a regular file, as many as there are.
+    """Read the first bytes of a regular file, as many as there are.
 
     Raises:
         OSError: As `open_bytes`, or it cannot be read.
@@ -74,7 +73,7 @@ def read_head(path: Path, size: int) -> bytes:
 
 
 def read_fully(file: BinaryIO, size: int) -> bytes:
-    """So many bytes, fewer only at the end of the file. One read gives 2 GiB at the most.
+    """Read `size` bytes, fewer only at the end of the file. A single read returns at most 2 GiB.
 
     Raises:
         OSError: It cannot be read.
@@ -94,14 +93,15 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 MOST_BYTES = 2 << 30
 """Limit of a file that is read completely: seven million timing rows, or an engine of a million layers."""
 _LARGEST_NUMBER = 1e15
-"""Nothing that trtexec measures or counts is larger; up to here sums stay finite and exact enough."""
+"""No value of trtexec is larger; up to here sums stay finite and precise enough."""
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Keep the cyclic collector from running; restore it as it was.
+    """Pause the cyclic garbage collector; restore its state afterwards.
 
-    What was made meanwhile is old at once. Otherwise the next collection looks at all of it, which takes as long as parsing.
+    New objects are moved to the oldest generation. Otherwise the next collection would visit all of them, which takes as long
+    as parsing.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -114,11 +114,11 @@ def gc_paused() -> Iterator[None]:
 
 
 _is_frozen = False
-"""Whether objects were frozen elsewhere. Not asked for again: the answer takes longer the more there are."""
+"""Whether objects were frozen elsewhere. Cached: the query takes longer the more objects there are."""
 
 
 def _make_objects_old() -> None:
-    """Spare the next collection all objects there are, unless some were frozen elsewhere: those would become old, too."""
+    """Move all objects to the oldest generation, unless some were frozen elsewhere, which would be unfrozen."""
     global _is_frozen
     _is_frozen = _is_frozen or gc.get_freeze_count() > 0
     if not _is_frozen:
@@ -127,19 +127,19 @@ def _make_objects_old() -> None:
 
 
 def finite_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
-    """The number that a JSON value is; None for anything else, and for what cannot be a measurement: `nan`, `inf`, 1e300."""
+    """Return the number of a JSON value; None for other values, and for impossible measurements: `nan`, `inf`, 1e300."""
     if type(value) is not float and type(value) is not int:
         return None
     return float(value) if -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER else None
 
 
 def positive_count(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
-    """The count that a JSON value is; None for anything else, and for what cannot be counted: 0, 10 ** 400."""
+    """Return the count of a JSON value; None for other values, and for impossible counts: 0, 10 ** 400."""
     return value if type(value) is int and 0 < value <= _LARGEST_NUMBER else None
 
 
 def without_depths(values: dict[str, Any]) -> dict[str, Any]:
-    """The same values, but for those nested deeper than anything TensorRT writes: what prints or compares them recurses."""
+    """Return the values without those nested deeper than anything TensorRT writes: printing and comparing them recurses."""
     for value in values.values():
         if type(value) is list:
             inside: Iterable[Any] = value
@@ -166,9 +166,9 @@ def _is_deep(value: Any, levels: int) -> bool:  # noqa: ANN401 - any JSON value
 
 
 def decode_text(data: bytes) -> str:
-    """UTF-8 with or without a mark, or UTF-16 with one (a PowerShell redirect writes that).
+    """Decode UTF-8 with or without BOM, or UTF-16 with one (as from a PowerShell redirect).
 
-    Bytes that are not UTF-8 become U+FFFD: a layer name in another encoding must not cost the file.
+    Bytes that are not UTF-8 become U+FFFD: a layer name in another encoding must not make the file unreadable.
     """
     if data[:2] in _UTF16_MARKS:
         return data.decode("utf-16", errors="replace")
@@ -199,7 +199,7 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
     """Parse JSON, accepting raw control characters inside strings: TensorRT 8.6 writes U+001E unescaped.
 
     Raises:
-        ArtifactError: With line and column where the text stops being JSON.
+        ArtifactError: With line and column of the error.
     """
     if not text or text.isspace():
         raise ArtifactError(path, "is empty")
@@ -207,7 +207,7 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
         with gc_paused():
             return json.loads(text, strict=False)
     except json.JSONDecodeError as error:
-        # An error in the last few characters means that the text ends too early.
+        # An error in the last few characters means that the text is truncated.
         if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
             message = f"is truncated: the JSON ends in the middle ({error.msg.lower().removesuffix(' starting at')})"
         else:
@@ -222,23 +222,23 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
 
 
 def parse_documents(text: str, path: Path) -> list[Any]:
-    """Parse JSON documents that stand one after another in a file, as appending leaves them; usually there is one.
+    """Parse consecutive JSON documents in a file, as appending creates them; usually there is one.
 
     Raises:
-        ArtifactError: As `parse_json`, if the text is neither one document nor several lists or objects of such.
+        ArtifactError: As `parse_json`, if the text is neither one document nor several lists or objects.
     """
     try:
         return [parse_json(text, path)]
     except ArtifactError as error:
         documents = _consecutive_documents(text)
-        # JSON Lines have a row per document: that is no run.
+        # JSON Lines have a row per document, not a run.
         if not all(isinstance(root, list) or _has_container(root) for root in documents) or not documents:
             raise error
         return documents
 
 
 def _consecutive_documents(text: str) -> list[Any]:
-    """Every document of a text; none if a part of it is no JSON."""
+    """Return every document of a text; empty if a part of it is not JSON."""
     decoder = json.JSONDecoder(strict=False)
     documents, position = [], 0
     try:
@@ -259,11 +259,11 @@ def _has_container(root: object) -> bool:
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.|\\\Z)*(?:"|\Z)|[\[\]{},]', re.DOTALL)
-"""What JSON is nested by; a string may lack its end."""
+"""Tokens of nested JSON; a string may be incomplete."""
 
 
 def parse_head(text: str) -> Any:  # noqa: ANN401 - JSON is whatever the file holds
-    """Parse the beginning of JSON that may end anywhere: all that is whole in it; None if that is not JSON.
+    """Parse the beginning of truncated JSON: all complete parts; None if it is not JSON.
 
     >>> parse_head('{"layers": [{"name": "conv", "ms": 1}, {"name": "re')
     {'layers': [{'name': 'conv', 'ms': 1}, {}]}

@@ -1,4 +1,4 @@
-"""Layer information: `--exportLayerInfo`, and the same JSON out of `IEngineInspector`.
+"""Read layer information: `--exportLayerInfo`, and the same JSON from `IEngineInspector`.
 
 TensorRT 8.2 to 10 write `{"Layers": […], "Bindings": […]}`; 11 writes `I/O Tensors` instead of `Bindings`; Torch-TensorRT
 dumps a bare list of layers. Engines built without `--profilingVerbosity=detailed` list strings instead of objects.
@@ -18,15 +18,15 @@ NAMES_ONLY = "has layer names only (no shapes, types, tactics): build with --pro
 
 @dataclass(frozen=True, slots=True)
 class LayerInfo:
-    """The file, checked to have the right shape but otherwise verbatim.
+    """Content of the file, checked to have the right form but otherwise verbatim.
 
     Attributes:
-        layers: One dict per layer, each with a string `Name`; names only, if that is all there is.
+        layers: One dict per layer, each with a string `Name`; possibly only names.
         bindings: Names of the network's inputs and outputs, in the file's order.
         io_tensors: TensorRT 11's `I/O Tensors`, verbatim; empty before.
         names_only: The engine was built without detailed profiling verbosity.
         extra: All other keys of the root.
-        details_source: Kind of the log that types, tensors and tactics are from; None where they are from no log.
+        details_source: Kind of the log with types, tensors and tactics; None if they are not from a log.
     """
 
     layers: tuple[dict[str, Any], ...]
@@ -42,7 +42,7 @@ def read_layer_info(path: Path) -> LayerInfo:
     """Read one layer-info file.
 
     Raises:
-        ArtifactError: The file is not JSON, or holds no list of layers.
+        ArtifactError: The file is not JSON, or has no list of layers.
     """
     root = load_json(path)
     if isinstance(root, list):

@@ -1,7 +1,7 @@
-"""Times of single calls of layers, each with the moment of its end: `{"conv1": [[0.4, "20241121-00:00:01.50"], …]}`.
+"""Times of single calls of layers, each with the time of its end: `{"conv1": [[0.4, "20241121-00:00:01.50"], …]}`.
 
-An `IProfiler` that writes down when it was called leaves such a file. `profile` reads the times; this reads when they were,
-so that samples of power can be laid beside them.
+An `IProfiler` that records the time of each call writes such a file. `profile` reads the durations; this module reads the end
+times, so that samples of power can be aligned with them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class LayerSample:
 
     Attributes:
         name: The layer.
-        cycle: Which call of this layer, from 1.
-        time_ms: How long it took.
-        end_s: When it ended: seconds since 1970 on the clock, and in the time zone, of the machine.
+        cycle: Number of the call of this layer, from 1.
+        time_ms: Duration.
+        end_s: End: seconds since 1970 in the local time of the machine.
     """
 
     name: str
@@ -31,7 +31,7 @@ class LayerSample:
 
 
 def read_layer_samples(path: Path) -> tuple[LayerSample, ...]:
-    """Read the calls in the order of the file; empty if it states no times of day.
+    """Read the calls in the order of the file; empty if it has no times of day.
 
     Raises:
         ArtifactError: The file cannot be read.

@@ -1,9 +1,9 @@
-"""Times of layers in JSON of other tools than trtexec: which part of a document holds them, and what its keys mean.
+"""Layer times in JSON of other tools: find the part of a document that holds them, and interpret its keys.
 
-Read are rows with a name (`[{"name": "conv1", "avg_ms": 0.1}]`), names as keys (`{"conv1": 0.1}`, `{"conv1": {"avg": 0.1}}`),
-samples (`{"conv1": [0.1, 0.11]}`, each perhaps with a time stamp, as IProfiler dumps have them), pairs, and columns, below
-whatever keys. Objects that merely pair names with numbers count as layers where a key around them, the name of the file or
-the names themselves say so: a table of benchmarks looks the same.
+Supported are rows with a name (`[{"name": "conv1", "avg_ms": 0.1}]`), names as keys (`{"conv1": 0.1}`, `{"conv1": {"avg":
+0.1}}`), samples (`{"conv1": [0.1, 0.11]}`, possibly with a time stamp each, as in IProfiler dumps), pairs, and columns, below
+any keys. Objects that map names to numbers count as layers only if a key around them, the name of the file or the names
+themselves suggest it: a table of benchmarks looks the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COLUMNS = dict.fromkeys(("", *_TIMES.split(), *_PLURALS.split()), "time") | {
 }
 """Quantity of a key without its unit; `time` is an unspecified time."""
 _SHARES = ("percentage", "percent", "pct", "share")
-"""How keys of a share end that have no `%`."""
+"""Endings of keys of a share without `%`."""
 _COUNTS = frozenset(
     (
         "count",
@@ -47,7 +47,7 @@ _COUNTS = frozenset(
     )
 )
 NAME_KEYS = ("layername", "layer", "name", "opname", "operatorname", "nodename", "operator", "op", "node")
-"""Keys of the name of a layer, in lower-case letters and digits, the likeliest first."""
+"""Keys of the name of a layer, in lower-case letters and digits, the most likely first."""
 _LAYER_WORDS = re.compile(r"(?<![A-Za-z])(?:per)?layer|Layer|LAYER|per_?op")
 _PROFILE_WORDS = re.compile(r"profil", re.IGNORECASE)
 _LIKE_LAYER = re.compile(
@@ -62,8 +62,8 @@ class LayerTimes:
 
     Attributes:
         time_ms: A time that is called neither an average nor a sum.
-        time_key: The key of `time_ms`, as it stands in the file.
-        samples: The single times that average and median were made of; None where those are stated.
+        time_key: The key of `time_ms`, as in the file.
+        samples: The single times from which average and median were computed; None if those are stated.
     """
 
     name: str
@@ -85,13 +85,13 @@ class LayerTimes:
 
 @dataclass(slots=True)
 class LayerTable:
-    """A part of a document that holds times of layers.
+    """A part of a document that holds layer times.
 
     Attributes:
         where: Keys that lead to it.
-        units: What is stated -> unit; None where the file states none.
-        count: Iterations that the document states of all layers.
-        left_out: Entries that are none of a layer.
+        units: Quantity -> unit; None if the file states none.
+        count: Iterations stated for all layers.
+        left_out: Entries that are not layers.
     """
 
     where: str
@@ -103,7 +103,7 @@ class LayerTable:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What the keys around a value say: the way to it, unit, iterations, and whether it is about layers or a profile."""
+    """Context of a value from the keys around it: path, unit, iterations, and whether it is about layers or a profile."""
 
     path: tuple[str, ...] = ()
     unit: str | None = None
@@ -122,10 +122,10 @@ class _Around:
 
 
 def find_layer_times(document: object, file_name: str = "") -> list[LayerTable]:
-    """Every part of a document that holds times of layers, in its order.
+    """Return every part of a document that holds layer times, in order.
 
     Raises:
-        UnknownUnitError: The document states a unit that is none of time.
+        UnknownUnitError: The document states a unit that is not a unit of time.
     """
     around = _Around(
         is_layers=bool(_LAYER_WORDS.search(file_name)), is_profile=bool(_PROFILE_WORDS.search(file_name))
@@ -138,7 +138,7 @@ def find_layer_times(document: object, file_name: str = "") -> list[LayerTable]:
 
 
 def _find_unit(node: Mapping[str, Any]) -> str | None:
-    """The unit that an object states, as it stands there if it is none of time: that matters only of times."""
+    """Return the unit that an object states, verbatim if it is not a unit of time, which only matters for times."""
     try:
         return stated_unit(node)
     except UnknownUnitError as error:
@@ -192,12 +192,12 @@ def _tables_in_list(node: Sequence[object], around: _Around) -> Iterator[LayerTa
 
 
 def _states_count(item: Mapping[str, Any]) -> bool:
-    """Whether it is `{"count": 100}`, with which trtexec begins."""
+    """Return whether an entry is `{"count": 100}`, with which trtexec begins."""
     return len(item) == 1 and all(_is_count(key, value) for key, value in item.items())
 
 
 def _find_holder_unit(key: str) -> str | None:
-    """The unit at the end of a key that holds layers or times: `per_layer_us`."""
+    """Return the unit at the end of a key of layers or times: `per_layer_us`."""
     for stem, unit in split_unit(key):
         if unit and (_COLUMNS.get(stem) or _LAYER_WORDS.search(stem) or _PROFILE_WORDS.search(stem)):
             return unit
@@ -210,7 +210,7 @@ def _name_key(row: Mapping[str, Any]) -> str | None:
 
 
 def _table_of_columns(node: Mapping[str, Any], around: _Around) -> LayerTable | None:
-    """`{"name": ["conv1", …], "avg_ms": [0.1, …]}`, or objects with a key for each row in place of lists (pandas)."""
+    """Read `{"name": ["conv1", …], "avg_ms": [0.1, …]}`, or objects with a key for each row instead of lists (pandas)."""
     lists = {key: list(value.values()) if isinstance(value, dict) else value for key, value in node.items()}
     name = next((key for key in lists if plain(key) in NAME_KEYS and _are_strings(lists[key])), None)
     if name is None:
@@ -237,7 +237,7 @@ def _is_of_length(value: object, length: int) -> bool:
 
 
 def _table_of_names(node: Mapping[str, Any], around: _Around) -> LayerTable | None:
-    """An object whose keys are the names of layers; None for any other."""
+    """Read an object whose keys are the names of layers; None for any other."""
     if _name_key(node) is not None:
         return None
     table = LayerTable(".".join(around.path), count=around.count)
@@ -257,7 +257,7 @@ def _table_of_names(node: Mapping[str, Any], around: _Around) -> LayerTable | No
 
 
 def _is_about_all(key: str, value: object) -> bool:
-    """Whether an entry beside layers is about all of them: a count, a unit, a sum, a name."""
+    """Return whether an entry beside layers applies to all of them: a count, a unit, a sum, a name."""
     is_figure = finite_number(value) is not None and (_column(key)[0] is not None or plain(key) in _COUNTS)
     return is_figure or isinstance(value, (str, bool)) or value is None
 
@@ -272,7 +272,7 @@ def _is_count(key: str, value: object) -> bool:
 
 @lru_cache(maxsize=1024)
 def _column(key: str) -> tuple[str | None, str | None]:
-    """What a key is about, and the unit at its end."""
+    """Return the quantity of a key, and the unit at its end."""
     for stem, unit in split_unit(key):
         column = _COLUMNS.get(stem)
         if column is not None and (stem or unit):
@@ -281,7 +281,7 @@ def _column(key: str) -> tuple[str | None, str | None]:
 
 
 def _layer_times(name: str, value: object, unit: str | None, table: LayerTable) -> LayerTimes:
-    """Times of one layer, as a number, samples, or an object with a key for each figure."""
+    """Read the times of one layer: a number, samples, or an object with a key for each figure."""
     layer = LayerTimes(name)
     if not isinstance(value, dict):
         _set_figure(layer, "time", "", value, unit, table)
@@ -310,7 +310,7 @@ def _read_figures(layer: LayerTimes, figures: Mapping[str, Any], unit: str | Non
 def _set_figure(
     layer: LayerTimes, column: str, key: str, value: object, unit: str | None, table: LayerTable
 ) -> None:
-    """Put a figure to its layer. Of a list of samples that is their mean, median and sum."""
+    """Set a figure of a layer. For a list of samples these are mean, median and sum."""
     scale = MS.get(unit or "ms", 1.0)
     if isinstance(value, list) and column == "time":
         samples = [item[0] if isinstance(item, list) and item else item for item in value]

@@ -1,8 +1,8 @@
-r"""What another program has put before every line of a log: docker, journald, a CI, Python's logging.
+"""Remove prefixes that other programs add to every line of a log: docker, journald, a CI, Python's logging.
 
-Such a prefix is learned from lines that tell where it ends: those with a time stamp of TensorRT's, trtexec's banners, and, in
-programs that hand the messages of their `ILogger` on to Python's logging, from well-known messages of the library. Its
-numbers, blanks, names of levels and of streams vary; the rest of it does not.
+The prefix is learned from lines that show where it ends: those with a time stamp of TensorRT's, trtexec's banners, and, in
+programs that pass the messages of their `ILogger` to Python's logging, well-known messages of the library. Numbers, blanks,
+names of levels and of streams in it vary; the rest is constant.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MESSAGE = re.compile(
     r"|Tactic: \S+ Time: |Tactic Name: \S+ Tactic: |Engine Layer Information:|Engine generation completed in "
     r"|Applying generic optimizations to the graph|Total (?:Host|Device|Scratch) (?:Persistent )?Memory: "
 )
-"""Messages that nothing but the library prints, of TensorRT 8 to 11."""
+"""Messages that only the library prints, of TensorRT 8 to 11."""
 _LETTERS = {
     "INTERNAL_ERROR": "F",
     "CRITICAL": "F",
@@ -74,25 +74,25 @@ _PATTERNS = {
 }
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d:\d\d:\d\d)")
 _PLACE = re.compile(r"(?<=\S)\s+[\w.]+\.py:\d+\s*$")
-"""The place in the source, which `rich` puts behind the message."""
+"""Source location, which `rich` puts after the message."""
 _OTHERS = re.compile(
     rf"\W{{0,3}}(?:\d{{4}}-\d\d-\d\d[T ]|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d |(?:{_WORDS})\b|\S{{1,100}}\s+\| )"
 )
-"""What looks as if yet another program had said it."""
+"""Lines that look like those of another program."""
 _LONGEST = 200
 _MOST_SHAPES = 8
 _ENOUGH = 40
-"""Telling lines that are asked what the prefix is."""
+"""Number of lines from which the prefix is learned."""
 _LOOKED_AT = 8
-"""Lines of a piece that are asked whether a prefix begins in it."""
+"""Number of lines of a piece that are checked for the start of a prefix."""
 
 
 class _Shape(NamedTuple):
-    """A prefix without what varies.
+    """A prefix without its variable parts.
 
     Attributes:
-        pattern: What matches it, but for blanks at its end.
-        has_level: Whether the severity can be told from it.
+        pattern: Pattern of the prefix, except for blanks at its end.
+        has_level: Whether it contains the severity.
     """
 
     pattern: str
@@ -105,7 +105,7 @@ def _find_shape(before: str) -> _Shape:
     matches = list(_TOKEN.finditer(text))
     letters = [match for match in matches if match["letter"] or match["glued"]]
     words = [match for match in matches if match["level"]]
-    # The letter stands nearer to the message: whoever relays a stream may call all of it INFO.
+    # The letter is nearer to the message: a relay may mark the whole stream as INFO.
     capitals = [match for match in words if match["level"].isupper()]
     level = next(iter(letters[-1:] or capitals or words), None)
     parts = []
@@ -127,7 +127,7 @@ def _find_shape(before: str) -> _Shape:
 
 
 def _find_prefix_end(line: str) -> tuple[int, bool] | None:
-    """Where a telling line's prefix ends, and whether the line has no mark of TensorRT's; None if it is not telling."""
+    """Return the end of the prefix, and whether the line has no mark of TensorRT; None if the prefix is unclear."""
     if UNSTAMPED.match(line):
         return 0, False
     if match := STAMPED.search(line) or BANNER.search(line):
@@ -138,7 +138,7 @@ def _find_prefix_end(line: str) -> tuple[int, bool] | None:
 
 
 class PrefixStripper:
-    """Takes the foreign prefix off the lines of one log, and puts TensorRT's in its place where there was none."""
+    """Removes the foreign prefix from the lines of one log, and adds TensorRT's if there was none."""
 
     def __init__(self, befores: Iterable[str], *, is_routed: bool, has_places: bool) -> None:
         self._is_routed = is_routed
@@ -161,7 +161,7 @@ class PrefixStripper:
         self._patterns = [(re.compile(text), blanks) for text, blanks in self._blanks.items()]
 
     def strip(self, line: str) -> str:
-        """One line without its prefix; empty where another program has said it."""
+        """Return a line without its prefix; empty for lines of another program."""
         for pattern, blanks in self._patterns:
             if match := pattern.match(line):
                 rest = _strip_blanks(line[match.end() :], _find_level(match), blanks)
@@ -173,7 +173,7 @@ class PrefixStripper:
         return "" if _OTHERS.match(line) else line
 
     def _learn(self, line: str, end: int) -> str:
-        """A prefix of a shape not seen before: once is a line cut in two, twice is a prefix."""
+        """Learn a prefix of a new form: a single occurrence may be a split line, two are a prefix."""
         if not 0 < end <= _LONGEST:
             return line
         shape = _find_shape(line[:end])
@@ -192,9 +192,9 @@ def _find_level(match: re.Match[str]) -> str:
 
 
 def _strip_blanks(rest: str, level: str, known: dict[str, int]) -> str:
-    """What stands behind a prefix, without the blanks of the prefix: where levels are padded, each has its own number.
+    """Remove the blanks of the prefix before the text: if levels are padded, each has its own number.
 
-    A message may begin with blanks too. Where none follows, those of the prefix may be missing.
+    A message may begin with blanks too. If none follow, those of the prefix may be missing.
     """
     most = known.get(level)
     if most is None:
@@ -204,7 +204,7 @@ def _strip_blanks(rest: str, level: str, known: dict[str, int]) -> str:
 
 
 def _make_mark(match: re.Match[str]) -> str:
-    """What TensorRT would have put before a message."""
+    """Return what TensorRT would have printed before a message."""
     word = match["level"].upper()
     letter = _LETTERS.get(word, word)
     date = _DATE.search(match[0])
@@ -214,7 +214,7 @@ def _make_mark(match: re.Match[str]) -> str:
 
 
 def learn_prefixes(lines: Iterable[str]) -> PrefixStripper | None:
-    """What most of the telling lines have before what they tell; None if that is nothing, or no two have the same."""
+    """Return the stripper for the prefix that most lines share; None if there is none, or no two lines have the same."""
     telling = [(line, prefix_end) for line in lines if (prefix_end := _find_prefix_end(line)) is not None]
     marked = [(line, end) for line, (end, is_bare) in telling if not is_bare]
     is_routed = not marked
@@ -228,7 +228,7 @@ def learn_prefixes(lines: Iterable[str]) -> PrefixStripper | None:
     shapes = Counter(map(_find_shape, befores))
     known = {shape for shape, count in shapes.most_common(_MOST_SHAPES) if count > 1}
     if is_routed:
-        # The beginning of a message before a well-known one is not of the prefix, and makes it longer.
+        # The beginning of a message before a well-known one is not part of the prefix, and makes it longer.
         known = {shape for shape in known if 4 * shapes[shape] >= len(befores)}
     if not known:
         return None
@@ -238,7 +238,7 @@ def learn_prefixes(lines: Iterable[str]) -> PrefixStripper | None:
 
 
 def strip_prefixes(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
-    """The lines of a log without a foreign prefix, as many as there are."""
+    """Yield the lines of a log without a foreign prefix, keeping their number."""
     stripper: PrefixStripper | None = None
     telling = 0
     for lines in pieces:
@@ -248,13 +248,13 @@ def strip_prefixes(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
         if stripper is not None:
             yield list(map(stripper.strip, lines))
         else:
-            # Behind a log without prefixes another may stand that has them.
+            # A log with prefixes may follow one without.
             lines, stripper = _strip_from_first(lines)
             yield lines
 
 
 def _has_prefix(line: str) -> bool:
-    """Whether a line tells that something stands before it; quick for those of a plain log."""
+    """Return whether a line shows that it has a prefix; fast for lines of a plain log."""
     if line[3:4] == "/" or not line:
         return False
     prefix = _find_prefix_end(line)
@@ -262,7 +262,7 @@ def _has_prefix(line: str) -> bool:
 
 
 def _strip_from_first(lines: list[str]) -> tuple[list[str], PrefixStripper | None]:
-    """Lines without prefixes from the first on that has one, and what strips them; None if none has."""
+    """Strip lines from the first one with a prefix on; also return the stripper, None if none has a prefix."""
     looked_at = [*lines[:: max(1, len(lines) // _LOOKED_AT)], *lines[-3:]]
     if not any(map(_has_prefix, looked_at)):
         return lines, None
@@ -272,7 +272,7 @@ def _strip_from_first(lines: list[str]) -> tuple[list[str], PrefixStripper | Non
 
 
 def is_routed_log(text: str) -> bool:
-    """Whether the beginning of a file is of a program that hands on what the library says, each with its severity."""
+    """Return whether a file begins as the log of a program that passes on the library's messages with severities."""
     if not _MESSAGE.search(text):
         return False
     lines = [ESCAPE.sub("", line) for line in text.splitlines()]

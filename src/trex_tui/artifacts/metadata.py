@@ -1,8 +1,8 @@
-"""What trex's log parser left of the logs: options, device and performance summary, as JSON.
+"""Read the JSON of trex's log parser: options, device and performance summary.
 
-Keys are the labels of trtexec's log. trex cut values at their first colon and printed latencies as bare lists whose
-length depends on the TensorRT version: `[min, max, mean, median, p99]` up to 8.4, `[min, max, mean, median, p90, p95, p99]`
-since (users can ask for other percentiles: then the rest of the list has no names).
+Keys are the labels of trtexec's log. trex cut values at their first colon and wrote latencies as bare lists whose length
+depends on the TensorRT version: `[min, max, mean, median, p99]` up to 8.4, `[min, max, mean, median, p90, p95, p99]` since
+(users can request other percentiles: then the rest of the list has no names).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
 
 
 _FIELDS = {"device_information": "device", "performance_summary": "performance"}
-"""Section of a file -> field of `Metadata`, where the two differ."""
+"""Section of a file -> field of `Metadata`, if the two differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatencySummary:
-    """A line of trtexec's performance summary, in milliseconds; None where it is not stated.
+    """A line of trtexec's performance summary, in milliseconds; None where not stated.
 
     Attributes:
         percentiles_ms: Percentile (99.0) -> milliseconds.
@@ -45,13 +45,13 @@ class LatencySummary:
 
 @dataclass(frozen=True, slots=True)
 class StatedMemory:
-    """Bytes of an engine as a log states them; None where it does not.
+    """Bytes of an engine from a log; None where not stated.
 
     Attributes:
-        weights_bytes, activation_bytes, scratch_bytes: As the builder sums them up, for the engine that was kept.
+        weights_bytes, activation_bytes, scratch_bytes: Sums of the builder, for the engine that was kept.
         context_bytes: Device memory of the execution context, which holds the activations.
-        engine_bytes: Of the serialized engine.
-        engine_mib: The same in whole MiB, rounded down, which is all that some logs state.
+        engine_bytes: Size of the serialized engine.
+        engine_mib: The same in whole MiB, rounded down, if a log has no more.
     """
 
     weights_bytes: int | None = None
@@ -64,7 +64,7 @@ class StatedMemory:
 
 @dataclass(frozen=True, slots=True)
 class StatedTensor:
-    """An input or output of the network as a log states it; None for what it does not state."""
+    """An input or output of the network from a log; None where not stated."""
 
     name: str
     is_input: bool
@@ -74,16 +74,16 @@ class StatedTensor:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The sections of all metadata files of a set, verbatim, and the facts read out of them.
+    """The sections of all metadata files of a set, verbatim, and facts derived from them.
 
     Attributes:
-        model_options, build_options, inference_options, device, performance: Sections; empty if absent. `device` is of
-            the profile run where both runs state one.
+        model_options, build_options, inference_options, device, performance: Sections; empty if absent. `device` belongs to
+            the profile run if both runs have one.
         device_attributes: First entry of the old device dump; empty if absent.
-        memory, tensors: What the logs of the set state of memory, inputs and outputs, if they were read.
+        memory, tensors: Memory, inputs and outputs in the logs of the set, if they were read.
         dla_layers: Names of the layers that a log lists as running on the DLA.
-        build_device: The device section of the build, where a separate file states it; else empty.
-        sources: Name of a section -> kind of the file that it is from, of several the last: metadata, or a log.
+        build_device: The device section of the build, if a separate file has it; else empty.
+        sources: Name of a section -> kind of its file, the last of several: metadata, or a log.
     """
 
     model_options: dict[str, Any] = field(default_factory=dict)
@@ -122,12 +122,12 @@ class Metadata:
         return value.strip() or None if isinstance(value, str) else None
 
     def latency(self, label: str = "Latency") -> LatencySummary | None:
-        """A line of the performance summary: `Latency`, `Enqueue Time`, `GPU Compute Time`, `H2D Latency`, …"""
+        """Return a line of the performance summary: `Latency`, `Enqueue Time`, `GPU Compute Time`, `H2D Latency`, …"""
         return parse_latency(self.performance.get(label))
 
 
 def number_in(value: Any) -> float | None:  # noqa: ANN401
-    """The number that a value is or starts with (`"1.425 GHz"`, `"192 bits (ECC disabled)"`), or None."""
+    """Return the number that a value is or starts with (`"1.425 GHz"`, `"192 bits (ECC disabled)"`), or None."""
     if not isinstance(value, str):
         return finite_number(value)
     match = _NUMBER.match(value)
@@ -135,7 +135,7 @@ def number_in(value: Any) -> float | None:  # noqa: ANN401
 
 
 def parse_latency(value: Any) -> LatencySummary | None:  # noqa: ANN401
-    """Understand a latency line, as trex's list or as the text of the log; None if it is neither."""
+    """Parse a latency line, as trex's list or as the text of the log; None if it is neither."""
     if isinstance(value, list):
         numbers = [number_in(item) for item in value]
         if len(numbers) < 4 or all(number is None for number in numbers):
@@ -161,14 +161,14 @@ def parse_latency(value: Any) -> LatencySummary | None:  # noqa: ANN401
 
 
 def find_metadata_kind(root: dict[str, Any]) -> ArtifactKind:
-    """Which run an object of sections is of: that of the profile if it has what only that run states."""
+    """Return the run of an object of sections: the profile run if it has sections of only that run."""
     is_profile = "performance_summary" in root or "inference_options" in root
     return ArtifactKind.PROFILE_METADATA if is_profile else ArtifactKind.BUILD_METADATA
 
 
 @dataclass(slots=True)
 class _Sections:
-    """Sections of several files, merged; fields as of `Metadata`."""
+    """Merged sections of several files; fields as in `Metadata`."""
 
     merged: dict[str, dict[str, Any]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
@@ -178,7 +178,7 @@ class _Sections:
 
 
 def read_metadata(paths: list[Path]) -> tuple[Metadata, list[Diagnostic]]:
-    """Read and merge the metadata files of a set, build before profile; a broken file costs that file."""
+    """Read and merge the metadata files of a set, build before profile; a broken file is skipped."""
     sections = _read_sections(paths)
     merged = sections.merged
     metadata = Metadata(
@@ -195,7 +195,7 @@ def read_metadata(paths: list[Path]) -> tuple[Metadata, list[Diagnostic]]:
 
 
 def read_metadata_document(paths: list[Path]) -> tuple[dict[str, dict[str, Any]], list[Diagnostic]]:
-    """Read and merge metadata files as they are: the sections by name, of an old device dump `device_attributes`."""
+    """Read and merge metadata files verbatim: the sections by name, `device_attributes` for an old device dump."""
     sections = _read_sections(paths)
     attributes = {"device_attributes": sections.attributes} if sections.attributes else {}
     return sections.merged | attributes, sections.notes
@@ -266,7 +266,7 @@ _LIBRARY = re.compile(
 
 
 def version_of_log(path: Path) -> str | None:
-    """TensorRT version stated in the head of a trtexec log, or None."""
+    """Return the TensorRT version in the head of a trtexec log, or None."""
     head = _head_of_log(path)
     if match := _VERSION_LINE.search(head):
         return match[1]
@@ -276,16 +276,16 @@ def version_of_log(path: Path) -> str | None:
 
 
 def library_of_log(path: Path) -> tuple[str, str] | None:
-    """As `version_of_library`, of the head of a log."""
+    """Return the version in the head of a log, as `version_of_library`."""
     return version_of_library(_head_of_log(path))
 
 
 def version_of_library(text: str) -> tuple[str, str] | None:
-    """The version in the most precise name of a library of TensorRT, and that name; None where there is none.
+    r"""Return the version in the most precise name of a TensorRT library, and that name; None without one.
 
     >>> version_of_library("Loaded shared library libnvinfer_builder_resource.so.10.4.0")
     ('10.4.0', 'libnvinfer_builder_resource.so.10.4.0')
-    >>> version_of_library(r"C:\\bin\\nvinfer_10.dll")
+    >>> version_of_library(r"C:\bin\nvinfer_10.dll")
     ('10', 'nvinfer_10.dll')
     """
     names = [(match["so"] or match["dll"], match[0]) for match in _LIBRARY.finditer(text)]
@@ -300,7 +300,7 @@ def _head_of_log(path: Path) -> str:
 
 
 def version_of_plan(path: Path) -> str | None:
-    """TensorRT version that built a plan file: bytes 24 to 26 of plans of 8.6 and later; None where they make no sense."""
+    """Return the TensorRT version that built a plan file: bytes 24 to 26 of plans of 8.6 and later; None if implausible."""
     try:
         head = read_head(path, 28)
     except OSError:

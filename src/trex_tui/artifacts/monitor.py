@@ -1,7 +1,8 @@
-"""Power, temperature and clocks while an engine ran: `<name>.monitor.csv` of `trex-tui capture`, and what other programs log.
+"""Read power, temperature and clocks of a run: `<name>.monitor.csv` of `trex-tui capture`, and logs of other programs.
 
-Read are tegrastats of JetPack 4 to 7, `nvidia-smi --query-gpu=… --format=csv` with and without header, units and time stamps,
-the CSV of jtop's logger, and lines of time, millivolts and milliamperes. Columns are arrays with NaN for what is unknown.
+Supported are tegrastats of JetPack 4 to 7, `nvidia-smi --query-gpu=… --format=csv` with and without header, units and time
+stamps, the CSV of jtop's logger, and lines of time, millivolts and milliamperes. Columns are arrays with NaN for unknown
+values.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ COLUMNS = (
     *QUANTITIES,
     "throttle_reasons",
 )
-"""Columns of `<name>.monitor.csv`; behind them `rail.NAME_w` for each power rail of the board."""
+"""Columns of `<name>.monitor.csv`, followed by `rail.NAME_w` for each power rail of the board."""
 RAIL, RAIL_UNIT = "rail.", "_w"
 MEASURING = "measuring"
 """The stage of trtexec in which queries are timed, warm-up included."""
 _DEFAULT_INTERVAL_S = 1.0
-"""Of tegrastats, whose lines have no time stamp before JetPack 6."""
+"""Interval of tegrastats, whose lines have no time stamp before JetPack 6."""
 _SAMPLE_LINES = 200
-"""Lines from which headings are guessed."""
+"""Number of lines from which headings are guessed."""
 
 
 class Producer(str, Enum):
@@ -65,23 +66,23 @@ class Producer(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """The samples of a file, column by column; every column is as long as the file has samples.
+    """The samples of a file, column by column; every column has one value per sample.
 
     Attributes:
         producer: The program that wrote it.
         samples: Number of samples.
-        columns: Key of `QUANTITIES` -> values, NaN where unknown; a quantity that no sample has is not there.
+        columns: Key of `QUANTITIES` -> values, NaN if unknown; quantities that no sample has are missing.
         rails: Power rail -> watts.
-        power_of: What `power_w` is the power of: `VDD_IN`, `GPU`, or the rails that are added up.
-        local_s: Seconds since 1970 on the clock, and in the time zone, of the machine; empty without time stamps.
-        run_s: Seconds since trtexec was started; empty where the file does not tell.
-        stages: What trtexec was at, per sample; empty where the file does not tell.
+        power_of: Subject of `power_w`: `VDD_IN`, `GPU`, or the rails that are added up.
+        local_s: Seconds since 1970 in the local time of the machine; empty without time stamps.
+        run_s: Seconds since trtexec was started; empty if unknown.
+        stages: Stage of trtexec, per sample; empty if unknown.
         stage_s: Seconds since that stage began.
-        reasons: Why the GPU was throttled, per sample; None where a sample does not tell. Empty if none tells.
-        interval_s: Median time from a sample to the next; None for fewer than two.
+        reasons: Throttle reasons, per sample; None for a sample without this information. Empty if no sample has it.
+        interval_s: Median time between samples; None for fewer than two.
         is_interval_assumed: The file has no time stamps, and the interval is the default of the program.
-        idle_w: Power of the idle board, of a file beside; None without one.
-        layer_samples: Times of single calls of layers with their time stamps, of the profile of the set.
+        idle_w: Power of the idle board, from another file; None without one.
+        layer_samples: Times of single calls of layers with their time stamps, from the profile of the set.
     """
 
     producer: Producer
@@ -102,7 +103,7 @@ class Monitor:
 
 
 def find_producer(head: str) -> Producer | None:
-    """The program that wrote a file, by its head; None if it is no log of power or clocks."""
+    """Return the program that wrote a file, by its head; None if it is not a log of power or clocks."""
     if TEGRASTATS.search(head):
         return Producer.TEGRASTATS
     lines = [line for line in head.splitlines()[:20] if line.strip()]
@@ -122,7 +123,7 @@ def read_monitor(path: Path) -> Monitor:
     """Read a file of samples.
 
     Raises:
-        ArtifactError: It cannot be read, or holds no sample.
+        ArtifactError: It cannot be read, or has no samples.
     """
     from trex_tui.artifacts.input_files import read_text
 
@@ -146,7 +147,7 @@ def read_monitor(path: Path) -> Monitor:
 
 @dataclass(slots=True)
 class _Row:
-    """A sample with what only trex-tui writes down of it."""
+    """A sample with the values that only trex-tui records."""
 
     sample: Sample
     run_s: float = math.nan
@@ -155,7 +156,7 @@ class _Row:
 
 
 class _Read(NamedTuple):
-    """What became of the lines: samples, how many were left out, and what had to be assumed."""
+    """Result of parsing: samples, number of skipped lines, and assumptions."""
 
     rows: list[_Row]
     left_out: int
@@ -171,7 +172,7 @@ def _read_power_log(lines: Sequence[str]) -> _Read:
 
 
 def _split(samples: Iterable[Sample | None], remark: str = "") -> _Read:
-    """Lines without anything known are left out, and counted."""
+    """Skip and count lines without any known value."""
     rows, left_out = [], 0
     for sample in samples:
         if sample is None or not (sample.values or sample.rails):
@@ -190,7 +191,7 @@ def _read_smi(lines: Sequence[str]) -> _Read:
         what = "the power is not known" if place is None else f"column {place} is read as the power"
         remark = f"has no header: {what}; write it without noheader for all columns"
     parse = smi_parser(header)
-    # Loops around nvidia-smi print the header again and again.
+    # Loops around nvidia-smi print the header repeatedly.
     return _split((parse(row) for row in cells if row != header), remark)
 
 
@@ -201,7 +202,7 @@ def _read_jtop(lines: Sequence[str]) -> _Read:
 
 
 def _read_own(lines: Sequence[str]) -> _Read:
-    """`<name>.monitor.csv`; columns that somebody added or took away do not matter."""
+    """Read `<name>.monitor.csv`; added or removed columns do not matter."""
     header = split_cells(lines[0])
     places = {name: place for place, name in enumerate(header)}
     rails = {
@@ -223,7 +224,7 @@ def _read_own(lines: Sequence[str]) -> _Read:
             if (watts := number(cells[place])) is not None:
                 sample.put_rail(name, watts)
         reasons = texts.get("throttle_reasons", "")
-        # `none` is a GPU that was not throttled; nothing is a program that does not tell.
+        # `none` is a GPU that was not throttled; an empty cell is a program that does not report it.
         sample.reasons = tuple(part.strip() for part in reasons.split(";")) if reasons else None
         sample.reasons = () if reasons == "none" else sample.reasons
         if not (sample.values or sample.rails):
@@ -251,7 +252,7 @@ _READERS: dict[Producer, Callable[[Sequence[str]], _Read]] = {
 
 
 def _choose_gpu(rows: list[_Row], path: Path, notes: list[Diagnostic]) -> list[_Row]:
-    """Of several GPUs the one that draws most: the others have nothing to do with one engine."""
+    """Return the rows of the GPU with the highest power, of several: the others are unrelated to the engine."""
     powers: dict[str, list[float]] = {}
     for row in rows:
         powers.setdefault(row.sample.gpu, []).append(row.sample.values.get("power_w", 0.0))
@@ -300,7 +301,7 @@ def _column(values: Iterable[float | None]) -> array[float]:
 
 
 def _rising(stamps: Iterable[float | None]) -> Sequence[float]:
-    """Time stamps, if every sample has one and time goes forward; else none."""
+    """Return the time stamps if every sample has one and they increase; else none."""
     known: list[float] = []
     for stamp in stamps:
         if stamp is None or (known and stamp < known[-1]):
@@ -318,10 +319,10 @@ def _median_step(stamps: Sequence[float]) -> float | None:
 
 
 def read_idle_power_w(path: Path) -> float:
-    """The power of the idle board, in watts; `idling_power.json` holds microwatts.
+    """Read the power of the idle board, in watts; `idling_power.json` holds microwatts.
 
     Raises:
-        ArtifactError: The file does not report it.
+        ArtifactError: The file does not have it.
     """
     from trex_tui.artifacts.input_files import finite_number, load_json
 

@@ -1,9 +1,9 @@
-"""Files that trex-tui writes: which may be replaced, and how they are replaced.
+"""Write files: which may be replaced, and how they are replaced.
 
-One rule for every command. A file that was read is never replaced. A file that exists is replaced if the same command wrote
-it (it carries the mark of its format, or equals what would be written), else only with `--force`. CSV has no place for a
-mark: only the header row of all columns identifies such a file, since anybody may name columns `name,latency_ms`.
-Measurements (`capture`, `accuracy`) cannot be made again from other files: they are replaced only with `--force`.
+One rule for every command. A file that was read is never replaced. An existing file is replaced if the same command wrote it
+(it has the mark of its format, or equals the new content), else only with `--force`. CSV has no room for a mark: only the
+header row of all columns identifies such a file, since others may name columns `name,latency_ms`. Measurements (`capture`,
+`accuracy`) cannot be recreated from other files: they are replaced only with `--force`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from trex_tui.artifacts.discover import ArtifactSet
 
 _SEARCHED_BYTES = 1 << 16
-"""At the beginning and at the end of a file, where formats keep metadata."""
+"""Searched at the beginning and at the end of a file, where formats keep metadata."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputKind:
-    """What one command writes, and how its files are recognized.
+    """Files of one command, and how they are recognized.
 
     Attributes:
-        command: As a person calls it: `trex-tui report`.
-        marks: Texts of which every file holds one near its beginning or end: a schema, a comment, a metadata entry.
+        command: As typed: `trex-tui report`.
+        marks: Every file has one of these texts near its beginning or end: a schema, a comment, a metadata entry.
         csv_header: The first line of a CSV file that the command writes with all its columns.
     """
 
@@ -41,7 +41,7 @@ class OutputKind:
     csv_header: str = ""
 
     def is_own(self, path: Path) -> bool:
-        """Whether the command wrote this file. An empty file counts: nothing is lost.
+        """Return whether the command wrote this file. An empty file counts: nothing is lost.
 
         Raises:
             OSError: It cannot be read.
@@ -57,7 +57,7 @@ class OutputKind:
         return self.csv_header != "" and head.partition(b"\n")[0] == self.csv_header.encode()
 
     def _is_marked_workbook(self, path: Path) -> bool:
-        """Whether the properties of an Excel file, which is a ZIP archive, hold a mark."""
+        """Return whether the properties of an Excel file, which is a ZIP archive, hold a mark."""
         import zipfile
 
         try:
@@ -69,15 +69,17 @@ class OutputKind:
 
 
 class Inputs:
-    """The files that a command, or a person in the explorer, read: never to be replaced, by whatever name they are
-    reached: their own, another, a symbolic link, a second hard link."""
+    """Files read by a command, or in the explorer, which are never replaced.
+
+    This also holds for their other names: a symbolic link, or another hard link.
+    """
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
         self._paths = [Path(path) for path in paths]
         self._known = {key: path for path in self._paths for key in _keys(path)}
 
     def check(self, target: Path) -> None:
-        """Refuse a target that is one of them.
+        """Reject a target that is one of them.
 
         Raises:
             TrexError: It is; the message names it.
@@ -88,10 +90,10 @@ class Inputs:
             raise TrexError(f"{target} is{which} an input file; write elsewhere")
 
     def check_directory(self, directory: Path) -> None:
-        """Refuse a directory that is replaced as a whole, if one of them lies in it.
+        """Reject a directory that is replaced as a whole, if it contains one of them.
 
         Raises:
-            TrexError: One does; the message names it.
+            TrexError: It does; the message names it.
         """
         root = os.path.realpath(directory)
         for path in self._paths:
@@ -106,11 +108,11 @@ NO_INPUTS = Inputs(())
 
 
 def list_inputs(sets: Iterable[ArtifactSet], paths: Iterable[str | Path] = ()) -> Inputs:
-    """The files of some sets, with the archives that these come from.
+    """Return the files of some sets, with the archives that they come from.
 
     Args:
-        sets: What was found.
-        paths: What a person named beside it: files, or directories, which count for nothing.
+        sets: The sets.
+        paths: Further paths given by the user; directories are ignored.
     """
     files = [file for source in sets for file in source.files.values()]
     archives = [archive for file in files if (archive := _find_archive(file)) is not None]
@@ -128,7 +130,7 @@ def _find_archive(file: Path) -> Path | None:
 
 
 def _keys(path: Path) -> tuple[object, ...]:
-    """What two paths to one file share: where it is in the end, and what the file system calls it, which hard links share."""
+    """Return keys that two paths to one file share: the resolved path, and the file system's id, which hard links share."""
     try:
         status = os.stat(path)  # noqa: PTH116 - takes what is no valid path as well
         return os.path.realpath(path), *([(status.st_dev, status.st_ino)] if status.st_ino else [])
@@ -146,15 +148,15 @@ def check_output(
     force: bool,
     content: str | bytes | None = None,
 ) -> None:
-    """Refuse a file that must not be written.
+    """Reject a file that must not be written.
 
     Args:
         path: The file to write; its directory must exist.
-        inputs: What must not be replaced, even by force.
-        content: What will be written, where that is known already: a file that holds just this may be replaced.
+        inputs: Files that must not be replaced, even with `force`.
+        content: New content, if already known: a file with this content may be replaced.
 
     Raises:
-        TrexError: It was read, exists and was written by somebody else, is no regular file, or has no directory.
+        TrexError: It was read, exists and is foreign, is not a regular file, or its directory is missing.
     """
     inputs.check(path)
     try:
@@ -172,16 +174,16 @@ def check_output(
 
 
 def refusal(path: Path, command: str = "") -> TrexError:
-    """The error for a file that only `--force` replaces: one that `command` did not write, or any measurement."""
+    """Return the error for a file that only `--force` replaces: one that `command` did not write, or any measurement."""
     foreign = f" and was not written by `{command}`" if command else ""
     return TrexError(f"{path} exists{foreign}; write elsewhere, or replace it with --force")
 
 
 def write_output(path: Path, content: str | bytes, *, replace: bool = True) -> None:
-    """Write a file, whole or not at all, as `write_atomically`.
+    """Write a file, completely or not at all, as `write_atomically`.
 
     Raises:
-        TrexError: It cannot be written; the message says why.
+        TrexError: It cannot be written; the message has the reason.
     """
     try:
         write_atomically(path, content, replace=replace)
@@ -197,14 +199,14 @@ def write_atomically(
     replace: bool = True,
     is_private: bool = False,
 ) -> None:
-    """Write a file so that at any moment there is either the old or the new one, whole.
+    """Write a file so that at any moment either the old or the new one exists, complete.
 
-    Text is written as UTF-8, what that lacks (lone surrogates) as its escape. A link stays a link: its target is replaced.
-    What killed writers left in the directory is removed.
+    Text is written as UTF-8, other code points (lone surrogates) as escapes. A link stays a link: its target is replaced.
+    Files left by killed writers in the directory are removed.
 
     Args:
-        replace: Whether a file may be there; else one that appeared meanwhile is an error.
-        is_private: Whether nobody else may read it.
+        replace: Whether a file may exist; else one that appears meanwhile is an error.
+        is_private: Whether only the user may read it.
 
     Raises:
         OSError: It cannot be written; nothing is left behind.
@@ -226,7 +228,7 @@ def write_atomically(
 
 
 def write_all(files: Mapping[Path, str | bytes]) -> None:
-    """Write several files, all or none; missing directories are made.
+    """Write several files, all or none; missing directories are created.
 
     Raises:
         OSError: One cannot be written; the old files are in place, and nothing is left behind.
@@ -240,10 +242,10 @@ def write_all(files: Mapping[Path, str | bytes]) -> None:
 
 @contextlib.contextmanager
 def staging_directory(directory: Path) -> Iterator[Path]:
-    """A temporary directory on the file system of a directory, which may be missing; what killed commands left goes.
+    """Yield a temporary directory on the file system of a directory, which may be missing; removes leftovers.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     import tempfile  # 5 ms
 
@@ -254,9 +256,9 @@ def staging_directory(directory: Path) -> Iterator[Path]:
 
 
 def place_files(staged: Mapping[Path, Path]) -> None:
-    """Move complete files into place, all or none; missing directories are made.
+    """Move complete files into place, all or none; missing directories are created.
 
-    A directory that is missing appears with all of its files, even if the process is killed.
+    A missing directory appears with all of its files, even if the process is killed.
 
     Args:
         staged: Target -> the file that becomes it, on the same file system.
@@ -313,7 +315,7 @@ def _replace_files(files: Mapping[Path, Path]) -> None:
 
 
 def _keep_old(target: Path) -> Path | None:
-    """A second name of a file that is to be replaced; None if there is no file."""
+    """Give a file that is to be replaced a second name; None if there is no file."""
     if not target.is_file():
         return None
     old = _temporary_path(target)
@@ -328,10 +330,10 @@ def _keep_old(target: Path) -> Path | None:
 
 @contextlib.contextmanager
 def made_directories(directories: Iterable[Path]) -> Iterator[None]:
-    """Make directories, and remove those that were made if what follows fails.
+    """Create directories, and remove the created ones if the block fails.
 
     Raises:
-        OSError: One cannot be made.
+        OSError: One cannot be created.
     """
     made: list[Path] = []
     try:
@@ -357,10 +359,10 @@ def _write_new(path: Path, content: str | bytes, mode: int = 0o666) -> None:
 
 
 def _move_without_replacing(file: Path, target: Path) -> None:
-    """Move a file to a name that no file has.
+    """Move a file to an unused name.
 
     Raises:
-        FileExistsError: There is one.
+        FileExistsError: The name is in use.
     """
     try:
         os.link(file, target)
@@ -375,10 +377,10 @@ def _move_without_replacing(file: Path, target: Path) -> None:
 
 
 def encode(content: str | bytes) -> bytes:
-    """The bytes of a file; what UTF-8 lacks becomes its escape."""
+    """Return the bytes of a file; code points outside of UTF-8 become escapes."""
     return content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
 
 
 def reason(error: OSError) -> str:
-    """Why something could not be read or written, as the system says it."""
+    """Return the system's reason why something could not be read or written."""
     return error.strerror or str(error) or type(error).__name__

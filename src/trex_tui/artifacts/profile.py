@@ -1,12 +1,12 @@
-"""Time per layer: `--exportProfile`.
+"""Read time per layer: `--exportProfile`.
 
-One record per line; records of TensorRT 8.0 to 8.4 EA have no `medianMs`. trtexec does not escape names and may print
-`nan`, so a file need not be valid JSON, and a backslash in a name is just that: such files are read by their fixed skeleton,
-line by line. Several profiles in one file are runs, and nothing is added across them: lists that were appended, rows behind
-another count, and, without counts, a sequence of names that repeats as a whole.
+One record per line; records of TensorRT 8.0 to 8.4 EA have no `medianMs`. trtexec does not escape names and may print `nan`,
+so a file may be invalid JSON, and a backslash in a name is literal: such files are parsed by their fixed structure, line by
+line. Several profiles in one file are runs, which are never added up: lists that were appended, rows after another count,
+and, without counts, a sequence of names that repeats as a whole.
 
-Toolkits around TensorRT write times of layers in many other forms (`layer_times`). What such a file leaves open is assumed,
-and `Profile.diagnostics` state it.
+Toolkits around TensorRT write layer times in many other forms (`layer_times`). Missing facts of such a file are assumed, with
+a note in `Profile.diagnostics`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COUNT_LINE = re.compile(r'^[\[, ]*\{ "count" : (?P<count>\d{1,18}) \}\s*,?\]?$'
 
 
 class ProfileRow(NamedTuple):
-    """One layer's time as trtexec reports it; None where it printed no number.
+    """One layer's time as trtexec reports it; None if it printed no number.
 
     Attributes:
         total_ms: `timeMs`, the sum over all iterations.
@@ -55,10 +55,10 @@ class ProfileRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The file: rows in execution order (names may repeat) and the number of iterations, if stated.
+    """Content of the file: rows in execution order (names may repeat) and the number of iterations, if stated.
 
     Attributes:
-        assumed: Of a file of another tool: how it was read, as the end of a sentence whose subject is the file; else empty.
+        assumed: How a file of another tool was read, as the end of a sentence whose subject is the file; else empty.
         is_whole: Whether the end of the run is in the file.
     """
 
@@ -76,10 +76,10 @@ class Profile:
 
 
 def read_profiles(path: Path) -> list[Profile]:
-    """Read the profile of every run in a file, in its order.
+    """Read the profile of every run in a file, in order.
 
     Raises:
-        ArtifactError: The file holds no profile record at all.
+        ArtifactError: The file has no profile record.
     """
     text = read_text(path)
     try:
@@ -105,7 +105,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def _read_records(root: object, path: Path) -> list[Profile]:
-    """The runs in a list of records as trtexec writes them."""
+    """Return the runs in a list of records as trtexec writes them."""
     if not isinstance(root, list):
         raise ArtifactError(path, "holds no times of layers")
     parsed = _Records()
@@ -138,7 +138,7 @@ def _read_records(root: object, path: Path) -> list[Profile]:
 
 
 def _is_of_trtexec(root: object) -> bool:
-    """Whether a document has the form that trtexec writes: rows that state an average, each once or behind a count."""
+    """Return whether a document has trtexec's form: rows with an average, each once or after a count."""
     if not isinstance(root, list):
         return False
     records = [record for record in root if isinstance(record, dict)]
@@ -152,20 +152,20 @@ def _is_of_trtexec(root: object) -> bool:
 
 _MOST_OTHERS = 3
 _LEAST_LAYERS = 3
-"""Of a run that is known by its names alone: shorter sequences repeat within a network."""
+"""Minimum size of a run identified by names alone: shorter sequences repeat within a network."""
 _INDEX = re.compile(r"(?<![^.])[0-9]+(?![^.])")
-"""The position in a list, in the way to a table."""
+"""The index in a list, in the path to a table."""
 _SUMS = frozenset(("total", "sum", "overall"))
 
 
 def _read_variants(root: object, path: Path) -> list[Profile]:
-    """The runs in a file of another tool: of several profiles in it the one with most layers, or the first of these.
+    """Return the runs in a file of another tool; of several profiles the one with most layers, the first of equal ones.
 
     Returns:
-        An empty list where it holds no times of layers.
+        An empty list if it has no layer times.
 
     Raises:
-        ArtifactError: It states a unit that is none of time.
+        ArtifactError: It states a unit that is not a unit of time.
     """
     try:
         tables = find_layer_times(root, path.name)
@@ -182,7 +182,7 @@ def _read_variants(root: object, path: Path) -> list[Profile]:
 
 
 def _is_other_run(table: LayerTable, best: LayerTable) -> bool:
-    """Whether a table is an element of the same list as another, with the same layers and other times; or the same."""
+    """Return whether two tables are elements of one list with the same layers and other times; or the same table."""
     if table is best:
         return True
     is_of_list = [_INDEX.sub("", where) for where in (table.where, best.where)]
@@ -211,7 +211,7 @@ def _read_run(
 def _notes_on_tables(
     tables: Sequence[LayerTable], used: Sequence[LayerTable], path: Path
 ) -> list[Diagnostic]:
-    """What is not read of a file of another tool."""
+    """Return notes on parts of a file of another tool that are not read."""
     notes = []
     best = used[0]
     others = [table for table in tables if table not in used and table.rows != best.rows]
@@ -227,7 +227,7 @@ def _notes_on_tables(
 
 
 def _split_runs(table: LayerTable) -> list[tuple[LayerTable, list[LayerTimes]]]:
-    """The table once per repetition of all names; a repetition with the same figures is listed again, and no run."""
+    """Split the table into one per repetition of all names; a repetition with equal figures is a duplicate, not a run."""
     length = _length_of_run([row.name for row in table.rows])
     parts = [table.rows[start : start + length] for start in range(0, len(table.rows), length)]
     figures = {tuple(map(_identity, part)) for part in parts}
@@ -235,7 +235,7 @@ def _split_runs(table: LayerTable) -> list[tuple[LayerTable, list[LayerTimes]]]:
 
 
 def _length_of_run(names: Sequence[str]) -> int:
-    """Number of layers after which all names repeat in their order to the end; all if they do not."""
+    """Return the number of layers after which all names repeat in order to the end; all if they do not."""
     for length in range(_LEAST_LAYERS, len(names) // 2 + 1):
         is_repeated = len(names) % length == 0 and names[:-length] == names[length:]
         if is_repeated and len(set(names[:length])) > 1:
@@ -259,7 +259,7 @@ def _description(table: LayerTable, layers: int) -> str:
 
 
 def _without_sum(rows: list[LayerTimes], assumed: list[str]) -> list[LayerTimes]:
-    """Without a last row that sums up the others."""
+    """Remove a last row that is the sum of the others."""
     if len(rows) < 3 or rows[-1].name.strip().lower() not in _SUMS:
         return rows
     assumed.append(f"its row {rows[-1].name!r} is excluded from the layers")
@@ -267,10 +267,10 @@ def _without_sum(rows: list[LayerTimes], assumed: list[str]) -> list[LayerTimes]
 
 
 def _without_repeats(rows: list[LayerTimes], assumed: list[str]) -> list[LayerTimes]:
-    """Each row once where a tool lists rows again.
+    """Remove rows that a tool lists repeatedly.
 
-    A row is listed again if its name and all its figures are. Layers of one name with different times are different layers,
-    as in trtexec's own form.
+    A row is a repetition if its name and all its figures are equal. Layers of one name with different times are different
+    layers, as in trtexec's own form.
     """
     unique = list({_identity(row): row for row in reversed(rows)}.values())[::-1]
     if len(unique) < len(rows):
@@ -280,12 +280,12 @@ def _without_repeats(rows: list[LayerTimes], assumed: list[str]) -> list[LayerTi
 
 def _identity(row: LayerTimes) -> object:
     figures = (row.average_ms, row.median_ms, row.total_ms, row.time_ms, row.percentage, row.count)
-    # Layers of one name that take no time are not the same for that.
+    # Layers of one name that take no time need not be the same.
     return (row.name, figures) if any(figures[:4]) else id(row)
 
 
 def _make_row(row: LayerTimes, count: int | None) -> ProfileRow:
-    """As trtexec would state it: of a sum and the number of iterations follows the average."""
+    """Return the row as trtexec would write it: the average follows from the sum and the number of iterations."""
     average, total = row.average_ms, row.total_ms
     count = row.count or count
     if row.time_ms is not None:
@@ -299,7 +299,7 @@ def _make_row(row: LayerTimes, count: int | None) -> ProfileRow:
 
 
 def _meanings(rows: list[LayerTimes], count: int | None) -> list[str]:
-    """What times without a word for it are taken for."""
+    """Return assumptions about times whose keys do not state their meaning."""
     keys = {row.time_key for row in rows if row.time_ms is not None and row.average_ms is None}
     sums = {key for key in keys if key == "timeMs" and (count or any(row.count for row in rows))}
     meanings = [f"{key} is read as a sum over all iterations" for key in sorted(sums)]
@@ -315,7 +315,7 @@ def _iterations(table: LayerTable, rows: list[LayerTimes]) -> int | None:
 
 
 _make_profile_row: Callable[[tuple[Any, ...]], ProfileRow] = partial(tuple.__new__, ProfileRow)
-"""Without the function in Python that a NamedTuple is made by: files have hundreds of thousands of rows."""
+"""Avoids the Python function that creates a NamedTuple: files have hundreds of thousands of rows."""
 
 
 def _rows(records: Sequence[dict[str, Any]]) -> list[ProfileRow]:
@@ -333,7 +333,7 @@ def _values(records: Sequence[dict[str, Any]], key: str) -> list[Any]:
 
 
 def _times(values: list[Any]) -> Sequence[float | None]:
-    """Each number that is a time; a column of plain numbers, as nearly every one is, is checked as a whole."""
+    """Return each number that is a valid time; a column of plain numbers, by far the usual case, is checked as a whole."""
     types = set(map(type, values))
     has_nan = any(map(ne, values, values))
     if types and types <= _NUMBERS and not has_nan and min(values) >= 0 and max(values) <= _MOST_MS:
@@ -359,10 +359,10 @@ class _Run:
 
 @dataclass(slots=True)
 class _Records:
-    """Records of a file by run: a count, or the beginning of a list, begins another run behind rows.
+    """Records of a file by run: a count, or the beginning of a list, after rows starts another run.
 
     Attributes:
-        lost: Numbers of the lines that hold something else than a record, from 1.
+        lost: Numbers of the lines without a valid record, from 1.
     """
 
     runs: list[_Run] = field(default_factory=lambda: [_Run()])
@@ -389,7 +389,7 @@ class _Records:
             self.runs = [_Run(rows[start : start + length]) for start in range(0, len(rows), length)]
 
     def finish(self) -> None:
-        """Put a count behind all rows to the run before it."""
+        """Assign a count after all rows to the run before it."""
         if len(self.runs) > 1 and not self.runs[-1].rows:
             last = self.runs.pop()
             if self.runs[-1].iterations is None:
@@ -398,7 +398,7 @@ class _Records:
 
 def _lines(text: str) -> _Records:
     parsed = _Records()
-    # Not splitlines(): names may hold the separators that it splits at, such as U+001E.
+    # Not splitlines(): names may hold its separators, such as U+001E.
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         if line.lstrip(" \t],").startswith("["):
             parsed.begin_run()
@@ -417,7 +417,7 @@ def _lines(text: str) -> _Records:
 
 
 def _read_by_line(text: str, path: Path, error: ArtifactError) -> list[Profile]:
-    """Salvage the records that stand whole on a line; `error` is why the file is not JSON."""
+    """Recover the records that are complete on a line; `error` is why the file is not JSON."""
     parsed = _lines(text)
     count = sum(len(run.rows) for run in parsed.runs)
     if not count:

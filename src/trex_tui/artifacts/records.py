@@ -1,4 +1,4 @@
-"""All files of a set, read: what the engine is made from."""
+"""Read all files of a set, from which the engine is built."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Everything that could be read of a set; None for a file that is absent or broken.
+    """Content of a set; None for a file that is absent or broken.
 
     Attributes:
         source: The set.
-        tensorrt_version: As stated by the plan, a log or the manifest, else as the name of a library in a log has it, else
-            None: the JSON files do not tell.
-        tensorrt_version_source: Kind of the file that states the version, with the name of the library if that tells it.
+        tensorrt_version: From the plan, a log or the manifest, else from the name of a library in a log, else None: the JSON
+            files do not have it.
+        tensorrt_version_source: Kind of the file with the version, with the name of the library if that has it.
         diagnostics: Of discovery and of all readers.
         capture: How the set was captured.
-        runs: Of files that hold several; one run of each file is what `profile`, `timing` and `metadata` have.
-        requested_run: The run that was asked for; None where the files decided.
-        log_runs: Log -> measured run to read of it, where that is not the one that is read by itself.
-        monitor: Power, temperature and clocks while it ran.
+        runs: Runs in files that hold several; `profile`, `timing` and `metadata` have one run of each file.
+        requested_run: The requested run; None if the files decided.
+        log_runs: Log -> measured run to read from it, if it is not the default.
+        monitor: Power, temperature and clocks during the run.
     """
 
     source: ArtifactSet
@@ -66,15 +66,15 @@ class Records:
 
 
 def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None, run: int | None = None) -> Records:
-    """Read every file of a set; a broken file costs that file, not the set.
+    """Read every file of a set; a broken file is skipped.
 
     Args:
         source: The set.
-        begin: Called with each large file before it is read; what it raises ends the reading.
-        run: Which of several in a file, from 1; None for the one that fits the graph, and of these the last.
+        begin: Called with each large file before it is read; an exception from it ends the reading.
+        run: Run to read, from 1, if a file has several; None for the last one that fits the graph.
 
     Raises:
-        ArtifactError: Not one file that describes an engine could be read, or no file has a run of this number.
+        ArtifactError: No file that describes an engine could be read, or no file has a run of this number.
     """
     notes: list[Diagnostic] = list(source.diagnostics)
 
@@ -136,9 +136,9 @@ def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None, run: 
 
 
 def _read_monitor(source: ArtifactSet, notes: list[Diagnostic]) -> Monitor | None:
-    """The samples of power and clocks, with the idle power and the times of single calls of layers where files state them.
+    """Return the samples of power and clocks, with the idle power and the times of single calls of layers if available.
 
-    A file of this kind that cannot be read is a warning: nothing else of the set depends on it.
+    Errors in these files are warnings: nothing else of the set depends on them.
     """
     from trex_tui.artifacts.layer_samples import read_layer_samples
     from trex_tui.artifacts.monitor import read_idle_power_w, read_monitor
@@ -162,7 +162,7 @@ def _read_monitor(source: ArtifactSet, notes: list[Diagnostic]) -> Monitor | Non
 
 
 def _notes_on_runs(source: ArtifactSet, shown: ShownRuns, number: int | None) -> Iterator[Diagnostic]:
-    """Which runs the files hold, and which files have none of the wanted number."""
+    """Yield notes on the runs in the files, and on files without the requested run."""
     for file in dict.fromkeys(run.file for run in shown.runs):
         of_file = [run for run in shown.runs if run.file == file]
         yield describe_runs(of_file, is_chosen=number is not None)
@@ -173,7 +173,7 @@ def _notes_on_runs(source: ArtifactSet, shown: ShownRuns, number: int | None) ->
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the JSON files of a set tell."""
+    """Content of the JSON files of a set."""
 
     layer_info: LayerInfo | None
     profile: Profile | None
@@ -182,8 +182,7 @@ class _Known:
 
 
 def _needs_kernel_names(layer_info: LayerInfo | None) -> bool:
-    """Whether a log may have names of kernels that the layers lack: with a file that names them all it is read in half of
-    the time."""
+    """Return whether a log may add kernel names to the layers; otherwise reading it takes half the time."""
     if layer_info is None or layer_info.names_only:
         return True
     return any("TacticValue" in raw and not raw.get("TacticName") for raw in layer_info.layers)
@@ -195,7 +194,7 @@ def _read_logs(
     *,
     has_names: bool,
 ) -> dict[ArtifactKind, BuildTrace]:
-    """The logs of a set, without what they tell of tuning, which is most of a long one."""
+    """Read the logs of a set without tuning, which is most of a long log."""
     if not any(kind in source.files for kind in LOGS):
         return {}
     from trex_tui.buildlog.reader import shared_outline
@@ -212,11 +211,11 @@ def _with_logs(
     shown: ShownRuns,
     notes: list[Diagnostic],
 ) -> _Known:
-    """Fill in from the logs what no JSON file tells.
+    """Fill in from the logs what no JSON file has.
 
-    Times come from a log only where the set has neither layers nor times: those of another run must not be mixed with it.
-    Layers come from a log that lists the same ones. What a log of several runs measured in the shown one replaces metadata,
-    which may be of another.
+    Times come from a log only if the set has neither layers nor times: those of another run must not be mixed with it. Layers
+    come from a log that lists the same layers. Results of the shown run in a log of several runs replace metadata, which may
+    belong to another run.
     """
     from trex_tui.buildlog import log_records as as_records
 
@@ -229,7 +228,7 @@ def _with_logs(
             metadata = replace(metadata, performance={}, inference_options={})
         metadata = as_records.with_log(metadata, trace, kind.value)
         read[kind.value] = trace
-        # Beside JSON files a log adds details: only that it is damaged matters to what is shown.
+        # Beside JSON files a log only adds details: of its diagnostics only damage matters.
         notes.extend(note for note in trace.diagnostics if is_alone or note.severity is Severity.ERROR)
         if is_alone:
             profile = profile or as_records.find_profile(trace)
@@ -254,7 +253,7 @@ def _with_logs(
 
 
 def _trace_of_run(trace: BuildTrace, shown: ShownRuns, kind: ArtifactKind) -> BuildTrace:
-    """A log as it tells of the shown run; without results if it has no such run."""
+    """Return a log as seen by the shown run; without results if it has no such run."""
     from trex_tui.buildlog.reader import shared_outline
 
     is_shown = any(run.is_shown for run in shown.runs if run.file == trace.path)
@@ -271,7 +270,7 @@ def _manifest(path: Path, source: ArtifactSet) -> CaptureManifest:
 
 
 def _find_version(source: ArtifactSet, capture: CaptureManifest | None) -> tuple[str | None, str | None]:
-    """The version of TensorRT and what states it. The name of a library counts only where no file states a version."""
+    """Return the TensorRT version and its source. The name of a library only counts if no file states a version."""
     readers = (
         (ArtifactKind.PLAN, version_of_plan),
         (ArtifactKind.BUILD_LOG, version_of_log),

@@ -1,4 +1,4 @@
-"""Which run of each file of a set is shown, where files hold several: those of one run beside each other, none added."""
+"""Choose the run to show of each file of a set, if files hold several; runs are never added up."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _SAME_THROUGHPUT = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class ShownRuns:
-    """What a set shows.
+    """Shown runs of a set.
 
     Attributes:
-        runs: Of the files that hold several.
+        runs: Runs in the files that hold several.
         log_kind: The log that holds several runs; None without one.
-        log_runs: That log -> number of the run to read of it, where it is not the one that is read by itself.
-        left_out: Kinds of the files of one run that is not the wanted one.
+        log_runs: That log -> number of the run to read from it, if it is not the default.
+        left_out: Kinds of the files with a single run that is not the requested one.
     """
 
     profile: Profile | None
@@ -64,11 +64,12 @@ def choose_runs(
 ) -> ShownRuns:
     """Choose the run to show of each file.
 
-    Files with equally many runs have the same runs. A file of one run beside one of several is of the run that wrote it last.
+    Files with equally many runs have the same runs. A file with one run, beside a file with several, belongs to the run that
+    wrote it last.
 
     Args:
-        traces: The logs, each as it is read by itself.
-        number: The wanted run, from 1; None for the one that fits the graph, and of these the last.
+        traces: The logs, with their default runs.
+        number: The requested run, from 1; None for the last one that fits the graph.
 
     Raises:
         ArtifactError: No file has a run of this number.
@@ -128,13 +129,13 @@ def choose_runs(
 
 
 def _check_number(number: int | None, counts: Sequence[tuple[Path, int]]) -> None:
-    """Make sure that a file has the wanted run.
+    """Check that a file has the requested run.
 
     Args:
         counts: Files with the number of their runs.
 
     Raises:
-        ArtifactError: There are files, and none has it.
+        ArtifactError: There are files, but none has it.
     """
     if number is None or not counts or any(1 <= number <= count for _, count in counts):
         return
@@ -144,14 +145,14 @@ def _check_number(number: int | None, counts: Sequence[tuple[Path, int]]) -> Non
 
 
 def _index_of(number: int, count: int, owner: int | None) -> int | None:
-    """Index of the wanted run in a file of so many; None if it has none. `owner` is the run that wrote a file of one."""
+    """Return the index of the requested run in a file; None if missing. `owner` is the run of a file with one run."""
     if owner is not None:
         return 0 if owner == number - 1 else None
     return number - 1 if number <= count else None
 
 
 def _choose_profile(profiles: Sequence[Profile], layers: Sequence[str]) -> int | None:
-    """Index of the profile with most of the graph's layers, of equal ones the last; None without one.
+    """Return the index of the profile with most of the graph's layers, the last of equal ones; None without profiles.
 
     Args:
         layers: Names of the graph's layers; empty without a graph.
@@ -169,7 +170,7 @@ def _choose_profile(profiles: Sequence[Profile], layers: Sequence[str]) -> int |
 
 
 def _choose_timing(count: int, profile: int | None, profiles: int) -> int | None:
-    """Index of the timing to show: that of the profile where there are as many, else the last."""
+    """Return the index of the timing to show: that of the profile if there are equally many, else the last."""
     if profile is not None and count == profiles:
         return profile
     return count - 1 if count else None
@@ -178,9 +179,9 @@ def _choose_timing(count: int, profile: int | None, profiles: int) -> int | None
 def _find_owners(
     measured: Sequence[MeasuredRun], files: Mapping[ArtifactKind, Path], counts: Mapping[ArtifactKind, int]
 ) -> dict[ArtifactKind, int]:
-    """Index of the run that each file of one run is of, where another file has several.
+    """Return the index of the run for each file with one run, if another file has several.
 
-    trtexec overwrites: it is the last that names the file in the log, else the last.
+    trtexec overwrites files: it is the last run that names the file in the log, else the last run.
     """
     most = max(counts.values(), default=0)
     options = {ArtifactKind.TIMING: "--exportTimes", ArtifactKind.PROFILE: "--exportProfile"}
@@ -194,7 +195,7 @@ def _find_owners(
 
 
 def _find_exporting_run(measured: Sequence[MeasuredRun], option: str, file: Path) -> int:
-    """Index of the last run of a log that names a file; of the last run if none does."""
+    """Return the index of the last run of a log that names a file; of the last run if none does."""
     for index in reversed(range(len(measured))):
         run = measured[index].run
         for word in run.command.split() if run is not None else ():
@@ -205,7 +206,7 @@ def _find_exporting_run(measured: Sequence[MeasuredRun], option: str, file: Path
 
 
 def _find_stated_run(measured: Sequence[MeasuredRun], metadata: Metadata) -> int | None:
-    """Index of the run of a log that metadata are of, by its throughput; None if there is no single one."""
+    """Return the index of the run of a log that metadata belong to, by its throughput; None unless exactly one matches."""
     stated = metadata.throughput_qps
     if stated is None or len(measured) < 2:
         return None
@@ -221,7 +222,7 @@ def _find_stated_run(measured: Sequence[MeasuredRun], metadata: Metadata) -> int
 
 
 def _list_options(traces: Mapping[ArtifactKind, BuildTrace]) -> dict[int, list[str]]:
-    """Number of runs -> what sets each of them apart, by the logs."""
+    """Return number of runs -> their distinguishing options, from the logs."""
     options: dict[int, list[str]] = {}
     for kind in reversed(LOGS):
         options |= list_options(traces[kind]) if kind in traces else {}

@@ -1,4 +1,4 @@
-"""Several runs in one file: profiles or timing rows that were appended, logs of several programs. None are added."""
+"""Several runs in one file: profiles or timing rows that were appended, logs of several programs. Runs are never added up."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _MOST_OPTIONS = 120
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
-    """One of several runs in a file. What the file does not have is None.
+    """One of several runs in a file. Missing values are None.
 
     Attributes:
         number: Position in the file, from 1.
         is_shown: Whether the engine has the numbers of this run.
-        layers: Rows of its profile.
-        iterations: As the profile states them.
+        layers: Number of rows in its profile.
+        iterations: As stated in the profile.
         sum_ms: Sum of the layers' average times.
-        queries: Rows of its timing.
-        median_ms: Median host latency of these, or as the log states it.
-        throughput_qps: As the log states it.
-        options: Options of the command line that the other runs do not have, by the log.
+        queries: Number of rows in its timing.
+        median_ms: Median host latency of these, or as stated in the log.
+        throughput_qps: As stated in the log.
+        options: Options of the command line that the other runs do not have, from the log.
     """
 
     file: Path
@@ -52,10 +52,10 @@ class FileRun:
 def list_profile_runs(
     file: Path, profiles: Sequence[Profile], shown: int | None, options: Sequence[str]
 ) -> list[FileRun]:
-    """The runs of a profile; none if it holds a single one.
+    """Return the runs of a profile; empty if it has a single run.
 
     Args:
-        options: Of each run, as far as they are known.
+        options: Options of each run, as far as known.
     """
     if len(profiles) < 2:
         return []
@@ -76,7 +76,7 @@ def list_profile_runs(
 def list_timing_runs(
     file: Path, timings: Sequence[Timing], shown: int | None, options: Sequence[str]
 ) -> list[FileRun]:
-    """The runs of a timing file, as `list_profile_runs`."""
+    """Return the runs of a timing file, as `list_profile_runs`."""
     if len(timings) < 2:
         return []
     from statistics import median  # 5 ms, and hardly any file has several runs
@@ -98,7 +98,7 @@ def list_timing_runs(
 
 
 def list_log_runs(file: Path, measured: Sequence[MeasuredRun], shown: int | None) -> list[FileRun]:
-    """The runs of a log that measured, as `list_profile_runs`."""
+    """Return the measured runs of a log, as `list_profile_runs`."""
     if len(measured) < 2:
         return []
     options = _differences_of_runs(measured)
@@ -125,7 +125,7 @@ def list_log_runs(file: Path, measured: Sequence[MeasuredRun], shown: int | None
 
 
 def _differences_of_runs(measured: Sequence[MeasuredRun]) -> list[str]:
-    """What sets each run apart: options of its command line, else its inference options."""
+    """Return what distinguishes each run: options of its command line, else its inference options."""
     commands = [run.run.command if run.run is not None else "" for run in measured]
     texts = differing_options(commands)
     if any(texts):
@@ -142,7 +142,7 @@ def _differences_of_runs(measured: Sequence[MeasuredRun]) -> list[str]:
 
 
 def list_options(trace: BuildTrace) -> dict[int, list[str]]:
-    """Number of runs -> what sets each of so many runs of a log apart: runs that measured, else all programs run."""
+    """Return number of runs -> what distinguishes the runs of a log: measured runs, else all runs."""
     commands = [run.command for run in trace.runs]
     texts = {len(commands): differing_options(commands)} if len(commands) > 1 else {}
     if len(trace.measured) > 1:
@@ -151,10 +151,10 @@ def list_options(trace: BuildTrace) -> dict[int, list[str]]:
 
 
 def describe_runs(runs: Sequence[FileRun], *, is_chosen: bool = False) -> Diagnostic:
-    """The note that a file holds several runs: which is shown, what the others are, how to choose.
+    """Return the note that a file holds several runs: the shown run, the others, and how to choose.
 
     Args:
-        is_chosen: A person asked for the run; then it is no warning.
+        is_chosen: The user chose the run; then it is not a warning.
     """
     shown = next((run for run in runs if run.is_shown), None)
     others = [run for run in runs if run is not shown]
@@ -169,7 +169,7 @@ def describe_runs(runs: Sequence[FileRun], *, is_chosen: bool = False) -> Diagno
 
 
 def join_runs(runs: Sequence[FileRun]) -> FileRun:
-    """What several files state of one run, together: of each figure the first."""
+    """Merge the facts of several files about one run: the first value of each."""
     known = {
         field.name: value
         for run in reversed(runs)
@@ -180,7 +180,7 @@ def join_runs(runs: Sequence[FileRun]) -> FileRun:
 
 
 def describe_run(run: FileRun) -> str:
-    """`run 2 (58 layers, 477 iterations, sum 6.506 ms)`."""
+    """Return `run 2 (58 layers, 477 iterations, sum 6.506 ms)`."""
     parts = []
     for value, singular in ((run.layers, "layer"), (run.iterations, "iteration"), (run.queries, "row")):
         if value is not None:
@@ -197,7 +197,7 @@ def describe_run(run: FileRun) -> str:
 
 
 def differing_options(commands: Sequence[str]) -> list[str]:
-    """Of each command line the options that not all have, without the names of files that a run writes.
+    """Return the options of each command line that not all have, without the names of output files.
 
     >>> differing_options(["trtexec --fp16 --batch=1", "trtexec --fp16 --batch=8"])
     ['--batch=1', '--batch=8']

@@ -1,7 +1,7 @@
-"""Lines of programs that watch a board or a GPU: tegrastats, nvidia-smi, jtop, loggers of a power sensor.
+"""Parse lines of programs that monitor a board or a GPU: tegrastats, nvidia-smi, jtop, loggers of a power sensor.
 
-A line becomes a `Sample`. What a line does not state, or states as a value that no sensor gives, is not in the sample:
-a thermal zone that is switched off reads −256 °C, and nvidia-smi prints `[N/A]`.
+A line becomes a `Sample`, without missing and implausible values: a thermal zone that is switched off reads −256 °C, and
+nvidia-smi prints `[N/A]`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ QUANTITIES: dict[str, tuple[float, float]] = {
     "gpu_utilization_pct": (0.0, 100.0),
     "memory_used_mib": (0.0, 1e9),
 }
-"""Quantity, its unit at the end -> the least and the largest value that a sensor gives."""
+"""Quantity, its unit at the end -> the smallest and the largest plausible value."""
 THROTTLE_REASONS = (
     (0x4, "power cap"),
     (0x8, "hardware slowdown"),
@@ -37,14 +37,14 @@ _LONGEST_NAME = 40
 
 @dataclass(slots=True)
 class Sample:
-    """What was read at one moment.
+    """Values at one moment.
 
     Attributes:
         values: Key of `QUANTITIES` -> value.
         rails: Name of a power rail -> watts.
-        reasons: Why the GPU was throttled, empty for not at all; None where the program does not tell.
-        local_s: Seconds since 1970 on the clock, and in the time zone, of the machine; None without a time stamp.
-        gpu: Which of several GPUs; empty where the line does not tell.
+        reasons: Throttle reasons, empty for none; None if the program does not report them.
+        local_s: Seconds since 1970 in the local time of the machine; None without a time stamp.
+        gpu: The GPU, if there are several; empty if unknown.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Sample:
     gpu: str = ""
 
     def put(self, quantity: str, value: float | None) -> None:
-        """Add a value, unless no sensor gives such a one."""
+        """Add a value, unless it is implausible."""
         low, high = QUANTITIES[quantity]
         if value is not None and math.isfinite(value) and low <= value <= high:
             self.values[quantity] = value
@@ -66,19 +66,19 @@ class Sample:
             self.rails[name[:_LONGEST_NAME]] = watts
 
     def add_up_rails(self) -> None:
-        """Make the power of the board of its rails, where it is not stated."""
+        """Compute the power of the board from its rails, if it is missing."""
         if self.rails and "power_w" not in self.values:
             self.put("power_w", sum(self.rails[name] for name in feeding_rails(self.rails)))
 
 
 def feeding_rails(rails: Mapping[str, object]) -> list[str]:
-    """The rails whose powers add up to that of the board: the one that feeds it, else all."""
+    """Return the rails whose powers add up to that of the board: the one that feeds it, else all."""
     total = next((name for name in TOTAL_RAILS if name in rails), None)
     return list(rails) if total is None else [total]
 
 
 def number(text: str) -> float | None:
-    """The number that a value begins with: `131.90 W`; None for `[N/A]` and other words."""
+    """Return the number at the start of a value: `131.90 W`; None for `[N/A]` and other words."""
     match = _NUMBER.match(text)
     value = float(match[1]) if match else math.nan
     return value if math.isfinite(value) else None
@@ -88,7 +88,7 @@ _NUMBER = re.compile(r"\s*([-+]?(?:\d{1,18}(?:\.\d{0,18})?|\.\d{1,18}))(?![\w.])
 
 
 def describe_throttle_mask(mask: int) -> tuple[str, ...]:
-    """Reasons in words; an idle GPU and locked clocks are none."""
+    """Return reasons as words; an idle GPU and locked clocks do not count."""
     return tuple(name for bit, name in THROTTLE_REASONS if mask & bit)
 
 
@@ -102,7 +102,7 @@ _STAMPS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def parse_time(text: str) -> float | None:
-    """Seconds since 1970 of a date and time, in whatever zone they are; None for no real date.
+    """Return the seconds since 1970 of a date and time, ignoring the time zone; None for an invalid date.
 
     >>> parse_time("1970/01/02 00:00:00.500"), parse_time("19700101-00:00:01.00"), parse_time("01-01-1970 00:01:00")
     (86400.5, 1.0, 60.0)
@@ -142,7 +142,7 @@ _RAIL = re.compile(r"(?<!\S)([A-Za-z]\w*) (\d{1,9})(?:mW)?/\d{1,9}(?:mW)?(?:/\d{
 
 
 def parse_tegrastats(line: str) -> Sample | None:
-    """A line of tegrastats of any JetPack; None for another line. The first figure of a rail counts, others are averages."""
+    """Parse a line of tegrastats of any JetPack; None for another line. Only the first figure of a rail is no average."""
     if not TEGRASTATS.match(line):
         return None
     sample = Sample(local_s=parse_time(line))
@@ -175,7 +175,7 @@ _SMI_FIELDS = {
     "utilization.gpu": "gpu_utilization_pct",
     "memory.used": "memory_used_mib",
 }
-"""Field of a query -> quantity; of several fields of one, the first counts."""
+"""Field of a query -> quantity; the first of several fields counts."""
 _LONG_NAMES = {
     "clocks.current.sm": "clocks.sm",
     "clocks.current.graphics": "clocks.gr",
@@ -193,28 +193,28 @@ _SMI_STAMP = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{1,6}$")
 
 
 def split_cells(line: str) -> list[str]:
-    """The cells of a line of CSV without quotes."""
+    """Return the cells of a line of CSV without quotes."""
     return [cell.strip() for cell in line.split(",")]
 
 
 def _smi_field(heading: str) -> str:
-    """The field that a heading names: `power.draw [W]`."""
+    """Return the field in a heading: `power.draw [W]`."""
     name = heading.partition("[")[0].strip().lower()
     return _LONG_NAMES.get(name, name)
 
 
 def is_smi_header(cells: Sequence[str]) -> bool:
-    """Whether a line names the columns of a query of nvidia-smi."""
+    """Return whether a line names the columns of a query of nvidia-smi."""
     return any(_smi_field(cell) in _SMI_FIELDS for cell in cells)
 
 
 def is_smi_row(cells: Sequence[str]) -> bool:
-    """Whether a line is a row of such a query, by its time stamp."""
+    """Return whether a line is a row of such a query, by its time stamp."""
     return any(_SMI_STAMP.match(cell) for cell in cells)
 
 
 def smi_parser(header: Sequence[str]) -> Callable[[Sequence[str]], Sample | None]:
-    """A function that reads the cells of a row under these headings; it returns None for a row of another length."""
+    """Return a parser of rows with these headings, which returns None for a row of another length."""
     fields = [_smi_field(cell) for cell in header]
     places = {
         quantity: fields.index(name)
@@ -243,7 +243,7 @@ def smi_parser(header: Sequence[str]) -> Callable[[Sequence[str]], Sample | None
 
 
 def _read_reasons(cells: Sequence[tuple[str, str]]) -> tuple[str, ...] | None:
-    """Reasons in words, from the mask where there is one; None if no cell tells."""
+    """Return throttle reasons as words, preferably from the mask; None if no cell has them."""
     for text, name in cells:
         if name == "active" and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", text):
             return describe_throttle_mask(int(text, 16))
@@ -254,7 +254,7 @@ def _read_reasons(cells: Sequence[tuple[str, str]]) -> tuple[str, ...] | None:
 
 
 def guess_smi_header(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Headings for rows of a query that were written without: what the units of the cells, and their digits, tell.
+    """Guess headings for rows without a header, from the units and digits of the cells.
 
     nvidia-smi prints power with two decimals and everything else as whole numbers, so the only column with decimals that
     varies is the power.
@@ -286,12 +286,12 @@ def guess_smi_header(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def is_jtop_header(cells: Sequence[str]) -> bool:
-    """Whether a line names the columns that jtop's logger writes: the keys of `jtop.stats`."""
+    """Return whether a line names the columns of jtop's logger: the keys of `jtop.stats`."""
     return "time" in cells and ("Power TOT" in cells or "power cur" in cells or "nvp model" in cells)
 
 
 def jtop_parser(header: Sequence[str]) -> Callable[[Sequence[str]], Sample | None]:
-    """As `smi_parser`, of jtop. Its RAM is a share in one release and kilobytes in another, and is left out."""
+    """Return a parser of jtop rows, as `smi_parser`. RAM is skipped: a share in one release and kilobytes in another."""
     places = {name: place for place, name in enumerate(header)}
     temperature = next((places[name] for name in places if name.casefold() == "temp gpu"), None)
     rails = {
@@ -324,7 +324,7 @@ POWER_LOG = re.compile(r"\d{8}-\d\d:\d\d:\d\d(?:\.\d{1,9})?,\d{1,9}(?:\.\d{1,9})
 
 
 def parse_power_log(line: str) -> Sample | None:
-    """A line of time, millivolts and milliamperes; None for another line."""
+    """Parse a line of time, millivolts and milliamperes; None for another line."""
     if not POWER_LOG.match(line):
         return None
     stamp, millivolts, milliamperes = line.split(",")

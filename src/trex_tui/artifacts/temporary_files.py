@@ -11,19 +11,19 @@ TEMPORARY_PREFIX = ".trex-tui-"
 TEMPORARY_SUFFIX = ".tmp"
 _STALE_FILE_S = (10.0, 3600.0)
 _STALE_DIRECTORY_S = (600.0, 24 * 3600.0)
-"""Age of a temporary file or directory that no running command still fills: of a process that this machine does not know, of
-any. Containers that share a directory do not know each other's processes."""
+"""Age from which a temporary file or directory is stale: of a process unknown to this machine, of any process. Containers
+that share a directory do not see each other's processes."""
 
 
 def temporary_prefix(prefix: str = TEMPORARY_PREFIX) -> str:
-    """The beginning of a temporary name, with the process: `remove_stale` removes those of processes that are gone."""
+    """Return the beginning of a temporary name, with the process id: `remove_stale` removes those of processes that ended."""
     return f"{prefix}{os.getpid()}-"
 
 
 def remove_stale(directory: Path, prefix: str = TEMPORARY_PREFIX, suffix: str = TEMPORARY_SUFFIX) -> None:
-    """Remove temporary files and directories that killed commands left: own names, of this user, of processes that are gone.
+    """Remove temporary files and directories that killed commands left: own names, of this user, of processes that ended.
 
-    Age decides where the process cannot be known: its number may be that of another one now, or of another machine.
+    If the process is unknown, age decides: its id may have been reused, or belong to another machine.
     """
     import shutil  # 5 ms
 
@@ -48,7 +48,7 @@ def remove_stale(directory: Path, prefix: str = TEMPORARY_PREFIX, suffix: str = 
 
 
 def _is_gone(number: str) -> bool:
-    """Whether a process of this machine has ended; False where that cannot be known."""
+    """Return whether a process of this machine has ended; False if unknown."""
     if os.name == "nt" or not (number.isascii() and number.isdecimal()):
         return False
     try:

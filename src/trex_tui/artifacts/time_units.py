@@ -15,15 +15,15 @@ _UNITS = {
 MS = {"ms": 1.0, "µs": 1e-3, "ns": 1e-6, "s": 1e3}
 """Unit -> milliseconds."""
 _IN_SECONDS = re.compile(r"(.*[^A-Za-z0-9])s\W*|(.*[a-z0-9])S")
-"""A key with the unit `s`, which is not the `s` of a plural."""
+"""A key with the unit `s`, as opposed to a plural."""
 
 
 class UnknownUnitError(ValueError):
-    """A file states a unit that is none of time."""
+    """A file states a unit that is not a unit of time."""
 
 
 def plain(text: str) -> str:
-    """A key in lower-case letters and digits.
+    """Return the lower-case letters and digits of a key.
 
     >>> plain("Latency (ms)"), plain("gpu_time_µs")
     ('latencyms', 'gputimeus')
@@ -32,7 +32,7 @@ def plain(text: str) -> str:
 
 
 def split_unit(key: str) -> Iterator[tuple[str, str | None]]:
-    """The ways to read a key as plain words and a unit at its end, the likeliest first; None for no unit.
+    """Yield the ways to split a key into plain words and a unit at its end, the most likely first; None for no unit.
 
     >>> list(split_unit("avg_us"))
     [('avgus', None), ('avg', 'µs')]
@@ -53,10 +53,10 @@ def split_unit(key: str) -> Iterator[tuple[str, str | None]]:
 
 
 def stated_unit(node: Mapping[str, Any]) -> str | None:
-    """The unit that an object states of its numbers; None for none.
+    """Return the unit that an object states for its numbers; None for none.
 
     Raises:
-        UnknownUnitError: It is no unit of time.
+        UnknownUnitError: It is not a unit of time.
     """
     text = node.get("unit", node.get("units"))
     if not isinstance(text, str):

@@ -1,11 +1,11 @@
-"""One row per measured query: `--exportTimes`.
+"""Read the timing run, one row per measured query: `--exportTimes`.
 
-Columns are kept as arrays of doubles, a tenth of the memory of the parsed rows. TensorRT 7.2 called host-to-device copies
-`in` and device-to-host copies `out`; 8.0 to 8.2 have an extra `endToEndMs`.
+Columns are arrays of doubles, with a tenth of the memory of the parsed rows. TensorRT 7.2 called host-to-device copies `in`
+and device-to-host copies `out`; 8.0 to 8.2 have an extra `endToEndMs`.
 
 Toolkits around trtexec write the same in four other forms: a list of numbers (`{"times": [0.5, 0.6]}`), a list of rows
 (`{"perIteration": [{"latency_us": 500}]}`), columns (`{"latency": {"unit": "us", "values": [500]}}`), and any of these below
-further keys. A unit stands at the end of a key or beside the numbers; where none is stated, milliseconds are assumed.
+further keys. The unit is at the end of a key or beside the numbers; without a unit, milliseconds are assumed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trex_tui.artifacts.time_units import MS, UnknownUnitError, plain, split_uni
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 from trex_tui.text import plural
 
-# Key of TensorRT 8.0 and later -> the key of 7.2, where it differs.
+# Key of TensorRT 8.0 and later -> the key of 7.2, if it differs.
 OLD_KEYS = {
     "startH2dMs": "startInMs",
     "endH2dMs": "endInMs",
@@ -51,19 +51,19 @@ ENQUEUE = "enqueueMs"
 """Column of enqueue durations, which trtexec itself writes as two stamps."""
 _MOST_KEYS, _MOST_KEY, _MOST_DEPTH, _MOST_OTHERS = 8, 40, 12, 3
 DURATIONS = frozenset(("h2dMs", "computeMs", "d2hMs", "latencyMs", "endToEndMs", ENQUEUE))
-"""The columns that are spans of time, and none below zero."""
+"""The columns that are durations, which are not negative."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The file, column by column; every column is as long as the file has rows.
+    """Content of the file, column by column; every column has one value per row.
 
     Attributes:
-        columns: Key of `TIMING_KEYS` -> milliseconds, NaN where a row has no number, or a duration below zero. Start and
-            end stamps count from trtexec's start and lose digits late in a run; durations keep them.
-            `enqueueMs` is there in files of other tools alone, and in what is converted from them.
+        columns: Key of `TIMING_KEYS` -> milliseconds, NaN for rows without a number or with a negative duration. Start and
+            end stamps count from trtexec's start and lose digits late in a run; durations keep them. `enqueueMs` only exists
+            in files of other tools, and in files converted from them.
         rows: Number of rows.
-        assumed: Of a file of another tool: how it was read, as the end of a sentence whose subject is the file; else empty.
+        assumed: How a file of another tool was read, as the end of a sentence whose subject is the file; else empty.
     """
 
     columns: dict[str, array[float]]
@@ -78,7 +78,7 @@ class Timing:
 
 
 def read_timings(path: Path) -> list[Timing]:
-    """Read the rows of every run in a file: usually one, more where files were appended to each other.
+    """Read the rows of every run in a file: usually one, more in appended files.
 
     Raises:
         ArtifactError: The file is not JSON, or has no timing rows.
@@ -112,7 +112,7 @@ def _read_document(root: object, path: Path) -> Timing:
 
 
 def _without_negative(columns: dict[str, array[float]]) -> dict[str, int]:
-    """Make durations below zero unknown, which no clock measures; return how many of which column."""
+    """Replace negative durations by unknown values; return their number by column."""
     counts = {}
     for key in DURATIONS & columns.keys():
         column = columns[key]
@@ -138,7 +138,7 @@ def _notes(
     return tuple(Diagnostic(Severity.WARNING, path, "", message) for message in notes)
 
 
-# Column -> what toolkits call it, in lower-case letters and digits, without the unit.
+# Column -> its names in toolkits, in lower-case letters and digits, without the unit.
 _NAMES = {
     "latencyMs": "latency latencies hostlatency hostlatencies totallatency inferencetime inferencetimes elapsed time times "
     "timings durations runtimes periteration",
@@ -158,7 +158,7 @@ _HOLDERS = frozenset(("value", "values", "samples", "data", "raw"))
 
 @dataclass(slots=True)
 class _Table:
-    """Columns of equal length, in milliseconds; the unit of each as stated, None where none is."""
+    """Columns of equal length, in milliseconds; the stated unit of each, None without one."""
 
     rows: int
     where: str
@@ -174,7 +174,7 @@ class _Table:
 
 @lru_cache(maxsize=1024)
 def timing_column(key: str) -> tuple[str | None, str | None]:
-    """The column that a key names, and the unit at its end; None for each that it does not."""
+    """Return the column that a key names, and the unit at its end; None for each if missing."""
     name = plain(key)
     if name in _TRTEXEC_COLUMNS:
         return _TRTEXEC_COLUMNS[name], "ms"
@@ -186,7 +186,7 @@ def timing_column(key: str) -> tuple[str | None, str | None]:
 
 
 def _read_variant(root: object, path: Path) -> Timing:
-    """The longest run in a file of another tool, then the one with most columns, then the first."""
+    """Return the longest run in a file of another tool, then the one with most columns, then the first."""
     try:
         tables = _merged(list(_tables(root, (), "latencyMs" if isinstance(root, list) else None, None)))
     except UnknownUnitError as error:
@@ -206,7 +206,7 @@ def _read_variant(root: object, path: Path) -> Timing:
 
 
 def _tables(node: object, path: tuple[str, ...], column: str | None, unit: str | None) -> Iterator[_Table]:
-    """Every list of numbers or rows in a document, with the nearest column and unit that the keys around it name."""
+    """Yield every list of numbers or rows in a document, with the nearest column and unit named by the keys around it."""
     if len(path) > _MOST_DEPTH:
         return
     if isinstance(node, dict):
@@ -257,7 +257,7 @@ def _table_of_rows(
 
 
 def _merged(tables: Sequence[_Table]) -> list[_Table]:
-    """Columns that lie apart belong together where they are equally long, up to the first that is there twice."""
+    """Merge columns from separate places if they are equally long, up to the first repeated column."""
     merged: list[_Table] = []
     for table in tables:
         fitting = [
@@ -289,7 +289,7 @@ def _assumptions(table: _Table) -> str:
 
 
 def _keys_seen(root: object) -> str:
-    """The first keys of a file, from the outermost inwards, as the end of a sentence; empty if it has none."""
+    """Return the first keys of a file, from the outermost inwards, as the end of a sentence; empty if it has none."""
     seen: dict[str, None] = {}
     level = [root]
     for _ in range(_MOST_KEYS):
