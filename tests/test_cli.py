@@ -42,6 +42,7 @@ MORE_KEYS = {
     "by_device",
     "dla",
     "power",
+    "onnx",
     "builder_precision",
     "names_only",
     "optimization_profile",
