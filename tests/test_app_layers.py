@@ -6,6 +6,8 @@ import pytest
 
 from helpers import layer, tensor
 from trex_tui.analysis.modules import Group, Grouping
+from trex_tui.engine import load_engine
+from trex_tui.report.views.layer_details import layer_lines
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.widgets.neighbourhood import Rest
 from tui import LARGE, SLOWEST, TO_LATENCY, check_golden, named_engine, running, small_engine, write_set
@@ -405,3 +407,14 @@ async def test_without_a_profile_times_are_unknown(tmp_path):
         await session.press("v")
         await session.until(lambda: "▼" in session.text)
         assert session.current in (0, SLOWEST)
+
+
+def test_a_type_that_is_the_kind_is_not_repeated_and_long_sums_have_fewer_digits(tmp_path):
+    layers = [layer("head", "gemm", [], [tensor("x", [1, 8])]), layer("tail", "Convolution", [], [])]
+    engine = load_engine(write_set(tmp_path, "net", layers, {"head": 26.98, "tail": 0.5}))
+    head, tail = ([line.text for line in layer_lines(engine, row)] for row in engine.layers)
+    assert any(text.startswith("gemm · ") for text in head)
+    assert not any("· gemm" in text for text in head)
+    assert not any("Convolution" in text for text in tail)
+    assert "median 26.9800 ms · 2698.0 ms in 100 iterations" in head
+    assert "median 0.5000 ms · 50.0000 ms in 100 iterations" in tail

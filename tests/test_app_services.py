@@ -634,3 +634,13 @@ async def test_recent_list_that_cannot_be_written_is_told_once(net, tmp_path, mo
         await session.until(lambda: isinstance(session.app.screen, EngineScreen) and is_loaded(session.app))
         assert toasts(session).count("Recent paths were") == 1
         assert session.current == SLOWEST
+
+
+async def test_shapes_are_drawn_with_times_signs_and_found_either_way(net):
+    async with table(net, (240, 40)) as session:
+        assert "1×16×32×32" in session.text
+        assert "1x16x32x32" not in session.text
+        await session.press("slash", *"out_shape:1×16×32×32", "enter")
+        assert session.shown == [1]
+        await session.press("slash", *["backspace"] * 30, *"out_shape:1x16x32x32", "enter")
+        assert session.shown == [1]

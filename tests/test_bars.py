@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.content import Content
 
 from trex_tui.report.charts.sampling import column_span, index_at
 from trex_tui.report.document import Column, Table
 from trex_tui.widgets.bars import BOTH, HERE, PEAK, bar_lines, draw_bars, draw_marks
 from trex_tui.widgets.chrome import fit_remark
-from trex_tui.widgets.text_view import fact_lines, heading_line, sections, sentence_line
+from trex_tui.widgets.text_view import TextLine, fact_lines, heading_line, sections, sentence_line
 
 COLUMNS = (
     Column("key", "Kind"),
@@ -109,3 +110,16 @@ def test_every_column_leads_to_a_value_that_stands_in_it(count, width):
 )
 def test_remark_keeps_its_count(room, shown):
     assert fit_remark("/conv1  2 of 9 layers", room) == shown
+
+
+def test_names_break_behind_a_separator_where_there_is_no_space():
+    line = TextLine(Content("/classifier/classifier_1/Gemm_myl4_2 + /classifier/classifier_4/Gemm"))
+    assert [part.plain for part in line.wrap(24)] == [
+        "/classifier/classifier_1",
+        "/Gemm_myl4_2 +",
+        "/classifier/classifier_4",
+        "/Gemm",
+    ]
+    line = TextLine(Content("of 'DequantizeLinear_291' 1.8 %"))
+    assert [part.plain for part in line.wrap(24)] == ["of 'DequantizeLinear_", "291' 1.8 %"]
+    assert [part.plain for part in TextLine(Content("a" * 20)).wrap(8)] == ["a" * 8, "a" * 8, "a" * 4]

@@ -117,6 +117,23 @@ _STYLES: dict[str, Callable[[Layer], str]] = {
 }
 
 
+_EXTENTS = (
+    "input_shapes",
+    "output_shapes",
+    "kernel",
+    "stride",
+    "pre_padding",
+    "post_padding",
+    "dilation",
+    "window_size",
+)
+
+
+def _format_extents(value: str) -> str:
+    """`1x3x224x224` as elsewhere on screen; data and filters have an x, to be typed."""
+    return value.replace("x", "×")
+
+
 def latency_columns(engine: Engine, *, has_bounds: bool = False) -> list[TableColumn[Layer]]:
     """The columns that the table has at first.
 
@@ -164,6 +181,7 @@ def _measure_width(column: LayerColumn) -> int:
 def _latency_column(engine: Engine, source: LayerColumn, width: int, priority: int) -> TableColumn[Layer]:
     name = source.name
     is_share = name == "latency_pct"
+    extents: dict[str, Any] = {"format": _format_extents} if name in _EXTENTS else {}
     return textual_column(
         layer_column(engine, source, source.title),
         width=width,
@@ -173,6 +191,7 @@ def _latency_column(engine: Engine, source: LayerColumn, width: int, priority: i
         **(short_tactic_cells(engine) if name == "tactic" else {}),
         style=_STYLES.get(name),
         descending=source.is_number and name not in ("index", "stream"),
+        **extents,
         **(
             bar_against_largest(engine.layers, lambda layer: layer.latency_ms, SHARE_BAR_WIDTH)
             if is_share

@@ -33,6 +33,7 @@ from trex_tui.widgets.actions import Place, bindings_in
 if TYPE_CHECKING:
     from trex_tui.lint.model import Judged
 
+_SEPARATORS = "_-,"
 LEAST_ROOM = 12
 """Where indentation would leave fewer cells than this, what goes on stands at the left edge."""
 
@@ -64,8 +65,8 @@ class TextLine:
 def _spans(text: str, first: int, others: int) -> Iterator[tuple[int, int]]:
     """Where the lines begin and end: `first` cells for the first, `others` for the rest.
 
-    A line ends at a space in its second half that does not part a number from its unit, else in the middle of a word:
-    names are long and have no spaces.
+    A line ends at a space in its second half that does not part a number from its unit, else behind a separator of names
+    there, or before a slash: names are long and have no spaces.
     """
     start, room = 0, first
     while start < len(text):
@@ -75,11 +76,16 @@ def _spans(text: str, first: int, others: int) -> Iterator[tuple[int, int]]:
             space = text.rfind(" ", middle, end + 1)
             while space > start and is_number_with_unit(text[start:space], text[space + 1 :]):
                 space = text.rfind(" ", middle, space)
-            end = space if space > start else end
+            end = space if space > start else _end_in_word(text, middle, end)
         yield start, end
         start, room = end, others
         while text[start : start + 1] == " ":
             start += 1
+
+
+def _end_in_word(text: str, middle: int, end: int) -> int:
+    slash = text.rfind("/", middle, end + 1)
+    return slash if slash > 0 else max(text.rfind(sign, middle, end) for sign in _SEPARATORS) + 1 or end
 
 
 def _end_in(text: str, start: int, room: int) -> int:

@@ -371,6 +371,8 @@ _NAME = rf"""(?i:attr)\.(?:{_KEY}|"(?:[^"\\]|\\.)*")|[A-Za-z_][A-Za-z0-9_]*"""
 _COLUMN = re.compile(rf"({_NAME})(?:([:~])|\s*(>=|<=|!=|[=<>]))", re.DOTALL)
 _OPERATOR = re.compile(r">=|<=|!=|[:~=<>]")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_TIMES = re.compile(r"(?<=[\d?])×(?=[\d?-])")
+"""What stands between extents on screen; values have an x."""
 _BARE_VALUE = re.compile(r'[^\s(),"]+')
 
 
@@ -540,7 +542,7 @@ class _ExpressionParser:
     def _parse_words(self, column: LayerColumn, text: str, start: int) -> list[Operand]:
         """Return the text, or values of a fixed vocabulary that equal it or, while it is typed, begin with it."""
         if not column.vocabulary:
-            return [Literal(text)]
+            return [Literal(_TIMES.sub("x", text))]
         folded = text.casefold()
         if folded in column.vocabulary:
             return [Literal(column.vocabulary[folded])]

@@ -349,5 +349,5 @@ def matching_profile(context: Context) -> Finding | None:
     if any(layer.latency is None for layer in context.layers):
         return None
     count = len(context.layers)
-    text = f"Profile and graph match layer by layer ({count}), over {iterations} iterations."
+    text = f"Profile and graph match layer by layer ({count}), over {plural(iterations, 'iteration')}."
     return finding(text, evidence={"profile_iterations": iterations, "layers": count})

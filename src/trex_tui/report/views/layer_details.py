@@ -118,12 +118,17 @@ def layer_lines(
 
 
 def _describe(layer: Layer) -> str:
-    types = [type_ for type_ in (layer.layer_type, layer.parameter_type) if type_]
+    types = [
+        type_
+        for type_ in (layer.layer_type, layer.parameter_type)
+        if type_ and type_.casefold() != layer.kind.value
+    ]
     words = [
         layer.kind.value,
         layer.precision.value if layer.precision else _describe_unknown_precision(layer),
     ]
-    words += [" / ".join(dict.fromkeys(types))] if types else ["name only"]
+    words += [" / ".join(dict.fromkeys(types))] if types else []
+    words += ["name only"] if layer.layer_type is None else []
     words += [f"stream {layer.stream}"] if layer.stream is not None else []
     words += [layer.device.value] if layer.device else []
     return " · ".join(words)
@@ -169,10 +174,16 @@ def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
         more.append(f"median {format_ms(layer.latency.median_ms)} ms")
     if layer.latency.total_ms is not None and engine.profile_iterations:
         more.append(
-            f"{format_ms(layer.latency.total_ms)} ms in {plural(engine.profile_iterations, 'iteration')}"
+            f"{_format_total_ms(layer.latency.total_ms)} ms in {plural(engine.profile_iterations, 'iteration')}"
         )
     if more:
         yield Line(" · ".join(more), "muted")
+
+
+def _format_total_ms(value: float) -> str:
+    """A sum over a run: six digits are enough of what no column lines up."""
+    digits = 4 if value < 100.0 else 3 if value < 1000.0 else 1
+    return format_ms(value, digits)
 
 
 # Tensors and bytes
