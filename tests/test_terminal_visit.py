@@ -48,10 +48,8 @@ def visit(terminal: Terminal, target: Path) -> None:
     terminal.shows(f"layer {POOLING}: pooling")
     terminal.send("\r")
     terminal.shows("0.0400 ms · 4.37 %")
-    # Chart: the last one goes round to the first.
+    # Charts begin with the first that there is data for.
     terminal.send(TO_CHARTS)
-    terminal.shows("No timing rows (needs")
-    terminal.send("nnn")
     terminal.shows("Time by kind: 9 layers")
     terminal.shows(f"● layer {POOLING}  /stem/pool/MaxPool")
     # Copy.

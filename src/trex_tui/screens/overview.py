@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -314,10 +315,14 @@ class OverviewPane(LayerTablePane, ShowsLint):
         lines = [heading_line(f"Findings{count}")]
         if not findings:
             return [*lines, *text_lines([describe_clean(self.lint)])]
+        longest = max(len(judged.rule.id) for judged in findings[:MOST_FINDINGS])
         for judged in findings[:MOST_FINDINGS]:
-            mark, words = f"{MARKS[judged.severity]} {judged.rule.id:<9} ", printable(judged.message)
+            mark = f"{MARKS[judged.severity]} {judged.rule.id:<{longest}}  "
+            words, room = printable(judged.message), width - len(mark)
+            if cell_len(words) > room:
+                words = set_cell_size(words, max(0, room - 1)).rstrip(" …") + "…"
             content = Content.assemble((mark, severity_style(judged.severity)), words)
-            lines.append(TextLine(content.truncate(width, ellipsis=True), target=judged))
+            lines.append(TextLine(content, target=judged))
         return lines
 
     def _run_sections(self, width: int) -> Iterator[list[TextLine]]:
