@@ -83,3 +83,8 @@ def test_a_label_is_cut_between_words_and_to_its_width(width: int) -> None:
 )
 def test_modules_that_a_path_repeats_count_once(name: str, modules: tuple[str, ...]) -> None:
     assert module_of_name(name) == modules
+
+
+def test_a_name_of_brackets_and_capitals_takes_no_longer_than_another():
+    """A pattern with two ways to read the same letters would take hours here."""
+    assert module_of_name("[" + "A" * 200_000 + " ]-[/") == ()

@@ -34,7 +34,7 @@ _BLOCK = re.compile(r"^\{ForeignNode\[([^\[\]{}]+?)\.{3}([^\[\]{}]+)\]\}$")
 _INSERTED = re.compile(r"^(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_")
 _INSERTED_STARTS = ("copied_", "reshape_", "squeeze_", "unsqueeze_")
 # Torch-TensorRT writes `[CONVOLUTION]-[aten_ops.convolution.default]-[/conv1/convolution]`.
-_TORCH = re.compile(r"^.*?\[[A-Z_]*[\w.]*\]-\[(?=/)")
+_TORCH = re.compile(r"^.*?\[[\w.]*\]-\[(?=/)")
 _FUSED = re.compile(r" \+ ")
 _PLAIN = re.compile(r"/[\w/-]+")
 """A path without anything that is removed or split below."""
