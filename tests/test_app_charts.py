@@ -110,10 +110,10 @@ async def test_value_and_colour_are_chosen_where_a_chart_has_them(tmp_path):
         assert "colours show kind" in await show(session, "bar")
         assert "color" in session.footer
         await session.press("C", "j", "j", "j", "j", "enter")
-        assert pane_of(session).color.name == "precision"
+        assert pane_of(session).columns["color"].name == "precision"
         assert "colours show precision" in await shown(session)
         await session.press("v", "j", "j", "enter")
-        value = pane_of(session).value
+        value = pane_of(session).columns["value"]
         assert value.is_number
         assert value.name in await shown(session)
         state = pane_of(session).view_state()
@@ -121,7 +121,30 @@ async def test_value_and_colour_are_chosen_where_a_chart_has_them(tmp_path):
         assert "colours show kind" in await shown(session)
         pane_of(session).restore_view(state, pane_of(session).engine)
         assert "colours show precision" in await shown(session)
-        assert pane_of(session).value is value
+        assert pane_of(session).columns["value"] is value
+
+
+async def test_columns_of_a_scatter_and_of_groups_are_chosen(tmp_path):
+    async with running(small_engine(tmp_path), tab="charts") as session:
+        assert "latency_ms over footprint_bytes: 3 layers" in " ".join(
+            (await show(session, "scatter")).split()
+        )
+        await session.press("a")
+        assert "X or groups  default" in session.text
+        await session.press("enter", "G", "enter")
+        x = pane_of(session).columns["x"].name
+        assert f"{x}" in await shown(session)
+        await session.press("a", "g", "enter", "g", "j", "enter")
+        assert pane_of(session).columns["x"].is_number
+        await session.press("a", "j", "j", "enter", "j", "enter")
+        assert pane_of(session).columns["size"].is_number
+        await session.press("p")
+        assert pane_of(session).chart.id == "bar"
+        await session.press("a", "enter", "g", "j", "enter")
+        assert pane_of(session).columns["x"].name == "kind"
+        assert "Sum of latency_ms by kind: 8 layers in 4 groups." in await shown(session)
+        await session.press("enter", "g", "enter")
+        assert session.screen.filter_text == "kind:convolution"
 
 
 # The cursor on marks
@@ -147,7 +170,7 @@ async def test_a_bar_is_walked_to_and_opened_and_escape_leads_back(tmp_path):
         await session.until(lambda: pane.is_up_to_date)
         assert pane.view.target.layer == BY_TIME[2]
         await session.press("shift+tab", "n")
-        assert pane.chart.id == "distribution"
+        assert pane.chart.id == "scatter"
 
 
 async def test_a_bar_of_a_kind_filters(tmp_path):

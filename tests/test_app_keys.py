@@ -228,6 +228,7 @@ STEPS: dict[Place, list[Step]] = {
         *each("charts.axes", "t", lambda one: charts(one).axes, prepare=to_chart("products")),
         *each("charts.value", "v", on_top, "ChooseScreen", prepare=to_chart("bar"), undo=ESC),
         *each("charts.color", "C", on_top, "ChooseScreen", prepare=to_chart("bar"), undo=ESC),
+        *each("charts.columns", "a", on_top, "ChooseScreen", prepare=to_chart("scatter"), undo=ESC),
         *each("charts.enter", "enter l", lambda one: charts(one).view.has_focus, True, prepare=to_chart("bar"),
               undo=("shift+tab",)),
         *each("charts.zoom", "z", classes),

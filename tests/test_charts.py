@@ -6,6 +6,7 @@ import math
 import random
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rich.cells import cell_len
 from helpers import layer, some, tensor, write_graph
 from power_kit import write_power_set
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME, derived
+from trex_tui.analysis.filter import filter_layers
 from trex_tui.analysis.statistics import percentile
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.columns import LayerColumn
@@ -702,6 +704,52 @@ def test_every_chart_has_its_numbers_as_a_table(sample, chart):
     )
     if layers is not None and table.rows:
         assert {row[layers] for row in table.rows} <= {layer.index for layer in sample.layers}
+
+
+def test_a_scatter_is_of_any_two_numbers():
+    engine = load_engine(SAMPLES / "alexnet")
+    columns = {role: ALL_COLUMNS_BY_NAME[name] for role, name in (("x", "macs"), ("size", "weights_bytes"))}
+    subject = Subject(engine, engine.layers, PALETTE, color=ALL_COLUMNS_BY_NAME["bound"], **columns)
+    figure = CHARTS_BY_ID["scatter"].make(subject)
+    assert figure.words == ("latency_ms over macs: 8 layers; colours show bound, sizes weights_bytes.",)
+    assert figure.missing == ("6 layers without macs or latency_ms not shown.",)
+    form = figure.form
+    for index, dot in enumerate(form.dots):
+        chosen = engine.layers[form.target_of(index).layer]
+        assert dot.y == chosen.latency_ms
+        assert dot.x == pytest.approx(derived(engine).compute[chosen.index].macs / 1e6)
+    assert {dot.sign for dot in form.dots} == {"●", "•", "∙"}
+    nothing = CHARTS_BY_ID["scatter"].make(replace(subject, value=ALL_COLUMNS_BY_NAME["power_w"]))
+    assert nothing.form is None
+
+
+def test_bars_are_of_the_groups_of_any_column():
+    engine = load_engine(SAMPLES / "alexnet")
+    subject = Subject(engine, engine.layers, PALETTE, x=ALL_COLUMNS_BY_NAME["kind"])
+    figure = CHARTS_BY_ID["bar"].make(subject)
+    assert figure.words == ("Sum of latency_ms by kind: 14 layers in 6 groups.",)
+    sums = {
+        bar.label: math.fsum(one.latency_ms or 0.0 for one in engine.layers if one.kind.value == bar.label)
+        for bar in figure.form.bars
+    }
+    assert {bar.label: bar.value for bar in figure.form.bars} == pytest.approx(sums)
+    for bar in figure.form.bars:
+        chosen = filter_layers(engine, bar.target.filter_text)
+        assert str(len(chosen)) == bar.texts[0]
+    parts = CHARTS_BY_ID["bar"].make(replace(subject, color=ALL_COLUMNS_BY_NAME["precision"])).form
+    assert all(math.fsum(part.value for part in bar.parts) == pytest.approx(bar.value) for bar in parts.bars)
+    means = CHARTS_BY_ID["bar"].make(replace(subject, value=ALL_COLUMNS_BY_NAME["roof_pct"]))
+    assert means.words[0].startswith("Mean of roof_pct by kind: ")
+
+
+@pytest.mark.parametrize("name", ["gemm_m", "tactic", "has_bias", "onnx_nodes", "latency_ms"])
+def test_a_bar_of_a_group_filters_its_layers(sample, name):
+    column = ALL_COLUMNS_BY_NAME[name]
+    form = CHARTS_BY_ID["bar"].make(Subject(sample, sample.layers, PALETTE, x=column)).form
+    for bar in form.bars if form else ():
+        chosen = filter_layers(sample, bar.target.filter_text)
+        chosen = [each for each in chosen if each.latency_ms is not None]
+        assert len(chosen) == int(bar.texts[0]), bar.target.filter_text
 
 
 def test_large_numbers_have_prefixes():

@@ -332,6 +332,27 @@ def test_a_chart_is_written_to_a_file_as_its_ending_says(tmp_path, capsys, monke
     assert not (tmp_path / "x.png").exists()
 
 
+def test_any_columns_make_a_scatter_and_bars(capsys):
+    chart = ["layers", str(REPOSITORY / "sample_artifacts" / "alexnet"), "--format", "text", "--chart"]
+    columns = ["--x", "macs", "--y", "ms", "--color", "bound", "--size", "weights"]
+    assert main([*chart, "scatter", *columns]) == 0
+    assert (
+        "latency_ms over macs: 8 layers; colours show bound, sizes weights_bytes." in capsys.readouterr().out
+    )
+    assert main([*chart, "bar", "--x", "kind", "--y", "ms"]) == 0
+    assert "Sum of latency_ms by kind" in capsys.readouterr().out
+    for options, problem in (
+        (["scatter", "--x", "mcas"], "no column 'mcas'; did you mean macs?"),
+        (["scatter", "--x", "kind"], "--x: kind is not a numeric column"),
+        (["bar", "--y", "kind"], "--y: kind is not a numeric column"),
+        (["bar", "--size", "macs"], "--size: not for chart bar"),
+        (["kind", "--x", "macs"], "--x: not for chart kind"),
+    ):
+        assert main([*chart, *options]) == 2
+        assert problem in capsys.readouterr().err
+    assert main(["layers", chart[1], "--x", "macs"]) == 2
+
+
 @pytest.mark.skipif(shutil.which("rsvg-convert") is None, reason="rsvg-convert is not installed")
 def test_a_chart_as_png_is_marked_and_replaced(tmp_path):
     chart = ["layers", str(REPOSITORY / "sample_artifacts" / "alexnet"), "--chart", "kind-precision"]
@@ -348,11 +369,11 @@ def test_a_chart_as_png_is_marked_and_replaced(tmp_path):
         (["--chart", "kind", "--color", "kind"], "--color: the colours of chart kind are fixed"),
         (
             ["--chart", "kind-precision", "--value", "macs"],
-            ("--value: chart kind-precision has no selectable column"),
+            ("--y: not for chart kind-precision"),
         ),
-        (["--chart", "bar", "--value", "kind"], "--value: kind is not a numeric column"),
+        (["--chart", "bar", "--value", "kind"], "--y: kind is not a numeric column"),
         (["--chart", "bar", "--color", "kid"], "no column 'kid'; did you mean kind?"),
-        (["--color", "kind"], "--value and --color need --chart"),
+        (["--color", "kind"], "--x, --y, --size and --color need --chart"),
         (["--format", "svg"], "--format svg: not available here"),
     ],
 )

@@ -29,7 +29,7 @@ EXPORT_FORMATS = (
 COLORS = ("kind", "precision", "latency")
 LAYOUTS = ("auto", "dot", "builtin")
 CHART_IDS = (
-    *("layers", "bar", "distribution", "pareto", "kind", "precision", "kind-precision", "tactic"),
+    *("layers", "bar", "scatter", "distribution", "pareto", "kind", "precision", "kind-precision", "tactic"),
     *("reformats", "products", "roofline", "efficiency", "memory", "icicle"),
     *("histogram", "over-time", "percentiles", "power", "temperature", "clock"),
 )
@@ -147,6 +147,8 @@ examples:
   trex-tui layers results/alexnet --chart roofline -o roofline.svg
   trex-tui layers results/alexnet --chart bar --top 20 -o per_layer_time.png
   trex-tui layers net/ --chart bar --value macs --color groups -o macs.svg
+  trex-tui layers net/ --chart bar --x kind --y ms
+  trex-tui layers net/ --chart scatter --x macs --y ms --color bound --size weights
 """
 
 
@@ -171,10 +173,18 @@ def add_layers(commands: Commands[CommandParser]) -> None:
         f"layers with the largest values; charts: {', '.join(CHART_IDS)}",
     )
     charts.add_argument(
-        "--value",
+        "--x",
         metavar="COLUMN",
-        help="numeric column for the charts layers, bar and distribution; default: latency_ms",
+        help="scatter: numeric column of the horizontal axis; bar: column whose values make groups",
     )
+    charts.add_argument(
+        "--y",
+        "--value",
+        dest="value",
+        metavar="COLUMN",
+        help="numeric column of the charts layers, bar, scatter and distribution; default: latency_ms",
+    )
+    charts.add_argument("--size", metavar="COLUMN", help="scatter: numeric column shown by size")
     charts.add_argument(
         "--color",
         metavar="COLUMN",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -93,8 +94,8 @@ def run_layers(options: argparse.Namespace) -> int:
     result = ResultWriter(
         options, _CHART_FORMATS if options.chart else None, CHART if options.chart else LAYERS
     )
-    if not options.chart and (options.value or options.color):
-        raise TrexError("--value and --color need --chart")
+    if not options.chart and (options.value or options.color or options.x or options.size):
+        raise TrexError("--x, --y, --size and --color need --chart")
     brief = result.format in ("text", "md")
     engine = load_one(options)
     names = [name.strip() for name in options.columns.split(",")] if options.columns else None
@@ -133,23 +134,32 @@ def _write_chart(
     options: argparse.Namespace, engine: Engine, layers: Sequence[Layer], result: ResultWriter
 ) -> None:
     """Write a chart of some layers, in the order that the chart defines."""
-    from trex_tui.report.chart_file import chart_file
+    from trex_tui.report.chart_file import NO_COLOURS, chart_file
     from trex_tui.report.charts.catalogue import CHARTS_BY_ID
+    from trex_tui.report.charts.figure import Subject
 
     chart = CHARTS_BY_ID["layers" if options.chart == "svg" else options.chart]
-    value, color = (
-        columns_named([name], engine)[0] if name else None for name in (options.value, options.color)
-    )
-    if value is not None and not chart.has_value:
-        raise TrexError(f"--value: chart {chart.id} has no selectable column")
-    if value is not None and not value.is_number:
-        raise TrexError(f"--value: {value.name} is not a numeric column")
-    if color is not None and not chart.has_color:
-        raise TrexError(f"--color: the colours of chart {chart.id} are fixed")
+    names = {"x": options.x, "value": options.value, "size": options.size, "color": options.color}
+    columns = {role: columns_named([name], engine)[0] if name else None for role, name in names.items()}
+    flags = {"value": "--y"}
+    for role, column in columns.items():
+        if column is None:
+            continue
+        flag = flags.get(role, f"--{role}")
+        if not getattr(chart, f"has_{role}"):
+            is_color = role == "color"
+            why = f"the colours of chart {chart.id} are fixed" if is_color else f"not for chart {chart.id}"
+            raise TrexError(f"{flag}: {why}")
+        if not column.is_number and role != "color" and not (role == "x" and chart.has_groups):
+            raise TrexError(f"{flag}: {column.name} is not a numeric column")
     if result.format == "png" and result.path is None and sys.stdout.isatty():
         raise TrexError("PNG is binary; name a file with -o, or pipe it")
     chosen = sorted(layers, key=lambda layer: layer.index)
-    result.write(chart_file(result.format, chart, engine, chosen, value, color))
+    subject = Subject(engine, chosen, NO_COLOURS, len(chosen) < len(engine.layers))
+    subject = replace(
+        subject, x=columns["x"], value=columns["value"], size=columns["size"], color=columns["color"]
+    )
+    result.write(chart_file(result.format, chart, subject))
 
 
 def _choose_layers(options: argparse.Namespace, engine: Engine) -> list[Layer]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trex_tui.engine.columns import LayerColumn
-from trex_tui.engine.engine import Engine
-from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.report.charts.figure import Chart, Palette, Subject
 
 MARK = "trex-tui/chart/1"
 """Stands in every SVG and PNG, so that the next run may replace it."""
+NO_COLOURS = Palette(lambda _: "", lambda _: "")
 _TEXT_SIZE = (100, 30)
 
 
@@ -29,72 +26,50 @@ class ShownChart:
     text: str
 
 
-def draw_shown(shown: ShownChart) -> str:
-    """A chart on screen as SVG.
+def draw_picture(chart: Chart, subject: Subject) -> str:
+    """A chart as an SVG file.
 
     Raises:
         TrexError: There is nothing to draw.
     """
     from trex_tui.report.charts.svg_painter import picture
 
-    subject = shown.subject
     drawn = picture(
-        shown.chart.id,
+        chart.id,
         subject.engine,
         layers=subject.layers,
         axes=subject.axes,
         value=subject.value,
         color=subject.color,
+        x=subject.x,
+        size=subject.size,
         standalone=True,
     )
     if drawn.svg is None:
-        raise TrexError(f"Nothing to draw. {' '.join((*drawn.words, *drawn.missing))}")
+        words = " ".join((*drawn.words, *drawn.missing))
+        raise TrexError(f"{subject.engine.name}: nothing to draw. {words}")
     return f"{drawn.svg}\n<!-- {MARK} -->\n"
 
 
-def chart_file(
-    form: str,
-    chart: Chart,
-    engine: Engine,
-    layers: Sequence[Layer],
-    value: LayerColumn | None = None,
-    color: LayerColumn | None = None,
-) -> str | bytes:
-    """A chart of some layers.
-
-    Args:
-        form: `svg`, `png` or `text`.
-        layers: In execution order.
-        value, color: As in `Subject`.
+def chart_file(form: str, chart: Chart, subject: Subject) -> str | bytes:
+    """A chart as `svg`, `png` or `text`.
 
     Raises:
         TrexError: There is nothing to draw, or PNG cannot be made.
     """
     if form == "text":
-        return draw_text(chart, engine, layers, value, color)
-    from trex_tui.report.charts.png import mark_png, render_png
-    from trex_tui.report.charts.svg_painter import picture
-
-    drawn = picture(chart.id, engine, layers=layers, value=value, color=color, standalone=True)
-    if drawn.svg is None:
-        raise TrexError(f"{engine.name}: nothing to draw. {' '.join((*drawn.words, *drawn.missing))}")
+        return draw_text(chart, subject)
+    svg = draw_picture(chart, subject)
     if form == "png":
-        return mark_png(render_png(drawn.svg), MARK)
-    return f"{drawn.svg}\n<!-- {MARK} -->\n"
+        from trex_tui.report.charts.png import mark_png, render_png
+
+        return mark_png(render_png(svg), MARK)
+    return svg
 
 
-def draw_text(
-    chart: Chart,
-    engine: Engine,
-    layers: Sequence[Layer],
-    value: LayerColumn | None = None,
-    color: LayerColumn | None = None,
-    size: tuple[int, int] = _TEXT_SIZE,
-) -> str:
-    """The chart of the explorer without colours, in columns and rows."""
+def draw_text(chart: Chart, subject: Subject, size: tuple[int, int] = _TEXT_SIZE) -> str:
+    """The chart of the explorer, in columns and rows."""
     from trex_tui.report.charts.cells import draw
 
-    plain = Palette(lambda _: "", lambda _: "")
-    subject = Subject(engine, layers, plain, len(layers) < len(engine.layers), value=value, color=color)
     lines = draw(chart, subject, *size).lines
     return "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)

@@ -304,9 +304,9 @@ def chart_as(form: ExportFormat, shown: ShownChart) -> str:
     if form is ExportFormat.TEXT:
         return shown.text
     if form is ExportFormat.SVG:
-        from trex_tui.report.chart_file import draw_shown
+        from trex_tui.report.chart_file import draw_picture
 
-        return draw_shown(shown)
+        return draw_picture(shown.chart, shown.subject)
     from trex_tui.report.charts.chart_data import chart_listing
 
     return listing_as(form, chart_listing(shown.chart, shown.subject))

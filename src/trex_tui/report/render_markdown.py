@@ -159,12 +159,12 @@ def _section_lines(section: Section) -> Iterator[str]:
 
 def _chart_lines(chart: ChartReference) -> Iterator[str]:
     """The chart of the explorer, in a fence that nothing in it can close."""
-    from trex_tui.report.chart_file import draw_text
+    from trex_tui.report.chart_file import NO_COLOURS, draw_text
     from trex_tui.report.charts.catalogue import CHARTS_BY_ID
+    from trex_tui.report.charts.figure import Subject
 
-    lines = draw_text(
-        CHARTS_BY_ID[chart.id], chart.engine, chart.engine.layers, size=_CHART_SIZE
-    ).splitlines()
+    subject = Subject(chart.engine, chart.engine.layers, NO_COLOURS)
+    lines = draw_text(CHARTS_BY_ID[chart.id], subject, _CHART_SIZE).splitlines()
     longest = max((len(ticks) for line in lines for ticks in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"{fence}text"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -324,6 +324,8 @@ class ChartList(Widget, can_focus=True):
 
 
 PALETTE = Palette(kind_style, precision_style)
+ROLES = {"x": "X or groups", "value": "Value", "size": "Size", "color": "Color"}
+"""What columns of a chart are chosen for, and what a person calls it."""
 _MOST_OFFERED = 200
 """Layers in one place that are offered."""
 _MOST_KEPT = 16
@@ -340,8 +342,8 @@ class Wanted:
 
     chart: str
     axes: tuple[str, str]
-    value: str | None
-    color: str | None
+    columns: tuple[str | None, ...]
+    """Names of the chosen columns."""
     width: int
     height: int
     selection: int
@@ -374,8 +376,7 @@ class ChartsPane(EnginePane):
         """Charts without data, as far as is known."""
         self.chart: Chart = next((chart for chart in CHARTS if chart.id not in self._empty), CHARTS[0])
         self.axes = AXES[0]
-        self.value: LayerColumn | None = None
-        self.color: LayerColumn | None = None
+        self.columns: dict[str, LayerColumn | None] = dict.fromkeys(ROLES)
         self.view = ChartView(id="chart")
         self.titles = ChartList([chart.title for chart in CHARTS], id="chart-list")
         self._layers: Sequence[Layer] = engine.layers
@@ -433,16 +434,15 @@ class ChartsPane(EnginePane):
         return f"{self.chart.title}: {self.chart.help}"
 
     def view_state(self) -> object:
-        columns = tuple(column and column.name for column in (self.value, self.color))
-        return self.chart.id, self.axes, *columns, self.has_class("-only-chart")
+        names = tuple(column and column.name for column in self.columns.values())
+        return self.chart.id, self.axes, names, self.has_class("-only-chart")
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - charts are the same for every engine
-        chart, self.axes, value, color, is_alone = cast(
-            "tuple[str, tuple[str, str], str | None, str | None, bool]", state
+        chart, self.axes, names, is_alone = cast(
+            "tuple[str, tuple[str, str], tuple[str | None, ...], bool]", state
         )
-        self.value, self.color = (
-            (name and find_column(name, self.engine)) or None for name in (value, color)
-        )
+        found = ((name and find_column(name, self.engine)) or None for name in names)
+        self.columns = dict(zip(ROLES, found, strict=True))
         self.set_class(is_alone, "-only-chart")
         self._show_chart(CHARTS_BY_ID[chart])
 
@@ -458,10 +458,9 @@ class ChartsPane(EnginePane):
         if size.width < 1 or size.height < 1:
             return None
         axes = self.axes if self.chart.has_axes else AXES[0]
-        value = self.value.name if self.value and self.chart.has_value else None
-        color = self.color.name if self.color and self.chart.has_color else None
+        columns = tuple(column.name if column else None for column in map(self._column, ROLES))
         layer = None if self._layer is None else self._layer.index
-        return Wanted(self.chart.id, axes, value, color, size.width, size.height, self._selection, layer)
+        return Wanted(self.chart.id, axes, columns, size.width, size.height, self._selection, layer)
 
     def _renew(self) -> None:
         """Show the wanted chart at once if it was drawn before; else draw it, unless a thread is busy: then afterwards."""
@@ -486,9 +485,25 @@ class ChartsPane(EnginePane):
             self._is_filtered,
             self._layer,
             self.axes if self.chart.has_axes else AXES[0],
-            value=self.value,
-            color=self.color,
+            value=self._column("value"),
+            color=self._column("color"),
+            x=self._column("x"),
+            size=self._column("size"),
         )
+
+    def _column(self, role: str) -> LayerColumn | None:
+        """The column that was chosen for a role, if the chart has it; groups are of any column, axes of numbers."""
+        column = self.columns[role]
+        if column is None or role not in self._roles:
+            return None
+        return column if role != "x" or column.is_number or self.chart.has_groups else None
+
+    @property
+    def _roles(self) -> list[str]:
+        """What the columns of the chart can be chosen for."""
+        chart = self.chart
+        has = {"x": chart.has_x, "value": chart.has_value, "size": chart.has_size, "color": chart.has_color}
+        return [role for role in ROLES if has[role]]
 
     def _draw(self, wanted: Wanted, chart: Chart, subject: Subject) -> None:
         try:
@@ -578,6 +593,8 @@ class ChartsPane(EnginePane):
             return self.chart.has_value
         if action == "choose_color":
             return self.chart.has_color
+        if action == "choose_role":
+            return bool(self._roles)
         return super().check_action(action, parameters)
 
     def action_next_chart(self) -> None:
@@ -655,39 +672,42 @@ class ChartsPane(EnginePane):
         self._renew()
 
     def action_choose_value(self) -> None:
-        columns = [
-            column for column in engine_columns(self.engine) if column.is_number and column.name != "index"
-        ]
-        self._choose_column("Value", columns, self.value, self._set_value)
-
-    def _set_value(self, column: LayerColumn | None) -> None:
-        self.value = column
-        self._renew()
+        self._choose_column("value")
 
     def action_choose_color(self) -> None:
-        columns = [column for column in engine_columns(self.engine) if column.name not in ("index", "name")]
-        self._choose_column("Color", columns, self.color, self._set_color)
+        self._choose_column("color")
 
-    def _set_color(self, column: LayerColumn | None) -> None:
-        self.color = column
-        self._renew()
+    def action_choose_role(self) -> None:
+        """Choose what to choose a column for, then the column."""
+        width = max(map(len, ROLES.values()))
+        options = {}
+        for role in self._roles:
+            column = self._column(role)
+            options[role] = f"{ROLES[role]:<{width}}  {column.name if column else 'default'}"
 
-    def _choose_column(
-        self,
-        title: str,
-        columns: Sequence[LayerColumn],
-        current: LayerColumn | None,
-        choose: Callable[[LayerColumn | None], None],
-    ) -> None:
+        def chosen(role: str | None) -> None:
+            if role is not None and role in self._roles:
+                self._choose_column(role)
+
+        self.app.push_screen(ChooseScreen("Columns", options), chosen)
+
+    def _choose_column(self, role: str) -> None:
         """Offer the chart's own column, and others."""
-        names = {column.name: column for column in columns}
-        options = {"": "default", **{name: f"{column.title}  ({name})" for name, column in names.items()}}
+        is_any = role == "color" or (role == "x" and self.chart.has_groups)
+        columns = {
+            column.name: column
+            for column in engine_columns(self.engine)
+            if column.name not in ("index", "name") and (is_any or column.is_number)
+        }
+        options = {"": "default", **{name: f"{column.title}  ({name})" for name, column in columns.items()}}
 
         def chosen(name: str | None) -> None:
             if name is not None:
-                choose(names.get(name))
+                self.columns[role] = columns.get(name)
+                self._renew()
 
-        self.app.push_screen(ChooseScreen(title, options, current.name if current else ""), chosen)
+        current = self._column(role)
+        self.app.push_screen(ChooseScreen(ROLES[role], options, current.name if current else ""), chosen)
 
     def action_zoom(self) -> None:
         self.toggle_class("-only-chart")

@@ -350,6 +350,10 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("charts.value", "v", "choose_value", "value", "Choose the value column.", Place.CHARTS, True),
     Action("charts.color", "C", "choose_color", "color", "Choose the colour column.", Place.CHARTS, True),
+    Action(
+        "charts.columns", "a", "choose_role", "columns", "Choose the columns of x, value, size and colour.", Place.CHARTS,
+        True, spare=5,
+    ),
     Action("charts.zoom", "z", "zoom", "zoom", "Zoom chart.", Place.CHARTS),
     Action(
         "charts.enter", "enter,l", "enter_chart", "marks", "Put the cursor on a mark of the chart.", Place.CHARTS, True,

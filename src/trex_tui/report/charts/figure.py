@@ -511,6 +511,8 @@ class Subject:
         width: Cells or pixels that there are for it.
         value: Column of numbers that a chart of layers shows; None for the chart's own.
         color: Column whose values the colours show; None for the chart's own.
+        x: Column of the horizontal axis or of the groups; None for the chart's own.
+        size: Column of numbers that sizes of points show; None for none.
     """
 
     engine: Engine
@@ -522,6 +524,8 @@ class Subject:
     width: int = 80
     value: LayerColumn | None = None
     color: LayerColumn | None = None
+    x: LayerColumn | None = None
+    size: LayerColumn | None = None
 
     @property
     def shown_current(self) -> Layer | None:
@@ -557,7 +561,8 @@ class Chart:
         help: What it answers, in a sentence.
         make: Makes it.
         has_axes: Whether it follows `Subject.axes`.
-        has_value, has_color: Whether it follows `Subject.value` and `Subject.color`.
+        has_value, has_color, has_x, has_size: Whether it follows `Subject.value`, `color`, `x` and `size`.
+        has_groups: `Subject.x` may be any column, whose values make groups; else it is one of numbers.
         needs: Whether an engine has the data; a guess that costs little.
     """
 
@@ -568,6 +573,9 @@ class Chart:
     has_axes: bool = False
     has_value: bool = False
     has_color: bool = False
+    has_x: bool = False
+    has_size: bool = False
+    has_groups: bool = False
     needs: Callable[[Engine], bool] = lambda _: True
 
 

@@ -17,7 +17,7 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.report.charts import value_charts
+from trex_tui.report.charts import column_charts, value_charts
 from trex_tui.report.charts.coloring import color_layers
 from trex_tui.report.charts.figure import (
     BAR_SIGN,
@@ -438,6 +438,7 @@ CHARTS = (
         has_color=True,
         needs=has_times,
     ),
+    *column_charts.CHARTS,
     *value_charts.CHARTS,
     Chart("pareto", "Pareto", "Cumulative time by layer.", pareto, needs=has_times),
 )

@@ -104,6 +104,8 @@ def picture(
     axes: tuple[str, str] = ("m", "n"),
     value: LayerColumn | None = None,
     color: LayerColumn | None = None,
+    x: LayerColumn | None = None,
+    size: LayerColumn | None = None,
     width: int = WIDTH,
     standalone: bool = False,
 ) -> Picture:
@@ -113,7 +115,7 @@ def picture(
         chart_id: One of `IDS`.
         layers: Those that a filter left, in execution order; by default all.
         axes: Which extents the chart of products shows.
-        value, color: As in `Subject`.
+        value, color, x, size: As in `Subject`.
         width: Of the picture.
         standalone: A file of its own.
 
@@ -123,7 +125,7 @@ def picture(
     chart = CHARTS_BY_ID[chart_id]
     is_filtered = layers is not None and len(layers) < len(engine.layers)
     chosen = engine.layers if layers is None else layers
-    subject = Subject(engine, chosen, PALETTE, is_filtered, axes=axes, width=width, value=value, color=color)
+    subject = Subject(engine, chosen, PALETTE, is_filtered, None, axes, width, value, color, x, size)
     figure = chart.make(subject)
     title = f"{chart.title} · {engine.name}" if standalone else chart.title
     caption = Caption(title, figure.words, figure.missing, width, standalone)

@@ -247,15 +247,6 @@ def _bin_target(quantity: Quantity, low: float, high: float, count: int) -> Targ
 
 CHARTS = (
     Chart(
-        "bar",
-        "Top layers",
-        "Layers with the largest time or another value.",
-        layer_bars,
-        has_value=True,
-        has_color=True,
-        needs=has_times,
-    ),
-    Chart(
         "distribution",
         "Distribution",
         "Distribution of layer times or other values.",
