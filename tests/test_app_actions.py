@@ -11,7 +11,7 @@ from textual.binding import Binding
 from helpers import some
 from trex_tui.app import TrexApp
 from trex_tui.screens.build import BuildPane
-from trex_tui.screens.charts import ChartsPane
+from trex_tui.screens.charts import ChartsPane, ChartView
 from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.dialogs import ChoiceList, Dialog
 from trex_tui.screens.engine import EngineScreen
@@ -53,6 +53,8 @@ TOGETHER = {
     "neighbourhood": [Place.LAYERS, Place.NEIGHBOURHOOD, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "latency": [Place.LATENCY, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "charts": [Place.CHARTS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    # The chart takes its keys from the tab while it has the focus.
+    "marks of a chart": [Place.CHART, Place.ENGINE, Place.EVERYWHERE],
     "memory": [Place.MEMORY, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "lint": [Place.LINT, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "what a finding means": [Place.LINT, Place.DETAILS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
@@ -75,6 +77,7 @@ OWNERS = {
     Place.NEIGHBOURHOOD: NeighbourhoodView,
     Place.LATENCY: LatencyPane,
     Place.CHARTS: ChartsPane,
+    Place.CHART: ChartView,
     Place.MEMORY: MemoryPane,
     Place.LINT: LintPane,
     Place.BUILD: BuildPane,

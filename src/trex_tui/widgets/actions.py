@@ -357,7 +357,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("charts.zoom", "z", "zoom", "zoom", "Zoom chart.", Place.CHARTS),
     Action(
         "charts.enter", "enter,l", "enter_chart", "marks", "Put the cursor on a mark of the chart.", Place.CHARTS, True,
-        spare=4,
+        spare=4, overrides="table.select",
     ),
     Action("chart.open", "enter", "open", "go to", "Go to the layer, or filter by the group.", Place.CHART, True),
     Action("chart.right", "l,right", "walk(1, 0)", "right", "Go to the next mark to the right.", Place.CHART),
