@@ -1,8 +1,8 @@
-"""A set as a TensorRT engine archive (`.tea`): one ZIP file that trex-tui opens as it opens the set itself.
+"""Write a set as a TensorRT engine archive (`.tea`): one ZIP file that trex-tui opens like the set itself.
 
-The files are copied byte for byte, by their own names where these say which engine they are of, else by trex's. A damaged
-file is left out: the archive would be taken for that of a set which never had it. A serialized engine is included on request
-only. Equal files give equal archives: members carry no dates.
+Files are copied byte for byte, under their own names if these identify the engine, else under trex's. Damaged files are left
+out: the archive looks like that of a set without them. A serialized engine is included on request only. Equal files give
+equal archives: members have no dates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MORE_ENDINGS = {
     ArtifactKind.IDLE_POWER: "idling_power.json",
 }
 _KIND = OutputKind("")
-"""Without marks: what an archive holds are measurements, perhaps the only copy, so only `--force` replaces it."""
+"""Without marks: an archive holds measurements, perhaps the only copy, so only `--force` replaces it."""
 _UNSAFE = re.compile(r"[\\/:\0\ud800-\udfff]")
 """Letters that are separators on some systems, or that UTF-8 lacks: no member may have them."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -48,13 +48,13 @@ _MODE = 0o100644 << 16
 
 @dataclass(frozen=True, slots=True)
 class WrittenArchive:
-    """What was written.
+    """Result of writing an archive.
 
     Attributes:
         path: The archive.
         members: Name in the archive -> the file.
-        notes: What was left out or got another name, a sentence each.
-        is_whole: Whether no file was left out for an error in it.
+        notes: Omitted and renamed files, a sentence each.
+        is_whole: Whether no file was omitted because of an error in it.
     """
 
     path: Path
@@ -63,7 +63,7 @@ class WrittenArchive:
     is_whole: bool
 
     def describe(self) -> str:
-        """`wrote net.tea (7 files, 12.0 KiB)`."""
+        """Return `wrote net.tea (7 files, 12.0 KiB)`."""
         files = plural(len(self.members), "file")
         return f"wrote {self.path} ({files}, {format_bytes(self.path.stat().st_size)})"
 
@@ -71,15 +71,15 @@ class WrittenArchive:
 def write_archive(
     engine: Engine, target: Path, *, force: bool = False, with_engine: bool = False
 ) -> WrittenArchive:
-    """Write the files of an engine into one archive, whole or not at all.
+    """Write the files of an engine into one archive, completely or not at all.
 
     Args:
         target: The archive; its directory must exist.
-        force: Replace a file that is there and differs.
+        force: Replace an existing file with other content.
         with_engine: Include the serialized engine.
 
     Raises:
-        TrexError: A file is there already or was read, nothing whole is left, or it cannot be written.
+        TrexError: The file exists or was read, no undamaged file is left, or it cannot be written.
     """
     source = engine.source
     damaged = {note.file for note in engine.diagnostics if note.severity is Severity.ERROR}
@@ -113,7 +113,7 @@ def write_archive(
 def _whole_files(
     engine: Engine, damaged: Collection[Path | None], *, with_engine: bool
 ) -> tuple[dict[ArtifactKind, Path], list[str]]:
-    """The files that go into the archive, and why others do not."""
+    """Return the files for the archive, and why others are omitted."""
     files: dict[ArtifactKind, Path] = {}
     notes = []
     for kind, path in engine.files.items():
@@ -131,10 +131,10 @@ def _whole_files(
 
 
 def _name_members(source: ArtifactSet, files: Mapping[ArtifactKind, Path]) -> dict[str, Path]:
-    """Relative names, in no folder, that differ in more than their case and lead to the name of the set again.
+    """Return names without directories that differ in more than case and lead to the name of the set again.
 
     Raises:
-        TrexError: Two files would be called alike.
+        TrexError: Two files would have the same name.
     """
     name = source.name.rpartition("/")[2]
     stems = [engine_stem(path) for path in files.values()]

@@ -1,8 +1,8 @@
-"""What is drawn in which colour: one map from kinds, precisions and severities to tokens, and our tokens' colours.
+"""Colours by meaning: one map from kinds, precisions and severities to tokens, and the colours of the own themes' tokens.
 
-Only tokens, never literal colours, reach the widgets, so that every theme works, the 16-colour ones included; pictures
-outside of a terminal take the colours of our two themes. Kind and precision are always words as well: nothing is told by
-colour alone. This module imports nothing of a user interface.
+Widgets only use tokens, never literal colours, so that every theme works, including 16-colour ones; pictures outside of a
+terminal use the colours of the own two themes. Kind and precision are always shown as text as well. This module imports
+nothing of a user interface.
 """
 
 from __future__ import annotations
@@ -85,25 +85,25 @@ _SEVERITIES = {"error": "bold $error", "warning": "$warning", "info": "$secondar
 
 
 def kind_style(kind: LayerKind) -> str:
-    """Style of a kind; movement of data (shuffle, slice, concat, resize) stays in the colour of text."""
+    """Return the style of a kind; movement of data (shuffle, slice, concat, resize) has the colour of text."""
     return _KINDS.get(kind, "$foreground")
 
 
 def precision_style(precision: DataType | None) -> str:
-    """Style of a precision, by its width: the wider, the warmer."""
+    """Return the style of a precision, by its width: the wider, the warmer."""
     return _PRECISIONS.get(precision, "$muted") if precision else "$muted"
 
 
 def severity_style(severity: str | None) -> str:
-    """Style of a severity, of a diagnostic or of a finding; of none where there is none."""
+    """Return the style of the severity of a diagnostic or of a finding; that of text without a severity."""
     return _SEVERITIES[severity] if severity else "$muted"
 
 
 def kind_class(kind: LayerKind) -> str:
-    """The style of a kind, to be given to whatever draws."""
+    """Return the class of a kind, as a style for drawing."""
     return f"kind-{kind.value}"
 
 
 def precision_class(precision: DataType | None) -> str:
-    """The style of a precision."""
+    """Return the class of a precision, as a style for drawing."""
     return f"precision-{precision.value}" if precision else "precision-unknown"

@@ -1,4 +1,4 @@
-"""Charts of a build: how the times of a layer's tactics are distributed, and memory over the build."""
+"""Charts of a build: distribution of the times of a layer's tactics, and memory over the build."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CHOSEN, _FASTEST = f"bold {ACCENT}", "bold $success"
 
 @dataclass(frozen=True, slots=True)
 class TacticTimes:
-    """What the histogram is of.
+    """Content of the histogram.
 
     Attributes:
-        times_ms: Of every timed tactic, in no order.
+        times_ms: Times of all timed tactics, unsorted.
         chosen_ms, fastest_ms: Marked with `C` and `F`; None if there is none.
     """
 
@@ -31,7 +31,7 @@ class TacticTimes:
 
 
 def tactic_histogram(times: TacticTimes, width: int, height: int) -> tuple[Line, ...]:
-    """How many tactics took how long, over a logarithmic axis; no lines where there is nothing to see."""
+    """Draw the number of tactics by time, on a logarithmic axis; no lines without data."""
     known = [time for time in times.times_ms if time > 0]
     if len(known) < LEAST_TIMES or width < LEAST_WIDTH or height < 5:
         return ()
@@ -59,7 +59,7 @@ def _counts(area: Grid, times: Sequence[float], x: Scale) -> list[int]:
 
 
 def _mark(area: Grid, x: Scale, times: TacticTimes) -> None:
-    """A line at the choice and at the fastest, named at its top; one for both where they stand in one column."""
+    """Draw labelled lines at the choice and at the fastest; one for both if they share a column."""
     marks: dict[int, str] = {}
     for letter, time in (("C", times.chosen_ms), ("F", times.fastest_ms)):
         if time is not None and time > 0:
@@ -74,14 +74,14 @@ def _mark(area: Grid, x: Scale, times: TacticTimes) -> None:
 def memory_chart(
     points: Sequence[MemoryPoint], here: int | None, width: int, height: int
 ) -> tuple[Line, ...]:
-    """Memory in use over the build: of the device and of the process or, where a log tells no such thing, of TensorRT's own
+    """Draw memory in use over the build: of the device and of the process or, if a log does not have these, of TensorRT's own
     allocators.
 
     Args:
-        here: Index in `points` of the one that is marked.
+        here: Index in `points` of the marked one.
 
     Returns:
-        `height` lines; none where there are not two points, or no room.
+        `height` lines; none with fewer than two points, or without room.
     """
     shown = [point for point in points if not point.is_managed]
     what = "in use, MiB"
@@ -110,7 +110,7 @@ def memory_chart(
 
 
 def has_times(points: Sequence[MemoryPoint]) -> bool:
-    """Whether the log's time stamps, of whole seconds, tell most points apart."""
+    """Return whether the log's time stamps, of whole seconds, distinguish most points."""
     known = [point.at_s for point in points]
     return None not in known and 2 * len(set(known)) > len(known)
 
@@ -120,7 +120,7 @@ def _place(point: MemoryPoint, *, is_timed: bool) -> float:
 
 
 def _steps(places: Sequence[float], values: Sequence[float], end: float) -> list[tuple[float, float]]:
-    """A value holds until the log tells another."""
+    """Return steps: a value is valid until the next one in the log."""
     points = [(places[0], values[0])]
     for x, value in zip(places[1:], values[1:], strict=True):
         points += [(x, points[-1][1]), (x, value)]

@@ -1,4 +1,4 @@
-"""Charts in terminal cells, as large as asked: title, plot, sentences. Lines are drawn by plotext, everything else here."""
+"""Draw charts in terminal cells, in any size: title, plot, sentences. Lines are drawn by plotext, everything else here."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ from trex_tui.text import ELLIPSIS, format_bar, printable
 
 _TITLE_STYLE = f"bold {PRIMARY}"
 _LEAST_PLOT = (20, 6)
-"""In fewer columns or rows, words are shown instead."""
+"""Columns and rows below which text is shown instead."""
 _LEAST_ROWS_FOR_UNIT = 12
-"""From this height on, the unit of the horizontal axis has a separate line."""
+"""Height from which the unit of the horizontal axis has a separate line."""
 _LEAST_ROWS = 6
-"""Of a plot: before it has fewer, a legend is cut."""
+"""Minimum number of rows of a plot: the legend is cut first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A chart in cells, and where a cursor can be.
+    """A chart in cells, with the positions of a cursor.
 
     Attributes:
-        spot_of_layer: The number of the spot of each layer, by its index.
+        spot_of_layer: Number of the spot of each layer, by layer index.
         is_empty: There is no data for the chart.
     """
 
@@ -71,7 +71,7 @@ class Drawing:
 
 
 def draw(chart: Chart, subject: Subject, width: int, height: int) -> Drawing:
-    """The chart in exactly `height` lines of exactly `width` cells."""
+    """Draw the chart in exactly `height` lines of exactly `width` cells."""
     figure = chart.make(replace(subject, width=width))
     grid = Grid(width, height)
     _draw_title(grid, chart.title, subject if figure.marks_layer and figure.form else None)
@@ -107,7 +107,7 @@ def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
 
 
 def _draw_sentences(grid: Grid, lines: Sequence[CellSpan], first: int) -> None:
-    """The sentences from a row on; an ellipsis where they are more than there is room for."""
+    """Draw the sentences from a row on; an ellipsis if they do not fit."""
     for row, line in enumerate(lines[: grid.height - first], start=first):
         is_cut = row == grid.height - 1 and row - first + 1 < len(lines)
         text = line.text[: grid.width - 2].rstrip() + " …" if is_cut else line.text
@@ -124,12 +124,12 @@ def paint(form: object, part: Grid) -> None:
 
 
 def _legend_rows(keys: Sequence[Key], room: int, width: int, most: int) -> list[list[CellSpan]]:
-    """Entries in rows; what there is no row for is named at the end without its colour, or counted at least.
+    """Return entries in rows; entries without a row are named at the end without colour, or at least counted.
 
     Args:
         room: Cells of the first row.
         width: Cells of the rows below it.
-        most: How many rows there may be.
+        most: Maximum number of rows.
     """
     rows: list[list[CellSpan]] = [[]]
     left = room
@@ -148,7 +148,7 @@ def _legend_rows(keys: Sequence[Key], room: int, width: int, most: int) -> list[
 
 
 def _with_rest(row: Sequence[CellSpan], rest: Sequence[str], left: int) -> list[CellSpan]:
-    """The last row with words for what is left out, which take the place of entries where there is no room beside them."""
+    """Return the last row with text for omitted entries, which replaces entries if there is no room beside them."""
     names = [name for text in rest for name in text.split(", ")]
     words = f"  also {', '.join(names)}"
     if len(split_cells(words)) <= left:
@@ -172,30 +172,30 @@ def _put_row(part: Grid, y: int, row: Sequence[CellSpan]) -> None:
 
 
 def cell_at(fraction: float, cells: int) -> int:
-    """The cell of `cells` that a place from 0 to 1 lies in: the one in which a curve has its dot, four of them to a cell."""
+    """Return the cell of a position from 0 to 1 among `cells`: that of its dot in a curve, with four dots per cell."""
     return max(0, min(cells - 1, round(fraction * (4 * cells - 1)) // 4))
 
 
 def column_at(area: Grid, x: Scale, value: float) -> int:
-    """The column of a value; the first or the last for one that is beyond."""
+    """Return the column of a value; the first or the last for a value out of range."""
     return cell_at(x.fraction(value), area.width)
 
 
 def row_at(area: Grid, y: Scale, value: float) -> int:
-    """The row of a value; the first or the last for one that is beyond."""
+    """Return the row of a value; the first or the last for a value out of range."""
     return area.height - 1 - cell_at(y.fraction(value), area.height)
 
 
 def plot_area(
     part: Grid, x: Scale | Sequence[Tick], x_title: str, y: Scale, keys: Sequence[Key] = ()
 ) -> Grid:
-    """Draw axes with ticks and titles, and return what is between them.
+    """Draw axes with ticks and titles, and return the area between them.
 
     Args:
-        x: A scale, or ticks that are chosen already.
-        x_title: What the horizontal axis is, with its unit.
-        y: The vertical scale; its title stands above.
-        keys: The legend, which stands beside that title, and below it where it is long.
+        x: A scale, or ticks that are already chosen.
+        x_title: Title of the horizontal axis, with its unit.
+        y: The vertical scale; its title is above the axis.
+        keys: The legend, beside that title, and below it if it is long.
     """
     has_unit_line = part.height >= _LEAST_ROWS_FOR_UNIT
     heading = _heading(part, y.title, keys, part.height - 3 - has_unit_line - _LEAST_ROWS)
@@ -219,7 +219,7 @@ def plot_area(
 
 
 def _heading(part: Grid, title: str, keys: Sequence[Key], spare: int) -> int:
-    """Write title and legend, and tell in how many rows; up to two more than one where so many are to spare."""
+    """Write title and legend, and return the number of rows: one, plus up to two of `spare`."""
     title = shorten(title, part.width)
     part.put(0, 0, title, MUTED)
     room = part.width - len(split_cells(title)) - 2
@@ -232,7 +232,7 @@ def _heading(part: Grid, title: str, keys: Sequence[Key], spare: int) -> int:
 def _x_ticks(
     part: Grid, x: Scale | Sequence[Tick], gutter: int, area: Grid, axis: int, reserved: int
 ) -> None:
-    """Labels below the axis as far as they fit beside each other, each with its tick."""
+    """Write labels with ticks below the axis as far as they fit side by side."""
     ticks = x.ticks(max(2, area.width // 12)) if isinstance(x, Scale) else x
     free = 0
     for fraction, label in ticks:
@@ -247,7 +247,7 @@ def _x_ticks(
 
 
 def draw_upright(area: Grid, column: int, style: str, first: int = 0, *, over: bool = False) -> None:
-    """A broken line down from a row; over what stands there, or behind it."""
+    """Draw a dashed line down from a row; over existing content, or behind it."""
     for row in range(first, area.height):
         if area.is_blank(column, row):
             area.put(column, row, "┊", style)
@@ -256,12 +256,12 @@ def draw_upright(area: Grid, column: int, style: str, first: int = 0, *, over: b
 
 
 def _label(area: Grid, places: Iterable[tuple[int, int]], text: str, style: str) -> None:
-    """Write a label at the first of some columns and rows where it fits and nothing stands beside it."""
+    """Write a label at the first of some columns and rows where it fits without touching other content."""
     any(area.label(column, row, text, style) for column, row in places)
 
 
 def _draw_level(area: Grid, mark: Mark, row: int) -> None:
-    """A broken line across, behind what stands there; its label where it hides nothing, as far right as possible."""
+    """Draw a dashed line across, behind existing content; its label in a free place, as far right as possible."""
     label = f" {mark.label} " if mark.short is None else mark.short
     starts = range(area.width - len(label), -1, -1)
     start = next((start for start in starts if area.is_blank(start, row, len(label))), area.width)
@@ -279,14 +279,14 @@ _ESCAPES = re.compile(r"\x1b\[([0-9;]*)m")
 _BLANKS = " \u2800"
 
 Run = tuple[Sequence[float], Sequence[float], str]
-"""Places from 0 to 1 across and up that are joined by lines, and the style of these."""
+"""Positions from 0 to 1 across and up that are joined by lines, and their style."""
 
 
 def draw_curves(area: Grid, runs: Sequence[Run]) -> None:
-    """Draw lines in dots of braille, the last on top; what is beyond is drawn at the edge. Cells without a dot stay.
+    """Draw lines in braille dots, the last on top; points out of range are drawn at the edge. Cells without a dot stay.
 
-    plotext keeps one figure per process and colours with escape sequences. Here it draws nothing but the lines, on a canvas
-    without axes, under a lock; the number of a run stands in for its colour, and becomes a style again on the way back.
+    plotext keeps one figure per process and colours with escape sequences. Here it draws only the lines, on a canvas without
+    axes, under a lock; the number of a run is used as its colour, and converted to a style afterwards.
     """
     known = [run for run in runs if run[0]]
     if not known or area.width < 2 or area.height < 2:
@@ -328,11 +328,11 @@ def _plotted(runs: Sequence[Run], width: int, height: int) -> list[str]:
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LEAST_WITH_GAP = 3
-"""Columns of a bar from which on one stays empty, to separate neighbours."""
+"""Columns of a bar from which one stays empty, to separate neighbours."""
 
 
 def draw_columns(area: Grid, heights: Sequence[float], styles: Sequence[str]) -> None:
-    """An upright bar in each column, 0 to 1 high; anything above zero shows."""
+    """Draw an upright bar in each column, 0 to 1 high; anything above zero is visible."""
     for column, (height, style) in enumerate(zip(heights, styles, strict=True)):
         eighths = max(1, round(8 * area.height * min(1.0, height))) if height > 0 else 0
         for row in range(min(area.height, -(-eighths // 8))):
@@ -381,7 +381,7 @@ def _bar_span(index: int, count: int, width: int) -> tuple[int, int]:
 
 
 def _raise_flag(area: Grid, start: int, end: int, sign: str, style: str) -> None:
-    """Colour a bar, and put a sign above it, or into its top where there is no room."""
+    """Colour a bar, and put a sign above it, or into its top if there is no room."""
     top = next((row for row in range(area.height) if not area.is_blank(start, row, end - start)), area.height)
     for row in range(top, area.height):
         area.restyle(start, row, style, end - start)
@@ -389,10 +389,10 @@ def _raise_flag(area: Grid, start: int, end: int, sign: str, style: str) -> None
 
 
 def _mark_columns(area: Grid, mark: Mark, y: Scale) -> None:
-    """A level, or an upright line that ends in an arrow with the label beside it."""
+    """Draw a level, or an upright line that ends in an arrow with the label beside it."""
 
     def bar_row(value: float) -> int:
-        """The row in which a bar of the value ends."""
+        """Return the row in which a bar of the value ends."""
         return area.height - 1 - min(area.height - 1, int(y.fraction(value) * area.height))
 
     if mark.is_level:
@@ -440,7 +440,7 @@ def _bin_target(target: Callable[[float, float, int], Target], bins: Bins, index
 
 
 def _mark_bins(area: Grid, marks: Sequence[Mark], x: Scale) -> None:
-    """A line from top to bottom for each, its name at the top; names that would touch stand below each other."""
+    """Draw a line from top to bottom for each mark, its name at the top; names that would touch go into separate rows."""
     free = [0] * area.height
     for mark in marks:
         name = mark.label if mark.short is None else mark.short
@@ -501,7 +501,7 @@ def _mark_edges(area: Grid, series: Series, x: Scale, limits: tuple[float, float
 
 
 def _name_ends(area: Grid, series: Sequence[Series], y: Scale) -> None:
-    """Names at the ends of the curves; beside each other where they end in the same row."""
+    """Write names at the ends of the curves; side by side if they end in the same row."""
     taken: set[int] = set()
     for each in reversed(series):
         row = row_at(area, y, each.points[-1][1])
@@ -514,7 +514,7 @@ def _name_ends(area: Grid, series: Sequence[Series], y: Scale) -> None:
 
 
 def _label_dot(area: Grid, column: int, row: int, sign: str, label: str, style: str) -> None:
-    """A dot with its label above, left or below, where there is room."""
+    """Draw a dot with its label above, left or below, where there is room."""
     area.put(column, row, sign, style)
     places = [(column - len(label) // 2, row - 1), (column - len(label) - 1, row), (column, row + 1)]
     _label(area, places, label, style)
@@ -525,12 +525,12 @@ def _label_dot(area: Grid, column: int, row: int, sign: str, label: str, style: 
 _KNEE = "◇"
 _COUNTS = "²³⁴⁵⁶⁷⁸⁹"
 _MANY = "⁺"
-"""Of more than nine dots in a cell."""
+"""Sign for more than nine dots in a cell."""
 _SHARED = Key("²", "several in one place", MUTED)
 
 
 def _dots_by_cell(form: Points, area: Grid) -> dict[tuple[int, int], list[int]]:
-    """The dots in each cell by index, the topmost first."""
+    """Return the dots in each cell by index, the topmost first."""
     cells: dict[tuple[int, int], list[int]] = {}
     for index in range(len(form.dots) - 1, -1, -1):
         dot = form.dots[index]
@@ -540,7 +540,7 @@ def _dots_by_cell(form: Points, area: Grid) -> dict[tuple[int, int], list[int]]:
 
 
 def _put_count(area: Grid, column: int, row: int, count: int, style: str) -> None:
-    """How many dots a cell holds, beside it; underlined where there is no room beside."""
+    """Write the number of dots in a cell beside it; underlined if there is no room beside it."""
     text = _COUNTS[count - 2] if count - 2 < len(_COUNTS) else _MANY
     if area.is_blank(column + 1, row):
         area.put(column + 1, row, text, style)
@@ -551,7 +551,7 @@ def _put_count(area: Grid, column: int, row: int, count: int, style: str) -> Non
 @paint.register
 def _(form: Points, part: Grid) -> None:
     x, y = form.x, form.y
-    # How many dots share a cell is known once there are axes, and their legend tells it.
+    # The number of dots per cell is known once there are axes, and their legend states it.
     trial = plot_area(Grid(part.width, part.height), x, x.title, y, form.keys)
     has_shared = len(_dots_by_cell(form, trial)) < len(form.dots)
     area = plot_area(part, x, x.title, y, [*form.keys, *([_SHARED] if has_shared else [])])
@@ -588,10 +588,10 @@ def _(form: Points, part: Grid) -> None:
 # Lying bars
 
 _LEAST_BAR = 8
-"""Least cells of a bar; before it gets smaller, names are cut."""
+"""Minimum number of cells of a bar; names are cut first."""
 _GAP = 2
 _HIGH = 14
-"""From this many rows on, a legend may have two of them."""
+"""Number of rows from which a legend may have two."""
 
 
 @paint.register
@@ -637,7 +637,7 @@ def _bar_target(target: Target, _: int) -> Target:
 
 
 def _put_parts(part: Grid, row: int, x: int, parts: Sequence[BarPart], top: float, cells: int) -> None:
-    """Fill whole cells with the parts of a bar, `cells` for `top`; the bar has one cell at least."""
+    """Fill whole cells with the parts of a bar, `cells` for `top`; the bar has at least one cell."""
     done, total = 0, 0.0
     for piece in parts:
         total += piece.value / top * cells  # `cells / top` is infinite for the smallest numbers
@@ -657,12 +657,12 @@ def _put_figures(
 # Blocks
 
 _LEAST_WITH_NAME = 4
-"""Cells of a block that has a name in it."""
+"""Minimum number of cells of a block with a name."""
 _LEAST_TO_WRAP, _LEAST_IN_MIDDLE = 6, 12
-"""Cells from which on a name goes on in the next line, or is cut in its middle."""
+"""Number of cells from which a name continues in the next line, or is cut in its middle."""
 _EDGE = "▌"
 _MOST_BLOCK_ROWS = 5
-"""Rows of a block where there is room: the name in several lines, and the time."""
+"""Maximum rows of a block: the name in several lines, and the time."""
 
 
 @paint.register
@@ -682,7 +682,7 @@ def _(form: Blocks, part: Grid) -> None:
 
 
 def _paint_block(part: Grid, block: IcicleBlock, rows: int, style: str, size: str) -> None:
-    """A block with its edge at the left; names stand where there is room for more than a letter or two."""
+    """Draw a block with its edge at the left; names only if there is room for more than a letter or two."""
     top = block.depth * rows
     background = " on $panel" if block.depth % 2 == 0 else " on $surface"
     for row in range(rows):
@@ -701,7 +701,7 @@ def _paint_block(part: Grid, block: IcicleBlock, rows: int, style: str, size: st
 
 
 def _name_in(label: str, room: int, rows: int) -> list[str]:
-    """A name in a block, in up to `rows` lines; its head where there is no room to tell head from tail."""
+    """Return a name in a block, in up to `rows` lines; only its head if head and tail do not fit."""
     cells = split_cells(printable(label))
     if len(cells) <= room:
         return ["".join(cells)]

@@ -26,7 +26,7 @@ Rows = Iterable[Sequence[Any]]
 
 
 def chart_listing(chart: Chart, subject: Subject) -> Listing:
-    """The numbers that a chart draws; no rows where it has no data."""
+    """Return the numbers that a chart draws; no rows without data."""
     form = chart.make(subject).form
     keys, titles, rows = ((), {}, []) if form is None else tabulate(form)
     columns = [Column(key, titles.get(key, key), is_number=key in _NUMBERS) for key in keys]
@@ -36,7 +36,7 @@ def chart_listing(chart: Chart, subject: Subject) -> Listing:
 
 @singledispatch
 def tabulate(form: object) -> tuple[Sequence[str], dict[str, str], Rows]:
-    """Keys of columns, titles of some of them, and rows."""
+    """Return keys of columns, titles of some of them, and rows."""
     raise TypeError(f"no table of {type(form).__name__}")
 
 
@@ -63,7 +63,7 @@ def _(form: Points) -> tuple[Sequence[str], dict[str, str], Rows]:
 
 
 def _layer_of(label: str) -> tuple[int | None, str]:
-    """Index and name of a layer out of its label."""
+    """Return index and name of a layer from its label."""
     index, gap, name = label.partition("  ")
     return (int(index), name) if gap and index.isdecimal() else (None, label)
 

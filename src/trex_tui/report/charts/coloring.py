@@ -1,4 +1,4 @@
-"""Colours of layers by the values of a column: kinds and precisions in their own, others in tones, numbers by range."""
+"""Colours of layers by the values of a column: fixed ones for kinds and precisions, tones for others, ranges for numbers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OTHERS = "others"
 """Group of the values without a separate tone."""
 _TONES = ("$primary", "$accent", "$success", "$secondary", "$error", "$warning")
 _LEAST_RANGES = 3
-"""Ranges of a number that has more values than there are tones; at most twice as many, since two neighbours together hold
+"""Number of ranges of a number with more values than tones; at most twice as many, since two neighbours together hold
 more than this part of all values."""
 _LONGEST_KEY = 30
-"""Characters of a value in a legend."""
+"""Maximum characters of a value in a legend."""
 _PATTERNS = "█▓▒░"
 """Fill characters of the parts of a bar, so that they differ without colour too."""
 
@@ -48,10 +48,10 @@ class ColorGroup:
 
 @dataclass(frozen=True, slots=True)
 class Coloring:
-    """Which layers have which colour.
+    """Colours of layers.
 
     Attributes:
-        column: What the colours show.
+        column: The column that the colours show.
         groups: Numbers from the smallest; else the group with the most time first.
     """
 
@@ -61,7 +61,7 @@ class Coloring:
     _positions: Mapping[int, int]
 
     def text(self, layer: Layer) -> str:
-        """The value of a layer in words, whatever group it is in."""
+        """Return the value of a layer as text, independent of its group."""
         value = self._values[layer.index]
         return UNKNOWN if value is None else format_value(self.column, value)
 
@@ -74,13 +74,13 @@ class Coloring:
         return self.group(layer).style
 
     def legend(self, layers: Iterable[Layer]) -> list[Key]:
-        """The groups of the layers that have a bar; those of one colour share an entry."""
+        """Return the groups of the layers that have a bar; those of one colour share an entry."""
         shown = {self._positions[layer.index] for layer in layers}
         texts: dict[str, list[str]] = {}
         styles: dict[str, str] = {}
         for position, (group, text) in enumerate(zip(self.groups, self._short_texts, strict=True)):
             if position in shown:
-                # Bold is no colour: a block looks the same with it.
+                # Bold is ignored: a block looks the same with it.
                 tone = group.tone.rpartition(" ")[2]
                 texts.setdefault(tone, []).append(text)
                 styles.setdefault(tone, group.style)
@@ -88,7 +88,7 @@ class Coloring:
 
     @property
     def pattern_keys(self) -> list[Key]:
-        """The legend of bars in parts: each group has its pattern."""
+        """Return the legend of bars in parts: each group has its pattern."""
         return [
             Key(group.pattern, text, group.style)
             for group, text in zip(self.groups, self._short_texts, strict=True)
@@ -96,7 +96,7 @@ class Coloring:
 
     @property
     def _short_texts(self) -> list[str]:
-        """The groups in words that fit a legend, each different."""
+        """Return short, distinct texts of the groups for a legend."""
         return apart([group.text for group in self.groups], _LONGEST_KEY)
 
 
@@ -104,7 +104,7 @@ def color_layers(subject: Subject, default: str) -> Coloring:
     """Group the layers of a chart by the column that colours it.
 
     Args:
-        default: Name of the column where the subject chooses none.
+        default: Name of the column if the subject has none.
     """
     column = subject.color or ALL_COLUMNS_BY_NAME[default]
     values = [known_value(column.value(subject.engine, layer)) for layer in subject.layers]
@@ -132,7 +132,7 @@ def color_layers(subject: Subject, default: str) -> Coloring:
 def _order_groups(
     subject: Subject, column: LayerColumn, values: Sequence[Any], texts: Sequence[str]
 ) -> list[str]:
-    """Numbers from the smallest, other values by time, then by layers; the unknown ones of numbers last."""
+    """Sort numbers from the smallest, other values by time, then by layers; unknown numbers last."""
     if column.is_number:
         known = {text: value for text, value in zip(texts, values, strict=True) if value is not None}
         return sorted(dict.fromkeys(texts), key=lambda text: (text not in known, known.get(text, 0)))
@@ -144,12 +144,12 @@ def _order_groups(
 
 
 def format_value(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cell
-    """A value of a column in words, without the unit that its name states."""
+    """Return a value of a column as text, without the unit in its name."""
     return Column(column.name, column.title).text(value)
 
 
 def _group_texts(column: LayerColumn, values: Sequence[Any]) -> list[str]:
-    """The group of each value: itself, or the range that it lies in; a frequent number is a range of its own."""
+    """Return the group of each value: itself, or its range; a frequent number is a range of its own."""
     numbers = sorted(value for value in values if value is not None) if column.is_number else []
     counts = Counter(numbers)
     if len(counts) <= len(_TONES):
@@ -172,7 +172,7 @@ def _format_range(column: LayerColumn, low: Any, high: Any) -> str:  # noqa: ANN
 
 
 def _looks(subject: Subject, column: LayerColumn, ordered: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Style and tone of the values; where there are more than tones, of the first ones."""
+    """Return style and tone of the values; if there are more values than tones, of the first ones."""
     palette = subject.palette
     if column.name == "kind":
         kinds = {kind.value: kind for kind in LayerKind}

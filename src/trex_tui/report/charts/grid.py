@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _BLANK = " "
 _TAIL = ""
-"""Stands in the second cell of a wide character."""
+"""Content of the second cell of a wide character."""
 _HEAD = 6
-"""Characters of a name's beginning that stay where it is cut to tell it from another."""
+"""Characters kept at the beginning of a name that is cut to distinguish it from another."""
 
 
 class CellSpan(NamedTuple):
-    """Text in one style, a theme token such as `bold $accent`; empty for that of plain text."""
+    """Text in one style, a theme token such as `bold $accent`; empty for plain text."""
 
     text: str
     style: str = ""
@@ -34,7 +34,7 @@ Line = tuple[CellSpan, ...]
 
 
 def _cell_len(char: str) -> int:
-    """Cells of a character. Rich knows the wide ones and the marks; it is loaded for the first that may be one."""
+    """Return the cells of a character. Rich knows wide characters and marks; it is loaded for the first possible one."""
     if char.isascii():
         return len(char)
     is_western = char < "\u1100" or "\u2010" <= char < "\u2630"
@@ -46,7 +46,7 @@ def _cell_len(char: str) -> int:
 
 
 def split_cells(text: str) -> list[str]:
-    """The characters of harmless text by cell: an empty string follows a wide one, and marks without a width are dropped."""
+    """Split printable text by cell: an empty string follows a wide character, and marks without width are dropped."""
     if text.isascii():
         return list(text)
     cells = []
@@ -58,7 +58,7 @@ def split_cells(text: str) -> list[str]:
 
 
 def shorten(text: str, width: int) -> str:
-    """Harmless text of at most `width` cells: head and tail of it, since the tail of a name tells it from its siblings."""
+    """Return printable text of at most `width` cells: head and tail, since tails of names differ."""
     cells = split_cells(printable(text))
     if len(cells) <= width:
         return "".join(cells)
@@ -73,7 +73,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def wrap_text(text: str, width: int, *, breaks_words: bool = True) -> list[str]:
-    """Text in lines of at most `width` cells, broken between words, but not between a number and its unit.
+    """Wrap text into lines of at most `width` cells, between words, but not between a number and its unit.
 
     Args:
         breaks_words: Break words that are longer than a line; else their line is longer, so that a link stays whole.
@@ -95,7 +95,7 @@ def wrap_text(text: str, width: int, *, breaks_words: bool = True) -> list[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """The words, each number together with its unit."""
+    """Return the words, each number together with its unit."""
     pieces: list[str] = []
     for word in text.split(" "):
         if pieces and is_number_with_unit(pieces[-1], word):
@@ -106,10 +106,10 @@ def _pieces(text: str) -> list[str]:
 
 
 def apart(names: Sequence[str], width: int) -> list[str]:
-    """Names in at most `width` cells, each different: head and tail, else head and what tells it from those alike.
+    """Return names in at most `width` cells, each different: head and tail, else head and the part that differs.
 
-    Kernels differ somewhere in the middle of a hundred characters: a cut name begins again with the word in which it first
-    differs from those that would read the same. What no cut tells apart gets a number.
+    Kernels differ somewhere in the middle of a hundred characters: a cut name continues with the word in which it first
+    differs from names that would look the same. Names that no cut distinguishes get a number.
     """
     whole = [printable(name) for name in names]
     labels = [shorten(name, width) for name in names]
@@ -123,7 +123,7 @@ def apart(names: Sequence[str], width: int) -> list[str]:
 
 
 def _alike(labels: Sequence[str]) -> list[list[int]]:
-    """The indices of labels that read the same."""
+    """Return the indices of equal labels."""
     indices: dict[str, list[int]] = {}
     for index, label in enumerate(labels):
         indices.setdefault(label, []).append(index)
@@ -134,7 +134,7 @@ def _cut_at_difference(whole: Sequence[str], group: Sequence[int], labels: list[
     common = _common([whole[index] for index in group])
     for index in group:
         name = whole[index]
-        # Not farther back than that the difference still stands in the label.
+        # Only as far back as the difference still fits into the label.
         start = max(name.rfind("_", 0, common) + 1, common - max(0, width - _HEAD - 3) // 2)
         begins = max(_HEAD, width - 1 - len(split_cells(name[start:])))
         head = f"{name[:begins]}{ELLIPSIS}" if start > begins else name[:start]
@@ -143,7 +143,7 @@ def _cut_at_difference(whole: Sequence[str], group: Sequence[int], labels: list[
 
 
 def _first(cells: Sequence[str], count: int) -> str:
-    """At most so many cells, and no half of a wide character."""
+    """Return at most `count` cells, without half of a wide character."""
     count = max(0, count)
     while 0 < count < len(cells) and not cells[count]:
         count -= 1
@@ -151,14 +151,14 @@ def _first(cells: Sequence[str], count: int) -> str:
 
 
 def _common(names: Sequence[str]) -> int:
-    """How many characters names begin with in common."""
+    """Return the number of characters that names have in common at the beginning."""
     first, last = min(names), max(names)
     differing = (index for index, (left, right) in enumerate(zip(first, last, strict=False)) if left != right)
     return next(differing, min(len(first), len(last)))
 
 
 def _numbered(labels: list[str], width: int) -> list[str]:
-    """The second of equal labels ends in `~2`, and so on."""
+    """Number equal labels: the second ends in `~2`, and so on."""
     for group in _alike(labels):
         number = 1
         for index in group[1:]:
@@ -180,10 +180,10 @@ class Spot:
     """Cells that a cursor can be on.
 
     Attributes:
-        x, y, width, height: The cells that a pointer finds it by.
-        indices: What stands there, the topmost first.
-        target: What each of them is.
-        foot: The row below in which a sign marks the cursor; None where the cells themselves are reversed.
+        x, y, width, height: Area that reacts to the pointer.
+        indices: Content, the topmost first.
+        target: Target of each index.
+        foot: The row below in which a sign marks the cursor; None if the cells themselves are reversed.
     """
 
     x: int
@@ -200,10 +200,10 @@ class Spot:
 
 
 class Grid:
-    """Cells, each with a character and a style, which its parts share. What is drawn outside is not drawn.
+    """Cells, each with a character and a style, shared with its parts. Drawing outside has no effect.
 
     Attributes:
-        spots: Where a cursor can be, in cells of the whole.
+        spots: Positions of a cursor, in cells of the whole grid.
     """
 
     def __init__(self, width: int, height: int) -> None:
@@ -214,20 +214,20 @@ class Grid:
         self._styles = [[""] * self.width for _ in range(self.height)]
 
     def part(self, x: int, y: int, width: int, height: int) -> Grid:
-        """A rectangle in it, with cells counted from its own corner."""
+        """Return a rectangle of the grid, with coordinates relative to its own corner."""
         part = copy(self)
         part._left, part._top = self._left + x, self._top + y
         part.width, part.height = max(0, min(width, self.width - x)), max(0, min(height, self.height - y))
         return part
 
     def put(self, x: int, y: int, text: str, style: str = "") -> None:
-        """Write text from a cell on. What does not fit is cut; half a wide character becomes a blank."""
+        """Write text from a cell on. Text that does not fit is cut; half a wide character becomes a blank."""
         cells = split_cells(printable(text))[max(0, -x) : max(0, self.width - x)]
         if not cells or not 0 <= y < self.height:
             return
         row, start = self._chars[self._top + y], self._left + max(0, x)
         end = start + len(cells)
-        # No half of a wide character is left at either side of what is overwritten, or at an end of the text.
+        # No half of a wide character is left beside the overwritten cells, or at an end of the text.
         if row[start] == _TAIL:
             row[start - 1] = _BLANK
         if end < len(row) and row[end] == _TAIL:
@@ -249,25 +249,25 @@ class Grid:
         target: Callable[[int], Target],
         foot: int | None = None,
     ) -> None:
-        """Let a cursor be on some cells."""
+        """Allow a cursor on some cells."""
         foot = None if foot is None else self._top + foot
         self.spots.append(Spot(self._left + x, self._top + y, width, height, indices, target, foot))
 
     def restyle(self, x: int, y: int, style: str, width: int = 1) -> None:
-        """Change the style of what stands in some cells of a row."""
+        """Change the style of some cells of a row."""
         if 0 <= y < self.height:
             for column in range(max(0, x), min(self.width, x + width)):
                 self._styles[self._top + y][self._left + column] = style
 
     def is_blank(self, x: int, y: int, width: int = 1) -> bool:
-        """Whether nothing stands in some cells of a row; what is outside is not blank."""
+        """Return whether some cells of a row are blank; cells outside are not."""
         if not (0 <= y < self.height and x >= 0 and x + width <= self.width):
             return False
         start = self._left + x
         return all(char == _BLANK for char in self._chars[self._top + y][start : start + width])
 
     def label(self, x: int, y: int, text: str, style: str = "") -> bool:
-        """Write text where it fits and nothing stands beside it; tell whether it did."""
+        """Write text if it fits without touching other content; return whether it did."""
         width = len(split_cells(text))
         x = max(0, min(x, self.width - width))
         start, end = max(0, x - 1), min(self.width, x + width + 1)
@@ -277,19 +277,19 @@ class Grid:
         return True
 
     def lines(self) -> tuple[Line, ...]:
-        """Every row, as text in as few spans as its styles allow."""
+        """Return every row, as text in as few spans as its styles allow."""
         return tuple(map(_spans, self._chars, self._styles))
 
 
 def reverse_cells(line: Line, x: int, width: int) -> Line:
-    """A line with some of its cells in reverse."""
+    """Return a line with some of its cells reversed."""
     chars, styles = _split_line(line)
     styles[x : x + width] = [f"{style} reverse".strip() for style in styles[x : x + width]]
     return _spans(chars, styles)
 
 
 def replace_cells(line: Line, x: int, text: str, style: str) -> Line:
-    """A line with text of narrow characters in the place of some of its cells."""
+    """Return a line with some of its cells replaced by text of narrow characters."""
     chars, styles = _split_line(line)
     chars[x : x + len(text)], styles[x : x + len(text)] = list(text), [style] * len(text)
     return _spans(chars, styles)

@@ -1,4 +1,4 @@
-"""Charts of the timing run: how the latencies of single queries are distributed, and how they change."""
+"""Charts of the timing run: distribution of the latencies of single queries, and their change over time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _EDGE_FACTOR = 3.0
 """Values this many times farther from the start of a tail than that is from the median are shown at the edge."""
 _MARKED_PERCENTILES = (50.0, 90.0, 95.0, 99.0)
 _TAIL_PCT = 5.0
-"""The histogram is about what lies between the tails."""
+"""The histogram covers the values between the tails."""
 _COURSE_TAIL_PCT = 1.0
 """Outliers are shown unless they are few and far out."""
 _CURVE_PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
@@ -56,8 +56,8 @@ class Queries:
     Attributes:
         values_ms, starts_s: In order; seconds from the first start, None without stamps.
         ordered_ms: The same values, sorted.
-        warmup, unknown: Rows left out.
-        what: Which column it is.
+        warmup, unknown: Number of rows left out.
+        what: The column.
     """
 
     values_ms: Sequence[float]
@@ -68,7 +68,7 @@ class Queries:
     what: str
 
     def limits_ms(self, tail_pct: float) -> tuple[float, float]:
-        """Between which values a chart spreads: all of them, unless those in the tails lie far out."""
+        """Return the range of a chart: all values, unless those in the tails are far out."""
         ordered = self.ordered_ms
         middle, low, high = (percentile(ordered, pct) for pct in (50.0, tail_pct, 100.0 - tail_pct))
         margin = max(high - middle, middle - low, middle * 1e-4, 1e-6)
@@ -77,24 +77,24 @@ class Queries:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What is missing, in sentences."""
+        """Return sentences about omitted rows."""
         return (f"{plural(self.unknown, 'row')} without a number excluded.",) if self.unknown else ()
 
     @property
     def counted(self) -> str:
-        """How many, and what was left out before them."""
+        """Return the number of queries, and of rows left out before them."""
         skipped = f", {plural(self.warmup, 'query', 'queries')} of warm-up excluded" if self.warmup else ""
         return f"{plural(len(self.values_ms), 'query', 'queries')}{skipped}"
 
     def describe_percentiles(self, percentiles: Sequence[float]) -> str:
-        """Percentiles in one line."""
+        """Return percentiles in one line."""
         figures = (f"p{pct:g} {format_ms(percentile(self.ordered_ms, pct))}" for pct in percentiles)
         return " · ".join(figures) + " ms"
 
 
 @per_engine
 def read_queries(engine: Engine) -> Queries | None:
-    """The queries of an engine's timing run; None without any. Kept with it."""
+    """Return the queries of an engine's timing run, cached in it; None without any."""
     timing = engine.timing
     if timing is None:
         return None
@@ -114,7 +114,7 @@ def read_queries(engine: Engine) -> Queries | None:
 
 
 def histogram(subject: Subject) -> Figure:
-    """Distribution of the latency of single queries."""
+    """Draw the distribution of the latency of single queries."""
     queries = read_queries(subject.engine)
     if queries is None:
         return Figure((NO_ROWS,))
@@ -147,7 +147,7 @@ def histogram(subject: Subject) -> Figure:
 
 
 def over_time(subject: Subject) -> Figure:
-    """Latency of the queries one after the other, and what is odd about it."""
+    """Draw the latency of the queries in order, with its irregularities."""
     queries, statistics = read_queries(subject.engine), timing_statistics(subject.engine)
     judged = statistics.stability if statistics is not None else None
     if queries is None or judged is None:
@@ -178,15 +178,15 @@ def over_time(subject: Subject) -> Figure:
 
 
 def _drift_ends_ms(judged: Stability) -> tuple[float, float] | None:
-    """Where the line of a drift begins and ends; None where there is none."""
+    """Return the ends of the line of a drift; None without a drift."""
     if not judged.drift or not judged.drift.is_significant or judged.median_ms is None:
         return None
-    half = 0.75 * judged.drift.change_ms  # it is stated between the middles of the first and the last third
+    half = 0.75 * judged.drift.change_ms  # it is defined between the middles of the first and the last third
     return judged.median_ms - half, judged.median_ms + half
 
 
 def percentiles(subject: Subject) -> Figure:
-    """Latency against percentile."""
+    """Draw latency against percentile."""
     queries = read_queries(subject.engine)
     if queries is None:
         return _printed_percentiles(subject.engine)
@@ -210,14 +210,14 @@ def percentiles(subject: Subject) -> Figure:
 
 
 def _stretched(pct: float) -> float:
-    """Place of a percentile on an axis on which 90, 99 and 99.9 are equally far apart."""
+    """Return the position of a percentile on an axis with equal distances between 90, 99 and 99.9."""
     return -math.log10(1.0 - pct / 100.0)
 
 
 def _percentile_lines(
     curve: Sequence[tuple[float, float]], points: Sequence[tuple[float, float]], what: str
 ) -> Lines:
-    """A curve over stretched percentiles, with dots at some of them."""
+    """Return a curve over stretched percentiles, with dots at some of them."""
     low, high = min(value for _, value in curve), max(value for _, value in curve)
     margin = (high - low) * 0.08 or max(high * 0.05, 1e-6)
     x = Scale(curve[0][0], curve[-1][0], "percentile (log tail)")
@@ -237,7 +237,7 @@ def _percentile_lines(
 
 
 def _printed_percentiles(engine: Engine) -> Figure:
-    """From trtexec's own summary, where there are no rows."""
+    """Draw the percentiles of trtexec's own summary, if there are no rows."""
     line = engine.metadata.latency()
     points = []
     if line is not None:

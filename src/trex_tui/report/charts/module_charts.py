@@ -34,7 +34,7 @@ from trex_tui.report.charts.value_charts import find_bytes_unit
 from trex_tui.text import format_bytes, format_ms, plural
 
 _PEAK, _BOTH = "▲", "◆"
-"""The layer with most memory, and where that is the current one."""
+"""The layer with most memory, and its sign if it is the current one."""
 _MOST_LEVELS = 30
 _LEAST_WIDTH = 2
 """Narrower blocks share one."""
@@ -46,7 +46,7 @@ def _activations(engine: Engine) -> ActivationMemory:
 
 
 def memory_in_order(subject: Subject) -> Figure:
-    """What is live while each layer runs."""
+    """Draw the bytes that are live while each layer runs."""
     layers = subject.engine.layers
     memory = _activations(subject.engine)
     if memory.peak_bytes is None or memory.peak_index is None:
@@ -80,7 +80,7 @@ def memory_in_order(subject: Subject) -> Figure:
 
 
 def icicle(subject: Subject) -> Figure:
-    """Time over the hierarchy of modules."""
+    """Draw time over the hierarchy of modules."""
     layers = subject.layers
     if not layers:
         return Figure((NO_LAYER,))
@@ -125,10 +125,10 @@ def _describe_block(block: IcicleBlock) -> str:
 def build_blocks(
     layers: Sequence[Layer], width: int, current: Layer | None, *, is_timed: bool
 ) -> IcicleBlock:
-    """Blocks for layers by module, in `width` cells.
+    """Return blocks for layers by module, in `width` cells.
 
     Args:
-        is_timed: Blocks are as wide as their time; else as their number of layers.
+        is_timed: Width of blocks by their time; else by their number of layers.
     """
     return _IcicleBuilder(current, is_timed).block(
         "all layers", arrange(layers, Grouping.MODULE), 0, width, 0
@@ -136,7 +136,7 @@ def build_blocks(
 
 
 def block_widths(sizes: Sequence[float], width: int) -> list[int]:
-    """Places for each size in proportion, adding up to `width` exactly."""
+    """Return widths in proportion to the sizes, adding up to `width` exactly."""
     total = math.fsum(sizes)
     if total <= 0:
         return [0] * len(sizes)
@@ -177,7 +177,7 @@ class _IcicleBuilder:
         )
 
     def parts(self, group: Group, start: int, width: int, depth: int) -> Iterable[IcicleBlock]:
-        """What is directly in a group, the largest first; those that are too narrow share what is left."""
+        """Yield the direct content of a group, the largest first; narrow blocks share the remaining width."""
         entries = sorted(group.entries, key=lambda entry: -self.size(entry))
         sizes = [self.size(entry) for entry in entries]
         total = math.fsum(sizes)

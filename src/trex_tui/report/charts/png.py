@@ -1,4 +1,4 @@
-"""A picture as PNG, by librsvg's `rsvg-convert`: twice as large where that is small, smaller where nothing could hold it."""
+"""Render a picture as PNG with librsvg's `rsvg-convert`: doubled if it is small, reduced if it exceeds the limits."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _TIMEOUT_S = 300.0
 _SIGNATURE, _HEADER_BYTES = b"\x89PNG\r\n\x1a\n", 8 + 25
 _SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)"[^>]*?\sheight="([\d.]+)"')
 _LARGEST_SIDE = 32_767
-"""Pixels: cairo, which paints for librsvg, counts them in 16 bits."""
+"""Pixels: cairo, which renders for librsvg, counts them in 16 bits."""
 _MOST_PIXELS = 120e6
-"""Of four bytes each while it is painted, and of any program that shows it."""
+"""Limit of pixels, which take four bytes each while rendering and in viewers."""
 _MOST_DOUBLED = 16e6
 """Pixels up to which a picture has twice the size of its SVG, for high-resolution screens and zooming."""
 
 
 def renderer() -> str | None:
-    """Where `rsvg-convert` lies; None if it is not installed."""
+    """Return the path of `rsvg-convert`; None if it is not installed."""
     return shutil.which(RENDERER)
 
 
 def choose_zoom(svg: str) -> float:
-    """Pixels for one of a picture: 2 for a small one, 1 as far as possible, less for one that a PNG cannot hold."""
+    """Return the scale of a picture: 2 for a small one, 1 if possible, less if it exceeds the limits of a PNG."""
     size = _SIZE.search(svg, 0, 4096)
     if size is None:
         return 1.0
@@ -40,7 +40,7 @@ def choose_zoom(svg: str) -> float:
 
 
 def render_png(svg: str) -> bytes:
-    """A picture painted, in the size of `choose_zoom`.
+    """Render a picture, in the size of `choose_zoom`.
 
     Raises:
         TrexError: The program is not installed, or fails.
@@ -67,7 +67,7 @@ def render_png(svg: str) -> bytes:
 
 
 def mark_png(png: bytes, mark: str) -> bytes:
-    """A PNG with a `tEXt` chunk behind its header, which is the first chunk and has a fixed length."""
+    """Return a PNG with a `tEXt` chunk after its header, which is the first chunk and has a fixed length."""
     import struct
     import zlib
 

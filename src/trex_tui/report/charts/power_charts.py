@@ -1,4 +1,4 @@
-"""Charts of the samples beside a run: power, temperature and clocks, over the same seconds as the latency of the queries."""
+"""Charts of the samples of a run: power, temperature and clocks, over the same seconds as the latency of the queries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _STYLES = (PRIMARY, ACCENT, SECONDARY)
 
 
 def power(subject: Subject) -> Figure:
-    """Power over the run, with the rails that draw most."""
+    """Draw power over the run, with the rails of highest power."""
     monitor = subject.engine.monitor
     if monitor is None:
         return Figure((NO_SAMPLES,))
@@ -56,12 +56,12 @@ def power(subject: Subject) -> Figure:
 
 
 def temperature(subject: Subject) -> Figure:
-    """Temperature of the GPU over the run."""
+    """Draw the temperature of the GPU over the run."""
     return _draw_quantity(subject, "gpu_temperature_c", "GPU", "°C")
 
 
 def clock(subject: Subject) -> Figure:
-    """Clock of the GPU over the run."""
+    """Draw the clock of the GPU over the run."""
     return _draw_quantity(subject, "gpu_clock_mhz", "GPU", "MHz")
 
 
@@ -112,7 +112,7 @@ def _draw(
 
 
 def _find_scale(subject: Subject, times: SampleTimes) -> Scale:
-    """That of the queries where both count from the same moment, so that one chart lies under the other."""
+    """Return the scale of the queries if both count from the same moment, so that the charts can be aligned."""
     queries = read_queries(subject.engine) if times.is_from_query else None
     if queries is not None and queries.starts_s and queries.starts_s[-1] > 0:
         return Scale(queries.starts_s[0], queries.starts_s[-1], "s from the first query")
@@ -124,12 +124,12 @@ def _find_scale(subject: Subject, times: SampleTimes) -> Scale:
 
 
 def _is_shown(x: Scale, at: float) -> bool:
-    """Whether a moment is on the axis, whatever its last digits are."""
+    """Return whether a time is on the axis, ignoring rounding."""
     return -_EDGE <= x.fraction(at) <= 1.0 + _EDGE
 
 
 def _throttle_marks(monitor: Monitor, times: SampleTimes, x: Scale) -> list[Mark]:
-    """Where the GPU began to be throttled."""
+    """Return marks where throttling of the GPU began."""
     if not monitor.reasons:
         return []
     marks = []

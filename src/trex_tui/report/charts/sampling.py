@@ -1,4 +1,4 @@
-"""Many values in few places: columns that several share, and bins."""
+"""Reduce many values to few positions: columns shared by several values, and bins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_STEPS = 200
 
 
 def column_starts(count: int, width: int) -> list[int]:
-    """Where the values of each column begin if `count` values share `width` columns, and where the last ends.
+    """Return the start of each column's values if `count` values share `width` columns, and the end of the last.
 
     With fewer values than columns each value has several; then the starts are those of the values.
     """
@@ -29,18 +29,18 @@ def column_starts(count: int, width: int) -> list[int]:
 
 
 def column_span(index: int, count: int, width: int) -> tuple[int, int]:
-    """The first column of a value and the one after its last: several columns for few values, a shared one for many."""
+    """Return the first column of a value and the one after its last: several columns for few values, one for many."""
     start = index * width // count
     return start, max(start + 1, (index + 1) * width // count)
 
 
 def index_at(column: int, count: int, width: int) -> int:
-    """The value that stands in a column, the first where several do: the inverse of `column_span`."""
+    """Return the value in a column, the first of several: the inverse of `column_span`."""
     return -(-column * count // width) if count > width else -(-(column + 1) * count // width) - 1
 
 
 def largest_of_columns(values: Sequence[float], width: int) -> list[int]:
-    """The index of the largest value in each of at most `width` runs of neighbours: the one that shows in their column."""
+    """Return the index of the largest value in each of at most `width` runs of neighbours, which is shown in their column."""
     starts = column_starts(len(values), width)
     return [max(range(start, end), key=values.__getitem__) for start, end in pairwise(starts)]
 
@@ -48,10 +48,10 @@ def largest_of_columns(values: Sequence[float], width: int) -> list[int]:
 def column_extremes(
     xs: Sequence[float], values: Sequence[float], columns: int
 ) -> tuple[list[float], list[float]]:
-    """The least and the largest value of each of `columns` columns, in the order in which they came.
+    """Return the smallest and the largest value of each of `columns` columns, in their original order.
 
     Args:
-        xs: Places of the values, 0 to 1, never falling.
+        xs: Positions of the values, 0 to 1, ascending.
     """
     across: list[float] = []
     extremes: list[float] = []
@@ -67,14 +67,14 @@ def column_extremes(
 def column_medians(
     xs: Sequence[float], values: Sequence[float], columns: int
 ) -> tuple[list[float], list[float]]:
-    """The median of the values of each column."""
+    """Return the median of the values of each column."""
     runs = _column_runs(xs, columns)
     middles = [(xs[start] + xs[end - 1]) / 2 for start, end in runs]
     return middles, [median(values[start:end]) for start, end in runs]
 
 
 def sample_series(series: Series, x: Scale, extremes: int, medians: int) -> list[Series]:
-    """The extremes and the medians of a series in so many columns."""
+    """Return the extremes and the medians of a series for a number of columns."""
     places = [x.fraction(point[0]) for point in series.points]
     values = [point[1] for point in series.points]
     sampled = (
@@ -105,11 +105,11 @@ def _column_runs(xs: Sequence[float], columns: int) -> list[tuple[int, int]]:
 def count_bins(ordered: Sequence[float], limits: tuple[float, float], most_bins: int) -> Bins:
     """Count sorted values in bins by the rule of Freedman and Diaconis.
 
-    Values that come in steps, those of a timer, get bins of whole steps: others would hold now one step, now two.
+    Values in steps, such as those of a timer, get bins of whole steps: other bins would hold varying numbers of steps.
 
     Args:
-        limits: What is beyond them is counted as below or above.
-        most_bins: No more bins than that.
+        limits: Values beyond them are counted as below or above.
+        most_bins: Maximum number of bins.
     """
     low, high = limits
     quartiles = percentile(ordered, 75.0) - percentile(ordered, 25.0)
@@ -130,7 +130,7 @@ def count_bins(ordered: Sequence[float], limits: tuple[float, float], most_bins:
 
 
 def find_step(ordered: Sequence[float]) -> float:
-    """The step in which sorted values come, if they are few different ones in equal steps; else 0."""
+    """Return the step of sorted values, if they are few different ones in equal steps; else 0."""
     distinct: list[float] = []
     for value in ordered:
         if not distinct or value != distinct[-1]:

@@ -1,4 +1,4 @@
-"""Layers as points: the sizes of their products, and how well they use the device."""
+"""Charts with layers as points: the sizes of their products, and their efficiency."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AXES = (("m", "n"), ("n", "k"), ("m", "k"))
 """Pairs of extents, in the order in which they are offered."""
 _MEANING = {"m": "M, rows", "n": "N, columns", "k": "K (reduction)"}
 _CLASSES = ((0.5, "●", f"bold {PRIMARY}"), (0.1, "•", PRIMARY), (0.0, "∙", SECONDARY))
-"""Share of the slowest layer's time from which a point has this sign."""
+"""Minimum share of the slowest layer's time, sign and style of a point."""
 _SIGNS = {
     LayerKind.CONVOLUTION: "●",
     LayerKind.GEMM: "■",
@@ -65,7 +65,7 @@ Place = tuple[Layer, float, float]
 
 
 def kind_sign(kind: LayerKind) -> str:
-    """The sign of a kind, which tells it where there is no colour; kinds that matter little share one."""
+    """Return the sign of a kind, for output without colour; less important kinds share one."""
     return _SIGNS.get(kind, "○")
 
 
@@ -81,10 +81,10 @@ def _points(
     figures: Callable[[Layer, float, float], str],
     keys: Sequence[Key],
 ) -> Points:
-    """A point for each layer, the slowest and the current one on top.
+    """Return a point for each layer, the slowest and the current one on top.
 
     Args:
-        figures: The two values in words.
+        figures: Text of the two values.
     """
     current = subject.shown_current
     ordered = sorted(places, key=lambda point: (point[0] is current, point[0].latency_ms or 0.0))
@@ -106,7 +106,7 @@ def _kind_look(subject: Subject) -> Look:
 
 
 def _kind_keys(subject: Subject, places: Sequence[Place]) -> list[Key]:
-    """The kinds among the points, the most frequent first."""
+    """Return the kinds among the points, the most frequent first."""
     return kind_keys(Counter(layer.kind for layer, _, _ in places), subject.palette.kind, kind_sign)
 
 
@@ -115,7 +115,7 @@ def _describe_gemm(_: Layer, x: float, y: float) -> str:
 
 
 def products(subject: Subject) -> Figure:
-    """Two of the three extents of each layer's matrix product."""
+    """Draw two of the three extents of each layer's matrix product."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     computes = derived(subject.engine).compute
@@ -164,7 +164,7 @@ def _time_keys(slowest: float) -> list[Key]:
 
 
 def efficiency(subject: Subject) -> Figure:
-    """How close each layer comes to its roof, against the time it takes."""
+    """Draw how close each layer comes to its roof, against its time."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     if sum_latency_ms(subject.layers) is None:
@@ -203,7 +203,7 @@ def _with_points(subject: Subject, roofline: Roofline) -> list[tuple[Layer, Roof
 
 
 def _others(subject: Subject, places: Sequence[Place]) -> list[Layer]:
-    """The layers that have no point."""
+    """Return the layers without a point."""
     shown = {layer.index for layer, _, _ in places}
     return [layer for layer in subject.layers if layer.index not in shown]
 
@@ -213,13 +213,13 @@ def _others(subject: Subject, places: Sequence[Place]) -> list[Layer]:
 
 @dataclass(frozen=True, slots=True)
 class RoofPeak:
-    """A peak that some of the layers have, with the bandwidth of the device.
+    """A peak of some of the layers, with the bandwidth of the device.
 
     Attributes:
         names: Precisions of the layers under it.
         data_type: One of them, which names the operations; a level is of integers or of floats.
         flop_per_s: The level.
-        ridge: FLOP per byte from which on it is lower than the slope of the bandwidth; None without a bandwidth.
+        ridge: FLOP per byte from which it is below the slope of the bandwidth; None without a bandwidth.
     """
 
     names: tuple[str, ...]
@@ -229,11 +229,11 @@ class RoofPeak:
 
     @property
     def words(self) -> str:
-        """Precisions and level."""
+        """Return precisions and level."""
         return f"{', '.join(self.names)} {format_rate(self.flop_per_s, self.data_type)}"
 
     def roof(self, bandwidth: float | None, x: Scale, y: Scale) -> Roof:
-        """The slope of the bandwidth as far as a plot shows it, and the level from the ridge on."""
+        """Return the slope of the bandwidth within the plot, and the level from the ridge on."""
         points = [(x.low, self.flop_per_s), (x.high, self.flop_per_s)]
         if bandwidth is not None and self.ridge is not None and self.ridge > x.low:
             start = max(x.low, y.low / bandwidth)
@@ -246,7 +246,7 @@ class RoofPeak:
 
 
 def find_peaks(layers: Iterable[Layer], roofline: Roofline) -> list[RoofPeak]:
-    """The peaks over some layers, the highest first."""
+    """Return the peaks over some layers, the highest first."""
     bandwidth = roofline.device.peak_bandwidth_bytes_per_s
     names: dict[tuple[float, str], dict[str, DataType | None]] = {}
     for layer in layers:
@@ -264,14 +264,14 @@ def find_peaks(layers: Iterable[Layer], roofline: Roofline) -> list[RoofPeak]:
 
 
 def _peak_name(layer: Layer, point: RooflinePoint | None) -> str:
-    """The precision, and the unit where it is not the faster one."""
+    """Return the precision, and the unit if it is not the faster one."""
     name = layer.precision.value if layer.precision else "?"
     rate = point.peak.rate if point and point.peak else None
     return f"{name} on CUDA cores" if rate is not None and "_tc" not in rate.name else name
 
 
 def roofline_chart(subject: Subject) -> Figure:
-    """Every layer that multiplies under the roofs of the device."""
+    """Draw every layer that multiplies below the roofs of the device."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     roofline = derived(subject.engine).roofline

@@ -1,8 +1,8 @@
-"""Styles of charts as classes with colours.
+"""Styles of charts as classes with colours, and SVG elements.
 
 A style is a theme token (`bold $accent`), a kind (`kind-gemm`) or a precision (`precision-FP16`). An element has it as its
 class, and its colour on a light page as a presentation attribute, and draws in `currentColor`. So a style sheet that sets
-`color` for a class changes fills and lines alike, and a viewer that knows no style sheets shows the colours still.
+`color` for a class changes fills and lines alike, and viewers without style sheets still show the colours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SCREEN_DARK = "@media screen and (prefers-color-scheme: dark)"
 
 
 PALETTE = Palette(kind_class, precision_class)
-"""For the charts that this package draws: the class keeps what the colour stands for."""
+"""For the charts of this package: the class keeps the meaning of the colour."""
 
 _TOKENS = {
     **{kind_class(kind): kind_style(kind) for kind in LayerKind},
@@ -35,7 +35,7 @@ _TOKENS = {
 
 @lru_cache(maxsize=512)
 def classes_and_colour(style: str) -> tuple[str, str]:
-    """The class of a style, and its colour on a light page.
+    """Return the class of a style, and its colour on a light page.
 
     Args:
         style: A kind's or a precision's class, or a theme token, with or without `bold`.
@@ -52,7 +52,7 @@ def _colour(token: str, theme: dict[str, str], muted: str) -> str:
 
 
 def _rules(theme: dict[str, str], muted: str) -> str:
-    """The colour of each class: those of one colour in one rule."""
+    """Return the colour of each class, with one rule per colour."""
     names: dict[str, list[str]] = {}
     for token in (*LIGHT, "muted"):
         names.setdefault(_colour(f"${token}", theme, muted), []).append(f"tone-{token}")
@@ -65,10 +65,10 @@ def _rules(theme: dict[str, str], muted: str) -> str:
 
 
 def stylesheet(dark: str = _SCREEN_DARK) -> str:
-    """What a page that holds pictures includes once.
+    """Return the style sheet that a page with pictures includes once.
 
     Args:
-        dark: The at-rule in which the page is dark; by default the choice of the reader's system, on screens alone.
+        dark: The at-rule for a dark page; by default the choice of the reader's system, on screens only.
     """
     return (
         f".{ROOT}{{max-width:100%;height:auto}}\n{_rules(LIGHT, _MUTED['light'])}\n"
@@ -77,7 +77,7 @@ def stylesheet(dark: str = _SCREEN_DARK) -> str:
 
 
 def own_stylesheet() -> str:
-    """What a picture that stands alone has in it: the same, and the colours of its ground and its text."""
+    """Return the style sheet of a standalone picture: the same, with the colours of background and text."""
     return (
         f".{ROOT}{{color:{LIGHT['foreground']}}}\n{stylesheet()}"
         f"{_SCREEN_DARK}{{.{ROOT}{{color:{DARK['foreground']}}}}}\n"
@@ -90,7 +90,7 @@ CHAR = 7.23
 """Width of a character of `FONT` at `FONT_SIZE`: 0.602 em in all of them."""
 LINE = 16
 LONGEST_TITLE = 240
-"""Characters of a tooltip: a name may have 16 384, and there may be thousands of marks."""
+"""Maximum characters of a tooltip: a name may have 16 384, and there may be thousands of marks."""
 
 _POLYGONS = {
     "■": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
@@ -104,22 +104,22 @@ _LINES = {"━": "", "┊": "3 3"}
 PATTERNS = {"█": 1.0, "▓": 0.8, "▒": 0.6, "░": 0.42}
 """Opacity for the characters that fill parts of bars in a terminal."""
 SIGNS = frozenset({*_POLYGONS, *_HOLLOW, *_ROUND, *_LINES, *PATTERNS})
-"""What `sign` can draw."""
+"""Signs that `sign` can draw."""
 
 
 def escaped(text: str) -> str:
-    """Text as content or attribute: harmless, and of characters that XML 1.0 knows."""
+    """Escape text for content or attributes: printable, and only characters of XML 1.0."""
     return escape(printable(text))
 
 
 def number(value: float) -> str:
-    """A coordinate with at most two decimals."""
+    """Format a coordinate with at most two decimals."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
 def tag(name: str, content: str | None = None, **attributes: str | float | None) -> str:
-    """An element; underscores in attributes stand for hyphens, None leaves one out.
+    """Return an element; underscores in attributes become hyphens, None omits an attribute.
 
     Args:
         content: SVG, escaped already.
@@ -134,7 +134,7 @@ def tag(name: str, content: str | None = None, **attributes: str | float | None)
 
 
 def titled(text: str | None) -> str | None:
-    """The content of an element that tells its text under the pointer, without the middle of a very long one."""
+    """Return the content of an element with a tooltip, shortened in the middle if very long."""
     return None if text is None else f"<title>{escaped(shorten_middle(text, LONGEST_TITLE))}</title>"
 
 
@@ -147,13 +147,13 @@ def words(
     style: str | None = None,
     title: str | None = None,
 ) -> str:
-    """A line of text.
+    """Return a line of text.
 
     Args:
-        y: Of its base line.
-        anchor: `start`, `middle` or `end`: which part of it stands at `x`.
-        style: Its colour; None for that of the text around.
-        title: The whole of it, where it is shortened.
+        y: Position of its base line.
+        anchor: `start`, `middle` or `end`: the part of it at `x`.
+        style: Its colour; None for that of the surrounding text.
+        title: The full text, if it is shortened.
     """
     name, colour = classes_and_colour(style) if style else (None, None)
     return tag(
@@ -177,7 +177,7 @@ def box(
     *,
     opacity: float = 1.0,
 ) -> str:
-    """A filled rectangle."""
+    """Return a filled rectangle."""
     name, colour = classes_and_colour(style)
     return tag(
         "rect",
@@ -193,7 +193,7 @@ def box(
 
 
 def line(x1: float, y1: float, x2: float, y2: float, style: str = MUTED, dashes: str | None = None) -> str:
-    """A straight line."""
+    """Return a straight line."""
     return path([(x1, y1), (x2, y2)], style, width=1.0, dashes=dashes)
 
 
@@ -206,7 +206,7 @@ def path(
     title: str | None = None,
     opacity: float | None = None,
 ) -> str:
-    """Points joined by lines."""
+    """Return points joined by lines."""
     name, colour = classes_and_colour(style)
     steps = "L".join(f"{number(x)} {number(y)}" for x, y in points)
     return tag(
@@ -224,7 +224,7 @@ def path(
 
 
 def sign(char: str, x: float, y: float, style: str, title: str | None = None, size: float = 4.0) -> str:
-    """A shape around a point; a circle for a character that is none of `SIGNS`."""
+    """Return a shape around a point; a circle for characters other than `SIGNS`."""
     if char in _LINES:
         return path([(x - size, y), (x + size, y)], style, dashes=_LINES[char], title=title)
     if char in PATTERNS:
@@ -242,11 +242,11 @@ def sign(char: str, x: float, y: float, style: str, title: str | None = None, si
 
 
 def measure_width(text: str) -> float:
-    """How wide a line of text is."""
+    """Return the width of a line of text."""
     return CHAR * len(split_cells(printable(text)))
 
 
 def cut(text: str, room: float) -> str:
-    """Harmless text that is at most so wide."""
+    """Return printable text cut to a width."""
     text = printable(text)
     return text if measure_width(text) <= room else shorten(text, max(1, int(room / CHAR)))

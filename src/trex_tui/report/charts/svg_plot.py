@@ -1,8 +1,8 @@
-"""What is around a plot: the picture with its title and sentences, the legend, axes, and labels of lines.
+"""The surroundings of a plot: the picture with its title and sentences, the legend, axes, and labels of lines.
 
-Inside a plot there are points and lines wherever the numbers put them, and no place that is always free. So labels stand
-outside: those of upright lines in a band above, those of levels and roofs beside the plot. In the band an upright line begins
-in the row of its own label, and rows are chosen so that no line runs through the label of another.
+Inside a plot no position is always free of points and lines. So labels are outside: those of upright lines in a band above,
+those of levels and roofs beside the plot. In the band an upright line begins in the row of its own label, and rows are chosen
+so that no line crosses the label of another.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _MARGIN = 14
 _X_TICK_GAP = 84
 _Y_TICK_GAP = 34
 _BESIDE = 4.0
-"""Between a line and its label."""
+"""Distance between a line and its label."""
 _CLEAR = 3.0
-"""Between a label and the line of another."""
+"""Distance between a label and the line of another."""
 _ASIDE_COLUMNS = 18
 """Characters of a line of text beside a plot: `ridge 97.6 FLOP/B` fits, and the plot keeps its width."""
 _ASIDE_LINE = 13.0
@@ -53,14 +53,14 @@ _DASHES = "4 4"
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What a picture says beside its plot.
+    """Text of a picture beside its plot.
 
     Attributes:
         title: A few words.
-        words: Sentences: what it shows, and the numbers behind.
-        missing: Sentences on what it does not show, and why.
-        width: Of the picture, in its own units, which are pixels where nothing scales it.
-        standalone: It is a file of its own: with background, title, sentences and style.
+        words: Sentences: content, and the numbers behind it.
+        missing: Sentences about omitted data, with the reason.
+        width: Width of the picture, in its own units, which are pixels unless it is scaled.
+        standalone: It is a separate file: with background, title, sentences and style.
     """
 
     title: str
@@ -71,13 +71,13 @@ class Caption:
 
     @property
     def room(self) -> float:
-        """How wide the plot with its axes is: alone, a picture has a margin."""
+        """Width of the plot with its axes: a standalone picture has a margin."""
         return float(self.width - (2 * _MARGIN if self.standalone else 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Where a plot lies between its axes; `x` and `y` are of its upper left corner."""
+    """Position of a plot between its axes; `x` and `y` are its upper left corner."""
 
     x: float
     y: float
@@ -95,16 +95,16 @@ class Area:
         return self.y + self.height
 
     def across(self, fraction: float) -> float:
-        """The place of a fraction from the left; what is beyond stands at the edge."""
+        """Return the position of a fraction from the left; the edge for values out of range."""
         return self.x + self.width * min(1.0, max(0.0, fraction))
 
     def up(self, fraction: float) -> float:
-        """The place of a fraction from below; what is beyond stands at the edge."""
+        """Return the position of a fraction from below; the edge for values out of range."""
         return self.y + self.height * (1.0 - min(1.0, max(0.0, fraction)))
 
 
 def picture_around(caption: Caption, body: Sequence[str], height: float) -> str:
-    """The whole, around what is drawn in `caption.room` by `height`."""
+    """Return the whole picture around the content, which is `caption.room` by `height`."""
     content = "".join(body)
     around = [tag("title", escaped(caption.title))]
     if sentences := " ".join((*caption.words, *caption.missing)):
@@ -156,7 +156,7 @@ def _alone(caption: Caption, content: str, height: float) -> tuple[str, float]:
 
 
 def legend(keys: Sequence[Key], room: float, out: list[str], top: float = 0.0) -> float:
-    """Draw entries beside each other, in as many lines as it takes, and return how high that is."""
+    """Draw entries side by side, in as many lines as necessary, and return their height."""
     x, row = 0.0, 0
     for key in keys:
         width = 16 + measure_width(key.text) + 14
@@ -176,9 +176,9 @@ class FlagLabel:
     """The label of an upright line in the band above a plot.
 
     Attributes:
-        x: Of the line; None for a value beyond the plot, which has none.
-        start, end: From where to where the label reaches.
-        row: Of the band, from above.
+        x: Position of the line; None for a value out of range, which has no line.
+        start, end: Horizontal extent of the label.
+        row: Row of the band, from above.
     """
 
     label: str
@@ -189,19 +189,19 @@ class FlagLabel:
     row: int = 0
 
     def is_over(self, other: FlagLabel) -> bool:
-        """Whether the label reaches over the line of another, which therefore begins below it."""
+        """Return whether the label overlaps the line of another, which therefore begins below it."""
         return self is not other and other.x is not None and self.start - _CLEAR < other.x < self.end + _CLEAR
 
 
 def _place_flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> tuple[list[FlagLabel], float]:
-    """The labels of upright lines, each in a row in which it is neither crossed by a line nor covered by a label.
+    """Place the labels of upright lines, each in a row in which no line crosses and no label covers it.
 
-    A label stands right of its line; left of it where there is no room, and then those of lines that it would reach over do
-    as well. Where two reach over the lines of each other nevertheless, all stand right of their lines, and the plot gives up
-    some of its width: then every line can begin below the labels that reach over it.
+    A label is right of its line; left of it if there is no room, and then those of lines that it would overlap are, too. If
+    two overlap the lines of each other nevertheless, all are right of their lines, and the plot becomes narrower: then every
+    line can begin below the labels that overlap it.
 
     Returns:
-        The labels, and how much narrower the plot is to be.
+        The labels, and the reduction of the plot's width.
     """
     flags = _arrange_flags(_side_flags(marks, x, left, right))
     if flags is not None:
@@ -213,7 +213,7 @@ def _place_flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> 
 def _side_flags(
     marks: Sequence[Mark], x: Scale, left: float, right: float, room: float = 0.0
 ) -> list[FlagLabel]:
-    """Each label at a side of its line; `room` is free right of the plot."""
+    """Place each label at a side of its line; `room` is free right of the plot."""
     flags: list[FlagLabel] = []
     reach = float("inf")
     for mark in sorted(marks, key=lambda mark: -mark.at):
@@ -234,7 +234,7 @@ def _side_flags(
 
 
 def _arrange_flags(flags: Sequence[FlagLabel]) -> list[FlagLabel] | None:
-    """The same in rows; None where some reach over the lines of each other."""
+    """Arrange the labels in rows; None if some overlap the lines of each other."""
     left, placed = list(flags), list[FlagLabel]()
     while left:
         flag = next((flag for flag in left if not any(other.is_over(flag) for other in left)), None)
@@ -261,12 +261,12 @@ class Aside:
 
     @property
     def lines(self) -> list[str]:
-        """The label in narrow lines."""
+        """Return the label in narrow lines."""
         return wrap_text(self.label, _ASIDE_COLUMNS)
 
     @property
     def height(self) -> float:
-        """How much room it takes."""
+        """Height of the label."""
         return _ASIDE_LINE * len(self.lines) + _BESIDE
 
 
@@ -274,8 +274,8 @@ class Plot:
     """Axes with ticks, titles, grid and legend, with room around them for the labels of marks.
 
     Attributes:
-        area: What is between the axes.
-        out: What is drawn so far.
+        area: The area between the axes.
+        out: The elements drawn so far.
     """
 
     def __init__(
@@ -293,9 +293,9 @@ class Plot:
         """Draw the axes.
 
         Args:
-            ticks: Of x, instead of round values.
-            asides: Labels beside the plot, beside those of marks.
-            height: Between the axes, at least.
+            ticks: Ticks of x that replace round values.
+            asides: Labels beside the plot, in addition to those of marks.
+            height: Minimum height between the axes.
         """
         self.out: list[str] = []
         self._caption, self._x, self._y = caption, x, y
@@ -334,15 +334,15 @@ class Plot:
         out.append(words(area.right, area.foot + 34, self._x.title, anchor="end", style=MUTED))
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point of two values is drawn; at the edge, if it is beyond."""
+        """Return the position of a point of two values; at the edge if out of range."""
         return self.area.across(self._x.fraction(x)), self.area.up(self._y.fraction(y))
 
     def draw_upright(self, left: float, width: float, tall: float, style: str, title: str) -> None:
-        """Draw an upright bar that stands on the horizontal axis, `left` from the vertical one."""
+        """Draw an upright bar on the horizontal axis, at `left` from the vertical one."""
         self.out.append(box(self.area.x + left, self.area.foot - tall, width, tall, style, title))
 
     def picture(self) -> str:
-        """The whole, with the marks on top."""
+        """Return the whole picture, with the marks on top."""
         area, out = self.area, self.out
         for mark in self._levels:
             at = area.up(self._y.fraction(mark.at))
@@ -356,7 +356,7 @@ class Plot:
         return picture_around(self._caption, out, area.foot + 42)
 
     def _draw_asides(self) -> None:
-        """Write labels beside the plot, each as near to its line as the others leave room, and joined to it."""
+        """Write labels beside the plot, each as near to its line as the others allow, and connected to it."""
         area, edge = self.area, self.area.right
         asides = sorted(self._asides, key=lambda aside: -aside.at)
         free, tops = area.y - _ASIDE_LINE / 2, list[float]()
