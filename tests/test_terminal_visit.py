@@ -104,7 +104,7 @@ def test_a_visit_in_ascii_is_ascii_to_the_last_byte(start, engine):
     for key, shown in [
         (TO_LAYERS, "By module"), ("t", "By kind"), ("ttttttt", "In execution order"), ("v", "depth 1 of 3"),
         ("v", "rank "), (TO_LATENCY, "v ms"), ("/", "keep"), ("lat", "latency_ms>"), ("\x1b", "s sort"),
-        (TO_CHARTS, "Histogram"), ("nnn", "Time by kind: 9 layers"), ("n", "Time by precision: 9"),
+        (TO_CHARTS, "Time by kind: 9 layers"), ("n", "Time by precision: 9"),
         ("n", "Of the time, by precision"), ("n", "Time by kernel: 9"),
         ("n", "1 layer in 1 origin"),
         ("n", "Time of each layer"), ("n", "colours show kind"), ("n", "p50"),

@@ -58,8 +58,8 @@ class LayerTree(ExpandableTable[Entry]):
         """By group: the labels of what stands in it, by row, and the short ones."""
         self._largest_ms: float | None = None
         """The time that fills a bar; None until one is drawn."""
-        self._found: tuple[str, list[int]] | None = None
-        """What was searched for last, and where in the order of the tree it was found."""
+        self._found: tuple[str, list[Layer], list[int]] | None = None
+        """What was searched for last, the layers in the order of the tree, and where among them it was found."""
         self._marks: Mapping[int, FindingSeverity] = {}
         """What lint found, by the index of the layer."""
         super().__init__(id=id, empty_text="No layer matches the filter.")
@@ -84,11 +84,13 @@ class LayerTree(ExpandableTable[Entry]):
 
     def search(self, text: str, step: int) -> tuple[int, int]:
         """Go to the next layer that has `text`, in collapsed groups too."""
-        layers, wanted = self._layers_in_order(), text.casefold()
+        wanted = text.casefold()
         if self._found is None or self._found[0] != wanted:
+            layers = self._layers_in_order()
             texts = ("\n".join((layer.name, _kind(layer), layer.tactic or "")) for layer in layers)
-            self._found = wanted, [number for number, words in enumerate(texts) if wanted in words.casefold()]
-        found = self._found[1]
+            numbers = [number for number, words in enumerate(texts) if wanted in words.casefold()]
+            self._found = wanted, layers, numbers
+        _, layers, found = self._found
         if not found:
             return 0, 0
         row = self.cursor_item

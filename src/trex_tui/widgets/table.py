@@ -484,6 +484,8 @@ class VirtualTable(TableView[Row], can_focus=True):
     _announced: tuple[Row | None, int] | None = None
     _matches: tuple[str, Sequence[int], list[int]] | None = None
     """What was searched for last, in which rows, and the positions of those that have it."""
+    _texts: tuple[Sequence[Row], tuple[str, ...], list[str]] | None = None
+    """Rows, keys of columns, and what a search looks at in each row."""
     _is_to_be_centred = False
     """The cursor was put somewhere before there was a size to scroll in."""
 
@@ -596,14 +598,17 @@ class VirtualTable(TableView[Row], can_focus=True):
         """Positions of the rows that have `text`; found once for a text, as long as no other rows are shown."""
         shown, wanted = self._model.shown, text.casefold()
         if self._matches is None or self._matches[0] != wanted or self._matches[1] is not shown:
-            rows = self._model.rows
-            found = [
-                position
-                for position, index in enumerate(shown)
-                if wanted in self.search_text(rows[index]).casefold()
-            ]
+            texts = self._search_texts()
+            found = [position for position, index in enumerate(shown) if wanted in texts[index]]
             self._matches = wanted, shown, found
         return self._matches[2]
+
+    def _search_texts(self) -> list[str]:
+        """What a search looks at in each row, made once for rows and columns."""
+        rows, keys = self._model.rows, tuple(column.key for column in self.columns)
+        if self._texts is None or self._texts[0] is not rows or self._texts[1] != keys:
+            self._texts = rows, keys, [self.search_text(row).casefold() for row in rows]
+        return self._texts[2]
 
     # Order
 
