@@ -1,7 +1,7 @@
-"""Documents: sections of sentences, facts, charts and tables of raw values, which renderers turn into every form.
+"""Documents: sections of sentences, facts, charts and tables of raw values, which renderers turn into every format.
 
 Views make documents; renderers make text, Markdown, HTML, JSON, CSV and the columns of Textual tables. A cell holds the raw
-value and its column the format, so every form has the same number, and nothing is read back out of text.
+value and its column the format, so every output has the same number, and nothing is parsed back from text.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
     "_mj": lambda value: f"{value:.4g}",
     "seconds": lambda value: f"{value:.3f}",
 }
-"""Formats of numbers by the end of the column's key; others are counts."""
+"""Formats of numbers by the suffix of the column's key; others are counts."""
 _ORDINALS = frozenset({"index", "first", "last", "line"})
-"""Numbers that name something and are never rounded."""
+"""Numbers that identify something and are never rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A raw value with a text of its own, where the column's format does not suffice: `at least 3.00 MiB`."""
+    """A raw value with its own text, if the column's format is not sufficient: `at least 3.00 MiB`."""
 
     value: Any
     text: str
@@ -66,23 +66,23 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; adding one to a view adds it to every form.
+    """A column of a table; adding one to a view adds it to every format.
 
     Attributes:
         key: Name in JSON and CSV, flat snake_case, the unit at the end (`latency_ms`); unique in a table.
-        title: Heading for people; a word or two.
-        value: Takes the raw value out of an item, for `make_table` and for tables of items on a screen.
+        title: Heading for display; a word or two.
+        value: Returns the raw value of an item, for `make_table` and for tables of items on a screen.
         is_number: Right-aligned, and sorted from the largest; else left-aligned and sorted from A.
-        unit: Of the raw values; by default what the end of the key says; empty for counts and words.
-        format: Text of a value that is not missing; by default what the end of the key asks for.
-        help: What the column means, in a sentence.
-        explain: Says what a raw value means, for a tooltip; empty for nothing.
-        has_bar: Markdown and HTML draw a bar of each value against the largest.
-        shorten: Cuts a text to a number of characters; may be given texts that fit.
-        is_fitted_first: Has as many cells as its shortened texts need before other flexible columns have more than the least.
-        width: Cells in a terminal; of a flexible column what it needs before others are left out.
-        flex: A text that gives way in a terminal where there is no room for it.
-        priority: 0 is always on the screen; where it is too narrow, the largest number goes first.
+        unit: Unit of the raw values; by default the suffix of the key; empty for counts and words.
+        format: Text of a value that is not missing; by default determined by the suffix of the key.
+        help: Meaning of the column, in a sentence.
+        explain: Returns the meaning of a raw value, for a tooltip; empty for none.
+        has_bar: Markdown and HTML draw a bar of each value relative to the largest.
+        shorten: Cuts a text to a number of characters; may be called with texts that fit.
+        is_fitted_first: Gets the width of its shortened texts before other flexible columns get more than the minimum.
+        width: Cells in a terminal; for a flexible column its minimum before others are omitted.
+        flex: A text that is shortened if a terminal is too narrow.
+        priority: 0 is always shown; in a narrow terminal, the largest number is omitted first.
     """
 
     key: str
@@ -122,16 +122,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of raw values; a `Cell` stands where a value needs a text of its own.
+    """Rows of raw values; a `Cell` is a value with its own text.
 
     Attributes:
         id: Stable name, unique in its section.
         rows: As long as `columns`; None and NaN are missing values.
-        total: Rows there are, where `rows` leaves some out; None for all.
-        title: Heading where a section has several tables; may be empty.
-        noun: What a row is, for the sentence about rows left out.
+        total: Total number of rows, if `rows` omits some; None for all.
+        title: Heading if a section has several tables; may be empty.
+        noun: Noun for a row, for the sentence about omitted rows.
         note: A sentence below the table.
-        styles: Of the bar of each row, as `svg.style` names them; empty where all are alike.
+        styles: Style of the bar of each row, as `svg.style` names them; empty if all are equal.
     """
 
     id: str
@@ -149,17 +149,17 @@ class Table:
         return [column.text(row[index]) for row in self.rows]
 
     def largest(self, index: int) -> float:
-        """The largest number of a column; 0 for none."""
+        """Return the largest number of a column; 0 for none."""
         return max((number(row[index]) or 0.0 for row in self.rows), default=0.0)
 
     @property
     def rows_total(self) -> int:
-        """Number of rows, shown or not."""
+        """Return the number of rows, including omitted ones."""
         return len(self.rows) if self.total is None else self.total
 
     @property
     def rest(self) -> str:
-        """Sentence on the rows that are left out; empty for none."""
+        """Return a sentence about the omitted rows; empty for none."""
         if self.rows_total <= len(self.rows):
             return ""
         return f"{len(self.rows)} of {plural(self.rows_total, self.noun)}; --top 0 shows all."
@@ -175,14 +175,14 @@ class ChartReference:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what is below it, in this order: sentences, facts, charts, tables.
+    """A heading with its content, in this order: sentences, facts, charts, tables.
 
     Attributes:
         id: Stable name, unique in its part.
-        sentences: Harmless text; blanks at the beginning indent a line in a terminal.
+        sentences: Printable text; leading blanks indent a line in a terminal.
         facts: Label and text.
         folded: Further facts, shown on request: options at their default.
-        is_warning: To be seen before any number.
+        is_warning: To be shown before any number.
     """
 
     id: str
@@ -197,7 +197,7 @@ class Section:
 
 
 def describe_folded(section: Section) -> str:
-    """How many facts are folded."""
+    """Return a text with the number of folded facts."""
     return plural(len(section.folded), "further fact")
 
 
@@ -208,7 +208,7 @@ class Part:
     Attributes:
         id: Unique in the document: `engine-1`, `comparison`.
         engine: None for a comparison.
-        data: What JSON holds in place of the tables, where another command has an object of the same.
+        data: Replaces the tables in JSON, if another command has an object of the same content.
     """
 
     id: str
@@ -243,11 +243,11 @@ def make_table(
     noun: str = "row",
     styles: Sequence[str] = (),
 ) -> Table:
-    """Make a row of each item: by `Column.value`, or from the item's own values where columns have no `value`.
+    """Make a row of each item: by `Column.value`, or from the item's own values if columns have no `value`.
 
     Args:
-        top: Rows to show; None for all.
-        total: Rows there are, where the items are only some of them.
+        top: Maximum number of rows; None for all.
+        total: Total number of rows, if the items are only some of them.
     """
     every = list(items)
     getters = [column.value or itemgetter(index) for index, column in enumerate(columns)]
@@ -267,24 +267,24 @@ def drop_empty_columns(table: Table) -> Table:
 
 
 def is_missing(value: Any) -> bool:  # noqa: ANN401 - any cell
-    """Whether a raw value is None or NaN: unknown, which is not zero."""
+    """Return whether a raw value is None or NaN: unknown, which is not zero."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def raw(value: Any) -> Any:  # noqa: ANN401 - any cell
-    """The raw value of a cell."""
+    """Return the raw value of a cell."""
     return value.value if isinstance(value, Cell) else value
 
 
 def number(value: Any) -> float | None:  # noqa: ANN401 - any cell
-    """The raw value of a cell if it is a finite number."""
+    """Return the raw value of a cell if it is a finite number."""
     value = raw(value)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     return value if is_number else None
 
 
 def format_number(key: str, value: float) -> str:
-    """Format a number by the end of its key; the unit is in the heading, but for bytes."""
+    """Format a number by the suffix of its key; the unit is in the heading, except for bytes."""
     return _number_format(key)(value)
 
 
@@ -296,7 +296,7 @@ def _number_format(key: str) -> Callable[[Any], str]:
 
 
 def find_unit(column: Column) -> str:
-    """The unit of a column's raw values; empty for none."""
+    """Return the unit of a column's raw values; empty for none."""
     if column.unit is not None:
         return column.unit
     return next((unit for end, unit in _UNITS.items() if column.key.endswith(end)), "")
@@ -304,14 +304,14 @@ def find_unit(column: Column) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A table as a file of its own.
+    """A table as a separate file.
 
     Attributes:
-        schema: What the JSON object says it is: `trex-tui/build-tactics/1`.
-        source: The file or the engine that the rows are of.
-        table: Its id is what the rows are called in JSON.
-        source_key: What the source is called in JSON.
-        diagnostics: Problems in the input files that JSON states; None where the rows are of one file that was read whole.
+        schema: Schema of the JSON object: `trex-tui/build-tactics/1`.
+        source: The file or the engine of the rows.
+        table: Its id is the key of the rows in JSON.
+        source_key: Key of the source in JSON.
+        diagnostics: Problems in the input files, for JSON; None if the rows come from a single file that was read completely.
     """
 
     schema: str
@@ -325,7 +325,7 @@ class ListingOffer(NamedTuple):
     """A listing that is made on request: all tactics of a long build take seconds.
 
     Attributes:
-        stem: What its file is called by default, behind the name of the engine.
+        stem: Default name of its file, after the name of the engine.
     """
 
     stem: str

@@ -1,4 +1,4 @@
-"""Completing a path that a person types."""
+"""Complete a path while it is typed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ MOST_MATCHES = 200
 
 
 def completions(text: str, most: int = MOST_MATCHES) -> list[str]:
-    """What a typed path may become: directories, with a separator behind, then files; hidden ones when asked for.
+    """Return completions of a typed path: directories, with a trailing separator, then files; hidden ones on request.
 
-    The beginning stays as it was typed: `~` is not replaced, a relative path stays relative.
+    The beginning stays as typed: `~` is not replaced, a relative path stays relative.
     """
     head, tail = os.path.split(text)
     directory = Path(_expanded(head) or ".")
@@ -42,16 +42,16 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def common_beginning(candidates: list[str], typed: str) -> str:
-    """What Tab makes of the text: as far as all candidates agree, never less than was typed."""
+    """Return the text after Tab: the common prefix of all candidates, never less than was typed."""
     beginning = os.path.commonprefix(candidates)  # noqa: RUF071 - names half typed
     return beginning if len(beginning) > len(typed) else typed
 
 
 def typed_path(text: str) -> str:
-    """The path that a person means: blanks around it dropped, `~` expanded.
+    """Return the typed path, without surrounding blanks and with `~` expanded.
 
     Raises:
-        TrexError: Nothing was typed, or it is no path.
+        TrexError: Nothing was typed, or it is not a path.
     """
     path = _expanded(text.strip())
     if not path:

@@ -1,7 +1,7 @@
-"""HTML pages that need nothing from outside: one file, light and dark, readable in print, with a strict policy.
+"""HTML pages without external resources: one file, light and dark, readable in print, with a strict policy.
 
 A page holds at most one script and one style sheet, both from this module; the policy names them by their hashes, so a
-browser runs no script that came in with a name. Every text goes through `safe`.
+browser runs no script from a name. Every text passes through `safe`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import printable, shorten_middle
 
 _LONGEST = 240
-"""Longer texts lose their middle: a name may have 16 384 characters; JSON holds them whole."""
+"""Longer texts are cut in the middle: a name may have 16 384 characters; JSON holds them whole."""
 _LONGEST_HINT = 2_000
-"""Characters of the tooltip of a text that is cut."""
+"""Characters in the tooltip of a text that is cut."""
 _ONE_LINE = 24
 """Texts up to this length stay on one line."""
 _SHORT = 12
@@ -121,14 +121,14 @@ def safe(text: str) -> str:
 
 
 def page(title: str, body: Iterable[str], style: str = "", script: str = "", kind: str = "") -> str:
-    """The whole page.
+    """Return the whole page.
 
     Args:
         title: Not yet escaped.
         body: Lines of HTML.
-        style: Beside the style of all pages, before that for print.
-        script: Run when the page has been read; empty for a page without any.
-        kind: What wrote it, for programs that look.
+        style: Added to the style of all pages, before that for print.
+        script: Run when the page has been read; empty for a page without scripts.
+        kind: Name of the producer, for programs.
     """
     sheet = f"{_STYLE}{style}{_PRINT_STYLE}"
     policy = f"default-src 'none'; style-src '{_hash(sheet)}'"
@@ -157,23 +157,23 @@ def page(title: str, body: Iterable[str], style: str = "", script: str = "", kin
 
 
 def _hash(source: str) -> str:
-    """Hash the exact text between the tags, as the policy names it."""
+    """Hash the exact text between the tags, as the policy requires."""
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")
 
 
 def bullets(lines: Sequence[str]) -> Iterable[str]:
-    """Sentences as a list."""
+    """Yield sentences as a list."""
     if lines:
         yield "<ul>" + "".join(f"<li>{safe(line.strip())}</li>" for line in lines) + "</ul>"
 
 
 def document_page(document: Document) -> str:
-    """HTML of a document. Every text is escaped, and the policy allows no script but the one for sorting."""
+    """Return the HTML of a document. Every text is escaped, and the policy allows no script but the one for sorting."""
     return page(document.title, _body(document), f"{_REPORT_STYLE}{stylesheet()}", _SCRIPT, REPORT_SCHEMA)
 
 
 def sections_page(title: str, sections: Iterable[Section]) -> str:
-    """HTML of sections without charts, and without a script."""
+    """Return the HTML of sections without charts, and without a script."""
     lines = [f"<h1>{safe(title)}</h1>"]
     for section in sections:
         kind = "warning" if section.is_warning else "plain"
@@ -231,13 +231,13 @@ def _facts(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _figure(chart: Picture) -> str:
-    """A chart with its sentences; where there is nothing to draw, the sentences alone."""
+    """Return a chart with its sentences; only the sentences if there is nothing to draw."""
     caption = " ".join(map(safe, (*chart.words, *chart.missing)))
     return f"<figure><figcaption><b>{safe(chart.title)}.</b> {caption}</figcaption>{chart.svg or ''}</figure>"
 
 
 def _table(table: Table, *, is_report: bool = True) -> Iterator[str]:
-    """A table; in a report its columns sort, and endless texts lose their middle but in a tooltip."""
+    """Yield a table; in a report its columns can be sorted, and long texts are cut, with the full text as tooltip."""
     if table.title:
         yield f"<h4>{safe(table.title)}</h4>"
     tops = [table.largest(index) if column.has_bar else None for index, column in enumerate(table.columns)]

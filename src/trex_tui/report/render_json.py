@@ -19,7 +19,7 @@ REPORT_SCHEMA = "trex-tui/report/2"
 def plain(value: Any) -> Any:  # noqa: ANN401 - any result
     """Return `value` with dataclasses and named tuples as objects, enums as their values, layers as index and name.
 
-    NaN and infinity, which JSON has no words for, are null.
+    NaN and infinity, which JSON does not have, are null.
     """
     if isinstance(value, Enum):
         return value.value
@@ -62,9 +62,9 @@ def _key(key: Any) -> str:  # noqa: ANN401 - any key
 
 
 def document_object(document: Document) -> dict[str, Any]:
-    """The object that `report --format json` writes: raw values with units, sentences as they are, absent facts null.
+    """Return the object that `report --format json` writes: raw values with units, sentences verbatim, absent facts null.
 
-    A row of a table is an object by the keys of its columns; `rows_total` says how many rows there would be.
+    A row of a table is an object by the keys of its columns; `rows_total` is the total number of rows.
     """
     compared = next((part for part in document.parts if part.engine is None), None)
     return {
@@ -122,5 +122,5 @@ def row_objects(table: Table) -> list[dict[str, Any]]:
 
 
 def _plain_cell(value: Any) -> Any:  # noqa: ANN401 - any cell
-    # Most cells are such: of 20 000 layers this takes a tenth off the time of the whole.
+    # Most cells are plain: for 20 000 layers this saves a tenth of the total time.
     return value if value is None or type(value) in (str, int) else plain(raw(value))

@@ -1,4 +1,4 @@
-"""What lint found: as text for a terminal or a pipe, Markdown, annotations of GitHub, and JSON; and the rules likewise."""
+"""Lint results and rules as text for a terminal or a pipe, Markdown, annotations of GitHub, and JSON."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _STYLES = {
 _INDENT = 9
 _ID_INDENT = 12
 _WIDEST = 110
-"""Sentences that run over the whole of a wide terminal are hard to read."""
+"""Sentences as wide as a wide terminal are hard to read."""
 
 
 def print_lint(report: LintReport, console: Console) -> None:
-    """Every engine. In a terminal sentences are wrapped to its width, in a pipe each is a line."""
+    """Print every engine. In a terminal sentences are wrapped to its width, in a pipe each is a line."""
     from rich.text import Text
 
     width = min(console.width, _WIDEST) if console.is_terminal else 0
@@ -65,10 +65,10 @@ def _wrap(line: str, indent: int, width: int) -> list[str]:
 
 
 def _engine_lines(report: EngineReport, name_width: int) -> Iterator[tuple[str, int, str]]:
-    """Style, indent of further lines, and text.
+    """Yield style, indent of further lines, and text.
 
     Args:
-        name_width: Longer names of layers lose their middle; 0 for no limit.
+        name_width: Longer names of layers are cut in the middle; 0 for no limit.
     """
     result = report.result
     yield "bold", 0, _title(report)
@@ -136,12 +136,12 @@ def _suppressed_lines(
 # Markdown, short enough for a comment on a pull request
 
 MOST_FINDINGS = 30
-"""Rows per engine: a comment holds 65 536 characters, and a reader fewer."""
+"""Rows per engine: a comment holds 65 536 characters."""
 _MOST_NAME = 120
 
 
 def lint_markdown(report: LintReport) -> str:
-    """A section per engine: a table of findings, the rest folded away."""
+    """Return a section per engine: a table of findings, the rest folded."""
     return "\n".join(line for linted in report.engines for line in _markdown_section(linted)) + "\n"
 
 
@@ -202,13 +202,13 @@ _COMMANDS = {
 
 
 def lint_github(report: LintReport) -> str:
-    """A line per finding, and one per engine that says what was and what was not looked at."""
+    """Return a line per finding, and one per engine about what was and what was not checked."""
     lines = [*_damage_lines(report), *(line for linted in report.engines for line in _github_lines(linted))]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _damage_lines(report: LintReport) -> Iterator[str]:
-    """An annotation per error of a file."""
+    """Yield an annotation per error of a file."""
     notes = (*report.diagnostics, *(note for linted in report.engines for note in linted.engine.diagnostics))
     for diagnostic in dict.fromkeys(notes):
         if diagnostic.severity is Severity.ERROR:
@@ -251,7 +251,7 @@ SCHEMA = "trex-tui/lint/2"
 
 
 def lint_document(report: LintReport) -> dict[str, Any]:
-    """The object that `trex-tui lint --format json` prints. What is unknown is None."""
+    """Return the object that `trex-tui lint --format json` prints. Unknown values are None."""
     return {
         "schema": SCHEMA,
         "fail_on": format_fail_on(report.config.fail_on),
@@ -310,14 +310,14 @@ def _finding_object(report: EngineReport, judged: Judged) -> dict[str, Any]:
     }
 
 
-# Which rules there are, and what each looks for: as text, Markdown and JSON
+# Rules and their conditions: as text, Markdown and JSON
 
 RULES_SCHEMA = "trex-tui/lint-rules/1"
 _RULE_WIDTH = 80
 
 
 def rules_text(rules: Sequence[Rule]) -> str:
-    """A line per rule: id, severity, title."""
+    """Return a line per rule: id, severity, title."""
     width = max((len(rule.id) for rule in rules), default=0)
     return "".join(
         f"{rule.id:<{width}}  {rule.severity.value:<7}  {printable(rule.title)}\n" for rule in rules
@@ -325,7 +325,7 @@ def rules_text(rules: Sequence[Rule]) -> str:
 
 
 def explain_text(rule: Rule) -> str:
-    """Everything about a rule."""
+    """Return everything about a rule."""
     lines = [f"{rule.id}  {printable(rule.title)}  ({rule.severity.value})"]
     for label, text in _rule_parts(rule):
         lines += ["", label, *_indent(text)]
@@ -351,7 +351,7 @@ def _rule_parts(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def rules_markdown(rules: Sequence[Rule]) -> str:
-    """A table of all, and a section for each."""
+    """Return a table of all rules, and a section for each."""
     lines = ["| rule | severity | |", "|---|---|---|"]
     lines += [
         f"| [{rule.id}](#{rule.id.lower()}) | {rule.severity.value} | {escaped(rule.title)} |"
@@ -361,7 +361,7 @@ def rules_markdown(rules: Sequence[Rule]) -> str:
 
 
 def explain_markdown(rule: Rule) -> str:
-    """A section about a rule."""
+    """Return a section about a rule."""
     lines = [f"## {rule.id}", "", f"**{escaped(rule.title)}** ({rule.severity.value})"]
     for label, text in _rule_parts(rule):
         if label in ("References", "Thresholds"):
@@ -374,7 +374,7 @@ def explain_markdown(rule: Rule) -> str:
 
 
 def _link(reference: str) -> str:
-    """`Name: https://…` as a link; a threshold as code."""
+    """Return `Name: https://…` as a link; a threshold as code."""
     name, separator, address = reference.rpartition(": http")
     if separator and not any(char in address for char in " ()<>"):
         return f"[{escaped(name)}](http{address})"
@@ -382,7 +382,7 @@ def _link(reference: str) -> str:
 
 
 def rules_document(rules: Sequence[Rule]) -> dict[str, Any]:
-    """The object that `lint --rules --format json` prints; `--explain` prints that of one rule."""
+    """Return the object that `lint --rules --format json` prints; `--explain` prints that of one rule."""
     return {
         "schema": RULES_SCHEMA,
         "rules": [

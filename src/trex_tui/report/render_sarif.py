@@ -1,4 +1,4 @@
-"""What lint found as SARIF 2.1.0 (OASIS), the format that code hosts read."""
+"""Lint results as SARIF 2.1.0 (OASIS), the format of code hosts."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _PREFERRED = (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
 
 
 def lint_sarif(report: LintReport, rules: Iterable[Rule]) -> dict[str, Any]:
-    """The log: one run over all engines.
+    """Return the log: one run over all engines.
 
     Args:
-        rules: Every rule that may have found something.
+        rules: Every rule that may have findings.
     """
     listed = sorted(rules, key=lambda rule: rule.id)
     indices = {rule.id: index for index, rule in enumerate(listed)}
@@ -75,7 +75,7 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
 
 
 def _invocation(report: LintReport, indices: dict[str, int]) -> dict[str, Any]:
-    """What could not be looked at is said here: a result would claim that something was found."""
+    """Return what could not be checked: as a result it would count as a finding."""
     damage = [*report.diagnostics, *(note for linted in report.engines for note in linted.engine.diagnostics)]
     notifications: list[dict[str, Any]] = [
         {"level": "error", "message": {"text": printable(str(diagnostic))}}
@@ -95,7 +95,7 @@ def _invocation(report: LintReport, indices: dict[str, int]) -> dict[str, Any]:
 
 
 def _results(report: EngineReport, indices: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """Findings, what is well done, and what is suppressed. Of those with one fingerprint, all but the first get a number."""
+    """Yield findings, strengths, and suppressed findings. Of those with one fingerprint, all but the first get a number."""
     seen: Counter[str] = Counter()
     result = report.result
     for judged in (*result.findings, *result.positives, *result.suppressed):
@@ -124,8 +124,8 @@ def _result_object(report: EngineReport, judged: Judged, index: int, mark: str) 
             "formula": judged.finding.formula,
             "evidence": plain(judged.finding.evidence),
         },
-        # All results have it, or none. Without `status`, which drafts of the format called `state`: accepted is what its
-        # absence means.
+        # All results have it, or none. Without `status`, which drafts of the format called `state`: its absence means
+        # accepted.
         "suppressions": [{"kind": "external", "justification": justification}] if judged.reason else [],
     }
 
@@ -141,14 +141,14 @@ def _location(report: EngineReport, judged: Judged) -> dict[str, Any]:
 
 
 def main_file(report: EngineReport) -> str | None:
-    """The file that stands for an engine: its layer information, else what there is; relative to the current directory."""
+    """Return the file that represents an engine: its layer information, else another one; as a relative path."""
     files = report.engine.files
     path = next((files[kind] for kind in (*_PREFERRED, *files) if kind in files), None)
     return None if path is None else relative(path)
 
 
 def relative(path: Path) -> str:
-    """A path from the current directory on, with slashes; whole where there is no such way (another drive)."""
+    """Return a path relative to the current directory, with slashes; the full path if this is impossible (another drive)."""
     try:
         return Path(os.path.relpath(path)).as_posix()
     except ValueError:
@@ -156,5 +156,5 @@ def relative(path: Path) -> str:
 
 
 def _uri(path: str) -> str:
-    """A relative reference; a colon in its first segment would make that a scheme."""
+    """Return a relative reference; a colon in its first segment would make that a scheme."""
     return quote(os.fsencode(path), safe="/")

@@ -1,7 +1,7 @@
 """Documents for a terminal or a pipe: a line for each row of a table, columns two cells apart.
 
-Rich's own table asks of every cell how narrow and how wide it could be, and makes, styles and crops a text of its own for
-each: of 20 000 layers that took nine times what reading them takes. Cells here are plain, so a table is one string.
+Rich's own table measures every cell, and creates, styles and crops a text for each: for 20 000 layers that took nine times as
+long as reading them. Cells here are plain, so a table is one string.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 BAR_CELLS = 8
-"""Of the bars in a table of many columns."""
+"""Width of the bars in a table of many columns."""
 _BAR_CELLS = 24
 _GAP = 2
 _ENDLESS = 1_000_000
 _MOST_MEASURED = 2_000
-"""Rows of a table whose shortened texts are measured."""
+"""Number of rows of a table whose shortened texts are measured."""
 _LEAST_CELLS = 12
-"""Cells that a flexible text keeps at least."""
+"""Minimum cells of a flexible text."""
 
 
 def plain_text(draw: Callable[[Console], None], stream: IO[str] | None = None) -> str:
-    """What is drawn, for a pipe or a file: nothing is cut to a width, nor padded to it.
+    """Return the drawn content for a pipe or a file: nothing is cut or padded to a width.
 
     Args:
-        stream: Where it will be written, if the characters must be those of its encoding.
+        stream: Its destination, if the characters must be in its encoding.
     """
     import io
 
@@ -54,7 +54,7 @@ def plain_text(draw: Callable[[Console], None], stream: IO[str] | None = None) -
 
 
 def print_sections(sections: Iterable[Section], console: Console) -> None:
-    """Print sections; in a terminal texts give way so that a row is one line, in a pipe nothing is cut."""
+    """Print sections; in a terminal texts are shortened so that a row is one line, in a pipe nothing is cut."""
     from rich.text import Text
 
     for section in sections:
@@ -76,13 +76,13 @@ def print_sections(sections: Iterable[Section], console: Console) -> None:
 
 
 def print_table(table: Table, console: Console, style: str = "dim", most: int | None = None) -> None:
-    """Print a table; in a terminal with bars, texts and columns give way.
+    """Print a table; in a terminal bars, texts and columns are reduced as necessary.
 
-    Where even short texts leave no room, lines are longer than the terminal is wide: no number is cut.
+    If even short texts leave no room, lines are longer than the terminal is wide: no number is cut.
 
     Args:
-        style: Of the headings.
-        most: Cells that a text may take in a terminal even where there is room.
+        style: Style of the headings.
+        most: Maximum cells of a text in a terminal even if there is room.
     """
     if console.is_terminal:
         fitted = _drop_columns(table, console.width)
@@ -119,7 +119,7 @@ def print_facts(facts: Iterable[tuple[str, str]], console: Console) -> None:
 
 
 def print_bars(table: Table, console: Console) -> None:
-    """Print a short table with a bar behind each row, for the column that has bars."""
+    """Print a short table with a bar after each row, for the column that has bars."""
     from rich.table import Table as Grid
     from rich.text import Text
 
@@ -137,7 +137,7 @@ def print_bars(table: Table, console: Console) -> None:
 
 
 def _drop_columns(table: Table, room: int) -> Table:
-    """Leave out columns, the largest priority first, until flexible ones have the width that they need."""
+    """Omit columns, the largest priority first, until flexible ones have their minimum width."""
     kept = list(range(len(table.columns)))
     if not any(column.priority for column in table.columns):
         return table
@@ -155,12 +155,12 @@ def _drop_columns(table: Table, room: int) -> Table:
 
 
 def _cells(table: Table) -> list[list[str]]:
-    """The heading and the texts of each column."""
+    """Return the heading and the texts of each column."""
     return [[column.title, *table.texts(index)] for index, column in enumerate(table.columns)]
 
 
 def _measure(cells: Iterable[str]) -> int:
-    """Terminal cells of the widest text."""
+    """Return the terminal cells of the widest text."""
     return max(map(_cell_count, cells))
 
 
@@ -171,11 +171,11 @@ def _bars_width(table: Table, indices: Iterable[int]) -> int:
 def table_lines(
     table: Table, room: int | None = None, most: int | None = None, bar_mark: str = ""
 ) -> list[str]:
-    """Lines of a table: the heading, then a line for each row.
+    """Return lines of a table: the heading, then a line for each row.
 
     Args:
-        room: Cells that a line should have at most; None for as many as it needs.
-        most: Cells that a flexible text may take even where there is room.
+        room: Maximum cells of a line, if possible; None for no limit.
+        most: Maximum cells of a flexible text even if there is room.
         bar_mark: Character of the bars beside columns that have them; empty for no bars.
     """
     columns = _cells(table)
@@ -212,7 +212,7 @@ def table_lines(
 
 
 def _bar_texts(table: Table, index: int, mark: str) -> list[str]:
-    """A blank for the heading, then a bar for each row, as wide as the others."""
+    """Return a blank for the heading, then a bar for each row, all of one width."""
     top = table.largest(index)
     fractions = ((number(row[index]) or 0.0) / top if top else 0.0 for row in table.rows)
     bars = (
@@ -223,7 +223,7 @@ def _bar_texts(table: Table, index: int, mark: str) -> list[str]:
 
 
 def _share(table: Table, texts: Sequence[Sequence[str]], limits: dict[int, int], room: int) -> dict[int, int]:
-    """Cells of the flexible columns in `room`: a narrow one takes only what it needs, and leaves others the rest."""
+    """Return the cells of the flexible columns in `room`: narrow ones take only what they need, and leave the rest."""
     left = room
     if sum(limits.values()) <= left:
         return limits
@@ -247,7 +247,7 @@ def _share(table: Table, texts: Sequence[Sequence[str]], limits: dict[int, int],
 
 
 def _cell_count(text: str) -> int:
-    """Cells of a text in a terminal; East Asian letters take two."""
+    """Return the cells of a text in a terminal; East Asian letters take two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -256,7 +256,7 @@ def _cell_count(text: str) -> int:
 
 
 def _fit(text: str, width: int, shorten: Callable[[str, int], str]) -> str:
-    """The text in a number of cells; short names even where the whole one would fit, so that a column has one form."""
+    """Return the text in a number of cells; short names even if the full one would fit, so that a column is uniform."""
     letters = width
     while _cell_count(shown := shorten(text, letters)) > width and letters > 1:
         letters -= 1

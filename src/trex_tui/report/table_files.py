@@ -1,4 +1,4 @@
-"""Tables as files: CSV, for which no library is needed, and the layer table as Parquet and Excel, by pandas."""
+"""Tables as files: CSV, without a library, and the layer table as Parquet and Excel, by pandas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA = "trex-tui/layers/1"
-"""In the metadata of a file: by it `export` knows what it may replace."""
+"""In the metadata of a file: identifies files that `export` may replace."""
 _MOST_IN_CELL = 32_767
 """Characters of a cell in Excel (Microsoft: "Excel specifications and limits")."""
 
@@ -28,7 +28,7 @@ _MOST_IN_CELL = 32_767
 def write_parquet(
     engine: Engine, columns: Sequence[LayerColumn], chosen: Collection[int] | None = None
 ) -> bytes:
-    """The columns of `Engine.frame`'s kind, unknown values missing, ONNX nodes as lists. The engine's name is metadata.
+    """Return the columns as in `Engine.frame`, unknown values missing, ONNX nodes as lists. The engine's name is metadata.
 
     Raises:
         TrexError: pyarrow is not installed.
@@ -47,7 +47,7 @@ def write_parquet(
 def write_xlsx(
     engine: Engine, columns: Sequence[LayerColumn], chosen: Collection[int] | None = None
 ) -> bytes:
-    """One sheet, `layers`: headings that stay in view and filter, numbers as numbers, every text as text, never a formula.
+    """Return one sheet, `layers`: frozen headings with filters, numbers as numbers, every text as text, never a formula.
 
     Raises:
         TrexError: XlsxWriter is not installed.
@@ -79,7 +79,7 @@ def _frame(
     encode: Callable[[str], str],
     join: Callable[[list[str]], Any],
 ) -> pd.DataFrame:
-    """The chosen layers, their texts as a format can hold them."""
+    """Return the chosen layers, their texts as a format can hold them."""
     from trex_tui.engine.columns import build_frame
 
     frame = build_frame(engine, columns)
@@ -97,7 +97,7 @@ def _frame(
 
 
 def _require(module: str, what: str, library: str, extra: str) -> None:
-    """pandas would say in other words that a library is missing."""
+    """Check that a library is installed, since pandas would report it in other words."""
     try:
         import_module(module)
     except ImportError:
@@ -110,11 +110,11 @@ _FORMULA = tuple("=+-@＝＋－＠﹦﹢﹣﹫−")
 
 
 def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A header line and a line per row. Unknown values are empty, several in a cell are joined by `;`.
+    """Return a header line and a line per row. Unknown values are empty, several in a cell are joined by `;`.
 
-    Names are data to programs as well: a text that a spreadsheet would take for a formula has `'` before it, which
-    spreadsheets do not show, and what CSV readers stumble over (surrogates, NUL, tabs, carriage returns) is written as its
-    escape. Numbers are as they are, with all their digits.
+    Names are data for programs as well: a text that a spreadsheet would take for a formula is prefixed by `'`, which
+    spreadsheets do not show, and characters that CSV readers cannot handle (surrogates, NUL, tabs, carriage returns) are
+    escaped. Numbers are unchanged, with all their digits.
     """
     text = io.StringIO()
     import csv  # 2 ms, and most results are none
@@ -127,7 +127,7 @@ def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def table_csv(table: Table) -> str:
-    """CSV of a table: keys of the columns, raw values."""
+    """Return the CSV of a table: keys of the columns, raw values."""
     return csv_text([column.key for column in table.columns], table.rows)
 
 

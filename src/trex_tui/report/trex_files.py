@@ -1,16 +1,17 @@
-"""Any accepted input as the files that trex wrote and read, so that older notebooks go on working.
+"""Convert any accepted input to the files that trex wrote and read, so that older notebooks continue to work.
 
-- Names: trex calls an engine `resnet.onnx.engine` and what belongs to it `resnet.onnx.engine.graph.json`, and notebooks make
-  the one name out of the other. Sets without such names get that of the set: `resnet.graph.json`.
+- Names: trex names an engine `resnet.onnx.engine` and its files `resnet.onnx.engine.graph.json`, and notebooks derive one
+name
+  from the other. Sets without such names get that of the set: `resnet.graph.json`.
 - Layer information: strict JSON, `Bindings` as names, every tensor with `Format/Datatype`. TensorRT 11 writes `I/O Tensors`
-  for `Bindings`, and `Format` and `Datatype`; its keys stay beside those that are added. trex looks the format up among the
+  for `Bindings`, and `Format` and `Datatype`; its keys stay beside those that are added. trex searches the format among the
   texts of TensorRT 8 to 10, of which the linear FP32, Int32 and BOOL do not end in ` format`, and none ends in the
   enumerator that 11 puts in parentheses.
-- Profiles: trex takes records of four or five keys and drops all others, the row with the count among them. Of timing rows
+- Profiles: trex takes records of four or five keys and drops all others, including the row with the count. Of timing rows
   it reads `latencyMs`; of metadata it needs `performance_summary` and `device_information`, or `model_options` and
   `build_options`, which may be empty.
 
-What trex reads as it is is copied byte for byte.
+Files that trex can read are copied byte for byte.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ ENDINGS = {
     ArtifactKind.PROFILE_LOG: "profile.log",
 }
 _LOGS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
-"""Their names hold that of the engine file even where those of the JSON files do not."""
+"""Their names contain that of the engine file even if those of the JSON files do not."""
 _NEEDED_SECTIONS = {
     ArtifactKind.BUILD_METADATA: ("model_options", "build_options"),
     ArtifactKind.PROFILE_METADATA: ("performance_summary", "device_information"),
@@ -99,12 +100,12 @@ _SHORT_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class TrexFile:
-    """A file that is to be written.
+    """A file to write.
 
     Attributes:
-        source: What it is made of.
-        content: Its bytes; None for those of the source, which nothing need change.
-        changes: What was changed, a clause each; empty for a copy.
+        source: Its source.
+        content: Its bytes; None for those of the source, if nothing needs to change.
+        changes: The changes, a clause each; empty for a copy.
         remarks: What trex cannot do with it.
     """
 
@@ -120,10 +121,10 @@ class TrexSet:
     """One engine.
 
     Attributes:
-        files: What was written, and where.
-        missing: What trex would read and nothing tells.
-        remarks: What was left out, and what trex cannot do with the rest.
-        damage: Errors of files that are left out.
+        files: The written files, and their paths.
+        missing: Files of trex without a source.
+        remarks: Omissions, and what trex cannot do with the rest.
+        damage: Errors of omitted files.
     """
 
     name: str
@@ -141,16 +142,16 @@ def write_trex_files(
     with_engine: bool = False,
     run: int | None = None,
 ) -> list[TrexSet]:
-    """Write every set; nothing is written unless all of it can be.
+    """Write every set; nothing is written unless everything can be.
 
     Args:
-        sets: With names that are unique; where a name holds directories, so does the result.
-        force: Replace files that are there.
+        sets: With unique names; if a name holds directories, so does the result.
+        force: Replace existing files.
         with_engine: Copy the plan as well.
-        run: Of files with several runs the one to write; None for the one that the engine shows.
+        run: Run to write of files with several runs; None for the one that the engine shows.
 
     Raises:
-        TrexError: There is no such run, a file is there already or would replace its own source, or nothing can be written.
+        TrexError: The run does not exist, a file exists or would replace its own source, or nothing can be written.
     """
     try:
         with staging_directory(directory) as staging:
@@ -170,7 +171,7 @@ def write_trex_files(
 
 
 def describe(trex_set: TrexSet) -> Iterator[str]:
-    """What was done to a set, for people: a line each."""
+    """Yield what was done to a set, for display: a line each."""
     yield printable(trex_set.name)
     for file, target in trex_set.files:
         how = "; ".join(file.changes) or "copied unchanged"
@@ -180,19 +181,21 @@ def describe(trex_set: TrexSet) -> Iterator[str]:
 
 
 def ignores_case(path: Path) -> bool:
-    """Whether a path that is there, its name in small letters, can be found in capitals, as on Windows and macOS."""
+    """Return whether an existing path with a lower-case name can be found in capitals, as on Windows and macOS."""
     return path.with_name(path.name.upper()).exists()
 
 
 def _blame(error: OSError, directory: Path) -> Path:
-    """The file that cannot be read or written. Where two are copied, what is written comes second; for what is not in place
-    yet, the directory."""
+    """Return the file that cannot be read or written; the directory for files not yet in place.
+
+    Of the two files in an error of a copy, the second is the written one.
+    """
     path = Path(error.filename2 or error.filename or directory)
     return directory if any(part.startswith(TEMPORARY_PREFIX) for part in path.parts) else path
 
 
 def _check_targets(staged: Mapping[Path, Path], inputs: Inputs, *, force: bool) -> None:
-    """The files are those of TensorRT's own tools: only equal content tells that trex-tui wrote them."""
+    """Check the targets. The files are those of TensorRT's own tools: only equal content shows that trex-tui wrote them."""
     for target, file in staged.items():
         inputs.check(target)
         if not force and target.exists() and not cmp(file, target, shallow=False):
@@ -200,7 +203,7 @@ def _check_targets(staged: Mapping[Path, Path], inputs: Inputs, *, force: bool) 
 
 
 def _check_names(sets: Sequence[TrexSet], staging: Path) -> None:
-    """Of two equal names one would replace the other; so of two that differ in their case alone, where that is nothing."""
+    """Reject equal names, which would replace each other; if the file system ignores case, names that differ only in case."""
     key = str.casefold if ignores_case(staging) else str
     seen: dict[str, tuple[TrexFile, Path]] = {}
     for file, target in (written for trex_set in sets for written in trex_set.files):
@@ -212,7 +215,7 @@ def _check_names(sets: Sequence[TrexSet], staging: Path) -> None:
 
 
 class _SetWriter:
-    """Writes one set into `folder`, and notes in `staged` where each file belongs."""
+    """Writes one set into `folder`, and records in `staged` the target of each file."""
 
     def __init__(
         self, source: ArtifactSet, folder: Path, directory: Path, staged: dict[Path, Path], run: int | None
@@ -245,10 +248,10 @@ class _SetWriter:
             self._add(TrexFile(ArtifactKind.PLAN, path, None))
 
     def _find_run(self, path: Path) -> int:
-        """Index of the run to write of a file with several: the one that the engine shows.
+        """Return the index of the run to write of a file with several: the one that the engine shows.
 
         Raises:
-            ArtifactError: The file has no run of the wanted number.
+            ArtifactError: The file does not have the requested run.
         """
         for run in read(self.source, run=self.run).runs:
             if run.file == path and run.is_shown:
@@ -283,7 +286,7 @@ class _SetWriter:
         self.done.remarks += [f"{ENDINGS[file.kind]}: {remark}" for remark in file.remarks]
 
     def _fill_from_logs(self) -> None:
-        """What no JSON file tells, out of the logs."""
+        """Write from the logs what no JSON file has."""
         written = {file.kind: file for file, _ in self.done.files}
         logs = [written[kind] for kind in _LOGS if kind in written]
         for kind, role, order in (
@@ -302,7 +305,7 @@ class _SetWriter:
             self._add_layers_of_log(logs[0].source)
 
     def _log_runs(self) -> Mapping[Path, int]:
-        """Measured run to read of each log, where that is not the last."""
+        """Return the measured run to read of each log, if it is not the last."""
         try:
             return read(self.source, run=self.run).log_runs
         except ArtifactError:  # no engine is in the set
@@ -326,10 +329,10 @@ class _SetWriter:
 
 
 def find_base(source: ArtifactSet, name: str) -> str:
-    """The base of the names of a set.
+    """Return the base of the names of a set.
 
     Args:
-        name: Of the set, without directories: the base where no file has a name that says more.
+        name: Name of the set, without directories: the base if no file has a better one.
     """
     for kind, ending in ENDINGS.items():
         path = source.files.get(kind)
@@ -345,7 +348,7 @@ def find_base(source: ArtifactSet, name: str) -> str:
 
 
 def make_name(base: str, kind: ArtifactKind) -> str:
-    """The name of one file of the set.
+    """Return the name of one file of the set.
 
     >>> make_name("net", ArtifactKind.BUILD_LOG), make_name("net.onnx.engine", ArtifactKind.BUILD_LOG)
     ('net.engine.build.log', 'net.onnx.engine.build.log')
@@ -357,12 +360,12 @@ def make_name(base: str, kind: ArtifactKind) -> str:
 
 
 def json_bytes(root: object) -> bytes:
-    """JSON that any reader takes: ASCII, control characters escaped."""
+    """Return JSON that any reader accepts: ASCII, control characters escaped."""
     return (json.dumps(root, indent=1) + "\n").encode("ascii")
 
 
 def _convert(kind: ArtifactKind, path: Path, find_run: _FindRun) -> TrexFile:
-    """A copy where Python's own `json.load` reads what trex needs, else the document of the converter."""
+    """Return a copy if Python's own `json.load` reads what trex needs, else the document of the converter."""
     document, changes, remarks = _CONVERTERS[kind](path, find_run)
     try:
         if json.loads(path.read_bytes().decode("utf-8")) == document:
@@ -376,11 +379,11 @@ def _convert(kind: ArtifactKind, path: Path, find_run: _FindRun) -> TrexFile:
 _FindRun = Callable[[Path], int]
 _T = TypeVar("_T")
 _Conversion = tuple[Any, list[str], list[str]]
-"""Document, what was changed in it, and what trex cannot do with it."""
+"""Document, its changes, and what trex cannot do with it."""
 
 
 def _check_whole(part: LayerInfo | Profile | Timing) -> None:
-    """Refuse what was read in part: as strict JSON nothing would tell that it was damaged.
+    """Reject content that was read partially: as strict JSON nothing would show that it was damaged.
 
     Raises:
         ArtifactError: The file has an error.
@@ -431,7 +434,7 @@ def _tensors(layer: Mapping[str, Any], side: str) -> list[dict[str, Any]]:
 
 
 def _layers(info: LayerInfo) -> list[dict[str, Any]]:
-    """Every layer with both sides, every tensor with its format in one text."""
+    """Return every layer with both sides, every tensor with its format in one text."""
     return [
         {
             **layer,
@@ -450,7 +453,7 @@ def _layers(info: LayerInfo) -> list[dict[str, Any]]:
 
 
 def _combined_format(tensor: Mapping[str, Any]) -> str:
-    """One text out of the two of TensorRT 11; empty where it tells neither."""
+    """Combine the two texts of TensorRT 11; empty if both are missing."""
     other = tensor.get("Format/DataType")
     if isinstance(other, str):
         return other
@@ -467,7 +470,7 @@ def _combined_format(tensor: Mapping[str, Any]) -> str:
 
 
 def _bindings(root: Mapping[str, Any], info: LayerInfo) -> tuple[list[str], str]:
-    """Names of inputs and outputs, and what was done to have them; empty for nothing."""
+    """Return names of inputs and outputs, and how they were obtained; empty for nothing."""
     raw = root.get("Bindings")
     if isinstance(raw, list) and raw and raw == list(info.bindings):
         return raw, ""
@@ -489,7 +492,7 @@ def _tensor_names(layers: Iterable[Mapping[str, Any]], side: str) -> dict[str, N
 
 
 def _choose(path: Path, runs: Sequence[_T], find_run: _FindRun) -> tuple[_T, list[str]]:
-    """The run to write, and what that changes in the file."""
+    """Return the run to write, and the changes to the file."""
     if len(runs) == 1:
         return runs[0], []
     index = find_run(path)

@@ -1,4 +1,4 @@
-"""Terms of an engine: what it is, its memory, compute, roofline and structure."""
+"""Terms of an engine: identity, memory, compute, roofline and structure."""
 
 from __future__ import annotations
 

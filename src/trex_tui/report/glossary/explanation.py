@@ -28,20 +28,20 @@ EXPLAIN_SCHEMA = "trex-tui/explain/2"
 LAYER_NAME = Subject("name", "Name of a layer", "explain, i, palette, details", "the name itself", ())
 """Subject of names of layers, which are explained by their parts."""
 MOST_IN_FULL = 4
-"""Most terms shown in full; more are listed with a line each."""
+"""Maximum number of terms shown in full; more are listed with a line each."""
 _WIDTH = 80
 _SHORTEST_HINT = 3
-"""Letters of an abbreviation, which resembles too much to be suggested."""
+"""Shorter names are similar to too many others to be suggested."""
 
 
 class Explanation(NamedTuple):
-    """What is known about a query.
+    """Result of a query.
 
     Attributes:
         entries: Terms.
         rules: Lint rules: one, or those of a family.
         family: Letters of the family; empty for none.
-        related: Keys of other terms with the same end.
+        related: Keys of other terms with the same suffix.
     """
 
     query: str
@@ -55,7 +55,7 @@ def explain(query: str) -> Explanation:
     """Explain a term by key, label or path, a column, a word, the name of a layer, a lint rule or a family of rules.
 
     Raises:
-        TrexError: Nothing has that name; the message suggests what is similar.
+        TrexError: Nothing has that name; the message suggests similar names.
     """
     from trex_tui.lint.registry import registry
 
@@ -89,7 +89,7 @@ def explain(query: str) -> Explanation:
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """Terms in full, or a line each where they are many; rules as `lint --explain` prints them."""
+    """Return terms in full, or a line each if there are many; rules as `lint --explain` prints them."""
     if explanation.family:
         text = FAMILIES.get(explanation.family, "")
         words = "".join(f"{_entry_text(entry)}\n" for entry in explanation.entries)
@@ -117,7 +117,7 @@ def _entry_text(entry: Entry) -> str:
 
 
 def entry_lines(entry: Entry) -> Iterator[str]:
-    """The key, the definition, then labels, unit, formula, source and places, a line each."""
+    """Yield the key, the definition, then labels, unit, formula, source and places, a line each."""
     yield entry.term.key
     yield entry.term.definition
     for label, text in _facts(entry):
@@ -140,7 +140,7 @@ def _facts(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def overview_text(subjects: Iterable[Subject] | None = None) -> str:
-    """A line per term, under the titles of the subjects; families of rules at the end."""
+    """Return a line per term, under the titles of the subjects; families of rules at the end."""
     parts = [
         f"{subject.title}  ({subject.shown})\n" + _lines([Entry(subject, term) for term in subject.terms])
         for subject in ((*all_subjects(), *WORDS) if subjects is None else subjects)
@@ -165,7 +165,7 @@ def _first_sentence(text: str) -> str:
 
 
 def explain_document(explanations: Sequence[Explanation] | None = None) -> dict[str, Any]:
-    """The object that `explain --json` prints.
+    """Return the object that `explain --json` prints.
 
     Args:
         explanations: None for all terms.
@@ -203,7 +203,7 @@ def _term_object(entry: Entry) -> dict[str, Any]:
 
 
 def words_markdown() -> str:
-    """A table per vocabulary, for docs/glossary.md."""
+    """Return a table per vocabulary, for docs/glossary.md."""
     lines: list[str] = []
     for subject in WORDS:
         lines += ["", f"## {subject.title}", "", f"Source: {_cell(subject.source)}.", ""]
@@ -215,12 +215,12 @@ def words_markdown() -> str:
 
 
 def _code(text: str) -> str:
-    """A name in backticks, in a table of Markdown."""
+    """Return a name in backticks, for a Markdown table."""
     return text.replace("|", "\\|")
 
 
 def glossary_markdown() -> str:
-    """A table per subject, for docs/numbers.md."""
+    """Return a table per subject, for docs/numbers.md."""
     lines: list[str] = []
     for subject in all_subjects():
         lines += ["", f"## {subject.title}", ""]
@@ -236,5 +236,5 @@ def glossary_markdown() -> str:
 
 
 def _cell(text: str) -> str:
-    """A text of ours in a table of Markdown; names in backticks stay code."""
+    """Return a text of the glossary for a Markdown table; names in backticks stay code."""
     return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

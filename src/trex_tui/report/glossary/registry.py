@@ -1,4 +1,4 @@
-"""All terms: those of the subjects, the columns of layers, and the columns of tables that explain themselves."""
+"""All terms: those of the subjects, the columns of layers, and the columns of tables with their own help."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ TABLES: dict[str, tuple[tuple[str, Sequence[Column]], ...]] = {
     ),
     "accuracy": (("likeness", accuracy.LIKENESS),),
 }
-"""Subject -> tables whose columns explain themselves by `Column.help`: id of the table, and its columns."""
+"""Subject -> tables whose columns are explained by `Column.help`: id of the table, and its columns."""
 _SEPARATORS = re.compile(r"[\s_\-]+")
 _INDEX = re.compile(r"\[[^\]]*\]")
 _MOST_RELATED = 8
@@ -81,7 +81,7 @@ class Entry(NamedTuple):
 
 
 def column_term(column: LayerColumn) -> Term:
-    """The term of a column of layers."""
+    """Return the term of a column of layers."""
     return Term(
         column.name,
         column.description,
@@ -104,7 +104,7 @@ LAYER_COLUMNS = Subject(
 
 @lru_cache(maxsize=1)
 def all_subjects() -> tuple[Subject, ...]:
-    """Every subject with its terms, those of tables included."""
+    """Return every subject with its terms, including those of tables."""
     return LAYER_COLUMNS, *map(_with_tables, SUBJECTS)
 
 
@@ -125,12 +125,12 @@ _COLUMNS_OF_LAYERS = {("layers", column.name) for column in ALL_COLUMNS}
 
 @lru_cache(maxsize=1)
 def all_entries() -> tuple[Entry, ...]:
-    """Every term with its subject."""
+    """Return every term with its subject."""
     return tuple(Entry(subject, term) for subject in all_subjects() for term in subject.terms)
 
 
 def column_entry(name: str) -> Entry | None:
-    """A column of layers by its name, a short name or `attr.KEY`; None if there is none."""
+    """Return a column of layers by its name, a short name or `attr.KEY`; None if there is none."""
     column = find_layer_column(name.strip())
     return None if column is None else Entry(LAYER_COLUMNS, column_term(column))
 
@@ -140,7 +140,7 @@ def column_entry(name: str) -> Entry | None:
 
 @lru_cache(maxsize=1)
 def _patterns() -> dict[str, list[tuple[tuple[str, ...], Entry]]]:
-    """Last part of a path -> paths with that end, reversed, the longest first."""
+    """Return last part of a path -> paths with that suffix, reversed, the longest first."""
     patterns: dict[str, list[tuple[tuple[str, ...], Entry]]] = {}
     for entry in all_entries():
         prefix = ("layers", "layers") if entry.subject is LAYER_COLUMNS else ()
@@ -153,12 +153,12 @@ def _patterns() -> dict[str, list[tuple[tuple[str, ...], Entry]]]:
 
 
 def split_path(path: str) -> list[str]:
-    """Parts of a path; percentiles such as `p99.9_ms` stay whole."""
+    """Split a path into parts; percentiles such as `p99.9_ms` stay whole."""
     return re.split(r"\.(?!\d)", path)
 
 
 def find_path(parts: Sequence[str]) -> Entry | None:
-    """Find the term of a key in JSON: the one that agrees with most of the end of its path.
+    """Find the term of a key in JSON: the one that matches the longest suffix of its path.
 
     Args:
         parts: Name of the document, then the keys down to the value, without indices of lists.
@@ -187,7 +187,7 @@ def find_column(table: str, key: str, help_: str = "") -> str:
 
 
 def find_terms(query: str) -> list[Entry]:
-    """Find terms by key, label, path in JSON or end of a key; the closest kind of match only.
+    """Find terms by key, label, path in JSON or suffix of a key; the closest kind of match only.
 
     >>> [entry.term.key for entry in find_terms("Critical path")]
     ['critical_path']
@@ -204,7 +204,7 @@ def find_terms(query: str) -> list[Entry]:
 
 
 def find_beginning(query: str) -> list[Entry]:
-    """Find terms of which a name begins with the words of a query; none if these are many."""
+    """Find terms with a name that begins with the words of a query; none if there are many."""
     wanted = f"{normalize(query)}_"
     entries = [
         entry
@@ -218,7 +218,7 @@ def find_beginning(query: str) -> list[Entry]:
 
 
 def find_label(label: str) -> Entry | None:
-    """The term of a label beside a fact: columns of layers only if nothing else has it."""
+    """Return the term of a label beside a fact: columns of layers only if nothing else has it."""
     entries = [entry for entry in all_entries() if _has_label(entry.term, normalize(label))] or find_terms(
         label
     )
@@ -226,17 +226,17 @@ def find_label(label: str) -> Entry | None:
 
 
 def find_related(query: str, entries: Iterable[Entry]) -> list[str]:
-    """Keys that end as a query does and are none of its results."""
+    """Return keys with the same suffix as a query that are not among its results."""
     wanted, known = normalize(query), {entry.term.key for entry in entries}
     keys = (entry.term.key for entry in all_entries() if _has_end(entry.term, wanted))
     return [key for key in dict.fromkeys(keys) if key not in known][:_MOST_RELATED]
 
 
 def suggest(query: str, more: Iterable[str] = ()) -> str:
-    """`did you mean A or B?`; empty if nothing is similar.
+    """Return `did you mean A or B?`; empty if nothing is similar.
 
     Args:
-        more: Other names that a query may have.
+        more: Other possible names.
     """
     names: dict[str, str] = {}
     for entry in all_entries():
@@ -250,7 +250,7 @@ def suggest(query: str, more: Iterable[str] = ()) -> str:
 
 @lru_cache(maxsize=8192)
 def normalize(text: str) -> str:
-    """Lower case, words joined by `_`."""
+    """Convert to lower case, words joined by `_`."""
     return _SEPARATORS.sub("_", text.strip().strip(":`").casefold())
 
 
@@ -272,7 +272,7 @@ def _has_end(term: Term, wanted: str) -> bool:
 
 
 def walk_keys(value: object, parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Paths of all keys in a JSON document that a term should explain. Keys that are data become `*`, as their term says.
+    """Yield paths of all keys in a JSON document that a term should explain. Keys that are data become `*`, as in terms.
 
     Args:
         parts: Path of `value`, the name of the document first.

@@ -38,18 +38,18 @@ class Term:
     """The explanation of a number or a label.
 
     Attributes:
-        key: Path in JSON, as much of its end as tells it from others: `gap.ratio`. `*` stands for a key that is data, the
-            name of a document (`build-log.layers`) for the root of that document.
+        key: Path in JSON, shortened to a distinct suffix: `gap.ratio`. `*` replaces a key that is data, the name of a
+            document (`build-log.layers`) the root of that document.
         definition: The answer first, in at most two sentences; then detail.
         also: Other paths with the same meaning.
-        labels: Texts that stand beside the number on screens and in reports, and other names of it.
-        gates: Metrics of `--fail-on` that it is, of `diff`, `lint` or `accuracy`.
-        unit: By default what the end of the key says; empty for counts, words and flags.
-        formula: How it is computed; empty for what a file states.
+        labels: Labels of the number on screens and in reports, and other names of it.
+        gates: Equivalent metrics of `--fail-on`, of `diff`, `lint` or `accuracy`.
+        unit: By default the suffix of the key; empty for counts, words and flags.
+        formula: How it is computed; empty for values stated in a file.
         source: File kind and key; by default that of the subject.
-        values: All that it can be, if these are a few words.
-        entries: Of an object whose keys are data: what its keys are. Its values are explained below `key.*`.
-        is_verbatim: The value is taken over as a file or a tool states it; what is inside is not explained.
+        values: All possible values, if these are a few words.
+        entries: For an object whose keys are data: the meaning of the keys. Its values are explained below `key.*`.
+        is_verbatim: The value is copied from a file or a tool; its content is not explained.
     """
 
     key: str
@@ -83,7 +83,7 @@ class Subject:
         id: Stable name.
         title: A noun.
         shown: Screens and commands that show its terms.
-        source: Where the values come from, unless a term says otherwise.
+        source: Source of the values, unless a term has its own.
     """
 
     id: str
@@ -94,7 +94,7 @@ class Subject:
 
 
 def find_unit(term: Term) -> str:
-    """The unit of a term's values; empty for none."""
+    """Return the unit of a term's values; empty for none."""
     if term.unit is not None:
         return term.unit
     return next((unit for end, unit in _UNITS.items() if term.tail.endswith(end)), "")

@@ -24,7 +24,7 @@ _GATE_SERIES = ("latency", "gpu_compute", "h2d", "d2h", "enqueue")
 
 
 def _of_series(name: str) -> tuple[str, ...]:
-    """Paths of a statistic: of all quantities but the first, which is the term's key, in JSON, CSV and tables."""
+    """Return paths of a statistic: of all quantities but the first, which is the term's key, in JSON, CSV and tables."""
     return (
         *(f"timing.{series}.{name}" for series in _SERIES),
         f"statistics.{name}",
@@ -36,7 +36,7 @@ def _of_series(name: str) -> tuple[str, ...]:
 def _statistic(
     name: str, definition: str, *labels: str, formula: str = "", also: tuple[str, ...] = ()
 ) -> Term:
-    """A statistic of the end-to-end latency, which the other quantities have as well."""
+    """Return a statistic of the end-to-end latency that the other quantities have as well."""
     gates = [metric for metric in METRICS.names if metric in {f"{series}_{name}" for series in _GATE_SERIES}]
     return Term(
         f"latency.{name}",

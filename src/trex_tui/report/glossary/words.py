@@ -278,13 +278,13 @@ def _by_name() -> dict[str, list[tuple[Subject, Term]]]:
 
 
 def normalize_word(text: str) -> str:
-    """Lower case, without the dashes of an option and without blanks at the ends."""
+    """Convert to lower case, without the dashes of an option and surrounding blanks."""
     stripped = text.strip()
     return (stripped.removeprefix("--") or stripped).casefold()
 
 
 def find_words(text: str) -> list[tuple[Subject, Term]]:
-    """The words that are called so, with their vocabularies; empty if there is none.
+    """Return the words with this name, with their vocabularies; empty if there is none.
 
     >>> [term.key for _, term in find_words("||")]
     ['||']
@@ -293,5 +293,5 @@ def find_words(text: str) -> list[tuple[Subject, Term]]:
 
 
 def word_names() -> list[str]:
-    """Every name of a word, as written."""
+    """Return every name of a word, as written."""
     return [name for subject in WORDS for term in subject.terms for name in (term.key, *term.labels)]

@@ -1,4 +1,4 @@
-"""From an engine to the graph that is drawn of it: which layers stand in it, what is written into boxes, what is joined."""
+"""Make the graph to draw from an engine: select layers, write their labels, connect them."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _MOST_NAMED = 3
 
 
 def matching(engine: Engine, text: str, option: str) -> frozenset[int]:
-    """Indices of the layers that an expression of the filter language lets through; perhaps none.
+    """Return the indices of the layers that a filter expression matches; may be empty.
 
     Args:
-        option: What the expression was given with, for the message.
+        option: Option of the expression, for the message.
 
     Raises:
-        TrexError: The expression makes no sense.
+        TrexError: The expression is invalid.
     """
     try:
         return frozenset(layer.index for layer in filter_layers(engine, text))
@@ -49,13 +49,13 @@ def matching(engine: Engine, text: str, option: str) -> frozenset[int]:
 
 
 def layer_named(engine: Engine, text: str) -> int:
-    """Index of the one layer that a person means.
+    """Return the index of the one layer that the user means.
 
-    By its whole name, else by its index, else by its whole name in any case, else by a part that no other name has: found
-    as a bare word of the filter finds it, in any case.
+    By its full name, else by its index, else by its full name ignoring case, else by a substring that no other name has, as a
+    bare word of the filter finds it.
 
     Raises:
-        TrexError: No layer is meant, or several.
+        TrexError: No layer matches, or several do.
     """
     layers = engine.layers
     indices = [layer.index for layer in layers if layer.name == text]
@@ -84,7 +84,7 @@ def layer_named(engine: Engine, text: str) -> int:
 
 
 def with_neighbours(engine: Engine, indices: Iterable[int], radius: int) -> frozenset[int]:
-    """The layers, with those up to `radius` links downstream and those up to `radius` links upstream."""
+    """Return the layers, with those up to `radius` links downstream and upstream."""
     start = frozenset(indices)
     return start.union(
         _reached(engine, start, radius, downstream=True), _reached(engine, start, radius, downstream=False)
@@ -112,10 +112,10 @@ def _reached(engine: Engine, start: frozenset[int], radius: int, *, downstream: 
 def chosen_layers(
     engine: Engine, query: str | None, around: str | None, radius: int | None
 ) -> frozenset[int] | None:
-    """Indices of the layers to draw or to list; None for all.
+    """Return the indices of the layers to draw or to list; None for all.
 
-    `around` draws a layer and what is up to `radius` (2) links from it; `query` those that match, with what is up to
-    `radius` (0) links from them. Both together: what both draw.
+    `around` selects a layer and its neighbours up to `radius` (2) links away; `query` selects matching layers and their
+    neighbours up to `radius` (0) links away. Both together: the union.
 
     Raises:
         TrexError: As `matching` and `layer_named`.
@@ -131,7 +131,7 @@ def chosen_layers(
 
 
 def describe_choice(engine: Engine, options: GraphOptions) -> str:
-    """Why `chosen_layers` leaves no layer."""
+    """Return why `chosen_layers` selects no layer."""
     query = options.query or ""
     if matching(engine, query, "--filter"):
         return "no layer matches both --around and --filter"
@@ -139,9 +139,9 @@ def describe_choice(engine: Engine, options: GraphOptions) -> str:
 
 
 WIDEST = 48
-"""Characters of a line in a box."""
+"""Characters per line in a box."""
 _MOST_LINES = 3
-"""Lines of a long text in a box; what does not fit in them loses its middle."""
+"""Lines of a long text in a box; longer texts are cut in the middle."""
 DEFAULT_LABELS = ("name", "kind", "precision", "latency")
 
 _ARROWS = {"shape": ("input_shapes", "output_shapes"), "format": ("input_formats", "output_formats")}
@@ -150,7 +150,7 @@ _UNIT_OF = {
     column.name: next((unit for ending, unit in _UNITS.items() if column.name.endswith(ending)), "")
     for column in ALL_COLUMNS
 }
-# A line of its own for what is long; the rest shares one.
+# Long values have a line of their own; the others share lines.
 _LONG = {"name", "layer_type", "tactic", "tactic_value", "onnx_nodes", "compute_note", *_ARROWS}
 _LONG |= {column for pair in _ARROWS.values() for column in pair}
 _TOLD = (
@@ -162,10 +162,10 @@ _MOST_ATTRIBUTE = 2000
 
 
 def label_parts(text: str) -> list[str]:
-    """What `--labels` names: columns, short names of columns, `shape` and `format`.
+    """Parse `--labels`: columns, short names of columns, `shape` and `format`.
 
     Raises:
-        TrexError: One of them is none of these.
+        TrexError: A name is none of these.
     """
     parts: list[str] = []
     for part in filter(None, map(str.strip, text.split(","))):
@@ -178,7 +178,7 @@ def label_parts(text: str) -> list[str]:
 
 
 def layer_lines(engine: Engine, layer: Layer, parts: Sequence[str]) -> tuple[str, ...]:
-    """The lines in the box of a layer; short values side by side, those that are unknown left out."""
+    """Return the lines in the box of a layer; short values side by side, without unknown ones."""
     lines: list[str] = []
     side_by_side: list[str] = []
     for part in parts:
@@ -193,7 +193,7 @@ def layer_lines(engine: Engine, layer: Layer, parts: Sequence[str]) -> tuple[str
 
 
 def _wrap(text: str) -> list[str]:
-    """The lines of a text in a box, broken between words where that takes no more lines than breaking anywhere."""
+    """Wrap a text in a box, between words unless this takes more lines than wrapping anywhere."""
     lines = wrap_text(text, WIDEST)
     if len(lines) <= _MOST_LINES:
         return lines or [text]
@@ -209,7 +209,7 @@ def _part(engine: Engine, layer: Layer, part: str) -> str:
     if column is None:  # an attribute that no layer has
         return MISSING
     text = _value(engine, layer, column)
-    # A number without its unit says nothing; that of a time says what it is of.
+    # A number needs its unit, and a time its name.
     says_what = not column.is_number or _UNIT_OF.get(column.name, "") or text == MISSING
     return text if says_what else f"{column.title} {text}"
 
@@ -220,10 +220,10 @@ def _value(engine: Engine, layer: Layer, column: LayerColumn) -> str:
 
 
 def layer_tooltip(engine: Engine, layer: Layer, *, metadata: bool) -> str:
-    """The layer's name in full, and what matters most.
+    """Return the layer's full name, and its most important values.
 
     Args:
-        metadata: Tell every column that is known, and the file's own keys.
+        metadata: Include every known column, and the file's own keys.
     """
     columns = ALL_COLUMNS if metadata else [ALL_COLUMNS_BY_NAME[name] for name in _TOLD]
     lines = []
@@ -239,18 +239,18 @@ def layer_tooltip(engine: Engine, layer: Layer, *, metadata: bool) -> str:
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """Shape, type and format: `1×3×224×224 FP16 NHWC8`."""
+    """Return shape, type and format: `1×3×224×224 FP16 NHWC8`."""
     return f"{format_shape(tensor.shape)} {printable(tensor.description)}"
 
 
 def tensor_lines(name: str, tensor: Tensor | None) -> tuple[str, ...]:
-    """The lines in the box of a tensor."""
+    """Return the lines in the box of a tensor."""
     shown = shorten_middle(printable(name), WIDEST)
     return (shown,) if tensor is None else (shown, shorten_middle(tensor_text(tensor), WIDEST))
 
 
 def tensor_tooltip(name: str, tensor: Tensor | None, what: str) -> str:
-    """The tensor's name in full, what it is, and its size with padding."""
+    """Return the tensor's full name, its role, and its size with padding."""
     lines = [f"{what}: {printable(name)}"]
     if tensor is not None:
         lines.append(f"{tensor_text(tensor)}, {format_bytes(tensor.allocated_bytes)}")
@@ -262,12 +262,12 @@ class GraphOptions:
     """What to draw, and how.
 
     Attributes:
-        color: What the colours of layers tell.
-        labels: What is written into the boxes of layers, as `label_parts` returns it.
+        color: Meaning of the colours of layers.
+        labels: Text in the boxes of layers, as `label_parts` returns it.
         query, around, radius: See `chosen_layers`.
-        highlight: Expression of the filter language; the layers that match get a thick frame.
-        constants: Draw weights that stand among the inputs of layers.
-        metadata: Tell every column and all keys of the file in the tooltips.
+        highlight: Filter expression; matching layers get a thick frame.
+        constants: Draw weights among the inputs of layers.
+        metadata: Include every column and all keys of the file in the tooltips.
         edges: Write shape and format beside the arrows between layers.
     """
 
@@ -283,10 +283,10 @@ class GraphOptions:
 
 
 def build_graph(engine: Engine, options: GraphOptions) -> EngineGraph:
-    """The graph of an engine, or of the chosen part of it. Linear in layers and tensors.
+    """Return the graph of an engine, or of the chosen part of it. Linear in layers and tensors.
 
     Raises:
-        TrexError: An expression makes no sense, or chooses nothing.
+        TrexError: An expression is invalid, or selects nothing.
     """
     return _GraphBuilder(engine, options).graph()
 
@@ -308,7 +308,7 @@ class _GraphBuilder:
         self._chosen = {layer.index for layer in self._layers}
 
     def graph(self) -> EngineGraph:
-        """Everything put together."""
+        """Return the whole graph."""
         painter = Painter(self._options.color, self._layers)
         for layer in self._layers:
             self._add_layer(layer, painter)
@@ -339,7 +339,7 @@ class _GraphBuilder:
         )
 
     def _edge_label(self, source: Node, target: Node, tensor: Tensor) -> str:
-        """Shape and format of what goes from layer to layer; the box of a tensor states them itself."""
+        """Return shape and format of data between layers; empty if the box of a tensor has them."""
         if not self._options.edges or source.layer is None or target.layer is None:
             return ""
         return shorten_middle(tensor_text(tensor), WIDEST)
@@ -368,9 +368,9 @@ class _GraphBuilder:
         )
 
     def _add_values(self, name: str, number: int, values: Sequence[Value]) -> None:
-        """Draw what a name stands for, one value after the other.
+        """Draw the values of a name in order.
 
-        What is read before it is written is of the iteration before, unless it comes from the caller.
+        A value that is read before it is written is from the previous iteration, unless it comes from the caller.
         """
         loop_readers: Sequence[tuple[int, int]] = ()
         if len(values) > 1 and not values[0].writers and name not in self._bindings:
@@ -382,7 +382,7 @@ class _GraphBuilder:
             self._add_value(name, value, loop_readers if is_last else (), role, identity)
 
     def _role(self, name: str, value: Value, *, is_last: bool) -> NodeRole | None:
-        """What a value is drawn as; None for arrows alone."""
+        """Return the role of a value's box; None for arrows only."""
         if name in self._bindings:
             return NodeRole.INPUT if not value.writers else NodeRole.OUTPUT if is_last else None
         return NodeRole.CONSTANT if not value.writers and self._options.constants else None
@@ -395,7 +395,7 @@ class _GraphBuilder:
         role: NodeRole | None,
         identity: str,
     ) -> None:
-        """Draw a value as a box, or as arrows from those who write it to those who read it."""
+        """Draw a value as a box, or as arrows from its writers to its readers."""
         writers = [f"layer_{index}" for index in value.writers if index in self._chosen]
         readers = [
             (index, port, kind)
@@ -414,7 +414,7 @@ class _GraphBuilder:
             self._edges += [(identity, f"layer_{index}", kind, tensor, port) for index, port, kind in readers]
 
     def _described(self, name: str, value: Value) -> Tensor:
-        """As the layer has it that states the largest size: parts of a removed concat share a name."""
+        """Return the tensor of the layer with the largest size: parts of a removed concat share a name."""
         layers = self._engine.layers
         written = [
             tensor for index in value.writers for tensor in layers[index].outputs if tensor.name == name
@@ -423,7 +423,7 @@ class _GraphBuilder:
         return max([*written, *read], key=lambda tensor: tensor.volume or 0)
 
     def _add_unseen_bindings(self, seen: Container[str]) -> None:
-        """Inputs and outputs that no layer names, as where the file holds names only."""
+        """Add inputs and outputs that no layer names, as in files with names only."""
         for index, binding in enumerate(self._engine.bindings):
             if binding.name in seen:
                 continue
@@ -443,7 +443,7 @@ class _GraphBuilder:
 
 
 def _tensor_node(identity: str, role: NodeRole, name: str, value: Value, tensor: Tensor) -> Node:
-    """Behind the last that writes it, or before the first that reads it."""
+    """Add a tensor after its last writer, or before its first reader."""
     order = (2 * max(value.writers) + 1, 1) if value.writers else (2 * min(value.readers)[0], 0)
     return Node(
         identity,

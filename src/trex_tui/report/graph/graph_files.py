@@ -1,8 +1,8 @@
 r"""Graph files for other programs: DOT, GraphML (networkx takes 130 ms to import) and node-link JSON.
 
-In DOT three layers of escapes lie over each other: the quotes of the language (only `\"` ends differently), escString in
-labels and tooltips (`\N`, `\G`, `\n`, `\\`), and HTML entities, which Graphviz resolves in both. A name never stands where
-Graphviz would look for a file, a link or an HTML-like label.
+DOT has three layers of escapes: the quotes of the language (only `\"` ends differently), escString in labels and tooltips
+(`\N`, `\G`, `\n`, `\\`), and HTML entities, which Graphviz resolves in both. Names are never used where Graphviz would expect
+a file, a link or an HTML-like label.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _SHAPES = {
 
 
 def escaped(text: str, *, is_tooltip: bool = False) -> str:
-    """Text as a quoted string in which Graphviz sees nothing but letters; newlines separate lines.
+    """Return text as a quoted string without special meaning for Graphviz; newlines separate lines.
 
-    What is too long for Graphviz ends in an ellipsis.
+    Text that is too long for Graphviz ends in an ellipsis.
 
     Args:
         is_tooltip: Graphviz 2.43 resolves the escapes of tooltips twice.
@@ -54,7 +54,7 @@ def _safe(text: str, backslash: str) -> str:
 
 
 def _longest(text: str, backslash: str) -> int:
-    """How many letters fit: no escape is torn apart."""
+    """Return the number of letters that fit without splitting an escape."""
     least, most = 0, min(len(text), MOST_BYTES)
     while least < most:
         middle = (least + most + 1) // 2
@@ -64,7 +64,7 @@ def _longest(text: str, backslash: str) -> int:
 
 
 def write_dot(graph: EngineGraph) -> str:
-    """The graph in DOT. Boxes have ids of their own, so that names may repeat; what can be counted stands in attributes."""
+    """Return the graph in DOT. Boxes have unique ids, so that names may repeat; countable values are attributes."""
     return "\n".join(_lines(graph)) + "\n"
 
 
@@ -93,7 +93,7 @@ def _lines(graph: EngineGraph) -> Iterator[str]:
     yield "}"
 
 
-# Layers that nothing joins, as where a file holds names only, stand in rows of six, in their order (`sortv`).
+# Layers without links, as in files with names only, are arranged in rows of six, in their order (`sortv`).
 _PACK = 'pack=true, packmode="array_u6"'
 
 
@@ -122,16 +122,16 @@ GRAPHVIZ_INSTALL = "install Graphviz (apt install graphviz, dnf install graphviz
 
 
 class DotTimeoutError(TrexError):
-    """`dot` took longer than it was given."""
+    """`dot` exceeded its time limit."""
 
 
 def dot_program() -> str | None:
-    """Where `dot` lies; None if it is not installed."""
+    """Return the path of `dot`; None if it is not installed."""
     return shutil.which("dot")
 
 
 def drawn_by_dot(program: str, text: str, form: str, seconds: float) -> tuple[bytes, str]:
-    """The picture, and what `dot` had to say.
+    """Return the picture, and the messages of `dot`.
 
     Args:
         text: DOT.
@@ -168,7 +168,7 @@ _RESERVED = {"role", "label", "highlighted"}
 
 
 def _network(engine: Engine, graph: EngineGraph, columns: Sequence[LayerColumn]) -> nx.MultiDiGraph[str]:
-    """The graph with everything that is known about its nodes and edges; what is unknown is absent."""
+    """Return the graph with all known facts of its nodes and edges; unknown ones are absent."""
     import networkx as nx
 
     text = printable  # XML can hold neither control characters nor lone surrogates
@@ -216,10 +216,10 @@ def _edge_data(edge: Edge, text: Callable[[str], str]) -> dict[str, Any]:
 
 
 def write_graphml(engine: Engine, graph: EngineGraph, columns: Sequence[LayerColumn]) -> bytes:
-    """GraphML. Characters that XML cannot hold are shown as `text.printable` shows them.
+    """Return GraphML. Characters that XML cannot hold are written as `text.printable` shows them.
 
     Args:
-        columns: What is stated of every layer.
+        columns: Columns of every layer.
     """
     import networkx as nx
 
@@ -229,7 +229,7 @@ def write_graphml(engine: Engine, graph: EngineGraph, columns: Sequence[LayerCol
 
 
 def graph_document(engine: Engine, graph: EngineGraph, columns: Sequence[LayerColumn]) -> dict[str, Any]:
-    """Node-link data, as `networkx.node_link_graph(document, edges="edges")` reads it; texts verbatim."""
+    """Return node-link data, as `networkx.node_link_graph(document, edges="edges")` reads it; texts verbatim."""
     ids = [node.id for node in graph.nodes]
     return {
         "schema": SCHEMA,

@@ -1,11 +1,11 @@
-"""A layered picture in SVG, without Graphviz: seconds where `dot` takes minutes. No script, no link, nothing from outside.
+"""A layered picture in SVG, without Graphviz: seconds instead of minutes. No scripts, links or external resources.
 
-The drawing of Sugiyama, Tagawa and Toda (1981) in steps that are all near-linear: rows by the longest path, long arrows cut
+The drawing of Sugiyama, Tagawa and Toda (1981) in steps that are all near-linear: rows by the longest path, long arrows split
 into pieces that pass through the rows between, orders by barycentres. An engine comes in execution order, which already runs
-forward, so that no search for cycles is needed: what does not run forward is drawn beside the rows.
+forward, so that no search for cycles is needed: backward arrows are drawn beside the rows.
 
-In its row a box stands as near to its neighbours as the boxes beside it allow. For a row with its order given, that is a
-least-squares problem with gaps to keep, and isotonic regression solves it in one pass (pool adjacent violators: Ayer et al.
+Within its row a box is as near to its neighbours as the boxes beside it allow. For a row with its order given, this is a
+least-squares problem with minimum gaps, and isotonic regression solves it in one pass (pool adjacent violators: Ayer et al.
 1955).
 """
 
@@ -23,22 +23,22 @@ from trex_tui.report.graph.model import HIGHLIGHT, TENSOR, Edge, EdgeRole, Engin
 from trex_tui.text import printable
 
 SWEEPS = 8
-"""Passes down and up over the rows; more of them hardly move anything."""
+"""Passes down and up over the rows; more of them hardly change anything."""
 _PIECES_EACH, _PIECES_FREE = 4, 1000
-"""Pieces of long arrows for each box, and beside that: what exceeds them runs beside the rows. Keeps the work linear."""
+"""Pieces of long arrows per box, plus a constant: further arrows run beside the rows. Keeps the work linear."""
 
 
 @dataclass(slots=True)
 class Layering:
-    """Rows of boxes and of pieces of arrows. Both are numbered: boxes from 0 as they came, pieces from `boxes` on.
+    """Rows of boxes and of pieces of arrows. Both are numbered: boxes from 0 in the given order, pieces from `boxes` on.
 
     Attributes:
-        boxes: How many boxes there are.
-        rows: Numbers from left to right, row by row. Boxes that nothing joins are in none.
-        row_of: Row of every box and piece; -1 for a box that nothing joins.
-        chains: Edge -> the numbers it runs through, from its source to its target, one in each row.
-        beside: Edges that run beside the rows: loops, and the longest ones.
-        alone: Boxes that nothing joins.
+        boxes: Number of boxes.
+        rows: Numbers from left to right, row by row. Boxes without links are in none.
+        row_of: Row of every box and piece; -1 for a box without links.
+        chains: Edge -> the numbers it passes through, from its source to its target, one in each row.
+        beside: Edges beside the rows: loops, and the longest ones.
+        alone: Boxes without links.
     """
 
     boxes: int
@@ -53,10 +53,10 @@ class Layering:
 
 
 def layered(boxes: int, edges: Sequence[tuple[int, int]]) -> Layering:
-    """Rows and orders.
+    """Return rows and orders.
 
     Args:
-        boxes: How many there are; edges from a smaller to a larger number run forward.
+        boxes: Number of boxes; edges from a smaller to a larger number run forward.
         edges: Source and target.
     """
     layering = Layering(boxes)
@@ -76,7 +76,7 @@ def layered(boxes: int, edges: Sequence[tuple[int, int]]) -> Layering:
 
 
 def _rows_by_longest_path(boxes: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Each box one row below the lowest that feeds it; what nothing feeds, right above the first that it feeds."""
+    """Place each box one row below its lowest source; boxes without sources directly above their first target."""
     rows = [0] * boxes
     first_fed: list[int | None] = [None] * boxes
     is_fed = [False] * boxes
@@ -95,7 +95,7 @@ def _rows_by_longest_path(boxes: int, edges: Sequence[tuple[int, int]]) -> list[
 
 
 def _cut_into_pieces(layering: Layering, edges: Sequence[tuple[int, int]]) -> None:
-    """Lead every edge through the rows between its ends, the shortest first, as long as there is a budget."""
+    """Route every edge through the rows between its ends, the shortest first, within the budget."""
     row_of = layering.row_of
     budget = _PIECES_FREE + _PIECES_EACH * layering.boxes
     layering.above = [[] for _ in range(layering.boxes)]
@@ -122,7 +122,7 @@ def _cut_into_pieces(layering: Layering, edges: Sequence[tuple[int, int]]) -> No
 
 
 def _order(layering: Layering) -> None:
-    """Sort each row by the mean place of its neighbours in the row before, alternately from above and from below."""
+    """Sort each row by the mean position of its neighbours in the row before, alternately from above and from below."""
     offsets = [0.0] * len(layering.row_of)
     for row in layering.rows:
         _number(row, offsets)
@@ -145,7 +145,7 @@ def _order(layering: Layering) -> None:
 
 
 def _number(row: Sequence[int], offsets: list[float]) -> None:
-    """Places count from the middle of the row, so that rows of different lengths can be compared."""
+    """Number the boxes from the middle of the row, so that rows of different lengths can be compared."""
     for position, item in enumerate(row):
         offsets[item] = position - (len(row) - 1) / 2
 
@@ -158,13 +158,13 @@ GAP = 22.0
 """Free space between boxes of a row, pixels."""
 _SWEEPS = 6
 _STRAIGHT = 8.0
-"""How much more a piece of a long arrow clings to the next piece than a box to a box: long arrows are straight."""
+"""Weight of a link between two pieces of a long arrow relative to one between boxes, which keeps long arrows straight."""
 
 
 def spread(
     wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float], gap: float
 ) -> list[float]:
-    """Middles of boxes, in order, without overlap, with the least weighted sum of squared distances from what is wanted."""
+    """Return middles of boxes, in order, without overlap, with the least weighted sum of squared distances from `wanted`."""
     offsets, offset = [], 0.0
     for index, width in enumerate(widths):
         if index:
@@ -184,10 +184,10 @@ def spread(
 
 
 def middles(layering: Layering, widths: Sequence[float]) -> list[float]:
-    """The x of every box and piece.
+    """Return the x of every box and piece.
 
     Args:
-        widths: Of boxes; pieces of arrows have none.
+        widths: Widths of boxes; pieces of arrows have none.
     """
     boxes = layering.boxes
     wide = [*widths, *[0.0] * (len(layering.row_of) - boxes)]
@@ -224,9 +224,9 @@ def _settle(
 
 
 _CELL, _LINE, _PADDING = 6.1, 13.0, 7.0
-"""Of a letter of 10 pixels in a monospaced font (0.61 em, a little more than most), of a line, around the lines."""
+"""Width of a letter of 10 pixels in a monospaced font (0.61 em, a little more than most), height of a line, padding."""
 _TITLE_CELL, _TITLE_LINE = 7.95, 18.0
-"""The same of the title, which has 13 pixels."""
+"""The same for the title, which has 13 pixels."""
 _BETWEEN_ROWS, _MARGIN, _LANE = 30.0, 20.0, 7.0
 _DASHES = {EdgeRole.LOOP: ' stroke-dasharray="5 3"'}
 
@@ -238,7 +238,7 @@ _STYLE = (
 
 
 def write_svg(graph: EngineGraph) -> str:
-    """The picture. Equal graphs give equal pictures."""
+    """Return the picture. Equal graphs give equal pictures."""
     graph = _with_label_nodes(graph)
     picture = _Picture(graph)
     width = max(picture.width, 640.0)
@@ -263,9 +263,9 @@ def write_svg(graph: EngineGraph) -> str:
 
 
 def _with_label_nodes(graph: EngineGraph) -> EngineGraph:
-    """The graph with a node for each label of arrows, which leads from the layer that writes the tensor to all that read it.
+    """Return the graph with a node for each label of arrows, between the layer that writes the tensor and all that read it.
 
-    Rows and gaps then keep labels apart as they keep boxes apart. A label stands in the order right before the first box that
+    Rows and gaps then separate labels as they separate boxes. In the order a label comes directly before the first box that
     it leads to, so that data runs forward through it.
     """
     labels: dict[tuple[int, EdgeRole, str, str], int] = {}
@@ -303,7 +303,7 @@ def _with_label_nodes(graph: EngineGraph) -> EngineGraph:
 
 
 class _Picture:
-    """Where everything stands: middles of boxes, tops and heights of boxes and rows, in pixels."""
+    """Positions: middles of boxes, tops and heights of boxes and rows, in pixels."""
 
     def __init__(self, graph: EngineGraph) -> None:
         self._graph = graph
@@ -341,7 +341,7 @@ class _Picture:
         self._paints = sorted({edge.paint for edge in graph.edges})
 
     def _place_alone(self, alone: Sequence[int]) -> None:
-        """Boxes that nothing joins: in rows below the others, in their order, about as wide as high."""
+        """Place boxes without links in rows below the others, in their order, about as wide as high."""
         if not alone:
             return
         column = max(self._widths[number] for number in alone) + GAP
@@ -354,7 +354,7 @@ class _Picture:
         self.bottom += math.ceil(len(alone) / across) * row
 
     def _find_lanes(self) -> tuple[dict[int, float], int]:
-        """The x of every arrow that runs beside the rows, each as far left as the others leave room; and how many lanes."""
+        """Return the x of every arrow beside the rows, each as far left as the others allow, and the number of lanes."""
         rows = self._layering.row_of
         spans = []
         for number in self._layering.beside:
@@ -376,7 +376,7 @@ class _Picture:
         return lanes, count
 
     def markers(self) -> Iterator[str]:
-        """The heads of arrows, one for each colour."""
+        """Yield the heads of arrows, one for each colour."""
         for number, paint in enumerate(self._paints):
             yield (
                 f'<marker id="a{number}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="6" markerHeight="6" '
@@ -384,7 +384,7 @@ class _Picture:
             )
 
     def edges(self) -> Iterator[str]:
-        """The arrows."""
+        """Yield the arrows."""
         for number, edge in enumerate(self._graph.edges):
             path = self._path_beside(number) if number in self._lanes else self._path_through(number)
             yield (
@@ -393,12 +393,12 @@ class _Picture:
             )
 
     def _head(self, edge: Edge) -> str:
-        """The attribute for the head of an arrow; a line that ends at its label has none."""
+        """Return the attribute for the head of an arrow; a line that ends at its label has none."""
         is_label = self._graph.nodes[edge.target].role is NodeRole.LABEL
         return "" if is_label else f' marker-end="url(#a{self._paints.index(edge.paint)})"'
 
     def _path_through(self, number: int) -> str:
-        """From row to row: curves between the rows, straight through them."""
+        """Draw from row to row: curves between the rows, straight through them."""
         source, *chain = self._layering.chains[number]
         x, y = self._x[source], self._y[source] + self._heights[source]
         path = [f"M{x:.1f} {y:.1f}"]
@@ -415,7 +415,7 @@ class _Picture:
         return "".join(path)
 
     def _path_beside(self, number: int) -> str:
-        """Out of the box, to the lane in the space below its row, along, and back in the space above the target's row."""
+        """Draw from the box to the lane in the space below its row, along it, and back above the target's row."""
         edge, rows = self._graph.edges[number], self._layering.row_of
         out = self._tops[rows[edge.source]] + self._row_heights[rows[edge.source]] + _BETWEEN_ROWS / 3
         back = self._tops[rows[edge.target]] - _BETWEEN_ROWS / 3
@@ -424,7 +424,7 @@ class _Picture:
         return f"M{x:.1f} {start:.1f}V{out:.1f}H{self._lanes[number]:.1f}V{back:.1f}H{target:.1f}V{end:.1f}"
 
     def node(self, number: int) -> str:
-        """A box with its lines; a label is text alone."""
+        """Return a box with its lines; a label is text only."""
         node = self._graph.nodes[number]
         x, y, width, height = self._x[number], self._y[number], self._widths[number], self._heights[number]
         if node.role is NodeRole.LABEL:
@@ -446,7 +446,7 @@ class _Picture:
 
 
 def _legend(graph: EngineGraph, width: float) -> tuple[list[str], float]:
-    """Title and colours, in as many lines as they take, and where the graph begins."""
+    """Return title and colours, in as many lines as necessary, and the top of the graph."""
     lines = wrap_text(graph.title, int((width - 2 * _MARGIN) / _TITLE_CELL))
     drawn = [
         f'<text class="t" x="{_MARGIN:g}" y="{26 + _TITLE_LINE * row:g}">{escape(line)}</text>'

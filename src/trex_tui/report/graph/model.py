@@ -1,4 +1,4 @@
-"""Nodes and edges as they are drawn and written: the same for every format."""
+"""Nodes and edges of a drawn graph, independent of the format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trex_tui.text import format_ms
 
 
 class NodeRole(str, Enum):
-    """What a node stands for."""
+    """Meaning of a node."""
 
     LAYER = "layer"
     INPUT = "input"
@@ -27,15 +27,15 @@ class NodeRole(str, Enum):
     CONSTANT = "constant"
     """A tensor without a writer or binding: weights."""
     LABEL = "label"
-    """The label of an arrow, which the built-in layout gives room like a box; no graph file has one."""
+    """The label of an arrow, which the built-in layout places like a box; graph files do not have it."""
 
 
 class EdgeRole(str, Enum):
-    """Why two nodes are joined."""
+    """Reason why two nodes are linked."""
 
     DATA = "data"
     LOOP = "loop"
-    """Data of the iteration before: the writer runs after the reader."""
+    """Data of the previous iteration: the writer runs after the reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class Node:
     """A box.
 
     Attributes:
-        id: Unique and made of harmless letters: `layer_12`, `input_3_1`. Names repeat and hold anything.
-        name: Of the layer or tensor, verbatim.
-        lines: What is written in the box: harmless, shortened.
-        tooltip: All that is worth telling, lines separated by newlines; harmless otherwise.
-        order: Sorts nodes so that data runs forward, whatever is a loop aside.
+        id: Unique, of plain letters: `layer_12`, `input_3_1`. Names repeat and hold any characters.
+        name: Name of the layer or tensor, verbatim.
+        lines: Text in the box: printable, shortened.
+        tooltip: All relevant facts, lines separated by newlines; otherwise printable.
+        order: Sorts nodes so that data runs forward, apart from loops.
         layer: None for tensors.
         tensor: None for layers, and for bindings that no layer names.
     """
@@ -77,12 +77,12 @@ class Edge:
     """An arrow.
 
     Attributes:
-        source, target: Places of its ends among the nodes.
+        source, target: Indices of its ends among the nodes.
         tensor: Name of the tensor, verbatim.
-        port: Place among the inputs of the layer that reads; None where no layer does.
+        port: Index among the inputs of the layer that reads; None if no layer does.
         dtype: Element type of the tensor.
         text: Tooltip.
-        label: Shape and format, to be written beside the arrow; empty for none.
+        label: Shape and format beside the arrow; empty for none.
     """
 
     source: int
@@ -98,11 +98,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class EngineGraph:
-    """All that is drawn of an engine.
+    """Content of a drawn engine.
 
     Attributes:
-        name: Of the engine, verbatim.
-        title: One harmless line above the picture.
+        name: Name of the engine, verbatim.
+        title: One printable line above the picture.
         nodes: In an order in which data runs forward.
         edges: By target, then port.
         legend: Texts with the colours they explain.
@@ -118,14 +118,14 @@ class EngineGraph:
 MUTED = "#767c82"
 """Lines and secondary text: 4.5 to 1 on white."""
 HIGHLIGHT = "#c2185b"
-"""Frame of what is highlighted: no kind and no precision has it."""
+"""Frame of highlighted layers: no kind and no precision has this colour."""
 TENSOR = Paint("#f4f5f6", MUTED)
 BINDING = Paint(LIGHT["panel"], LIGHT["foreground"])
 UNKNOWN = Paint("#ffffff", MUTED)
 
 
 class ColorBy(str, Enum):
-    """What the colours of layers tell."""
+    """Meaning of the colours of layers."""
 
     KIND = "kind"
     PRECISION = "precision"
@@ -140,7 +140,7 @@ def _of_style(style: str) -> Paint:
 
 
 def blended(first: str, second: str, share: float) -> str:
-    """A colour between two: `first` at 0, `second` at 1."""
+    """Mix two colours: `first` at 0, `second` at 1."""
     mixed = (
         round(int(first[at : at + 2], 16) * (1.0 - share) + int(second[at : at + 2], 16) * share)
         for at in (1, 3, 5)
@@ -149,12 +149,12 @@ def blended(first: str, second: str, share: float) -> str:
 
 
 def tensor_line(dtype: DataType | None) -> str:
-    """Colour of an arrow."""
+    """Return the colour of an arrow."""
     return _of_style(precision_style(dtype)).line
 
 
 class Painter:
-    """Colours layers of one engine, and explains them."""
+    """Colours layers of one engine, and explains the colours."""
 
     def __init__(self, by: ColorBy, layers: Sequence[Layer]) -> None:
         self._by = by
@@ -162,7 +162,7 @@ class Painter:
         self._most = max((layer.latency_ms or 0.0 for layer in layers), default=0.0)
 
     def of(self, layer: Layer) -> Paint:
-        """Colours of a layer; those of `UNKNOWN` where the files do not tell what they are to show."""
+        """Return the colours of a layer; those of `UNKNOWN` if the files lack the value."""
         if self._by is ColorBy.KIND:
             return _of_style(kind_style(layer.kind))
         if self._by is ColorBy.PRECISION:
@@ -170,12 +170,12 @@ class Painter:
         return UNKNOWN if layer.latency_ms is None else self._of_time(layer.latency_ms)
 
     def _of_time(self, milliseconds: float) -> Paint:
-        """The square root of the share in the slowest: otherwise all but a few would be white."""
+        """Colour by the square root of the share of the slowest: otherwise all but a few would be white."""
         share = math.sqrt(max(0.0, milliseconds) / self._most) if self._most > 0 else 0.0
         return Paint(blended("#ffffff", LIGHT["error"], 0.72 * share), MUTED)
 
     def legend(self) -> list[tuple[str, Paint]]:
-        """What there is, the most frequent first; for times, four steps up to the slowest."""
+        """Return the legend, the most frequent first; for times, four steps up to the slowest."""
         if self._by is ColorBy.LATENCY:
             steps = [self._most * share for share in (0.04, 0.25, 0.5, 1.0)] if self._most > 0 else []
             entries = [(f"{format_ms(step)} ms", self._of_time(step)) for step in steps]

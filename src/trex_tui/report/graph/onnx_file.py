@@ -1,8 +1,8 @@
 """The engine as an ONNX file, for viewers such as Netron: it holds the structure and cannot be run.
 
-Operators are the engine's own kinds, in a domain of their own. ONNX wants each value written once and before it is read, so a
-name of memory that is written again gets the layer's number behind it, and what is of the iteration before is an input.
-Weights have no data here and are left out.
+Operators are the engine's own kinds, in their own domain. ONNX requires each value to be written once and before it is read,
+so a memory name that is written again gets the layer's number as suffix, and values of the previous iteration are inputs.
+Weights have no data here and are omitted.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _TYPES = {
 
 
 def write_onnx(engine: Engine, graph: EngineGraph) -> bytes:
-    """The layers that the graph shows, in execution order, as a serialized `ModelProto`.
+    """Return the layers of the graph, in execution order, as a serialized `ModelProto`.
 
     Raises:
-        TrexError: onnx is not installed, or the file would exceed what protobuf can hold.
+        TrexError: onnx is not installed, or the file would exceed the limit of protobuf.
     """
     try:
         import onnx
@@ -74,7 +74,7 @@ class _Writer:
         self._bindings = {printable(binding.name): binding for binding in engine.bindings}
 
     def model(self) -> onnx.ModelProto:
-        """The whole."""
+        """Return the whole model."""
         helper = self._onnx.helper
         self._name_values()
         nodes = [self._node(layer) for layer in self._layers]
@@ -97,7 +97,7 @@ class _Writer:
         return model
 
     def _name_values(self) -> None:
-        """The last value of a binding keeps its name; of others, the first."""
+        """Name the values: the last value of a binding keeps its name; for others, the first."""
         last = {tensor.name: layer.index for layer in self._layers for tensor in layer.outputs}
         bindings = {binding.name for binding in self._engine.bindings}
         reserved = {printable(name) for name in bindings}
@@ -111,7 +111,7 @@ class _Writer:
                 keeps_name = is_last and name in reserved
                 reserved.discard(
                     name if keeps_name else ""
-                )  # two names may look the same when they are harmless
+                )  # two names may look the same when they are printable
                 self._values[layer.index, tensor.name] = (
                     name if keeps_name else self._unique(name, layer.index)
                 )
@@ -151,7 +151,7 @@ class _Writer:
         return node
 
     def _outside(self, name: str, tensor: Tensor) -> str:
-        """An input of the graph; its name must not be that of a value that a layer writes."""
+        """Return an input of the graph; its name must differ from those of values that layers write."""
         if name not in self._inputs:
             while name in self._written:
                 name += " (before)"

@@ -1,8 +1,8 @@
 """The Chrome trace format, which Perfetto and chrome://tracing open: layers by stream, and the queries of the timing run.
 
 Format: "Trace Event Format" (Google, 2016): complete events (`ph` X) with `ts` and `dur` in microseconds, metadata events
-(`ph` M) that name processes and threads. The profile knows how long a layer takes, not when it starts: layers are laid one
-after another in execution order, so that the last ends at the sum of all, whatever their streams.
+(`ph` M) that name processes and threads. The profile has the duration of a layer, not its start: layers are placed one after
+another in execution order, so that the last ends at the sum of all, whatever their streams.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LAYERS, QUERIES = 1, 2
 """Process ids."""
 
 _Event = dict[str, Any]
-# Duration, its stamps, and what its track is called.
+# Duration, its stamps, and the name of its track.
 _TRACKS = (
     (1, None, "startEnqMs", "endEnqMs", "enqueue (host)"),
     (2, "h2dMs", "startH2dMs", "endH2dMs", "host to device"),
@@ -30,17 +30,17 @@ _TRACKS = (
     (4, "d2hMs", "startD2hMs", "endD2hMs", "device to host"),
 )
 _OVERFLOW = 100
-"""Added to a thread id for queries that begin before the one before has ended: events of one thread must not overlap."""
+"""Added to a thread id for queries that begin before the previous one has ended: events of one thread must not overlap."""
 
 
 def trace_document(engine: Engine, chosen: Collection[int] | None = None) -> dict[str, Any]:
-    """The trace.
+    """Return the trace.
 
     Args:
         chosen: Indices of the layers to show; None for all.
 
     Raises:
-        TrexError: No file tells of any time.
+        TrexError: No file has times.
     """
     layers = [layer for layer in engine.layers if chosen is None or layer.index in chosen]
     timed = [layer for layer in layers if layer.latency_ms is not None]
@@ -122,7 +122,7 @@ def _queries(engine: Engine) -> Iterator[_Event]:
 def _track(
     columns: dict[str, array[float]], thread: int, key: str | None, start: str, end: str, name: str
 ) -> Iterator[_Event]:
-    """Queries by their stamps. One that begins while another runs goes to the first track below that is free."""
+    """Yield queries by their stamps. A query that begins while another runs goes to the first free track below."""
     events: list[_Event] = []
     durations = columns.get(key or "")
     free: list[float] = []
@@ -158,7 +158,7 @@ def _query(
 
 
 def _without_stamps(columns: dict[str, array[float]]) -> Iterator[_Event]:
-    """Rows that tell durations only, one after another."""
+    """Yield rows with durations only, one after another."""
     key = next((key for key in ("computeMs", "latencyMs") if key in columns), None)
     if key is None:
         return
