@@ -12,6 +12,7 @@ from trex_tui.report.document import Column, Table
 from trex_tui.widgets.bars import BOTH, HERE, PEAK, bar_lines, draw_bars, draw_marks
 from trex_tui.widgets.chrome import fit_remark
 from trex_tui.widgets.text_view import TextLine, fact_lines, heading_line, sections, sentence_line
+from trex_tui.widgets.theme import to_ascii
 
 COLUMNS = (
     Column("key", "Kind"),
@@ -33,15 +34,21 @@ def plain(width: int) -> list[str]:
 def test_bars_stand_below_each_other():
     assert plain(42) == [
         "By kind       n      ms      %  of all",
-        "convolution  53  0.3833  81.49  ████████▏─",
-        "noop          1  0.0000   0.00  ──────────",
+        "convolution  53  0.3833  81.49  ████████▏∙",
+        "noop          1  0.0000   0.00  ∙∙∙∙∙∙∙∙∙∙",
         "Bound by",
     ]
 
 
+def test_bars_and_dots_differ_in_ascii():
+    texts = [to_ascii(text) for text in plain(42)]
+    assert texts[1].endswith("########-.")
+    assert texts[2].endswith("..........")
+
+
 def test_figures_go_before_bars_where_there_is_little_room():
-    assert plain(35)[1] == "convolution  0.3833  81.49  █████▊─"
-    assert plain(30)[1] == "convolution  81.49  ████████▏─"
+    assert plain(35)[1] == "convolution  0.3833  81.49  █████▊∙"
+    assert plain(30)[1] == "convolution  81.49  ████████▏∙"
     assert plain(18)[1].startswith("convolution  81.49")
 
 

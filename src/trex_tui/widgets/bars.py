@@ -36,14 +36,14 @@ LEAST_BAR, MOST_BAR = 4, 40
 LONGEST_LABEL = 16
 OF_ALL = "of all"
 """Stands above bars that are shares of a whole."""
-_TRACK = "─"
+_TRACK = "∙"
 
 
 def bar_lines(tables: Sequence[Table], width: int) -> list[list[Content]]:
     """The lines of each table, its title first; figures and bars of all of them stand below each other.
 
     The first column names a row, the one that has bars gives its bar, and `styles` are those of names and bars. Where there
-    is little room, the first figures go first. A bar is a share of the whole, to which a line goes on behind it: bars against
+    is little room, the first figures go first. A bar is a share of the whole, to which dots go on behind it: bars against
     the largest, in tables, have none.
     """
     grids = [_texts(table) for table in tables]
@@ -92,7 +92,7 @@ def _fractions(table: Table) -> list[float | None]:
 
 
 def _share_bar(fraction: float | None, length: int, style: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    """A bar, and the line from its end to where the whole would end."""
+    """A bar, and dots from its end to where the whole would end."""
     bar = format_bar(fraction, length)
     return (bar, style), (_TRACK * (length - len(bar)) if fraction is not None else "", "$muted")
 
