@@ -418,3 +418,17 @@ def test_a_type_that_is_the_kind_is_not_repeated_and_long_sums_have_fewer_digits
     assert not any("Convolution" in text for text in tail)
     assert "median 26.9800 ms · 2698.0 ms in 100 iterations" in head
     assert "median 0.5000 ms · 50.0000 ms in 100 iterations" in tail
+
+
+async def test_zoom_on_a_group_leaves_the_tree_on_screen(tmp_path):
+    async with running(branched_engine(tmp_path), tab="layers") as session:
+        tree = session.layers.table
+        await session.press("t", "C", "g", "v", "tab")
+        assert session.layers.is_on_group
+        assert session.app.focused is session.layers.neighbourhood
+        await session.press("z")
+        assert tree.is_on_screen
+        assert session.app.focused is tree
+        row = tree.cursor_row
+        await session.press("j")
+        assert tree.cursor_row == row + 1

@@ -230,6 +230,12 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
     def action_toggle_order(self) -> None:
         self.table.toggle_order()
 
+    def action_zoom(self) -> None:
+        """Zoom the part with the focus; the tree where a group has no neighbourhood to walk in."""
+        if self.is_on_group and self.words is self.neighbourhood and self.is_beside:
+            self.screen.set_focus(self.table)
+        super().action_zoom()
+
     def action_neighbourhood(self) -> None:
         """Toggle between details and neighbourhood."""
         had_focus = self.is_beside
