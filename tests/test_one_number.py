@@ -222,6 +222,11 @@ async def test_the_memory_of_layers(path: Path, output: Any) -> None:
     layers = json.loads(output("layers", path, "--columns", NAMES, "--format", "json"))["layers"]
     async with running(path, (200, 50), "memory") as session:
         table = session.memory.table
+        if all(layer[name] is None for layer in layers for name in ("io_bytes", "weights_bytes")):
+            await session.until(
+                lambda: "Memory by layer unknown" in session.text, "a sentence in place of the table"
+            )
+            return
         await session.until(lambda: len(table.shown_rows) == len(layers), "the rows of the memory table")
         for row in table.shown_rows:
             for column in table.columns:
