@@ -170,7 +170,9 @@ def test_a_filter_that_leaves_nothing_is_said(tiny, chart):
 def test_every_plot_has_units(tmp_path, chart):
     folder = SAMPLES / "alexnet" if chart.id not in SAMPLED else write_power_set(tmp_path)
     text = drawn(load_engine(folder), chart.id, (100, 30))
-    assert any(unit in text for unit in ("ms", "%", "FLOP/s", "KiB", "M, rows", "W", "°C", "MHz"))
+    assert any(
+        unit in text for unit in ("ms", "%", "FLOP/s", "KiB", "M, rows", "W", "°C", "MHz", "precision")
+    )
 
 
 def test_the_title_names_the_current_layer_and_tells_if_the_filter_hides_it(tiny):
@@ -750,6 +752,29 @@ def test_a_bar_of_a_group_filters_its_layers(sample, name):
         chosen = filter_layers(sample, bar.target.filter_text)
         chosen = [each for each in chosen if each.latency_ms is not None]
         assert len(chosen) == int(bar.texts[0]), bar.target.filter_text
+
+
+def test_precisions_in_order_are_levels_in_runs(tmp_path):
+    dtypes = ["Half", "Half", "Int8", "Float", "Int8", "Int8"]
+    layers = [
+        layer(
+            f"conv{index}",
+            CONV,
+            [tensor("x", 1, 8, 8, 8, dtype=dtype)],
+            [tensor("y", 1, 8, 8, 8, dtype=dtype)],
+        )
+        for index, dtype in enumerate(dtypes)
+    ]
+    write_set(tmp_path, "mixed", layers, None)
+    engine = load_engine(tmp_path)
+    figure = CHARTS_BY_ID["precision-order"].make(Subject(engine, engine.layers, PALETTE))
+    assert figure.words == (
+        "Precision of each layer in execution order: 6 layers in 4 runs of one precision: FP16 1 run, longest 2; "
+        "FP32 1 run, longest 1; INT8 2 runs, longest 2.",
+    )
+    assert list(figure.form.values) == [2, 2, 1, 3, 1, 1]
+    assert [label for _, label in figure.form.y.ticks(8)] == ["", "INT8", "FP16", "FP32"]
+    assert figure.form.target(2).text == "2  conv2  convolution  INT8"
 
 
 def test_large_numbers_have_prefixes():

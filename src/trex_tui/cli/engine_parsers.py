@@ -29,7 +29,18 @@ EXPORT_FORMATS = (
 COLORS = ("kind", "precision", "latency")
 LAYOUTS = ("auto", "dot", "builtin")
 CHART_IDS = (
-    *("layers", "bar", "scatter", "distribution", "pareto", "kind", "precision", "kind-precision", "tactic"),
+    *(
+        "layers",
+        "precision-order",
+        "bar",
+        "scatter",
+        "distribution",
+        "pareto",
+        "kind",
+        "precision",
+        "kind-precision",
+        "tactic",
+    ),
     *("reformats", "products", "roofline", "efficiency", "memory", "icicle"),
     *("histogram", "over-time", "percentiles", "power", "temperature", "clock"),
 )

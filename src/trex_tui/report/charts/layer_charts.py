@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.filter import format_operand
@@ -261,6 +261,56 @@ def layers_in_order(subject: Subject) -> Figure:
     return Figure(words, missing, form)
 
 
+def precision_in_order(subject: Subject) -> Figure:
+    """The precision of each layer in the order in which they run: a column for each layer, a level for each precision."""
+    layers = subject.layers
+    if not layers:
+        return Figure((NO_LAYER,))
+    if not any(layer.precision for layer in layers):
+        return Figure(("Precision of these layers unknown.",))
+    known = {layer.precision for layer in layers if layer.precision is not None}
+    levels = sorted(known, key=lambda dtype: (dtype.bits, dtype.value))
+    level_of = {dtype: float(level) for level, dtype in enumerate(levels, start=1)}
+    runs = [(dtype, len(list(run))) for dtype, run in groupby(layers, key=lambda layer: layer.precision)]
+    counts = Counter(dtype for dtype, _ in runs)
+    parts = [
+        f"{dtype.value if dtype else UNKNOWN} {plural(counts[dtype], 'run')}, longest "
+        f"{max(length for each, length in runs if each is dtype)}"
+        for dtype in sorted(counts, key=lambda dtype: (dtype is None, dtype.value if dtype else ""))
+    ]
+    words = (
+        f"Precision of each layer in execution order: {plural(len(layers), 'layer')} in "
+        f"{plural(len(runs), 'run')} of one precision: {'; '.join(parts)}.",
+        *describe_crowding(len(layers), subject.width, "the widest precision of them"),
+    )
+    current = subject.shown_current
+
+    def target(index: int) -> Target:
+        layer = layers[index]
+        time = "" if layer.latency_ms is None else f"  {format_ms(layer.latency_ms)} ms"
+        return kind_target(layer, f"{layer.precision.value if layer.precision else UNKNOWN}{time}")
+
+    form = Columns(
+        [level_of[layer.precision] if layer.precision else 0.0 for layer in layers],
+        [subject.palette.precision(layer.precision) for layer in layers],
+        Scale(
+            0.0,
+            float(len(levels)),
+            "precision",
+            words=lambda level: levels[round(level) - 1].value if level else "",
+            is_count=True,
+        ),
+        "layer",
+        partial(_index_ticks, layers),
+        target,
+        [Key(BAR_SIGN, dtype.value, subject.palette.precision(dtype)) for dtype in levels],
+        flags=[Flag(index, HERE, "", HERE_STYLE) for index, layer in enumerate(layers) if layer is current],
+    )
+    unknown = sum(layer.precision is None for layer in layers)
+    lacking = (f"{plural(unknown, 'layer')} of unknown precision left empty.",) if unknown else ()
+    return Figure(words, lacking, form)
+
+
 def columns_of_layers(
     layers: Sequence[Layer],
     values: Sequence[float],
@@ -437,6 +487,13 @@ CHARTS = (
         has_value=True,
         has_color=True,
         needs=has_times,
+    ),
+    Chart(
+        "precision-order",
+        "Precision order",
+        "Precision of the layers in execution order.",
+        precision_in_order,
+        needs=_has_precisions,
     ),
     *column_charts.CHARTS,
     *value_charts.CHARTS,

@@ -20,6 +20,7 @@ CHART_TERMS: dict[str, tuple[str, ...]] = {
     "kind-precision": ("kind", "precision", "latency_ms"),
     "reformats": ("origin", "structure.reformats", "latency_ms"),
     "bar": ("latency_ms", "kind", "precision"),
+    "precision-order": ("precision", "index", "latency_ms"),
     "scatter": ("latency_ms", "macs", "kind"),
     "distribution": ("latency_ms", "latency_pct"),
     "tactic": ("tactic", "latency_ms", "latency_pct"),
