@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from helpers import REPOSITORY
+from trex_tui import load_engine
 from trex_tui.cli import COMMANDS, main
 from trex_tui.cli.result_writer import COMPANION_ENDING
 
@@ -51,6 +52,18 @@ def arguments(case: tuple[str, ...], broken: Path) -> list[str]:
     return [name, *paths, "--format", form, *more]
 
 
+def write_model(path: Path) -> Path:
+    """A model with the nodes of the sample."""
+    onnx = pytest.importorskip("onnx")
+    names = list(dict.fromkeys(name for layer in load_engine(SAMPLE).layers for name in layer.onnx_nodes))
+    nodes = [
+        onnx.helper.make_node("Relu", [f"t{place}"], [f"t{place + 1}"], name)
+        for place, name in enumerate(names)
+    ]
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "net", [], [])), path)
+    return path
+
+
 def read_names(name: str) -> tuple[str, ...]:
     """The damaged files that a command reads."""
     return {"metadata": (METADATA, LOG), "build-log": (LOG,)}.get(name, (PROFILE, TIMING, METADATA, LOG))
@@ -78,7 +91,8 @@ def test_every_command_states_damage_in_every_format(
 ) -> None:
     name, form, *_ = case
     target = tmp_path / f"result.{form}"
-    code, err = run([*arguments(case, broken), "-o", str(target)], capsys)
+    model = ["--onnx", str(write_model(tmp_path / "net.onnx"))] if form == "onnx-annotated" else []
+    code, err = run([*arguments(case, broken), *model, "-o", str(target)], capsys)
     for file in read_names(name):
         assert any("error: " in line and file in line for line in err.splitlines()), (file, err)
     if form == "trex":

@@ -449,3 +449,33 @@ async def test_the_details_on_the_screen_show_what_is_inside() -> None:
         shown = screen_text(session.app)
         assert "ONNX nodes (1, from its metadata)" in shown
         assert "Gemm  /fc/Gemm" in shown
+
+
+# Export
+
+
+@real
+def test_the_annotated_model_is_the_model_with_metadata(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, source = tmp_path / "net.annotated.onnx", MODELS / "resnet18.onnx"
+    before = source.read_bytes()
+    arguments = ["export", str(ENGINES["resnet18"].parent), "--onnx", str(source), "-o"]
+    assert main([*arguments, str(target)]) == 0
+    assert "48 nodes with a layer" in capsys.readouterr().err
+    written = onnx.load(target, load_external_data=False)
+    first = {entry.key: entry.value for entry in written.graph.node[0].metadata_props}
+    assert first["trex_tui.layer"] == "/conv1/Conv + /relu/Relu"
+    assert (first["trex_tui.layer_index"], first["trex_tui.precision"]) == ("1", "FP16")
+    assert float(first["trex_tui.layer_ms"]) == pytest.approx(0.0288, rel=0.01)
+    for node in written.graph.node:
+        del node.metadata_props[:]
+    assert written == onnx.load(source, load_external_data=False)
+    assert main([*arguments, str(source), "--format", "onnx-annotated", "--force"]) == 2
+    assert source.read_bytes() == before
+
+
+def test_an_annotated_model_needs_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = make_engine(tmp_path, ("a", ["x"], ["y"]))
+    assert main(["export", str(engine.source.directory), "-o", str(tmp_path / "y.annotated.onnx")]) == 2
+    assert "name it with --onnx" in capsys.readouterr().err

@@ -23,7 +23,7 @@ SEVERITIES = ("error", "warning", "info", "good")
 DIFF_FORMATS = ("text", "md", "json", "csv", "html")
 REPORT_FORMATS = ("html", "md", "json")
 EXPORT_FORMATS = (
-    *("dot", "svg", "png", "graphml", "json", "onnx"),
+    *("dot", "svg", "png", "graphml", "json", "onnx", "onnx-annotated"),
     *("csv", "parquet", "xlsx", "trace", "trex", "tea"),
 )
 COLORS = ("kind", "precision", "latency")

@@ -41,6 +41,7 @@ ENDINGS = {
     ".png": "png",
     ".graphml": "graphml",
     ".json": "json",
+    ".annotated.onnx": "onnx-annotated",
     ".onnx": "onnx",
     ".csv": "csv",
     ".parquet": "parquet",
@@ -48,7 +49,7 @@ ENDINGS = {
     ".tea": "tea",
 }
 """Ending of a file -> format of an engine."""
-BINARY = ("png", "onnx", "parquet", "xlsx")
+BINARY = ("png", "onnx", "onnx-annotated", "parquet", "xlsx")
 EXPORT = OutputKind(
     "trex-tui export",
     ("trex-tui/graph/", "trex-tui/layers/", "trex-tui/trace/", "trex_tui.engine"),
@@ -97,6 +98,8 @@ def export_engine(
     Raises:
         TrexError: An option makes no sense, or a library or program is missing.
     """
+    if form == "onnx-annotated":
+        return _annotate(engine)
     from trex_tui.report.graph.engine_graph import build_graph, chosen_layers, describe_choice
 
     if form in ("csv", "parquet", "xlsx", "trace"):
@@ -111,6 +114,14 @@ def export_engine(
     content, more = _graph_content(engine, graph, form, columns, layout)
     summary = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')}"
     return Exported(_mark_graph(content, form), summary, (*notes, *more))
+
+
+def _annotate(engine: Engine) -> Exported:
+    from trex_tui.report.graph.onnx_annotation import annotate_model
+
+    content, count, has_external = annotate_model(engine)
+    note = "info: the model keeps weights in other files: write the copy into the directory of the model"
+    return Exported(content, f"{plural(count, 'node')} with a layer", (note,) if has_external else ())
 
 
 def _export_table(
