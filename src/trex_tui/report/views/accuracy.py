@@ -1,7 +1,7 @@
-"""Results of `accuracy`: sections, and which of the loaded engines they compare.
+"""Results of `accuracy`: sections, and the loaded engines that they compare.
 
-A result names its two sides by path, size and SHA-256. It is shown beside engines only if they are those: by the digest of
-the plan where that is known, else by name. A result about others is named, not shown.
+A result names its two sides by path, size and SHA-256. It is shown beside engines only if they match: by the digest of the
+plan if known, else by name. A result about other engines is named, not shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OUTPUT = Column("output", "output", value=lambda output: output.name, flex=True
 
 
 def _digits(value: float) -> str:
-    """Differences span many powers of ten: four significant digits."""
+    """Format with four significant digits: differences span many powers of ten."""
     return f"{value:.4g}"
 
 
@@ -77,8 +77,8 @@ class AccuracyEvidence:
 
     Attributes:
         path: The file.
-        reference, test: Which of the engines its sides are; None for none of them.
-        proof: `sha256` or `name`: what the sides were recognised by; None if the result is refused.
+        reference, test: Indices of the engines of its sides; None for other engines.
+        proof: How the sides were recognized: `sha256` or `name`; None if the result is refused.
         refusal: Why it is not shown; None if it is.
         result: None if it is refused.
     """
@@ -108,7 +108,7 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
     tests, second = _find_engines(result.test, engines)
     reference, test = _distinguish(result, references, tests, engines)
     proof = "name" if "name" in (first, second) else "sha256"
-    # Of one engine alone it is told what it was held against; of several, only what is among them.
+    # For a single engine the other side is named; for several, only results among them are shown.
     is_known = reference is not None or result.reference.kind == "onnx" or len(engines) == 1
     if test is not None and reference != test and is_known:
         return AccuracyEvidence(path, reference, test, proof, result=result)
@@ -118,7 +118,7 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
 
 
 def _find_engines(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[int], str]:
-    """Find the engines that a side may be, and the evidence; several may have the same plan, byte for byte."""
+    """Find the engines that a side may be, and the evidence; several may have identical plans."""
     if side.kind == "onnx":
         return [], ""
     verdicts = [_same_plan(side, engine) for engine in engines]
@@ -137,9 +137,9 @@ def _find_engines(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[i
 def _distinguish(
     result: AccuracyResult, references: Sequence[int], tests: Sequence[int], engines: Sequence[Engine]
 ) -> tuple[int | None, int | None]:
-    """Find the engine of each side, never one for both; of engines with the same plan those whose names and directories fit.
+    """Find the engine of each side, never one for both; of equal plans those with matching names and directories.
 
-    An engine that is left for both is the test: the reference is another copy of its plan.
+    An engine that matches both sides is the test: the reference is another copy of its plan.
     """
     firsts: Sequence[int | None] = references or (None,)
     seconds: Sequence[int | None] = tests or (None,)
@@ -156,7 +156,7 @@ def _distinguish(
 
 
 def _same_plan(side: ComparedSide, engine: Engine) -> bool | None:
-    """Whether the engine's plan is that file; None where one of the two is unknown."""
+    """Return whether the engine's plan is that file; None if one of the two is unknown."""
     from trex_tui.capture.manifest import compute_sha256, read_manifest
 
     if side.sha256 is None:
@@ -183,15 +183,15 @@ def _same_name(side: ComparedSide, engine: Engine) -> bool:
 
 
 def _is_beside(side: ComparedSide, engine: Engine) -> bool:
-    """Whether the engine's files are in the directory of the side's plan."""
+    """Return whether the engine's files are in the directory of the side's plan."""
     return Path(side.path).absolute().parent == next(iter(engine.files.values())).absolute().parent
 
 
 def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None = None) -> Iterator[Section]:
-    """Sections of a result: gates that fell first, then sentences and a row per output.
+    """Yield sections of a result: failed gates first, then sentences and a row per output.
 
     Args:
-        evidence: How the sides were recognised, where engines are at hand.
+        evidence: How the sides were recognized, if engines are loaded.
     """
     fallen = [gate for gate in result.gates if gate.fell]
     if result.gates:
@@ -209,7 +209,7 @@ def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None 
 
 
 def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
-    """Sections of each result file beside the engines; one about other engines is only named."""
+    """Yield sections of each result file beside the engines; results of other engines are only named."""
     sections: list[Section] = []
     for evidence in accuracy_evidence(engines):
         if evidence.result is not None:
@@ -253,7 +253,7 @@ def _sqnr(output: OutputDifference) -> Cell | float | None:
 
 
 def _nonfinite(counts: Mapping[str, int]) -> tuple[int, ...] | None:
-    """Elements that are NaN or infinite, of the reference and of the test."""
+    """Return the numbers of elements that are NaN or infinite, of the reference and of the test."""
     names = (("nan_reference", "inf_reference"), ("nan_test", "inf_test"))
     if not any(name in counts for pair in names for name in pair):
         return None

@@ -1,4 +1,4 @@
-"""What the log of a build holds, described once: tables that the screen, `build-log`, reports and exports show."""
+"""Content of a build log: tables for the screen, `build-log`, reports and exports."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SEVERITIES = {"W": "warning", "E": "error", "F": "fatal error"}
 
 
 def format_seconds(value: float | None) -> str:
-    """Seconds with three decimals, as the builder prints them or coarser."""
+    """Format seconds with three decimals, at least as precise as the builder prints them."""
     return MISSING if value is None else f"{value:.3f}"
 
 
@@ -72,7 +72,7 @@ def _line(priority: int = 0) -> Column:
 
 
 def _figure(key: str, title: str, *, is_number: bool = True, **more: Any) -> Column:  # noqa: ANN401
-    """A column of an outline, which shows figures of its nodes."""
+    """Return a column of an outline, with figures of its nodes."""
     return Column(key, title, value=lambda node: node.values.get(key), is_number=is_number, **more)
 
 
@@ -85,7 +85,7 @@ PHASES = (
     _number("ended_s", "Ended", attrgetter("ended_s")),
     _line(),
 )
-"""Of a `Phase`: a line that states a duration."""
+"""Columns of a `Phase`: a line with a duration."""
 PASSES = (
     _number("strategy", "Strategy", attrgetter("graph_pass.strategy")),
     Column("in_engine", "In engine", value=attrgetter("in_engine")),
@@ -99,7 +99,7 @@ PASSES = (
     Column("to_type", "To", value=lambda row: row.step and row.step.to_type),
     _number("line", "Line", lambda row: (row.step or row.graph_pass).line),
 )
-"""Of a `PassRow`."""
+"""Columns of a `PassRow`."""
 LAYERS = (
     Column("name", "Layer", value=lambda tuned: tuned.tuning.name or None, flex=True, width=22,
            help="Name while it was tuned; missing where the log has none, as for layers that were not timed."),
@@ -120,13 +120,13 @@ LAYERS = (
     _number("seconds", "Seconds", attrgetter("seconds"), width=9, has_bar=True, help="How long the tuning took."),
     _number("line", "Line", attrgetter("tuning.line")),
 )
-"""Of a `TunedLayer`."""
+"""Columns of a `TunedLayer`."""
 _MYELIN = _number("myelin_tactics", "Myelin", attrgetter("tuning.myelin_count"),
                   help="Kernels that Myelin timed for operators inside the layer.")
 _FORMATS = _number("formats", "Formats", lambda tuned: len(tuned.tuning.combinations),
                    help="Combinations of formats that were tried.")
 TUNING_COLUMNS = (_MYELIN, _FORMATS)
-"""Of a `TunedLayer`, where a table of the longest tunings shows more."""
+"""Further columns of a `TunedLayer`, for the table of the longest tunings."""
 TACTICS = (
     Column("layer", "Layer", value=lambda row: row.tuned.tuning.name or None),
     _number("index", "#", lambda row: _first_layer(row.tuned)),
@@ -150,7 +150,7 @@ TACTICS = (
     _number("available_bytes", "Available", lambda row: row.skipped and row.skipped.available_bytes),
     _line(5),
 )
-"""Of a `TacticRow`."""
+"""Columns of a `TacticRow`."""
 MEMORY = (
     _number("at_s", "Second", attrgetter("at_s"), width=7, priority=3, format="{:.0f}".format,
             help="Time since the first line of the log."),
@@ -165,7 +165,7 @@ MEMORY = (
             help="Change of the process's memory."),
     _line(4),
 )
-"""Of a `MemoryPoint`."""
+"""Columns of a `MemoryPoint`."""
 MESSAGES = (
     Column("severity", "Severity", value=attrgetter("severity"), help="W warning, E error, F fatal error."),
     _number("count", "Times", attrgetter("count"), width=6, format=format_count,
@@ -175,7 +175,7 @@ MESSAGES = (
     _line(1),
     _number("last_line", "Last line", attrgetter("last_line")),
 )
-"""Of a `Message`."""
+"""Columns of a `Message`."""
 
 PHASE_OUTLINE = (
     Column("name", "Phase", value=attrgetter("label"), flex=True, width=28),
@@ -184,7 +184,7 @@ PHASE_OUTLINE = (
     _figure("seconds", "Seconds", width=9, has_bar=True, help="The duration, as the log states it."),
     _figure("line", "Line", width=7, priority=1, help=_LINE_HELP),
 )
-"""Of a `Node` of `phase_nodes`."""
+"""Columns of a `Node` of `phase_nodes`."""
 PASS_OUTLINE = (
     Column("name", "Pass", value=attrgetter("label"), flex=True, width=38),
     _figure("rule", "Rule", is_number=False, width=22, priority=3, help="Name of the fusion."),
@@ -196,7 +196,7 @@ PASS_OUTLINE = (
     _figure("tried", "Tried", width=6, priority=4, format=str, help="Steps without a result in the log."),
     _figure("line", "Line", width=7, priority=2, help=_LINE_HELP),
 )
-"""Of a `Node` of `pass_nodes`."""
+"""Columns of a `Node` of `pass_nodes`."""
 STRATEGIES = (
     _figure("strategy", "Strategy", format=str),
     _figure("operator", "Operator", is_number=False),
@@ -211,12 +211,12 @@ STRATEGIES = (
     _figure("seconds", "Seconds", priority=2, help="How long generating this engine took."),
     _figure("line", "Line", width=7, priority=5, help=_LINE_HELP),
 )
-"""Of a `Node` of `strategy_nodes`."""
+"""Columns of a `Node` of `strategy_nodes`."""
 # fmt: on
 
 
 def pick(columns: Sequence[Column], *keys: str) -> tuple[Column, ...]:
-    """The columns with these keys, in the order of the keys."""
+    """Return the columns with these keys, in the order of the keys."""
     by_key = {column.key: column for column in columns}
     return tuple(by_key[key] for key in keys)
 
@@ -225,7 +225,7 @@ def pick(columns: Sequence[Column], *keys: str) -> tuple[Column, ...]:
 
 
 class PassRow(NamedTuple):
-    """A pass, which has no step, or one of the steps of a pass."""
+    """A pass without steps, or one of the steps of a pass."""
 
     graph_pass: OptimizerPass
     step: Fusion | None
@@ -257,15 +257,15 @@ _ROWS: dict[str, tuple[Sequence[Column], Callable[[BuildFacts], Iterable[Any]]]]
 
 
 def list_tactics(facts: BuildFacts, tuned: Iterable[TunedLayer]) -> Iterator[TacticRow]:
-    """Every tactic of some layers, in the order of the log: timed, skipped, or from the timing cache."""
+    """Yield every tactic of some layers, in the order of the log: timed, skipped, or from the timing cache."""
     return (row for layer in tuned for row in tactic_rows(facts, layer))
 
 
 def build_listing(facts: BuildFacts, key: str, items: Iterable[Any] | None = None) -> Listing:
-    """A table of the build for other programs: `phases`, `passes`, `layers`, `tactics`, `memory`, `strategies`, `messages`.
+    """Return a table of the build: `phases`, `passes`, `layers`, `tactics`, `memory`, `strategies`, `messages`.
 
     Args:
-        items: The rows that are shown, in their order; None for all.
+        items: The rows shown, in their order; None for all.
     """
     columns, every = _ROWS[key]
     table = make_table(key, columns, every(facts) if items is None else items)
@@ -283,12 +283,12 @@ class OutlineNode:
     """A line of an outline.
 
     Attributes:
-        key: Identifies it among all of the outline.
-        label: What it is; not yet made safe for a terminal.
-        item: What it stands for.
-        values: Its figures, by the key of their column; a missing one is unknown or has no meaning there.
-        children: What stands below it, when it is expanded.
-        is_open: Whether it is expanded at first.
+        key: Unique in the outline.
+        label: Text; not yet printable.
+        item: The object of the line.
+        values: Its figures, by the key of their column; a missing one is unknown or meaningless here.
+        children: Lines below it, when it is expanded.
+        is_open: Whether it is expanded initially.
     """
 
     key: Hashable
@@ -300,7 +300,7 @@ class OutlineNode:
 
 
 def phase_nodes(trace: BuildTrace) -> list[OutlineNode]:
-    """Phases as they appear, each summed over its lines, which stand below it."""
+    """Return phases as they appear, each summed over its lines, which are its children."""
     shares = phase_shares(trace)
     whole = build_seconds(trace.phases)
     longest = max([0.0, *(phase.seconds for phase in trace.phases), *(share.seconds for share in shares)])
@@ -343,7 +343,7 @@ def _phase_label(trace: BuildTrace, share: PhaseShare) -> str:
 
 
 def pass_nodes(trace: BuildTrace) -> list[OutlineNode]:
-    """The passes with their steps below; by strategy if there were several, the winner's expanded."""
+    """Return the passes with their steps below; by strategy if there were several, the winner's expanded."""
     strategies = list(dict.fromkeys(graph_pass.strategy for graph_pass in trace.passes))
     if sum(strategy is not None for strategy in strategies) < 2:
         return _passes(trace.passes)
@@ -388,10 +388,10 @@ def _step_counts(steps: Iterable[Fusion]) -> dict[str, int | None]:
 
 
 def step_text(step: Fusion, form: Callable[[str], str] = str) -> str:
-    """What a pass did to a layer, in a few words and its names.
+    """Return what a pass did to a layer, in a few words with names.
 
     Args:
-        form: Of the names of layers.
+        form: Formats the names of layers.
     """
     layer = form(step.layer)
     if step.kind is FusionKind.FUSED:
@@ -405,7 +405,7 @@ def step_text(step: Fusion, form: Callable[[str], str] = str) -> str:
 
 
 class StepTexts:
-    """What passes did to layers, with short names of these."""
+    """Texts of the steps of passes, with short names of layers."""
 
     def __init__(self, trace: BuildTrace) -> None:
         steps = [step for graph_pass in trace.passes for step in graph_pass.fusions]
@@ -421,16 +421,16 @@ class StepTexts:
 
     @property
     def longest(self) -> int | None:
-        """Characters of the longest text; None where they are too many to look at."""
+        """Characters of the longest text; None if there are too many texts."""
         return self._labels.longest
 
     def fit(self, step: Fusion, width: int) -> str:
-        """A step in at most `width` characters; different steps read differently, if there is any room."""
+        """Return the text of a step in at most `width` characters; different for each step, if there is any room."""
         return self._labels.fit(self._text(step), width)
 
 
 def strategy_nodes(facts: BuildFacts) -> list[OutlineNode]:
-    """The backend strategies, with the operators that Myelin tuned below; the operators alone where no strategy is named."""
+    """Return the backend strategies, with the operators that Myelin tuned below; only operators if no strategy is named."""
     trace = facts.trace
     if not trace.strategies:
         return _operators(trace.tunings, None)
@@ -484,7 +484,7 @@ def _operators(tunings: Iterable[LayerTuning], strategy: int | None) -> list[Out
 
 
 def build_fact_texts(trace: BuildTrace, engine: Engine | None = None) -> dict[str, str]:
-    """What was built with what, and what the log is: label and text, without those that are unknown."""
+    """Return label and text of known facts about the build and the log."""
     counts = trace.count_messages()
     seconds = build_seconds(trace.phases)
     options = {} if trace.only_loads else trace.options.build
@@ -508,13 +508,13 @@ def build_fact_texts(trace: BuildTrace, engine: Engine | None = None) -> dict[st
 
 
 def version_text(trace: BuildTrace) -> str:
-    """The version of TensorRT, and the library whose name has it where nothing states it; empty where it is unknown."""
+    """Return the TensorRT version, with the library whose name has it if it is not stated; empty if unknown."""
     source = f" (from {trace.tensorrt_library})" if trace.tensorrt_library else ""
     return f"{trace.tensorrt_version}{source}" if trace.tensorrt_version else ""
 
 
 def onnx_text(trace: BuildTrace) -> str:
-    """File, opset, IR version and producer of the model, as the ONNX parser prints them; empty where it does not."""
+    """Return file, opset, IR version and producer of the model, as the ONNX parser prints them; may be empty."""
     values = trace.onnx.values if trace.onnx else {}
     producer = " ".join(filter(None, (values.get("Producer name"), values.get("Producer version"))))
     parts = {
@@ -527,7 +527,7 @@ def onnx_text(trace: BuildTrace) -> str:
 
 
 def _strategy_text(trace: BuildTrace) -> str:
-    """Which candidate engine was kept; empty where there was one only."""
+    """Return which candidate engine was kept; empty if there was only one."""
     if len(trace.strategies) < 2:
         return ""
     parts = (
@@ -539,7 +539,7 @@ def _strategy_text(trace: BuildTrace) -> str:
 
 
 def cache_text(trace: BuildTrace) -> str:
-    """What is known of the timing cache; empty for nothing."""
+    """Return the known facts about the timing cache; may be empty."""
     cache = trace.cache
     parts = (
         cache.mode,
@@ -555,7 +555,7 @@ def cache_text(trace: BuildTrace) -> str:
 
 
 def streams_text(trace: BuildTrace) -> str:
-    """How many streams the engine runs on; empty where the log does not say."""
+    """Return the number of streams of the engine; empty if unknown."""
     streams = trace.streams
     parts = (
         None if streams.streams is None else str(streams.streams),
@@ -567,7 +567,7 @@ def streams_text(trace: BuildTrace) -> str:
 
 
 def dla_text(trace: BuildTrace) -> str:
-    """How many layers went to DLA, and how many it could not run; empty where DLA was not asked for."""
+    """Return how many layers went to DLA, and how many it could not run; empty if DLA was not requested."""
     dla = trace.dla
     if not dla.dla_layers and not dla.fallbacks:
         return ""
@@ -576,18 +576,18 @@ def dla_text(trace: BuildTrace) -> str:
 
 
 def kept_reformats(trace: BuildTrace) -> list[InsertedReformat]:
-    """The reformats in the engine that was kept."""
+    """Return the reformats in the engine that was kept."""
     return [reformat for reformat in trace.reformats if reformat.strategy in (trace.winner, None)]
 
 
 def reformat_text(reformat: InsertedReformat) -> str:
-    """What an inserted reformat changes, and what the builder found it to cost."""
+    """Return the change of an inserted reformat, and its measured cost."""
     cost = "" if reformat.cost_ms is None else f", {format_tactic_ms(reformat.cost_ms)} ms when it was timed"
     return f"{reformat.tensor}: {reformat.from_format} → {reformat.to_format}{cost}"
 
 
 def reformats_text(trace: BuildTrace) -> str:
-    """How many reformats were inserted and what they cost in sum; empty for none."""
+    """Return how many reformats were inserted and their total cost; empty for none."""
     reformats = kept_reformats(trace)
     costs = [reformat.cost_ms for reformat in reformats if reformat.cost_ms is not None]
     if not costs:
@@ -597,12 +597,12 @@ def reformats_text(trace: BuildTrace) -> str:
 
 
 def myelin_text(count: int) -> str:
-    """How many of the tactics just told are kernels that Myelin timed for operators inside a layer; empty for none."""
+    """Return how many of the counted tactics are kernels that Myelin timed for operators inside a layer; empty for none."""
     return f", {format_count(count)} of them Myelin's" if count else ""
 
 
 def memory_sections(trace: BuildTrace) -> Iterator[Section]:
-    """Memory of the builder and of the engine, as far as the log states it; totals of each strategy."""
+    """Yield memory of the builder and of the engine, as far as stated in the log; totals of each strategy."""
     peaks = (("GPU", trace.peak_gpu_mib), ("CPU", trace.peak_cpu_mib))
     facts = [(label, f"{size} MiB") for label, size in peaks if size is not None]
     yield from _facts_section("memory-peak", "Peak in TensorRT's allocators", facts)
@@ -634,10 +634,10 @@ def _facts_section(id_: str, title: str, facts: Sequence[tuple[str, str]]) -> It
 
 
 def check_build_log(trace: BuildTrace) -> None:
-    """Make sure that there is anything to tell.
+    """Check that the log has any content.
 
     Raises:
-        ArtifactError: The file is no log of trtexec or of a builder.
+        ArtifactError: The file is not a log of trtexec or of a builder.
     """
     if not (
         trace.runs
@@ -656,7 +656,7 @@ def check_build_log(trace: BuildTrace) -> None:
 
 
 def build_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Phases, what took long to tune, choices by chance, warnings; nothing where there is no log."""
+    """Yield phases, longest tunings, near ties, warnings; nothing without a log."""
     engine = subject.engine
     kind = kind_of_build_log(engine)
     if kind is None:
@@ -693,7 +693,7 @@ _SECTIONS_OF_THE_SCREEN = frozenset({"memory pools", "DLA", "reformats"})
 
 
 def overview_facts(trace: BuildTrace, engine: Engine | None) -> Iterator[tuple[str, str]]:
-    """The facts, the log, its runs, and what is worth knowing about it."""
+    """Yield the facts, the log, its runs, and notes about it."""
     for label, text in build_fact_texts(trace, engine).items():
         if label not in _SECTIONS_OF_THE_SCREEN:
             yield label, text
@@ -732,12 +732,12 @@ _REPORTED_MESSAGES = (
 
 
 def phases_table(trace: BuildTrace) -> Table:
-    """Phases, each summed over its lines."""
+    """Return phases, each summed over its lines."""
     return make_table("phases", _PHASE_SHARES, phase_shares(trace), title="Phases")
 
 
 def passes_table(trace: BuildTrace) -> Table:
-    """The passes that made the engine, and how often each did what."""
+    """Return the passes of the engine, with the number of steps of each kind."""
     passes = [graph_pass for graph_pass in trace.passes if graph_pass.strategy in (trace.winner, None)]
     name, layers, *steps = pick(PASS_OUTLINE, "name", "layers", "fused", "removed", "converted")
     counts = [replace(column, value=partial(_count, column.key)) for column in steps]
@@ -745,7 +745,7 @@ def passes_table(trace: BuildTrace) -> Table:
 
 
 def fusions_table(trace: BuildTrace, top: int | None) -> Table:
-    """What the passes did to layers of the engine that was kept: fused, removed, or made another type."""
+    """Return what the passes did to layers of the engine that was kept: fused, removed, or changed to another type."""
     steps = [
         row
         for row in _pass_rows(trace)
@@ -756,7 +756,7 @@ def fusions_table(trace: BuildTrace, top: int | None) -> Table:
 
 
 def memory_table(trace: BuildTrace, top: int | None) -> Table:
-    """The largest changes of memory over the build, in the order of the log."""
+    """Return the largest changes of memory over the build, in the order of the log."""
     points = trace.memory
     if top is not None and len(points) > top:
         largest = sorted(points, key=_change, reverse=True)[:top]
@@ -778,7 +778,7 @@ def _count(kind: str, node: OutlineNode) -> int:
 
 
 def slowest_table(facts: BuildFacts, top: int | None) -> Table:
-    """Tuned layers, the longest first; the strategy where several were tried, Myelin's kernels where it timed any."""
+    """Return tuned layers, the longest first; with the strategy if there are several, and Myelin's kernels if any."""
     tunings = facts.trace.tunings
     keys = ["name", "seconds", "tactics", "formats", "skipped"]
     if any(tuning.myelin_count for tuning in tunings):
@@ -793,7 +793,7 @@ def slowest_table(facts: BuildFacts, top: int | None) -> Table:
 
 
 def ties_table(facts: BuildFacts, top: int | None) -> Table:
-    """Layers whose tactic was chosen by chance."""
+    """Return layers whose choice of tactic is a near tie."""
     title = f"Near ties: another tactic is within {NEAR_TIE_PCT:g} %"
     columns = _with_short_names(_TIES, ShortNames.of_names(choice.name for choice in facts.choices))
     return make_table("near_ties", columns, near_ties(facts.choices), top=top, noun="layer", title=title)
@@ -804,7 +804,7 @@ def _with_short_names(columns: Iterable[Column], names: ShortNames) -> list[Colu
 
 
 def messages_table(trace: BuildTrace, top: int | None = None) -> Table:
-    """Warnings and errors, those that say the same together."""
+    """Return warnings and errors, grouped by text."""
     return make_table(
         "messages", _REPORTED_MESSAGES, trace.messages, top=top, noun="message", title="Warnings and errors"
     )

@@ -1,4 +1,4 @@
-"""What the log of a build says of the thing under the cursor, in lines: a phase, a pass, a layer, its tactics, a message."""
+"""Details of the selected item of a build log, as lines: a phase, a pass, a layer, its tactics, a message."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ from trex_tui.report.views.layer_details import Line
 from trex_tui.text import format_bytes, format_count, format_ms, plural
 
 MOST_ROWS = 40
-"""Rows of any list."""
+"""Maximum rows of any list."""
 
 
 def _pairs(pairs: Iterable[tuple[str, str | None]], indent: int = 0) -> Iterator[Line]:
-    """Labels and what they stand for; those without a text are left out."""
+    """Yield labels with their texts; those without a text are skipped."""
     return (Line(text, label=label, indent=indent) for label, text in pairs if text)
 
 
 def _first(lines: Sequence[Any], indent: int = 2) -> Iterator[Line]:
-    """The first of many lines or texts, and how many more there are."""
+    """Yield the first of many lines or texts, and the number of further ones."""
     for line in lines[:MOST_ROWS]:
         yield line if isinstance(line, Line) else Line(line, indent=indent)
     yield from _rest(len(lines), indent)
@@ -79,7 +79,7 @@ def _make_line(number: int) -> Line:
 
 
 def item_lines(facts: BuildFacts, item: Any) -> Iterator[Line]:  # noqa: ANN401 - whatever a view lists
-    """What there is to say of what the cursor stands on, of whichever view."""
+    """Yield details of the selected item of any view."""
     if isinstance(item, (Phase, PhaseShare)):
         yield from _phase_lines(item)
     elif isinstance(item, OptimizerPass):
@@ -97,7 +97,7 @@ def item_lines(facts: BuildFacts, item: Any) -> Iterator[Line]:  # noqa: ANN401 
 
 
 def overview_lines(trace: BuildTrace, engine: Engine) -> Iterator[Line]:
-    """What was built, with which options, and what the log is."""
+    """Yield facts about the build, its options, and the log."""
     yield Line("The build", "section")
     yield from (Line(text, label=label, indent=2) for label, text in overview_facts(trace, engine))
     yield from placement_lines(trace)
@@ -117,7 +117,7 @@ def overview_lines(trace: BuildTrace, engine: Engine) -> Iterator[Line]:
 
 
 def placement_lines(trace: BuildTrace) -> Iterator[Line]:
-    """Sections on DLA, on reformats, and on layers of another precision than was requested; none where there are none."""
+    """Yield sections on DLA, on reformats, and on layers of another precision than requested; none if there are none."""
     if dla_text(trace):
         fallbacks = trace.dla.fallbacks
         yield Line("DLA", "section")
@@ -191,7 +191,7 @@ def _point_lines(point: MemoryPoint) -> Iterator[Line]:
 
 
 def memory_lines(trace: BuildTrace) -> Iterator[Line]:
-    """Totals and peaks, by strategy, and the layers that hold most."""
+    """Yield totals and peaks, by strategy, and the layers with most memory."""
     for section in memory_sections(trace):
         yield Line(section.title, "section")
         yield from _pairs(section.facts, 2)
@@ -240,11 +240,11 @@ def _message_lines(message: Message) -> Iterator[Line]:
     yield from (Line(part) for part in message.text.splitlines())
 
 
-# A layer that was tuned
+# A tuned layer
 
 
 def tuned_lines(engine: Engine | None, facts: BuildFacts, tuned: TunedLayer) -> Iterator[Line]:
-    """How a layer was tuned: how much was tried, what was chosen, and what came next."""
+    """Yield how a layer was tuned: the number of trials, the choice, and the second best."""
     tuning = tuned.tuning
     yield Line(tuning.name or f"Layer without a name, line {tuning.line}", "heading")
     yield Line(_tried_text(tuning))
@@ -307,7 +307,7 @@ def _choice_lines(choice: LayerChoice) -> Iterator[Line]:
 
 
 def _precision_lines(choice: LayerChoice) -> Iterator[Line]:
-    """What other types of input would have cost."""
+    """Yield the costs of other input types."""
     for other in choice.precisions:
         if other.precision != choice.precision:
             text = _in_ms(other.time_ms)
@@ -334,7 +334,7 @@ def _fate_lines(engine: Engine | None, facts: BuildFacts, tuned: TunedLayer) -> 
 
 
 def layer_build_lines(facts: BuildFacts | None, index: int) -> list[Line]:
-    """What the log says of a layer of the engine, for its details; empty until the log has been read."""
+    """Return the content of the log about a layer of the engine, for its details; empty until the log has been read."""
     if facts is None or index >= len(facts.choices):
         return []
     choice, tuned = facts.choices[index], facts.by_layer.get(index)
@@ -357,7 +357,7 @@ def layer_build_lines(facts: BuildFacts | None, index: int) -> list[Line]:
 
 
 def tactics_lines(facts: BuildFacts, tuned: TunedLayer, row: TacticRow | None) -> Iterator[Line]:
-    """Below the histogram: the tactic under the cursor, the formats, and what was skipped."""
+    """Yield lines below the histogram: the selected tactic, the formats, and skipped tactics."""
     combinations = tuned.tuning.combinations
     if row is not None:
         number = hex_id(row.id) if row.id is not None else ""
@@ -407,7 +407,7 @@ _REASONS = {
 
 
 def skipped_lines(skipped: Sequence[SkippedTactic]) -> Iterator[Line]:
-    """Tactics that were not timed, counted by reason."""
+    """Yield skipped tactics, counted by reason."""
     if not skipped:
         return
     yield Line(f"{plural(len(skipped), 'tactic')} skipped", "section")
@@ -428,10 +428,10 @@ def skipped_lines(skipped: Sequence[SkippedTactic]) -> Iterator[Line]:
 
 
 def empty_view_text(trace: BuildTrace, view: str) -> str:
-    """Why a view of a log is empty.
+    """Return why a view of a log is empty.
 
     Args:
-        view: Its title in small letters.
+        view: Its title in lower case.
     """
     if view == "memory":
         return "No memory usage in the log."
@@ -452,7 +452,7 @@ def empty_view_text(trace: BuildTrace, view: str) -> str:
 
 
 def tuned_summary(facts: BuildFacts) -> str:
-    """How much was tuned, in a line."""
+    """Return how much was tuned, in one line."""
     trace = facts.trace
     if not trace.is_whole:
         return "tuning not read yet"

@@ -1,4 +1,4 @@
-"""What `trex-tui build-log` prints of a log: lines of text, or one JSON object."""
+"""Output of `trex-tui build-log`: lines of text, or one JSON object."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _LABEL_WIDTH = 24
 
 
 def find_tuned(facts: BuildFacts, name: str) -> list[TunedLayer]:
-    """The tuned layers of a name, or those with it in their name.
+    """Return the tuned layers of a name, or those that contain it.
 
     Raises:
         TrexError: There is none.
@@ -69,7 +69,7 @@ def find_tuned(facts: BuildFacts, name: str) -> list[TunedLayer]:
 
 
 def build_log_text(facts: BuildFacts, top: int) -> Iterator[str]:
-    """Lines for a person: what the build was, where its time went, what it chose, what a run measured, what was warned of."""
+    """Yield lines about the build, its phases, choices, measurements and warnings."""
     trace = facts.trace
     yield from _facts(trace)
     yield from _table_text(phases_table(trace))
@@ -86,7 +86,7 @@ def build_log_text(facts: BuildFacts, top: int) -> Iterator[str]:
 
 
 def _table_text(table: Table) -> Iterator[str]:
-    """A table under its title, without columns of which nothing is known; nothing where it has no rows."""
+    """Yield a table under its title, without columns of unknown values; nothing without rows."""
     if not table.rows:
         return
     known = [
@@ -168,7 +168,7 @@ _AVERAGES = (
 
 
 def _run_text(trace: BuildTrace, top: int) -> Iterator[str]:
-    """The last run that was measured: the summary as printed, averages on the way, and time per layer."""
+    """Yield the last measured run: the summary as printed, averages, and time per layer."""
     if trace.performance is not None:
         yield ""
         yield f"Performance  as printed (line {trace.performance.line})"
@@ -181,7 +181,7 @@ def _run_text(trace: BuildTrace, top: int) -> Iterator[str]:
 
 
 def _profile_table(profile: ProfileTable, top: int) -> Table:
-    """The layers that took longest, and the row that sums all up."""
+    """Return the slowest layers, and the row of the total."""
     iterations = "" if profile.iterations is None else f", {plural(profile.iterations, 'iteration')}"
     title = f"Profile      {plural(len(profile.rows), 'layer')}{iterations} (line {profile.line})"
     longest = sorted(profile.rows, key=lambda row: -(row.total_ms or 0.0))
@@ -194,7 +194,7 @@ def _profile_table(profile: ProfileTable, top: int) -> Table:
 
 
 def _averages_table(averages: TraceAverages) -> Table:
-    """Each line of the log is an average over some runs; the queries that trtexec left out are not in here.
+    """Return the averages in the log, each over some runs; queries that trtexec omitted are missing.
 
     Its message calls them lines, but counts queries.
     """
@@ -216,7 +216,7 @@ def _averages_table(averages: TraceAverages) -> Table:
 
 
 def _spread(values: array[float], runs: array[int]) -> tuple[float, float, float] | None:
-    """The lowest of the averages, their mean by number of runs, and the highest; None where no line tells one."""
+    """Return the lowest of the averages, their mean by number of runs, and the highest; None without averages."""
     known = [(value, count) for value, count in zip(values, runs, strict=True) if math.isfinite(value)]
     weight = sum(count for _, count in known)
     if not weight:
@@ -234,7 +234,7 @@ _RUNNERS = (
     Column("tactics", "Tactics", value=lambda pair: pair[1].tactic_count, is_number=True),
     Column("seconds", "Seconds", value=lambda pair: pair[1].seconds, is_number=True),
 )
-"""Of a format combination and one of its trials."""
+"""Columns of a format combination and one of its trials."""
 _TACTICS = pick(
     TACTICS,
     *("time_ms", "tactic", "name", "operator", "runner", "formats", "chosen", "in_engine", "cached"),
@@ -243,7 +243,7 @@ _TACTICS = pick(
 
 
 def layers_text(facts: BuildFacts, tuned: Sequence[TunedLayer], top: int) -> Iterator[str]:
-    """Lines about some layers: what came of them, their runners, the fastest tactics, and those that were skipped."""
+    """Yield lines about some layers: their results, runners, fastest tactics, and skipped tactics."""
     for layer in tuned:
         for line in tuned_lines(None, facts, layer):
             label = f"{line.label:<13} " if line.label else ""
@@ -273,11 +273,11 @@ _AS_THEY_ARE = (
 
 
 def build_log_document(facts: BuildFacts, tuned: Sequence[TunedLayer] | None, top: int) -> dict[str, Any]:
-    """The object that `build-log --json` prints. Absent facts are null.
+    """Return the object that `build-log --json` prints. Absent facts are null.
 
     Args:
-        tuned: The layers asked for, which are told in full; None for all, and for the costs of reformats with them.
-        top: How many there are of `slowest_tunings`.
+        tuned: The requested layers, in full; None for all, and for the costs of reformats with them.
+        top: Number of `slowest_tunings`.
     """
     trace = facts.trace
     return {
@@ -322,7 +322,7 @@ def _fields(item: Any, names: str) -> dict[str, Any]:  # noqa: ANN401 - any reco
 
 
 def _hex(number: int | None) -> str | None:
-    """The number of a tactic as text: 64 bits are more than a number of JSON is sure to hold."""
+    """Return the number of a tactic as text: JSON numbers do not reliably hold 64 bits."""
     return None if number is None else hex_id(number)
 
 
@@ -333,7 +333,7 @@ def _pass_object(graph_pass: OptimizerPass) -> dict[str, Any]:
 
 
 def tuning_totals(trace: BuildTrace) -> dict[str, Any]:
-    """How much was tried, over all layers and strategies; `tactics` include the `myelin_tactics`."""
+    """Return how much was tried, over all layers and strategies; `tactics` include the `myelin_tactics`."""
     return {
         "layers": len(trace.tunings),
         "combinations": sum(len(tuning.combinations) for tuning in trace.tunings),
@@ -405,7 +405,7 @@ def _cost_object(cost: ReformatCost) -> dict[str, Any]:
 
 
 def _averages_object(averages: TraceAverages) -> dict[str, Any]:
-    """Columns of equal length, an entry for each line of averages."""
+    """Return columns of equal length, an entry for each line of averages."""
     columns = ("runs", "gpu_ms", "host_ms", "end_to_end_ms", "enqueue_ms")
     values = {name: plain(list(getattr(averages, name))) for name in columns}
     return _fields(averages, "line omitted") | values

@@ -1,4 +1,4 @@
-"""What a person sees while trtexec runs: a live view on a terminal, plain lines in a pipe; and the card at the end."""
+"""Output while trtexec runs: a live view on a terminal, plain lines in a pipe; and the card at the end."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
 MOST_WARNINGS = 20
-"""Shown of one run; the log has all."""
+"""Maximum shown for one run; the log has all."""
 LONGEST_WARNING = 300
-"""Characters shown of one; a few lines of a terminal."""
+"""Characters shown of one warning; a few lines of a terminal."""
 LONGEST_LINE = 600
-"""Of the last lines of a log, where each may be the error; the line below them names the log."""
+"""Characters of the last lines of a log, each of which may be the error; the line below them names the log."""
 HEARTBEAT_S = 30.0
-"""In a pipe: how long there may be silence. Builds take hours, and CI systems end jobs that print nothing."""
+"""Longest silence in a pipe. Builds take hours, and CI systems end jobs that print nothing."""
 _MIB = 1 << 20
 _ECHO = 3
-"""Columns left free, for a terminal prints `^C` where the cursor is: it must not begin another line."""
+"""Columns left free, since a terminal prints `^C` at the cursor, which must not start another line."""
 
 
 def make_view(stream: TextIO, prefix: str = "") -> CaptureView:
-    """The view that suits the stream; `prefix` begins each line."""
+    """Return the view for the stream; `prefix` begins each line."""
     live = stream.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
     return LiveView(stream, prefix) if live else CaptureView(stream, prefix)
 
 
 def clock(seconds: float) -> str:
-    """`0:07`, `12:34`, `1:02:03`."""
+    """Return `0:07`, `12:34`, `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def remaining(elapsed_s: float, expected_s: float | None) -> str:
-    """What is left of the time that the same run took before; empty where it is unknown, or it takes longer now."""
+    """Return the remaining time by the duration of the previous run; empty if unknown or exceeded."""
     if expected_s is None:
         return ""
     if elapsed_s < expected_s:
@@ -58,7 +58,7 @@ def remaining(elapsed_s: float, expected_s: float | None) -> str:
 
 
 def transfer_text(what: str, done_bytes: int, total_bytes: int, elapsed_s: float) -> str:
-    """`sending net.onnx: 43 % · 11.2 MiB/s · 1:20 left`; rate and time left after the first second."""
+    """Return `sending net.onnx: 43 % · 11.2 MiB/s · 1:20 left`; rate and remaining time after the first second."""
     words = [f"{what}: {100 * done_bytes // max(1, total_bytes)} %"]
     if elapsed_s >= 1 and done_bytes:
         rate = done_bytes / elapsed_s
@@ -67,10 +67,10 @@ def transfer_text(what: str, done_bytes: int, total_bytes: int, elapsed_s: float
 
 
 class CaptureView(AbstractContextManager["CaptureView"]):
-    """Plain lines: stages as they begin, warnings as they come, and a sign of life twice a minute.
+    """Prints plain lines: stages as they begin, warnings as they arrive, and progress twice a minute.
 
     Args:
-        prefix: What begins each line: `jetson: ` where several machines capture.
+        prefix: Beginning of each line: `jetson: ` if several machines capture.
     """
 
     def __init__(self, stream: TextIO, prefix: str = "") -> None:
@@ -124,7 +124,7 @@ class CaptureView(AbstractContextManager["CaptureView"]):
         try:
             self.stream.write(f"trex-tui: {self.prefix}{printable(text)}\n")
             self.stream.flush()
-        except OSError:  # A capture is not worth less because its messages are lost.
+        except OSError:  # A capture is valid even if its messages are lost.
             self.stream = io.StringIO()
 
     def _warn(self, seen: RunProgress) -> None:
@@ -139,7 +139,7 @@ class CaptureView(AbstractContextManager["CaptureView"]):
 
 
 def facts(seen: RunProgress, rss_bytes: int | None) -> list[str]:
-    """How far it is: stage, layer, tactics, memory."""
+    """Return the progress: stage, layer, tactics, memory."""
     words = [seen.stage]
     if seen.layer:
         words.append(seen.layer)
@@ -155,7 +155,7 @@ def facts(seen: RunProgress, rss_bytes: int | None) -> list[str]:
 
 
 class LiveView(CaptureView):
-    """Three lines that change in place; what stays is written above them."""
+    """Three lines that change in place; permanent lines are written above them."""
 
     def __init__(self, stream: TextIO, prefix: str = "") -> None:
         super().__init__(stream, prefix)
@@ -238,7 +238,7 @@ class LiveView(CaptureView):
 
 
 def report_card(engine: Engine, result: CaptureResult, runs: int) -> list[tuple[str, str]]:
-    """The end of a capture in four facts: latency, engine, device, throttling; `runs` measured it, `engine` is the first."""
+    """Return a result in four facts: latency, engine, device, throttling; `runs` measured it, `engine` is the first."""
     which = f" (run 1 of {runs})" if runs > 1 else ""
     return [
         ("Latency", _describe_latency(engine) + which),
@@ -249,7 +249,7 @@ def report_card(engine: Engine, result: CaptureResult, runs: int) -> list[tuple[
 
 
 def card_line(engine: Engine, result: CaptureResult) -> str:
-    """The same on one line, for several machines."""
+    """Return the result on one line, for several machines."""
     words = [_describe_latency(engine), describe_build(result), _describe_device(engine)]
     throttled = _throttled(engine)
     return " · ".join([*words, *([throttled] if throttled else [])])
@@ -272,7 +272,7 @@ def _describe_latency(engine: Engine) -> str:
 
 
 def describe_build(result: CaptureResult) -> str:
-    """Size of the engine, and how long its build took."""
+    """Return the size of the engine, and the duration of its build."""
     size = format_bytes(result.engine_bytes) if result.engine_bytes is not None else "size unknown"
     if result.build_s is None:
         return size

@@ -1,4 +1,4 @@
-"""A comparison of engines: sections, the object of `diff --json`, and what of it is shown."""
+"""A comparison of engines: sections, the object of `diff --json`, and the part to show."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ DIFF_SCHEMA = "trex-tui/diff/1"
 DIFF_TOP = 20
 """Blocks in text, Markdown and HTML without `--top`."""
 MOST_COLUMNS = 8
-"""Engines that fit side by side; of more, tables hold the baseline and the fastest."""
+"""Engines that fit side by side; with more, tables have the baseline and the fastest."""
 MOST_GROUPS = 20
 """Rows of a matrix; the others are summed in one row."""
 LEAST_PART = 12
-"""Characters of a part in a list; where there is no room for as many, the end of the list is cut instead."""
+"""Minimum characters of a part in a list; otherwise the end of the list is cut instead."""
 MOST_PARTS = 3
-"""Parts of a tactic that are named in a table."""
+"""Maximum number of parts of a tactic in a table."""
 CAUTIONS = "cautions"
 """Id of the section of cautions."""
 REASONS = "reasons"
 """Id of the table of causes; its rows are the reasons of a difference, in order, and their sum."""
 _FOLDED = frozenset({"by-kind", "by-precision", "by-module"})
-"""Sections that a reader of Markdown opens."""
+"""Sections that are folded in Markdown."""
 _MATCHES = {Match.SIGNATURE: "structure", Match.ORDER: "structure"}
 """Evidence in the five words of the schema; `evidence` has the exact one."""
 
@@ -71,13 +71,13 @@ class Shown:
     """A comparison, and the part of it to show.
 
     Attributes:
-        comparison: The whole; totals are always of the whole.
-        blocks: What the filter leaves, by the magnitude of their delta.
-        top: How many of them tables show; None for all.
-        filter_text: What was filtered by; empty for nothing.
-        gates: Gates that were judged.
+        comparison: The whole comparison, to which totals always refer.
+        blocks: Blocks that match the filter, by the magnitude of their delta.
+        top: Maximum number of blocks in tables; None for all.
+        filter_text: The filter; empty for none.
+        gates: Results of the gates.
         diagnostics: Of files that belong to none of the engines.
-        builds: Per engine but the baseline, why the builder chose other tactics; empty if that was not asked for.
+        builds: Per engine but the baseline, why the builder chose other tactics; empty if not requested.
     """
 
     comparison: Comparison
@@ -90,13 +90,13 @@ class Shown:
 
     @property
     def rows(self) -> Sequence[Block]:
-        """The blocks that a table shows: those that differ in time or otherwise, the largest delta first."""
+        """Return the blocks in a table: those that differ in time or otherwise, the largest delta first."""
         blocks = [block for block in self.blocks if block.delta_ms or block.changes or block.absent]
         return blocks[: self.top]
 
     @property
     def columns(self) -> Sequence[int]:
-        """Indices of the engines that tables show."""
+        """Return the indices of the engines in tables."""
         positions = range(len(self.comparison.engines))
         if len(positions) <= MOST_COLUMNS:
             return positions
@@ -105,7 +105,7 @@ class Shown:
 
     @property
     def rest_sentence(self) -> str:
-        """How many blocks the table shows, and by which filter."""
+        """Return how many blocks the table shows, and by which filter."""
         shown, known = len(self.rows), len(self.comparison.blocks)
         words = (
             f"{shown} of {plural(known, 'block')}" if shown < known else f"all of {plural(known, 'block')}"
@@ -116,10 +116,10 @@ class Shown:
 
 
 def filtered(comparison: Comparison, text: str) -> list[Block]:
-    """Find the blocks of which a layer in any engine matches, by the magnitude of their delta.
+    """Find the blocks with a matching layer in any engine, by the magnitude of their delta.
 
     Raises:
-        FilterError: The text is no expression.
+        FilterError: The text is not an expression.
     """
     blocks = comparison.by_delta()
     if not text.strip():
@@ -138,7 +138,7 @@ def find_layers(comparison: Comparison, block: Block, engine: int) -> list[Layer
 
 
 def signed_ms(value: float | None, digits: int = 4) -> str:
-    """Format a difference with its sign; a true minus, so that it is not taken for a dash."""
+    """Format a difference with its sign; with a real minus, to distinguish it from a dash."""
     if value is None:
         return MISSING
     text = format_ms(abs(value), digits)
@@ -148,12 +148,12 @@ def signed_ms(value: float | None, digits: int = 4) -> str:
 
 
 def describe_changes(block: Block, *, brief: bool = False) -> str:
-    """Describe what differs in a block: `precision FP16⇒INT8, tactic`, `only in B`.
+    """Describe the changes of a block: `precision FP16⇒INT8, tactic`, `only in B`.
 
-    Of more than two engines it says which, by the letters of their columns: `not in D; B, C: tactic, formats`.
+    With more than two engines each change has the letters of its engines: `not in D; B, C: tactic, formats`.
 
     Args:
-        brief: Of precisions only which they are, where there is little room.
+        brief: Only state values for precisions, if there is little room.
     """
     if block.is_one_sided:
         return f"only in {letter(next(position for position, layers in enumerate(block.layers) if layers))}"
@@ -183,14 +183,14 @@ def _describe_change(change: Change, *, brief: bool, most: int = 24) -> str:
 
 
 def shorten_parts(text: str, width: int) -> str:
-    """Cut a list with `; ` between its parts: the end of each part gives way, so that none passes for another."""
+    """Cut a list with `; ` between its parts: each part is cut at its end, so that none looks like another."""
     parts = text.split("; ")
     left = width - 2 * (len(parts) - 1)
     if len(text) <= width:
         return text
     if left < LEAST_PART * len(parts):
         return _head(text, width)
-    # The shortest takes what it needs, and what it leaves goes to the next.
+    # The shortest takes what it needs and leaves the rest to the next.
     for waiting, position in enumerate(sorted(range(len(parts)), key=lambda position: len(parts[position]))):
         parts[position] = _head(parts[position], left // (len(parts) - waiting))
         left -= len(parts[position])
@@ -202,7 +202,7 @@ def _head(text: str, width: int) -> str:
 
 
 class Matrix(str, Enum):
-    """What times are summed by; the values stand in headings."""
+    """Groups of times; the values are used in headings."""
 
     KIND = "kind"
     PRECISION = "precision"
@@ -210,7 +210,7 @@ class Matrix(str, Enum):
 
 
 def sections(shown: Shown) -> Iterator[Section]:
-    """Sections of a comparison: those of the overview, sums by three properties, and the blocks."""
+    """Yield sections of a comparison: those of the overview, sums by three properties, and the blocks."""
     yield from overview_sections(shown)
     for matrix in Matrix:
         rows = find_rows(shown.comparison, matrix)
@@ -227,10 +227,10 @@ def sections(shown: Shown) -> Iterator[Section]:
 
 
 def overview_sections(shown: Shown, *, has_method: bool = True) -> Iterator[Section]:
-    """Warnings, the differences and their reasons, the engines, accuracy and ranking: the text of the Compare screen.
+    """Yield warnings, the differences and their reasons, the engines, accuracy and ranking: the text of the Compare screen.
 
     Args:
-        has_method: Whether to state how verdicts were reached.
+        has_method: Whether to describe the method of the verdicts.
     """
     comparison = shown.comparison
     cautions = [printable(caution.text) for caution in comparison.cautions]
@@ -252,7 +252,7 @@ def overview_sections(shown: Shown, *, has_method: bool = True) -> Iterator[Sect
 
 
 def _gates(shown: Shown) -> Section:
-    """A row for each gate and engine; failed ones first, then those that are not judged."""
+    """Return a row for each gate and engine; failed ones first, then those that are not judged."""
     columns = (
         Column("state", "gate"),
         Column("gate", "condition", flex=True),
@@ -297,7 +297,7 @@ def _signed(metric: str, value: float) -> str:
 
 
 def _count_gates(shown: Shown) -> str:
-    """`1 failed, 1 not judged, 3 passed.`"""
+    """Return `1 failed, 1 not judged, 3 passed.`"""
     counts = Counter(result.state for result in shown.gates)
     parts = [f"{counts[state]} {state}" for state in (FAILED, NOT_JUDGED, PASSED) if counts[state]]
     return f"{', '.join(parts)}."
@@ -354,7 +354,7 @@ def _engines(comparison: Comparison) -> Table:
 def _difference(
     comparison: Comparison, difference: Difference, verdict: Verdict, *, has_method: bool
 ) -> Iterator[Section]:
-    """The answer with its causes, then what it rests on."""
+    """Yield the result with its causes, then its basis."""
     name = letter(difference.engine)
     title = f"{name} against {letter(comparison.baseline)}: {describe_verdict(verdict)}"
     tables = [_reasons(comparison, difference)] if difference.reasons else []
@@ -379,7 +379,7 @@ def _difference(
 
 
 def _reasons(comparison: Comparison, difference: Difference) -> Table:
-    """A row for each cause, and their sum."""
+    """Return a row for each cause, and their sum."""
     unit = "ms per sample" if comparison.per_batch else "ms"
     columns = (
         Column("cause", "cause", format=CAUSE_NAMES.__getitem__, help="Cause of the difference."),
@@ -415,7 +415,7 @@ def _reasons(comparison: Comparison, difference: Difference) -> Table:
 
 
 def describe_outcome(verdict: Verdict) -> str:
-    """`slower (+1.20 %), within one run`."""
+    """Return `slower (+1.20 %), within one run`."""
     pct = verdict.difference_pct
     has_difference = pct is not None and verdict.outcome in (Outcome.FASTER, Outcome.SLOWER)
     change = f" ({pct:+.2f} %)".replace("-", "−") if has_difference else ""
@@ -423,7 +423,7 @@ def describe_outcome(verdict: Verdict) -> str:
 
 
 def describe_verdict(verdict: Verdict) -> str:
-    """`faster −0.2098 ms (−42.05 %), 95 % interval −0.2103 to −0.2093`; the outcome alone where nothing was measured."""
+    """Return `faster −0.2098 ms (−42.05 %), 95 % interval −0.2103 to −0.2093`; only the outcome without measurements."""
     if verdict.difference_ms is None or verdict.difference_pct is None:
         return verdict.outcome.value
     change = f"{verdict.difference_pct:+.2f} %".replace("-", "−")
@@ -435,7 +435,7 @@ def describe_verdict(verdict: Verdict) -> str:
 
 
 def difference_id(position: int) -> str:
-    """Id of the section about an engine against the baseline."""
+    """Return the id of the section about an engine and the baseline."""
     return f"difference-{letter(position).lower()}"
 
 
@@ -476,7 +476,7 @@ def _delta_columns(positions: Sequence[int]) -> Iterator[Column]:
 
 
 def verdict_values(comparison: Comparison, position: int) -> Iterator[tuple[str, str, str]]:
-    """Verdict and difference of an engine: label, value, and the key of its term."""
+    """Yield verdict and difference of an engine: label, value, and the key of its term."""
     verdict, difference = comparison.verdicts[position], comparison.differences[position]
     name = letter(position)
     if verdict is not None:
@@ -492,7 +492,7 @@ def verdict_values(comparison: Comparison, position: int) -> Iterator[tuple[str,
 
 
 def find_rows(comparison: Comparison, matrix: Matrix) -> Sequence[Row]:
-    """The sums by a property."""
+    """Return the sums by a property."""
     return {
         Matrix.KIND: comparison.by_kind,
         Matrix.PRECISION: comparison.by_precision,
@@ -501,10 +501,10 @@ def find_rows(comparison: Comparison, matrix: Matrix) -> Sequence[Row]:
 
 
 def matrix_table(shown: Shown, matrix: Matrix, *, has_counts: bool = True) -> Table:
-    """A row per group and one of the sums; a column per engine, then the deltas.
+    """Return a row per group and one of the sums; a column per engine, then the deltas.
 
     Args:
-        has_counts: Numbers of layers stand behind the times.
+        has_counts: Add numbers of layers after the times.
     """
     comparison, positions = shown.comparison, shown.columns
     others = [position for position in positions if position != comparison.baseline]
@@ -547,7 +547,7 @@ def matrix_table(shown: Shown, matrix: Matrix, *, has_counts: bool = True) -> Ta
 
 
 def sum_known(values: Iterable[float | None]) -> float | None:
-    """Add what is known; None if nothing is."""
+    """Return the sum of known values; None if there are none."""
     known = [value for value in values if value is not None]
     return fsum(known) if known else None
 
@@ -595,7 +595,7 @@ def _first_layer(comparison: Comparison, block: Block) -> Layer:
 
 
 def _named_layer(comparison: Comparison, block: Block) -> Layer | None:
-    """The layer that a block is called after; None if its label is of none."""
+    """Return the layer that names a block; None if its label is not a layer's."""
     if not block.label:
         return _first_layer(comparison, block)
     layers = (
@@ -605,7 +605,7 @@ def _named_layer(comparison: Comparison, block: Block) -> Layer | None:
 
 
 class ComparisonNames:
-    """Short names of the blocks of a comparison and of their layers: one name for a layer in every engine."""
+    """Short names of the blocks of a comparison and of their layers: a layer has one name in every engine."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
@@ -625,11 +625,11 @@ class ComparisonNames:
 
     @property
     def longest(self) -> int | None:
-        """Characters of the longest short name; None where they are too many to look at."""
+        """Characters of the longest short name; None if there are too many names."""
         return self._names.longest
 
     def fit_block(self, block: Block, width: int) -> str:
-        """The short name of a block in at most `width` characters."""
+        """Return the short name of a block in at most `width` characters."""
         layer = _named_layer(self._comparison, block)
         if layer is None:
             return self._names.fit_name(block.label, width)
@@ -637,10 +637,10 @@ class ComparisonNames:
 
 
 def diff_document(shown: Shown) -> dict[str, Any]:
-    """The object that `diff --json` prints.
+    """Return the object that `diff --json` prints.
 
-    Over all blocks, each engine's `latency_ms` adds up to its `latency_sum_ms`; a filter leaves blocks out, and
-    `blocks_total` says how many there are.
+    Over all blocks, each engine's `latency_ms` adds up to its `latency_sum_ms`; a filter omits blocks, and `blocks_total` is
+    their total number.
     """
     comparison = shown.comparison
     causes = _list_causes(comparison)
@@ -685,7 +685,7 @@ def _why(shown: Shown) -> list[dict[str, Any]] | None:
 
 
 def _list_causes(comparison: Comparison) -> list[dict[int, Cause]]:
-    """Per engine: place of a block -> the cause of its difference."""
+    """Return, per engine, block index -> cause of its difference."""
     return [{} if found is None else causes_by_block(found) for found in comparison.differences]
 
 
@@ -761,9 +761,9 @@ def _gate(result: GateResult) -> dict[str, Any]:
 
 
 def diff_csv(shown: Shown) -> str:
-    """A line per block, in the order of the baseline's execution, with a column of names and one of times per engine.
+    """Return a line per block, in the order of the baseline's execution, with a column of names and one of times per engine.
 
-    Of more than two engines there is a column per engine of what changed in it, too. The last columns are the causes of the
+    With more than two engines there is also a column of changes per engine. The last columns are the causes of the
     differences, per engine but the baseline.
     """
     comparison = shown.comparison
@@ -793,19 +793,19 @@ def _csv_row(comparison: Comparison, block: Block, causes: Sequence[dict[int, Ca
 
 
 def diff_markdown(shown: Shown) -> str:
-    """Markdown for a comment on a pull request: reasons and blocks open, matrices folded."""
+    """Return Markdown for a comment on a pull request: reasons and blocks open, matrices folded."""
     return comment_markdown(_title(shown), sections(shown), _FOLDED)
 
 
 def diff_page(shown: Shown) -> str:
-    """HTML without a script; a policy forbids whatever would be more than text."""
-    from trex_tui.report.render_html import sections_page  # 10 ms, for a page alone
+    """Return HTML without a script; a policy forbids everything but text."""
+    from trex_tui.report.render_html import sections_page  # 10 ms, needed for pages only
 
     return sections_page(_title(shown), sections(shown))
 
 
 def _title(shown: Shown) -> str:
-    """Names, the verdict and the gates: `A main · B pr: slower (+1.20 %), within one run · 1 failed, 2 passed`."""
+    """Return names, the verdict and the gates: `A main · B pr: slower (+1.20 %), within one run · 1 failed, 2 passed`."""
     comparison = shown.comparison
     parts = []
     for position in shown.columns:

@@ -60,12 +60,12 @@ def why_section(
     top: int | None,
     signed_ms: Callable[[float | None], str],
 ) -> Section:
-    """The blocks whose tactic changed, two rows each.
+    """Return the blocks whose tactic changed, two rows each.
 
     Args:
-        names: Places of the blocks to show -> their names.
+        names: Index of each block to show -> its name.
         shorten: Cuts these names to a number of characters.
-        top: How many of them; None for all.
+        top: Maximum number of blocks; None for all.
         signed_ms: Formats differences.
     """
     engine, baseline = letter(difference.engine), letter(comparison.baseline)
@@ -115,7 +115,7 @@ def _rows(comparison: Comparison, engine: int, block_build: BlockBuild, name: st
 
 
 def block_why_lines(builds: BuildComparison, block: Block) -> Iterator[Line]:
-    """A block for its details, for each engine whose tactic is not the baseline's; then what is missing to know more."""
+    """Yield details of a block, for each engine whose tactic differs from the baseline's; then missing information."""
     found = (builds.explain_block(block, engine) for engine in builds.comparison.others)
     explained = [block_build for block_build in found if block_build is not None]
     if not explained:
@@ -131,7 +131,7 @@ def block_why_lines(builds: BuildComparison, block: Block) -> Iterator[Line]:
 
 
 def why_lines(block_build: BlockBuild) -> Iterator[Line]:
-    """A block for its details: the conclusion, then what each build timed and skipped."""
+    """Yield details of a block: the conclusion, then what each build timed and skipped."""
     yield Line(WHY_TITLE, "section")
     yield Line(f"{block_build.because.value}. {block_build.why}", indent=2)
     for choice in block_build.choices:
@@ -168,7 +168,7 @@ def _is_same(chosen: Contender, contender: Contender) -> bool:
 
 
 def why_objects(differences: Sequence[BuildDifference], blocks: Collection[int]) -> list[dict[str, Any]]:
-    """The builds in JSON; numbers of tactics as the log prints them."""
+    """Return the builds for JSON; numbers of tactics as the log prints them."""
     return [
         {
             "engine": difference.engine,
@@ -180,7 +180,7 @@ def why_objects(differences: Sequence[BuildDifference], blocks: Collection[int])
 
 
 def _with_hex(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Numbers of tactics as text: JSON readers lose digits of 64 bits."""
+    """Convert numbers of tactics to text: JSON readers lose digits of 64 bits."""
     if isinstance(value, dict):
         return {
             key: hex_id(item) if key == "id" and isinstance(item, int) else _with_hex(item)

@@ -26,12 +26,12 @@ PINNED = "─●─"
 
 
 def lane_key(engine: int, name: str) -> str:
-    """Key of a column of one lane: `a_latency_ms`."""
+    """Return the key of a column of one lane: `a_latency_ms`."""
     return f"{letter(engine).lower()}_{name}"
 
 
 def lane_columns(comparison: Comparison, engine: int) -> list[Column]:
-    """The columns of the lanes of the baseline and of another engine, from left to right.
+    """Return the columns of the lanes of the baseline and of another engine, from left to right.
 
     Args:
         engine: Index of the other engine.
@@ -78,7 +78,7 @@ def lane_columns(comparison: Comparison, engine: int) -> list[Column]:
 
 
 def _own_columns(comparison: Comparison, engine: int, lane: int) -> list[Column]:
-    """The columns of a lane, from outside to inside."""
+    """Return the columns of a lane, from outside to inside."""
     name = letter(engine)
 
     def key(suffix: str) -> str:
@@ -126,7 +126,7 @@ def _own_columns(comparison: Comparison, engine: int, lane: int) -> list[Column]
 
 
 def draw_link(row: LaneRow) -> str:
-    """Draw what joins the layers of a row; `row.counts` says how many there are."""
+    """Draw the link between the layers of a row; `row.counts` has their number."""
     lefts, rights = row.counts
     if not rights:
         return LEFT_ONLY
@@ -143,7 +143,7 @@ def draw_link(row: LaneRow) -> str:
 
 
 def lanes_listing(comparison: Comparison, engine: int, blocks: Iterable[Block] | None = None) -> Listing:
-    """The lanes as a table of its own, for files: without links, since rows name their block."""
+    """Return the lanes as a separate table, for files: without links, since rows name their block."""
     rows = align_lanes(comparison, engine, blocks)
     names = (comparison.sides[index].label for index in (comparison.baseline, engine))
     columns = [column for column in lane_columns(comparison, engine) if column.key != LINK]

@@ -1,6 +1,6 @@
 """A comparison as the lines of its screen. Text and numbers only, no terminal.
 
-Engines are called by the letters of their columns: A is the baseline, or whatever stands first.
+Engines are named by the letters of their columns: A is the baseline, or the first engine.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ LEAST_CAUTION = 24
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Target of a line: a block, a layer, or the cautions in full.
+    """Target of a line: a block, a layer, or the full cautions.
 
     Attributes:
-        block: Place of the block; None if it is a layer.
-        engine, layer: Place of the engine in the comparison, and index of the layer in it.
+        block: Index of the block; None if it is a layer.
+        engine, layer: Index of the engine in the comparison, and index of the layer in it.
         is_cautions: Whether it leads to the cautions.
     """
 
@@ -58,7 +58,7 @@ class Goal:
 
 @dataclass(slots=True)
 class Story:
-    """Lines; the target of a line is the position of its goal.
+    """Lines; the target of a line is the index of its goal.
 
     Attributes:
         cautions, totals: Numbers of the lines where they begin; None if there are none.
@@ -78,13 +78,13 @@ class Story:
 
 
 def format_delta_ms(value: float | None) -> str:
-    """Format a difference with its sign and a triangle, so that nothing depends on colour."""
+    """Format a difference with its sign and a triangle, independent of colour."""
     text = signed_ms(value)
     return {"+": f"{SLOWER} ", "−": f"{FASTER} "}.get(text[:1], "") + text
 
 
 def format_ratio(ratio: float | None) -> str:
-    """Format a ratio as a change in percent with its sign; from a hundredfold on as a factor."""
+    """Format a ratio as a change in percent with its sign; from 100 times on as a factor."""
     if ratio is None:
         return MISSING
     pct = 100.0 * (ratio - 1.0)
@@ -95,17 +95,17 @@ def format_ratio(ratio: float | None) -> str:
 
 
 def is_changed(block: Block) -> bool:
-    """Whether engines differ in the block by more than its time."""
+    """Return whether engines differ in the block by more than its time."""
     return bool(block.changes or block.absent)
 
 
 def layer_ms(comparison: Comparison, position: int, layer: Layer) -> float | None:
-    """Latency of a layer in the unit of the comparison: per inference or per sample."""
+    """Return the latency of a layer in the unit of the comparison: per inference or per sample."""
     return None if layer.latency_ms is None else layer.latency_ms / comparison.sides[position].per
 
 
 def describe_formats(layer: Layer) -> str:
-    """Types and layouts of inputs and outputs: `FP16 NHWC8 → INT8 NC/32HW32`; `FP16` if all are that."""
+    """Return types and layouts of inputs and outputs: `FP16 NHWC8 → INT8 NC/32HW32`; `FP16` if all are equal."""
     parts = [
         ", ".join(dict.fromkeys(tensor.description for tensor in tensors)) or MISSING
         for tensors in (layer.inputs, layer.outputs)
@@ -117,7 +117,7 @@ def describe_formats(layer: Layer) -> str:
 
 
 def describe_engines(comparison: Comparison, width: int) -> str:
-    """Name the engines with their latencies and verdicts in a line; names are shortened where there is no room."""
+    """Name the engines with their latencies and verdicts in a line; names are shortened if necessary."""
     count = len(comparison.cautions)
     warning = f"⚠ {plural(count, 'caution')} · " if count else ""
     warning += "per sample · " if comparison.per_batch else ""
@@ -126,7 +126,7 @@ def describe_engines(comparison: Comparison, width: int) -> str:
     briefs = [_describe_verdict(comparison, position, is_brief=True) for position in positions]
     times = _describe_medians(comparison)
     names = [printable(side.label) for side in comparison.sides]
-    # With both latencies the difference is in percent only where there is no room for more.
+    # With both latencies the difference is in percent only if there is no room for more.
     for texts in (
         [f"{time}{words}" for time, words in zip(times, verdicts, strict=True)],
         [f"{time}{words}" for time, words in zip(times, briefs, strict=True)],
@@ -141,18 +141,18 @@ def describe_engines(comparison: Comparison, width: int) -> str:
         whole = warning + " · ".join(parts)
         if cell_len(whole) <= width:
             return whole
-    # The table and the words beside it name the engines; what is said about each stands nowhere else in a line.
+    # The table and the text beside it name the engines; this line is the only one with their results.
     others = [(letter(position), verdicts[position]) for position in comparison.others]
     named = warning + " · ".join(f"{name}{words}" for name, words in others)
     if cell_len(named) <= width:
         return named
-    # The share of a difference tells it in fewer letters than its milliseconds.
+    # The share of a difference is shorter than its milliseconds.
     brief = " · ".join(f"{letter(position)}{briefs[position]}" for position in comparison.others)
     return (f"⚠ {count} · " if count else "") + ("per sample · " if comparison.per_batch else "") + brief
 
 
 def _describe_medians(comparison: Comparison) -> list[str]:
-    """The median latency of each engine, behind a blank; empty where it is unknown."""
+    """Return the median latency of each engine, after a blank; empty if unknown."""
     medians: dict[int, float] = {}
     for position, verdict in enumerate(comparison.verdicts):
         if verdict is not None and verdict.medians_ms is not None:
@@ -186,7 +186,7 @@ def describe_sums(
     *,
     only_changed: bool = False,
 ) -> str:
-    """Sum the times and differences of the blocks shown, beside those of all."""
+    """Return the sums of times and differences of the shown blocks, beside those of all."""
     whole = len(blocks) == len(comparison.blocks)
     count = plural(len(comparison.blocks), "block")
     changed = " changed" if only_changed else ""
@@ -234,7 +234,7 @@ def describe_layer(position: int, layer: Layer) -> str:
 def overview_story(
     comparison: Comparison, matrix: Matrix, width: int, *, has_all_cautions: bool = False
 ) -> Story:
-    """The sections of `diff` without its blocks, which have a table of their own; reasons lead to blocks.
+    """Return the sections of `diff` without its blocks, which have a separate table; reasons lead to blocks.
 
     The differences come first, then the cautions in a line.
 
@@ -269,7 +269,7 @@ def overview_story(
 
 
 def _fold(cautions: Sequence[str], width: int) -> str:
-    """How many cautions there are, and the beginning of the first where there is room; a single short one in full."""
+    """Return the number of cautions, and the beginning of the first if there is room; a single short one in full."""
     if len(cautions) == 1 and cell_len(cautions[0]) <= width:
         return cautions[0]
     head = f"{plural(len(cautions), 'caution')}: Enter or w"
@@ -283,7 +283,7 @@ def _add_section(story: Story, section: Section, goals: Mapping[tuple[str, int],
     """Add a section.
 
     Args:
-        goals: Section and row of its table of reasons -> where the row leads.
+        goals: Section and row of its table of reasons -> target of the row.
     """
     if section.is_warning:
         for sentence in section.sentences:
@@ -318,7 +318,7 @@ def _add_line(story: Story, text: str, goal: Goal | None) -> None:
 
 
 def _add_reasons(story: Story, table: Table, goals: Sequence[Goal | None]) -> None:
-    """The rows of the table of causes where it is too wide: the sum and the cause, then the rest without zeros."""
+    """Add the rows of the table of causes if it is too wide: the sum and the cause, then the rest without zeros."""
     texts = [table.texts(index) for index in range(len(table.columns))]
     for row, goal in zip(zip(*texts, strict=True), goals, strict=True):
         cause, delta, *_ = row
@@ -334,7 +334,7 @@ def _add_reasons(story: Story, table: Table, goals: Sequence[Goal | None]) -> No
 
 
 def _add_records(story: Story, table: Table) -> None:
-    """The rows of a table that is too wide, each in lines of its own; a first column without a title is the label."""
+    """Add the rows of a table that is too wide, each as separate lines; a first column without a title is the label."""
     start = 0 if table.columns[0].title else 1
     texts = [table.texts(index) for index in range(len(table.columns))]
     for row in zip(*texts, strict=True):
@@ -345,7 +345,7 @@ def _add_records(story: Story, table: Table) -> None:
 
 
 def _matrix_lines(table: Table, width: int) -> list[str]:
-    """Lines of a matrix; without room for them, the differences of further engines are left out."""
+    """Return lines of a matrix; if there is no room, the differences of further engines are omitted."""
     deltas = sum(column.key.endswith("_delta_ms") for column in table.columns)
     while True:
         lines = table_lines(table, width, MOST_LABEL)
@@ -359,7 +359,7 @@ def _matrix_lines(table: Table, width: int) -> list[str]:
 
 
 def block_story(comparison: Comparison, block: Block, why: Iterable[Line] = ()) -> Story:
-    """Lines about a block: its evidence, what differs, and its layers.
+    """Return lines about a block: its evidence, changes, and layers.
 
     Args:
         why: Why the builder chose other tactics.
@@ -384,9 +384,9 @@ def block_story(comparison: Comparison, block: Block, why: Iterable[Line] = ()) 
 
 
 def _describe_change(story: Story, comparison: Comparison, change: Change) -> None:
-    """A change, then the parts of a tactic that differ.
+    """Add a change, then the differing parts of a tactic.
 
-    Before and after stand in a line; below each other where both are long, or lead from inputs to outputs.
+    Before and after are on one line; on two if both are long, or lead from inputs to outputs.
     """
     letters = letter(comparison.baseline), letter(change.engine)
     engine = "" if len(comparison.engines) == 2 else f"{letters[1]} "

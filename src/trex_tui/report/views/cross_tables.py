@@ -32,8 +32,8 @@ class _CrossTable:
     """A cross table of the report.
 
     Attributes:
-        columns: Names of the columns; without a known value of the last, the table is left out.
-        includes: Which layers it is about; None for all.
+        columns: Names of the columns; the table is omitted without a known value of the last.
+        includes: Selects its layers; None for all.
     """
 
     id: str
@@ -43,7 +43,7 @@ class _CrossTable:
 
 
 def _is_reformat(engine: Engine, layer: Layer) -> bool:
-    """Whether TensorRT runs the layer as a reformat, which some quantizations are too."""
+    """Return whether TensorRT runs the layer as a reformat, as some quantizations do."""
     return layer.kind is LayerKind.REFORMAT or ALL_COLUMNS_BY_NAME["origin"].value(engine, layer) is not None
 
 
@@ -68,7 +68,7 @@ def find_group_columns(names: Sequence[str], engine: Engine | None = None) -> li
         engine: For the attributes of its layers, `attr.X`; None for any attribute.
 
     Raises:
-        TrexError: A name is no column, one of measurements, or named twice.
+        TrexError: A name is not a column, is a measurement, or is repeated.
     """
     columns = columns_named(names, engine)
     seen: set[str] = set()
@@ -92,11 +92,11 @@ def cross_table(
     title: str = "",
     top: int | None = None,
 ) -> Table:
-    """Layers and time by the values of columns; a row for each combination that occurs.
+    """Return layers and time by the values of columns; a row for each combination that occurs.
 
     Args:
         layers: Some of the engine's layers; by default all.
-        top: Rows to show; None for all.
+        top: Maximum number of rows; None for all.
     """
     totals = total_by_columns(engine, columns, layers)
     heads = (
@@ -116,21 +116,21 @@ def _group_column(engine: Engine, column: LayerColumn, position: int) -> Column:
         raw = total.values[position]
         if raw is not None:
             return raw
-        # Every layer has a precision; of other columns many layers have no value.
+        # Every layer has a precision; other columns have no value for many layers.
         return Cell(None, UNKNOWN) if column.name in _PRECISIONS else None
 
     return replace(layer_column(engine, column, column.title), value=value)
 
 
 def _style(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cell
-    """The style of the bar of a kind or a precision; empty for other columns."""
+    """Return the style of the bar of a kind or a precision; empty for other columns."""
     if column.name == "kind":
         return kind_class(LayerKind(value))
     return f"precision-{value or UNKNOWN}" if column.name in _PRECISIONS else ""
 
 
 def cross_sections(subject: EngineSubject) -> Iterator[Section]:
-    """The cross tables of the report."""
+    """Yield the cross tables of the report."""
     engine = subject.engine
     tables = []
     for kind in _TABLES:
@@ -145,11 +145,11 @@ def cross_sections(subject: EngineSubject) -> Iterator[Section]:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """What `summary --by` shows of each engine.
+    """Content of `summary --by` for each engine.
 
     Attributes:
-        engines: Engines with those of their layers that are grouped.
-        top: Groups to show; None for all.
+        engines: Engines with their layers to group.
+        top: Maximum number of groups; None for all.
     """
 
     engines: Sequence[tuple[Engine, Sequence[Layer]]]
@@ -157,14 +157,14 @@ class Grouping:
     top: int | None = None
 
     def tables(self) -> list[Table]:
-        """The groups of each engine."""
+        """Return the groups of each engine."""
         return [
             cross_table("groups", engine, self.columns, layers, top=self.top)
             for engine, layers in self.engines
         ]
 
     def sections(self) -> Iterator[tuple[Engine, Section]]:
-        """The groups of each engine, with the totals of its layers."""
+        """Yield the groups of each engine, with the totals of its layers."""
         names = ", ".join(column.name for column in self.columns)
         for (engine, layers), table in zip(self.engines, self.tables(), strict=True):
             time = sum_latency_ms(layers)
@@ -178,11 +178,11 @@ class Grouping:
             yield engine, Section("groups", title, sentences=[sentence], tables=[table])
 
     def markdown(self) -> str:
-        """The sections of all engines."""
+        """Return the sections of all engines."""
         return "\n".join(sections_markdown(engine.name, [section]) for engine, section in self.sections())
 
     def csv(self) -> str:
-        """The groups of all engines, with the name of the engine in the first column."""
+        """Return the groups of all engines, with the name of the engine in the first column."""
         tables = self.tables()
         rows = [
             [engine.name, *row]
@@ -192,7 +192,7 @@ class Grouping:
         return table_csv(Table("groups", (Column("engine", "Engine"), *tables[0].columns), rows))
 
     def document(self, diagnostics: Iterable[Diagnostic] = ()) -> dict[str, Any]:
-        """The object that `summary --by --json` prints; unknown values are null."""
+        """Return the object that `summary --by --json` prints; unknown values are null."""
         return {
             "schema": CROSS_TABLE_SCHEMA,
             "by": [column.name for column in self.columns],

@@ -1,4 +1,4 @@
-"""Damaged files that a result lacks something of: as a section, and as CSV beside a file that has no place for words."""
+"""Damaged files that affect a result: as a section, and as CSV beside a file without room for text."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ DAMAGE_HEADER = ",".join(column.key for column in DAMAGE_COLUMNS)
 
 
 def damage_section(diagnostics: Iterable[Diagnostic]) -> Section:
-    """A warning with a sentence per error."""
+    """Return a warning with a sentence per error."""
     sentences = [f"{diagnostic.severity.value}: {printable(str(diagnostic))}" for diagnostic in diagnostics]
     return Section("damage", "Damaged files", sentences=sentences, is_warning=True)
 
 
 def damage_csv(diagnostics: Iterable[Diagnostic]) -> str:
-    """A row per error."""
+    """Return a row per error."""
     return table_csv(make_table("damage", DAMAGE_COLUMNS, diagnostics, noun="error"))

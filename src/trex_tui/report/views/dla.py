@@ -88,10 +88,10 @@ COLUMNS = (
 
 
 def dla_sections(engine: Engine, top: int | None = _MOST_BLOCKS) -> Iterator[Section]:
-    """Shares of DLA and GPU, blocks and crossings; nothing for an engine without a DLA block.
+    """Yield shares of DLA and GPU, blocks and crossings; nothing for an engine without a DLA block.
 
     Args:
-        top: Blocks in the table; None for all.
+        top: Maximum number of blocks in the table; None for all.
     """
     use = find_dla_use(engine)
     if use is None:
@@ -122,7 +122,7 @@ def _time(engine: Engine, milliseconds: float | None) -> str:
 
 
 def _sentences(use: DlaUse) -> Iterator[str]:
-    """What is assumed about the time of the blocks."""
+    """Yield assumptions about the time of the blocks."""
     if evidence := _describe_evidence(use):
         yield evidence
     if use.dla_ms is None:
@@ -135,7 +135,7 @@ def _sentences(use: DlaUse) -> Iterator[str]:
 
 
 def _describe_evidence(use: DlaUse) -> str:
-    """Which blocks the build option alone puts on the DLA; empty if there are none."""
+    """Return which blocks are on the DLA only by the build option; empty if there are none."""
     assumed = [times for times in use.blocks if times.block.evidence is DlaEvidence.BUILD_OPTION]
     if not assumed:
         return ""
@@ -162,7 +162,7 @@ def _describe_time(times: DlaBlockTimes) -> str:
 
 
 def role_text(engine: Engine, layer: Layer) -> str:
-    """What a row has to do with the DLA, for the details of a layer; empty without a role."""
+    """Return the role of a row in a DLA block, for the details of a layer; empty without a role."""
     use = find_dla_use(engine)
     role = use.roles.get(layer.index) if use else None
     if use is None or role is None:
@@ -183,7 +183,7 @@ def role_text(engine: Engine, layer: Layer) -> str:
 
 
 def dla_document(engine: Engine) -> dict[str, Any] | None:
-    """The DLA in `summary --json`; None for an engine without a DLA block."""
+    """Return the DLA object of `summary --json`; None for an engine without a DLA block."""
     use = find_dla_use(engine)
     if use is None:
         return None

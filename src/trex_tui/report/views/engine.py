@@ -1,4 +1,4 @@
-"""An engine: the object of `summary --json`, its facts in an order for people, and its figures."""
+"""An engine: the object of `summary --json`, its facts in display order, and its figures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MOST_REFORMATS = 10
 
 
 def numbers(engine: Engine) -> dict[str, Any]:
-    """Memory, compute, roofline, timing, gap and structure for `summary --json`; unknown values are null."""
+    """Return memory, compute, roofline, timing, gap and structure for `summary --json`; unknown values are null."""
     facts = derived(engine)
     statistics = timing_statistics(engine)
     return {
@@ -146,7 +146,7 @@ def _structure(engine: Engine) -> dict[str, Any]:
 
 
 def number_sentences(engine: Engine) -> dict[str, list[str]]:
-    """The numbers as sentences, by label."""
+    """Return the numbers as sentences, by label."""
     facts = derived(engine)
     lines = {
         "Compute": [_compute_text(engine)],
@@ -172,7 +172,7 @@ def number_sentences(engine: Engine) -> dict[str, list[str]]:
 
 
 def _roof_shares(engine: Engine) -> list[str]:
-    """Share of the roof that the layers of each bound reach, as a sentence; none where no bound is known."""
+    """Return the share of the roof that the layers of each bound reach, as a sentence; none if no bound is known."""
     by_share = derived(engine).roofline.roof_pct_by_bound(engine.layers)
     shares = [f"{bound.value} {share:.0f} %" for bound, share in by_share.items()]
     return [f"share of the roof: {', '.join(shares)}"] if shares else []
@@ -216,7 +216,7 @@ def _memory_text(engine: Engine) -> str:
 
 
 def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic] = ()) -> dict[str, Any]:
-    """The object that `summary --json` prints. Absent facts are None.
+    """Return the object that `summary --json` prints. Absent facts are None.
 
     Args:
         engines: In the order they were found.
@@ -232,7 +232,7 @@ def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic
 
 
 def engine_summary(engine: Engine) -> dict[str, Any]:
-    """One element of `engines` in `summary --json`."""
+    """Return one element of `engines` in `summary --json`."""
     latency, plan = end_to_end(engine), plan_document(engine)
     return {
         "name": engine.name,
@@ -304,11 +304,11 @@ def _latency(engine: Engine) -> dict[str, Any] | None:
 def engine_sections(
     engine: Engine, analysis: Analysis | None, now: datetime | None = None
 ) -> Iterator[Section]:
-    """Sections that the Overview, `summary` and the report show of an engine; one that is added here is in all of them.
+    """Yield sections of an engine for the Overview, `summary` and the report; a section added here is in all of them.
 
     Args:
-        analysis: None while it is computed; its facts are `…` until then, and the plan is left out.
-        now: To state how old the capture is; None to leave that out.
+        analysis: None while it is computed; its facts are `…` until then, and the plan is omitted.
+        now: To state how old the capture is; None to omit that.
     """
     yield Section("engine", "Engine", facts=engine_facts(engine))
     if engine.runs:
@@ -336,7 +336,7 @@ def engine_sections(
 
 
 def engine_facts(engine: Engine) -> list[tuple[str, str]]:
-    """Version, precision, layers and notes."""
+    """Return version, precision, layers and notes."""
     return [
         ("TensorRT", version_text(engine)),
         ("Precision", engine.precision.value if engine.precision else "unknown"),
@@ -346,12 +346,12 @@ def engine_facts(engine: Engine) -> list[tuple[str, str]]:
 
 
 def has_log(engine: Engine) -> bool:
-    """Whether the log of a build or a run is in the set."""
+    """Return whether the log of a build or a run is in the set."""
     return ArtifactKind.BUILD_LOG in engine.files or ArtifactKind.PROFILE_LOG in engine.files
 
 
 def version_text(engine: Engine) -> str:
-    """The version of TensorRT; where it is from if that is the name of a library, and why it is unknown if it is."""
+    """Return the TensorRT version, with the library if its name is the source; or why it is unknown."""
     if engine.tensorrt_version is None:
         return "not in the log" if has_log(engine) else "unknown (needs a log or a plan)"
     kind, separator, library = (engine.tensorrt_version_source or "").partition(": ")
@@ -360,7 +360,7 @@ def version_text(engine: Engine) -> str:
 
 
 def doubt_sentences(engine: Engine) -> list[str]:
-    """Doubts about the measurement, from the manifest of the capture."""
+    """Return doubts about the measurement, from the manifest of the capture."""
     texts = [printable(doubt.text) for doubt in doubts(engine)]
     return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
@@ -413,7 +413,7 @@ class Analysis:
     Attributes:
         statistics: Of the timing run; None if no file has any.
         sentences: By label.
-        plan: What the engine was built from, with and for, and how it was run.
+        plan: Model, device, build and run of the engine.
     """
 
     statistics: TimingStatistics | None
@@ -423,11 +423,11 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class EngineSubject:
-    """An engine with the results that its sections show.
+    """An engine with the results for its sections.
 
     Attributes:
         summary: The engine's part of `summary --json`.
-        top: Rows of a table; None for all.
+        top: Maximum rows of a table; None for all.
     """
 
     engine: Engine
@@ -438,30 +438,30 @@ class EngineSubject:
 
 
 def make_subject(lint: EngineReport, top: int | None = TOP) -> EngineSubject:
-    """Compute what is known of an engine: seconds for 20 000 layers."""
+    """Compute all results for an engine: seconds for 20 000 layers."""
     engine = lint.engine
     return EngineSubject(engine, engine_summary(engine), analyse(engine), lint, top)
 
 
 def analyse(engine: Engine) -> Analysis:
-    """Compute it: up to a second for 20 000 layers or long timing runs."""
+    """Compute the analysis: up to a second for 20 000 layers or long timing runs."""
     return Analysis(timing_statistics(engine), number_sentences(engine), find_plan(engine))
 
 
 def condition_facts(engine: Engine, now: datetime | None = None) -> list[tuple[str, str]]:
-    """Machine and conditions of the capture; empty without a manifest."""
+    """Return machine and conditions of the capture; empty without a manifest."""
     return [(label, printable(text)) for label, text in capture_facts(engine, now)]
 
 
 def memory_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
-    """Weights and activations; `…` while they are computed."""
+    """Return weights and activations; `…` while they are computed."""
     weights = describe_weights(engine, engine.layers)
     more = [fact for fact in stated_memory_facts(engine) if fact[0] not in ("Weights", "Activations")]
     return [("Weights", weights), *_number_facts(analysis, ("Activations",)), *more]
 
 
 def stated_memory_facts(engine: Engine) -> list[tuple[str, str]]:
-    """Memory as the logs of the set state it; nothing where they do not."""
+    """Return memory as stated in the logs of the set; may be empty."""
     stated = engine.metadata.memory
     sizes = {
         "Weights": stated.weights_bytes,
@@ -475,7 +475,7 @@ def stated_memory_facts(engine: Engine) -> list[tuple[str, str]]:
 
 
 def describe_engine_size(size: int | None, whole_mib: int | None) -> str:
-    """The size of a serialized engine, as precisely as it is stated; empty if it is not.
+    """Return the size of a serialized engine, as precisely as stated; empty if unknown.
 
     >>> describe_engine_size(None, 6), describe_engine_size(None, 0)
     ('6 to 7 MiB', 'under 1 MiB')
@@ -492,7 +492,7 @@ def _stated(size: int, what: str = "") -> str:
 
 
 def work_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
-    """Weights, activations, layer times, compute, streams, critical path and reformats; `…` while they are computed."""
+    """Return weights, activations, layer times, compute, streams, critical path and reformats; `…` while computed."""
     return [
         *memory_facts(engine, analysis),
         ("Layer times", _profile_text(engine)),
@@ -507,12 +507,12 @@ def _number_facts(analysis: Analysis | None, labels: tuple[str, ...]) -> list[tu
 
 
 def gap_sentences(engine: Engine, analysis: Analysis) -> Sequence[str]:
-    """Sentences on the sum of layer times against the end-to-end latency."""
+    """Return sentences on the sum of layer times and the end-to-end latency."""
     return analysis.sentences.get("Gap", ()) if engine.has_profile else ()
 
 
 def bound_sentences(analysis: Analysis | None) -> list[str]:
-    """Sentences on layers without a place in the roofline."""
+    """Return sentences on layers that are not in the roofline."""
     lines = () if analysis is None else analysis.sentences.get("Bound by", ())
     return [f"{line[:1].upper()}{line[1:]}." for line in lines]
 
@@ -526,7 +526,7 @@ def count_notes(engine: Engine) -> str:
     return ", ".join(plural(counts[severity], names[severity]) for severity in Severity if counts[severity])
 
 
-# Keys of the summary, name of the figure, words for it, unit.
+# Keys of the summary, name of the figure, its text, unit.
 _FIGURES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("latency", "median_ms"), "Median latency, end to end", "ms"),
     (("latency", "p99_ms"), "Latency p99, end to end", "ms"),
@@ -553,7 +553,7 @@ _LOWER_BOUNDS = {
 
 
 def summary_sections(subject: EngineSubject) -> Iterator[Section]:
-    """The figures of the engine, and what it is."""
+    """Yield the figures of the engine, and its facts."""
     yield Section("summary", "Summary", tables=[_figures(subject)])
     yield from engine_sections(subject.engine, subject.analysis)
 

@@ -1,4 +1,4 @@
-"""The layers as a table, and where time goes: hot layers, kinds, precisions, modules, the roofline."""
+"""The layers as a table, and their times: hot layers, kinds, precisions, modules, the roofline."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ NO_MODULE = "(no module)"
 """Name of the group of layers that belong to no module."""
 _HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "cumulative_pct", "roof_pct", "bound", "tactic")
 _LAYOUT = {"index": (8, 3), "name": (24, 0), "kind": (16, 2), "precision": (8, 1), "tactic": (30, 4)}
-"""Width that a text needs, and which go first where there is no room: the largest number."""
+"""Minimum width of a text, and its priority for omission in narrow terminals: the largest number first."""
 _EXPLAIN = {
     "name": lambda name: describe_layer_name(str(name)),
     "layer_type": lambda type_: describe_layer_type(type_ and str(type_)),
 }
-"""Columns whose values have a meaning that a tooltip can state."""
+"""Columns whose values are explained in a tooltip."""
 
 
 def sorted_layers(engine: Engine, column: LayerColumn | None, *, reverse: bool = False) -> list[Layer]:
@@ -71,13 +71,13 @@ def sorted_layers(engine: Engine, column: LayerColumn | None, *, reverse: bool =
 
 
 def layers_table(engine: Engine, layers: Iterable[Layer], columns: Iterable[LayerColumn]) -> Table:
-    """Layers with some of the columns of `trex-tui layers`, under the names of the columns."""
+    """Return layers with some of the columns of `trex-tui layers`, under the names of the columns."""
     heads = [layer_column(engine, column, column.name) for column in columns]
     return make_table("layers", heads, layers, noun="layer")
 
 
 def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
-    """A column of the layers of an engine."""
+    """Return a column of the layers of an engine."""
     width, priority = _LAYOUT.get(column.name, (8, 0))
     made = Column(
         column.name,
@@ -101,7 +101,7 @@ def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
 def layers_listing(
     engine: Engine, layers: Iterable[Layer], columns: Iterable[LayerColumn] = ALL_COLUMNS
 ) -> Listing:
-    """Layers as `trex-tui layers` writes them: under the names of the columns, names of ONNX nodes as a list."""
+    """Return layers as `trex-tui layers` writes them: under the names of the columns, names of ONNX nodes as a list."""
     table = layers_table(engine, layers, columns)
     return Listing(LAYERS_SCHEMA, engine.name, table, "engine", engine.diagnostics)
 
@@ -109,7 +109,7 @@ def layers_listing(
 def print_layers(
     engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn], console: Console
 ) -> None:
-    """Print the layers: in a terminal fitted to its width, with a line of totals; else whole, under the columns' names."""
+    """Print the layers: in a terminal fitted to its width, with a line of totals; else complete, under the columns' names."""
     if not console.is_terminal:
         print_table(layers_table(engine, layers, columns), console, "bold")
         return
@@ -125,10 +125,10 @@ def print_layers(
 
 
 def describe_total(engine: Engine, layers: Sequence[Layer], counted: str) -> str:
-    """Count, time and share of some layers in a line.
+    """Return count, time and share of some layers in a line.
 
     Args:
-        counted: How many they are, in words.
+        counted: Their number, as text.
     """
     if not layers:
         return counted
@@ -141,7 +141,7 @@ def describe_total(engine: Engine, layers: Sequence[Layer], counted: str) -> str
 
 
 def cell_text(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cell
-    """Format a cell for people, safe for a terminal; the unit is in the column's name."""
+    """Format a cell for display, printable; the unit is in the column's name."""
     if is_missing(value):
         return MISSING
     if isinstance(value, tuple):
@@ -162,7 +162,7 @@ def cell_text(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cel
 
 
 def hot_sections(subject: EngineSubject) -> Iterator[Section]:
-    """The layers that take longest."""
+    """Yield the slowest layers."""
     engine = subject.engine
     timed = sum(layer.latency_ms is not None for layer in engine.layers)
     if not timed:
@@ -182,12 +182,12 @@ def hot_sections(subject: EngineSubject) -> Iterator[Section]:
 
 
 def hot_table(engine: Engine, columns: Sequence[str], timed: int, top: int | None) -> Table:
-    """The layers that take longest.
+    """Return the slowest layers.
 
     Args:
-        columns: Names.
+        columns: Names of the columns.
         timed: Layers with a time.
-        top: Rows; None for all.
+        top: Maximum number of rows; None for all.
     """
     layers = hottest(engine.layers, timed if top is None else top)
     shown = [layer_column(engine, column, column.title) for column in columns_named(columns)]
@@ -196,7 +196,7 @@ def hot_table(engine: Engine, columns: Sequence[str], timed: int, top: int | Non
 
 
 def brief_hot_section(engine: Engine, top: int | None) -> Section | None:
-    """The layers that take longest, in columns that fit a terminal; None without a time."""
+    """Return the slowest layers, in columns that fit a terminal; None without a time."""
     timed = sum(layer.latency_ms is not None for layer in engine.layers)
     if not timed:
         return None
@@ -206,7 +206,7 @@ def brief_hot_section(engine: Engine, top: int | None) -> Section | None:
 
 
 def group_section(engine: Engine) -> Section:
-    """Time by kind, by precision, and of what multiplies by tensor cores."""
+    """Return time by kind, by precision, and of layers that multiply by tensor cores."""
     kinds, precisions = total_by_kind(engine), total_by_precision(engine)
     tables = [
         totals_table("by_kind", "Kind", kinds, styles=[f"kind-{total.key}" for total in kinds]),
@@ -227,7 +227,7 @@ def group_section(engine: Engine) -> Section:
 
 
 def _mixed_sentences(engine: Engine) -> Iterator[str]:
-    """Layers whose precision is unknown because their inputs are of several types."""
+    """Yield layers whose precision is unknown because their inputs have several types."""
     mixed = Counter(layer.mixed_input_types for layer in engine.layers)
     del mixed[()]
     for types, count in mixed.most_common():
@@ -235,7 +235,7 @@ def _mixed_sentences(engine: Engine) -> Iterator[str]:
 
 
 def group_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Time by kind, by precision and by tensor cores; then by module."""
+    """Yield time by kind, by precision and by tensor cores; then by module."""
     engine = subject.engine
     yield group_section(engine)
     if engine.has_profile:
@@ -265,14 +265,14 @@ _MODULE_COLUMNS = (
 
 
 def bound_section(engine: Engine) -> Section:
-    """Time by what bounds the layers."""
+    """Return time by bound."""
     bounds = bound_table(engine, engine.layers, "Layer bounds")
     sentences = [as_sentence(line) for line in derived(engine).roofline.sentences]
     return Section("roofline", "Roofline", sentences=sentences, tables=[bounds])
 
 
 def roofline_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Layers relative to the device peaks."""
+    """Yield layers relative to the device peaks."""
     engine, roofline = subject.engine, derived(subject.engine).roofline
     points = [point for point in roofline.points.values() if point.roof_ms is not None]
     is_drawn = any(point.roof_pct is not None for point in points)

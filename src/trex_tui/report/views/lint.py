@@ -1,4 +1,4 @@
-"""What lint found: one list of entries, its columns, and the sentences that every form of it shares."""
+"""Lint results: one list of entries, its columns, and the sentences shared by all formats."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ MARKS = {
 }
 """One-cell severities, distinct without colour."""
 MOST_LAYERS = 200
-"""Layers named below a finding; the rest is a number."""
+"""Maximum number of layers listed below a finding; the rest is counted."""
 MOST_NAMES = 3
 """Layers named in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineReport:
-    """An engine, and what lint says about it."""
+    """An engine with its lint results."""
 
     engine: Engine
     result: LintResult
@@ -54,7 +54,7 @@ class EngineReport:
         return None if ms is None or not total else 100.0 * ms / total
 
     def format_time(self, ms: float | None) -> str:
-        """`0.123 ms (4.5 %)`; `unknown` for None."""
+        """Return `0.123 ms (4.5 %)`; `unknown` for None."""
         if ms is None:
             return "unknown"
         share = self.pct(ms)
@@ -63,12 +63,12 @@ class EngineReport:
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """What `trex-tui lint` tells.
+    """Results of `trex-tui lint`.
 
     Attributes:
         engines: In the order they were found.
-        config: What was asked for.
-        diagnostics: Those of files that belong to no engine, and of rules that could not be had.
+        config: The configuration.
+        diagnostics: Of files that belong to no engine, and of rules that could not be loaded.
     """
 
     engines: tuple[EngineReport, ...]
@@ -81,7 +81,7 @@ class LintReport:
 
     @property
     def failures(self) -> list[str]:
-        """Why the command fails, in lines; empty if it does not."""
+        """Return why the command fails, in lines; empty if it does not."""
         fail_on = self.config.fail_on
         if fail_on is None or not self.fails:
             return []
@@ -101,8 +101,9 @@ class LintReport:
 
 
 def fingerprint(report: EngineReport, judged: Judged) -> str:
-    """The same for the same finding of a later run: a hash of engine, rule, and names and places of the layers among
-    those of the same name. 16 hexadecimal digits."""
+    """Return a stable id of a finding over several runs: a hash of engine, rule, and names and occurrences of the layers. 16
+    hexadecimal digits.
+    """
     digest = hashlib.sha256()
     for part in (report.engine.name, judged.rule.id):
         digest.update(part.encode("utf-8", "backslashreplace") + b"\0")
@@ -115,7 +116,7 @@ def fingerprint(report: EngineReport, judged: Judged) -> str:
 
 
 def count_findings(result: LintResult) -> str:
-    """`1 error, 2 warnings, 3 infos`, without those there are none of; `no findings`; `no rules run`."""
+    """Return `1 error, 2 warnings, 3 infos`, without zeros; `no findings`; `no rules run`."""
     if not result.rules:
         return "no rules run"
     counts = [plural(result.counts[level], level.value) for level in LEVELS if result.counts[level]]
@@ -123,7 +124,7 @@ def count_findings(result: LintResult) -> str:
 
 
 def describe_savings(report: EngineReport) -> str:
-    """What all findings could win together; empty where nothing is known of nothing."""
+    """Return the possible savings of all findings together; empty if all are unknown."""
     savings = report.result.savings
     if savings.total_ms is None:
         return "possible saving unknown" if report.result.findings else ""
@@ -141,7 +142,7 @@ def describe_savings(report: EngineReport) -> str:
 
 
 def describe_summary(report: EngineReport) -> list[str]:
-    """How many findings there are, what they could win, how many are not shown."""
+    """Return the number of findings, their possible savings, and the number of hidden ones."""
     milder = report.result.milder
     left_out = f"{plural(milder, 'milder finding')} not shown" if milder else ""
     parts = (count_findings(report.result), describe_savings(report), left_out)
@@ -149,7 +150,7 @@ def describe_summary(report: EngineReport) -> list[str]:
 
 
 def describe_saving(report: EngineReport, judged: Judged) -> str:
-    """Time of the layers and the part of it that could be won; `unknown` without a profile."""
+    """Return the time of the layers and the possible saving; `unknown` without a profile."""
     if judged.saving_ms is None:
         if judged.layer_ms is None:
             return "saving unknown" if judged.layers else "no saving"
@@ -161,7 +162,7 @@ def describe_saving(report: EngineReport, judged: Judged) -> str:
 
 
 def group_not_checked(result: LintResult) -> list[tuple[str, str]]:
-    """Ids of rules that were not checked, with reasons, rules with the same reason together."""
+    """Return ids of rules that were not checked, with reasons, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for missing in result.not_checked:
         which = f" ({plural(missing.layers, 'layer')})" if missing.layers is not None else ""
@@ -170,10 +171,10 @@ def group_not_checked(result: LintResult) -> list[tuple[str, str]]:
 
 
 def name_layers(layers: Sequence[Layer], most: int = MOST_NAMES, width: int = 0) -> list[str]:
-    """Index and name of the first layers, harmless, and how many more there are.
+    """Return index and name of the first layers, printable, and the number of further ones.
 
     Args:
-        width: Longer names lose their middle; 0 for no limit.
+        width: Longer names are cut in the middle; 0 for no limit.
     """
     names = []
     for layer in layers[:most]:
@@ -182,12 +183,12 @@ def name_layers(layers: Sequence[Layer], most: int = MOST_NAMES, width: int = 0)
     return names + ([f"and {len(layers) - most} more"] if len(layers) > most else [])
 
 
-# The list of all that lint says
+# The list of all entries
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A finding, something well done, a finding left out, a rule that was not checked, or all such rules together.
+    """A finding, a strength, a suppressed finding, a rule that was not checked, or all such rules together.
 
     Attributes:
         judged: None for rules that were not checked.
@@ -206,12 +207,12 @@ class Entry:
 
     @property
     def is_group(self) -> bool:
-        """Whether it is all rules that were not checked."""
+        """Whether it is the group of all rules that were not checked."""
         return len(self.not_checked) > 1
 
     @property
     def severity(self) -> FindingSeverity | None:
-        """None for a rule that was not checked, and for what is left out."""
+        """None for a rule that was not checked, and for suppressed findings."""
         return self.judged.severity if self.judged is not None and not self.judged.reason else None
 
     @property
@@ -225,7 +226,7 @@ class Entry:
 
     @property
     def message(self) -> str:
-        """What was found, or why nothing could be."""
+        """The finding, or why the rule could not be checked."""
         if self.judged is not None:
             return self.judged.message
         if self.is_group:
@@ -234,7 +235,7 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """What the rule is about; of what could not be looked at, what it needs."""
+        """Subject of the rule; for a rule that was not checked, its requirement."""
         return self.judged.rule.title if self.judged is not None else self.message
 
     @property
@@ -243,14 +244,14 @@ class Entry:
 
     @property
     def saving_ms(self) -> float | None:
-        """What could be won; None if unknown, or for what is left out."""
+        """Possible saving; None if unknown, or for suppressed findings."""
         return self.judged.saving_ms if self.judged is not None and self.severity else None
 
     def describe_place(self, width: int | None = None) -> str:
-        """Index and short name of the first layer, and how many more there are: `12 layer1/0/conv1 +3`.
+        """Return index and short name of the first layer, and the number of further ones: `12 layer1/0/conv1 +3`.
 
         Args:
-            width: Characters that there are; None for any number.
+            width: Maximum characters; None for no limit.
         """
         if not self.layers:
             return "the engine" if self.judged is not None else MISSING
@@ -261,7 +262,7 @@ class Entry:
 
 
 def list_entries(report: EngineReport) -> list[Entry]:
-    """Everything, the worst first: findings, what is well done, what is left out, what could not be looked at."""
+    """Return all entries, the worst first: findings, strengths, suppressed findings, rules that were not checked."""
     result = report.result
     return [
         *(Entry(report, judged) for judged in (*result.findings, *result.positives, *result.suppressed)),
@@ -270,7 +271,7 @@ def list_entries(report: EngineReport) -> list[Entry]:
 
 
 def fold_not_checked(entries: Sequence[Entry], *, is_expanded: bool) -> list[Entry]:
-    """Put rules that were not checked below one entry, or leave only that one; a single rule stays as it is."""
+    """Group rules that were not checked under one entry, or keep only that entry; a single rule stays unchanged."""
     missing = [entry for entry in entries if entry.not_checked]
     if len(missing) < 2:
         return list(entries)
@@ -339,7 +340,7 @@ SCREEN_COLUMNS = (
 
 
 def lint_sections(report: EngineReport, top: int | None) -> Iterator[Section]:
-    """Findings with what they cost and what to do, what is well done, and what could not be looked at."""
+    """Yield findings with their costs and remedies, strengths, and rules that were not checked."""
     result = report.result
     everything = list_entries(report)
     groups = (
@@ -363,10 +364,10 @@ def lint_sections(report: EngineReport, top: int | None) -> Iterator[Section]:
 
 
 def fit_summary(report: EngineReport, width: int | None = None) -> str:
-    """How many of each, and what all of them could win.
+    """Return the number of entries by severity, and the possible savings.
 
     Args:
-        width: Cells that there are: text gives way before numbers do.
+        width: Available cells: text is omitted before numbers.
     """
     result, counts = report.result, report.result.counts
     long = ", ".join(plural(counts[level], level.value) for level in LEVELS)
@@ -389,25 +390,25 @@ def fit_summary(report: EngineReport, width: int | None = None) -> str:
 
 
 def tab_badge(result: LintResult) -> str:
-    """What the tab shows behind its title: errors and warnings, if there are any."""
+    """Return the text after the tab's title: errors and warnings, if there are any."""
     errors, warnings = result.counts[FindingSeverity.ERROR], result.counts[FindingSeverity.WARNING]
     return "".join([f" ✗{errors}" if errors else "", f" ⚠{warnings}" if warnings else ""])
 
 
 def describe_clean(result: LintResult) -> Line:
-    """What to say where nothing was found."""
+    """Return the line for a result without findings."""
     looked = f"{plural(len(result.rules), 'rule')} checked, {result.rules_not_checked} not checked"
     return Line(f"Nothing found: {looked}.", "muted")
 
 
 def layer_marks(result: LintResult) -> dict[int, FindingSeverity]:
-    """Of each layer with an error or a warning, the worst severity."""
+    """Return the worst severity of each layer with an error or a warning."""
     worst = {index: findings[0].severity for index, findings in result.by_layer.items()}
     return {index: severity for index, severity in worst.items() if severity.rank < FindingSeverity.INFO.rank}
 
 
 def layer_finding_lines(result: LintResult, index: int) -> list[Line]:
-    """The findings about a layer, for its details."""
+    """Return the findings about a layer, for its details."""
     return [
         replace(_short_line(judged, indent=2), target=judged) for judged in result.by_layer.get(index, ())
     ]
@@ -419,10 +420,10 @@ def _short_line(judged: Judged, indent: int = 0) -> Line:
 
 
 def finding_lines(entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
-    """All about an entry: what it means, what to do, where the rule comes from, and its layers.
+    """Yield all facts of an entry: meaning, remedy, source of the rule, and its layers.
 
     Args:
-        rules: Where the rule of something that was not checked is looked up.
+        rules: Used to look up rules that were not checked.
     """
     judged = entry.judged
     if entry.is_group:
@@ -495,7 +496,7 @@ def _layer_lines(engine: Engine, judged: Judged) -> Iterator[Line]:
 
 
 def format_evidence(evidence: Evidence) -> str:
-    """A value as the unit in its name asks for."""
+    """Format a value by the unit in its name."""
     value = evidence.value
     if value is None:
         return MISSING

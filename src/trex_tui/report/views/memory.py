@@ -1,4 +1,4 @@
-"""Weights and activations in memory: sentences, tables, and what the memory screen computes."""
+"""Weights and activations in memory: sentences, tables, and the figures of the memory screen."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MemoryFigures:
 
 
 def memory_figures(engine: Engine) -> MemoryFigures:
-    """Compute it: a few hundred milliseconds for 20 000 layers."""
+    """Compute the figures: a few hundred milliseconds for 20 000 layers."""
     return MemoryFigures(live_tensors(engine), activation_memory(engine), memory_by_kind(engine.layers))
 
 
@@ -71,7 +71,7 @@ def describe_live(activations: ActivationMemory, index: int) -> str:
 
 
 def unknown_sentences(engine: Engine, activations: ActivationMemory | None) -> list[str]:
-    """Sentences on what the sums could not include."""
+    """Return sentences on items missing in the sums."""
     if not engine.has_graph:
         return [NO_LAYER_INFO]
     if engine.names_only:
@@ -108,7 +108,7 @@ def _type_text(engine: Engine, value: LiveTensor) -> str:
 
 
 def memory_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Weights and activations, and the tensors that are live at the peak."""
+    """Yield weights and activations, and the tensors that are live at the peak."""
     engine = subject.engine
     activations = memory_figures(engine).activations
     sentences = [as_sentence(describe_peak(engine, activations)), *unknown_sentences(engine, activations)]
@@ -195,7 +195,7 @@ def _live_table(engine: Engine, alive: Sequence[LiveTensor], top: int | None) ->
 
 
 def padding_pct(layer: Layer) -> float | None:
-    """Share of what a layer touches that is padding, in percent."""
+    """Return the share of padding in the bytes that a layer accesses, in percent."""
     allocated, logical = layer.footprint_allocated_bytes, layer.footprint_bytes
     if allocated is None or logical is None:
         return None
@@ -203,7 +203,7 @@ def padding_pct(layer: Layer) -> float | None:
 
 
 def main_column(engine: Engine) -> str:
-    """What tells most of a layer's memory: all that it touches or, where weights are hidden, its activations."""
+    """Return the main column for a layer's memory: all bytes it accesses or, if weights are hidden, its activations."""
     return "activation_bytes" if engine.layers_hiding_weights else "footprint_allocated_bytes"
 
 

@@ -1,7 +1,7 @@
 """The plan of an engine: its model, the device, and the options of trtexec that built and ran it.
 
-Facts are made once, from metadata, logs or the manifest of a capture: `summary`, Overview and report print them, and
-`summary --json` has their raw values. Options at their default fold away.
+Facts are made once, from metadata, logs or the manifest of a capture: `summary`, Overview and report print them, and `summary
+--json` has their raw values. Options at their default are folded.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Fact:
 
     Attributes:
         key: Name in JSON, the unit at its end.
-        label: For people; empty for a fact that another one shows.
-        value: Raw; None where it is unknown.
-        text: For people; `–` and the reason where the value is unknown.
-        source: Kind of the file that states it.
+        label: Label for display; empty for a fact that is shown with another one.
+        value: Raw; None if unknown.
+        text: Text for display; `–` and the reason if the value is unknown.
+        source: Kind of its file.
         is_default: Whether it is trtexec's default.
         is_folded: Whether it is shown on request only.
         reason: Why the value is unknown.
@@ -72,11 +72,11 @@ class PlanPart:
     """One of the four parts.
 
     Attributes:
-        facts: What is known, or why it is not.
-        other: Label -> value of what no table of options knows, as it is.
-        keys: All that a part of this kind can have, for JSON.
+        facts: Known facts, and reasons for unknown ones.
+        other: Label -> value of options in no table, verbatim.
+        keys: All possible keys of such a part, for JSON.
         warnings: Sentences.
-        absent: A sentence where nothing is stated.
+        absent: A sentence if nothing is stated.
     """
 
     id: str
@@ -94,12 +94,12 @@ Plan = tuple[PlanPart, ...]
 
 @per_engine
 def find_plan(engine: Engine) -> Plan:
-    """The plan of an engine; reads its logs. Kept with it."""
+    """Return the plan of an engine, cached in it; reads its logs."""
     return (_model(engine), _device(engine), _builder(engine), _run(engine))
 
 
 def plan_sections(plan: Plan) -> Iterator[Section]:
-    """A section for each part."""
+    """Yield a section for each part."""
     for part in plan:
         shown = [fact for fact in part.facts if not fact.is_folded]
         folded = [fact for fact in part.facts if fact.is_folded]
@@ -121,7 +121,7 @@ def _pairs(facts: Iterable[Fact]) -> list[tuple[str, str]]:
 
 
 def plan_document(engine: Engine) -> dict[str, Any]:
-    """`plan` in `summary --json`: the raw values, None where unknown."""
+    """Return `plan` in `summary --json`: the raw values, None if unknown."""
     return {part.id: _part_object(part) for part in find_plan(engine)}
 
 
@@ -193,7 +193,7 @@ def _model_facts(engine: Engine) -> Iterator[Fact]:
 
 
 def binding_object(binding: Binding) -> dict[str, Any]:
-    """An input or output as JSON has it."""
+    """Return an input or output for JSON."""
     return {
         "name": binding.name,
         "shape": list(binding.shape) if binding.shape is not None else None,
@@ -203,7 +203,7 @@ def binding_object(binding: Binding) -> dict[str, Any]:
 
 
 def describe_bindings(bindings: Sequence[Binding], most: int = 6) -> str:
-    """Names, shapes and types."""
+    """Return names, shapes and types."""
     texts = []
     for binding in bindings[:most]:
         shape = f" {format_shape(binding.shape)}" if binding.shape is not None else ""
@@ -277,7 +277,7 @@ def _device_facts(engine: Engine, texts: Mapping[str, str]) -> Iterator[Fact]:
             yield _unknown(key, label, printable(reported.missing[key]), section)
     runs = [timed_run(engine)] if device_differences(engine) else [timed_run(engine), build_run(engine)]
     bus = next((text for run in runs if "ECC" in (text := run.device.get("Memory Bus Width", ""))), None)
-    if bus is not None:  # trex keeps the number alone
+    if bus is not None:  # trex keeps only the number
         is_on = "ECC enabled" in bus
         yield Fact("ecc", "ECC", is_on, format_value(is_on), section)
     for key, label, name in _DEVICE_DETAILS:
@@ -351,7 +351,7 @@ _Stated = dict[str, tuple[str, str, bool]]
 def _stated(
     given: Mapping[str, str], merged: Mapping[str, str], metadata: str, in_log: Mapping[str, str], log: str
 ) -> _Stated:
-    """What a command line, metadata and a log state, the log first."""
+    """Return the options of a command line, metadata and a log, preferring the log."""
     manifest = ArtifactKind.MANIFEST.value
     stated = {label: (text, manifest, False) for label, text in given.items()} if not merged else {}
     for label, text in merged.items():
@@ -389,7 +389,7 @@ def _options_part(
 
 
 def _shapes_fact(option: Option, stated: _Stated) -> Fact | None:
-    """The shapes of all inputs, and of all optimization profiles; None where they are of no form that is known."""
+    """Return the shapes of all inputs, and of all optimization profiles; None for an unknown form."""
     shapes: list[dict[str, Any]] = []
     source = next(iter(stated.values()))[1]
     for label, (text, _, may_be_cut) in stated.items():
@@ -405,7 +405,7 @@ def _shapes_fact(option: Option, stated: _Stated) -> Fact | None:
 
 
 def _option_fact(option: Option, text: str, source: str, may_be_cut: bool) -> Fact | None:
-    """The fact that a text states; None where it is of no form that is known."""
+    """Return the fact in a text; None for an unknown form."""
     if may_be_cut and option.is_cut(text):
         unknown = _unknown(option.key, option.label, CUT, source)
         return replace(unknown, is_folded=not option.is_main)

@@ -1,4 +1,4 @@
-"""Power, temperature and clocks of a run, and the energy of an inference: facts, warnings, and the table of layers."""
+"""Power, temperature and clocks of a run, and the energy per inference: facts, warnings, and the table of layers."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ COLUMNS = (
 
 
 def power_document(engine: Engine) -> dict[str, Any] | None:
-    """`power` of `summary --json`; None without samples."""
+    """Return `power` of `summary --json`; None without samples."""
     power = power_statistics(engine)
     if power is None:
         return None
@@ -102,7 +102,7 @@ def power_document(engine: Engine) -> dict[str, Any] | None:
 
 
 def power_sections(engine: Engine) -> Iterator[Section]:
-    """Facts about power, and the energy of layers; nothing without samples."""
+    """Yield facts about power, and the energy of layers; nothing without samples."""
     power = power_statistics(engine)
     if power is None:
         return
@@ -122,13 +122,13 @@ def power_sections(engine: Engine) -> Iterator[Section]:
 
 
 def _layers(engine: Engine) -> list[LayerEnergy]:
-    """Those with a sample, the one that takes most energy first."""
+    """Return layers with a sample, the one with most energy first."""
     known = [layer for layer in layer_energies(engine).values() if layer.energy_mj is not None]
     return sorted(known, key=lambda layer: -(layer.energy_mj or 0.0))
 
 
 def power_facts(power: PowerStatistics) -> list[tuple[str, str]]:
-    """What is known, by label."""
+    """Return known facts, by label."""
     facts = []
     if power.power_w is not None:
         what = printable(power.power_of)

@@ -24,12 +24,12 @@ from trex_tui.text import plural, printable
 
 
 def accuracy_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Results of `accuracy` about the engine."""
+    """Yield results of `accuracy` about the engine."""
     yield from engines_sections([subject.engine])
 
 
 def findings_sections(subject: EngineSubject) -> Iterator[Section]:
-    """What lint says of the engine."""
+    """Yield lint results of the engine."""
     return lint_sections(subject.lint, subject.top)
 
 
@@ -42,14 +42,14 @@ NOTE_COLUMNS = (
 
 
 def note_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Diagnostics of the engine's files."""
+    """Yield diagnostics of the engine's files."""
     if notes := subject.engine.diagnostics:
         table = make_table("notes", NOTE_COLUMNS, notes, top=subject.top, noun="remark")
         yield Section("notes", "Problems in the input files", tables=[table])
 
 
 def comparison_part(shown: Shown) -> Part:
-    """Sentences and tables of `diff`; JSON holds the object of `diff --json`, with the blocks that are shown."""
+    """Return sentences and tables of `diff`; JSON holds the object of `diff --json`, with the shown blocks."""
     data = diff_document(replace(shown, blocks=shown.rows))
     return Part("comparison", "Comparison", list(sections(shown)), data=data)
 
@@ -70,13 +70,13 @@ SECTIONS: tuple[Callable[[EngineSubject], Iterator[Section]], ...] = (
 
 
 def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: bool = True) -> Part:
-    """The part about an engine.
+    """Return the part about an engine.
 
     Args:
         number: From 1.
-        lint: The engine, and what lint says of it.
-        top: Rows of a table; None for all.
-        is_alone: No comparison stands before it, which has what is known of the outputs.
+        lint: The engine with its lint results.
+        top: Maximum rows of a table; None for all.
+        is_alone: There is no comparison before it, which would have the accuracy results.
     """
     subject = make_subject(lint, top)
     makers = (*SECTIONS, accuracy_sections) if is_alone else SECTIONS
@@ -90,13 +90,13 @@ def make_report(
     diagnostics: Sequence[Diagnostic] = (),
     top: int | None = TOP,
 ) -> Document:
-    """The comparison first, then a part for each engine.
+    """Return the comparison first, then a part for each engine.
 
     Args:
-        engines: Each with what lint says of it.
+        engines: Each with its lint results.
         compared: None for one engine.
         diagnostics: Of files that belong to none of them.
-        top: Rows of a table; None for all.
+        top: Maximum rows of a table; None for all.
     """
     names = [printable(lint.engine.name) for lint in engines]
     title = (

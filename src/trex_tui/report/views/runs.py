@@ -18,7 +18,7 @@ _MOST_SHAPES = 80
 
 
 def run_document(run: FileRun) -> dict[str, Any]:
-    """One of several runs in a file, in the JSON of `summary`, `times` and `build-log`."""
+    """Return one of several runs in a file, for the JSON of `summary`, `times` and `build-log`."""
     return {
         "file": str(run.file),
         "run": run.number,
@@ -34,7 +34,7 @@ def run_document(run: FileRun) -> dict[str, Any]:
 
 
 def run_sentences(runs: Sequence[FileRun]) -> list[str]:
-    """Each run, at most `MOST_RUNS`; files that hold the same runs are listed together."""
+    """Return each run, at most `MOST_RUNS`; files with the same runs are listed together."""
     files = list(dict.fromkeys(run.file for run in runs))
     heads = []
     if len(files) > 1 and _are_same_runs(runs):
@@ -55,7 +55,7 @@ def run_sentences(runs: Sequence[FileRun]) -> list[str]:
 
 
 def _are_same_runs(runs: Sequence[FileRun]) -> bool:
-    """Whether all files hold equally many runs and show the same one."""
+    """Return whether all files hold equally many runs and show the same one."""
     by_file: dict[Path, list[tuple[int, bool]]] = {}
     for run in runs:
         by_file.setdefault(run.file, []).append((run.number, run.is_shown))
@@ -72,7 +72,7 @@ class RunChoice:
     """A part of the files that an engine can be loaded from: a run or an optimization profile.
 
     Attributes:
-        text: What is known of it, harmless in a terminal.
+        text: Its description, printable.
         run: Number of the run; None for an optimization profile.
         profile: Number of the optimization profile; None for a run.
     """
@@ -84,14 +84,14 @@ class RunChoice:
 
 
 def list_run_choices(engine: Engine) -> list[RunChoice]:
-    """The runs of the files that hold several, then the optimization profiles if there are several."""
+    """Return the runs of the files that hold several, then the optimization profiles if there are several."""
     choices = []
     are_same = _are_same_runs(engine.runs)
     for number in sorted({run.number for run in engine.runs}):
         of_files = [run for run in engine.runs if run.number == number]
         if are_same:
             text = describe_run(join_runs(of_files))
-        else:  # which run of one file is which of another is unknown
+        else:  # which runs of two files belong together is unknown
             text = "; ".join(f"{run.file.name}: {describe_run(run)}" for run in of_files)
         choices.append(RunChoice(printable(text), number == engine.run_number, run=number))
     if engine.optimization_profiles > 1:
@@ -111,7 +111,7 @@ def _profile_text(engine: Engine, number: int) -> str:
 
 
 def run_words(engine: Engine) -> list[str]:
-    """Which run and optimization profile are shown, in a few words each; nothing where there is one only."""
+    """Return the shown run and optimization profile, in a few words each; nothing if there is only one."""
     words = []
     if engine.runs:
         count = max(run.number for run in engine.runs)

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HOTTEST = 5
-"""Layers in the list of the hottest without `--top`."""
+"""Number of hottest layers without `--top`."""
 
 
 def brief_sections(
     engine: Engine, top: int | None = HOTTEST, *, is_unfolded: bool = False
 ) -> Iterator[Section]:
-    """Performance, the engine, and where its time goes.
+    """Yield performance, the engine, and its times.
 
     Args:
-        top: Layers in the list of the hottest; None for all.
+        top: Maximum number of hottest layers; None for all.
         is_unfolded: Show options at their default too.
     """
     analysis = analyse(engine)
@@ -55,7 +55,7 @@ def print_summaries(
 def print_engine(engine: Engine, sections: Iterable[Section], console: Console) -> None:
     """Print the name of an engine, sections about it, and the warnings and remarks on its files.
 
-    Errors are those of the result as a whole: `ResultWriter` adds them.
+    Errors belong to the result as a whole: `ResultWriter` adds them.
     """
     from rich.text import Text
 
@@ -71,7 +71,7 @@ def print_engine(engine: Engine, sections: Iterable[Section], console: Console) 
 def summary_markdown(
     engines: Iterable[Engine], *, top: int | None = HOTTEST, is_unfolded: bool = False
 ) -> str:
-    """Markdown of the summary of each engine; arguments as for `brief_sections`."""
+    """Return Markdown of the summary of each engine; arguments as for `brief_sections`."""
     return "\n".join(
         sections_markdown(engine.name, brief_sections(engine, top, is_unfolded=is_unfolded))
         for engine in engines

@@ -21,7 +21,7 @@ _BEST = (("median", "median_ms"), ("per sample", "per_sample_ms"), ("energy", "e
 
 @dataclass(frozen=True, slots=True)
 class SweepRow:
-    """One point; None where it was not measured or the files do not have it.
+    """One point; None if it was not measured or the files lack the value.
 
     Attributes:
         host: The machine of a sweep over ssh; empty for this one.
@@ -51,10 +51,10 @@ class SweepRow:
 
 
 def measured_values(engine: Engine, batch: int | None) -> dict[str, Any]:
-    """The fields of a row that come from the files of its set.
+    """Return the fields of a row that come from the files of its set.
 
     Args:
-        batch: The one that was asked for; None takes that of the files.
+        batch: The requested batch; None uses that of the files.
     """
     from trex_tui.analysis.energy import power_statistics
     from trex_tui.analysis.timing import end_to_end
@@ -76,7 +76,7 @@ def measured_values(engine: Engine, batch: int | None) -> dict[str, Any]:
 
 
 def find_best(rows: Sequence[SweepRow]) -> dict[int, list[str]]:
-    """Index of a row -> the measures in which it is the smallest; none where all rows are equal."""
+    """Return row index -> the measures in which it is the smallest; empty if all rows are equal."""
     best: dict[int, list[str]] = {}
     for label, field in _BEST:
         values = [getattr(row, field) for row in rows]
@@ -89,10 +89,10 @@ def find_best(rows: Sequence[SweepRow]) -> dict[int, list[str]]:
 
 
 def sweep_table(rows: Sequence[SweepRow], *, is_complete: bool = False) -> Table:
-    """The rows as a table.
+    """Return the rows as a table.
 
     Args:
-        is_complete: Keep columns in which every value is missing, for JSON.
+        is_complete: Keep columns without values, for JSON.
     """
     columns = (
         Column("host", "host"),
@@ -140,7 +140,7 @@ def _describe_build(row: SweepRow) -> Any:  # noqa: ANN401 - any cell
 
 
 def sweep_object(rows: Sequence[SweepRow], version: str) -> dict[str, Any]:
-    """The JSON document."""
+    """Return the JSON document."""
     from trex_tui.report.render_json import row_objects
 
     points = [
@@ -157,7 +157,7 @@ def sweep_object(rows: Sequence[SweepRow], version: str) -> dict[str, Any]:
 
 
 def next_commands(rows: Sequence[SweepRow], outdir: Path) -> list[list[str]]:
-    """Command lines that look further: the sets, and the first point against the best one."""
+    """Return command lines for the next steps: open the sets, and compare the first point with the best one."""
     commands = [["trex-tui", str(outdir)]]
     complete = [row for row in rows if row.state == COMPLETE and row.median_ms is not None]
     if len(complete) > 1:

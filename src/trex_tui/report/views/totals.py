@@ -1,4 +1,4 @@
-"""Groups of layers with their time: a table, and groups by what bounds them or by tensor cores."""
+"""Groups of layers with their time: a table, and groups by bound or by tensor cores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trex_tui.report.document import Column, Table, make_table
 
 
 def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> list[Total]:
-    """Time of the layers that multiply, by whether their kernels run on tensor cores: `yes`, `no`, `unknown`.
+    """Return the time of the layers that multiply, by use of tensor cores: `yes`, `no`, `unknown`.
 
     Args:
         layers: Some of the engine's layers; by default all.
@@ -31,7 +31,7 @@ def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> li
 
 
 def by_bound(engine: Engine, layers: Sequence[Layer]) -> list[Total]:
-    """Time of the layers that compute or move data, by what it is bound by."""
+    """Return the time of the layers that compute or move data, by bound."""
     points = derived(engine).roofline.points
 
     def bound(layer: Layer) -> str | None:
@@ -42,7 +42,7 @@ def by_bound(engine: Engine, layers: Sequence[Layer]) -> list[Total]:
 
 
 def bound_table(engine: Engine, layers: Sequence[Layer], heading: str = "Bound by") -> Table:
-    """Layers by what bounds them, with the share of the roof that each group reaches."""
+    """Return layers by bound, with the share of the roof that each group reaches."""
     by_share = derived(engine).roofline.roof_pct_by_bound(layers)
     shares = {bound.value: share for bound, share in by_share.items()}
     share = Column(
@@ -63,12 +63,12 @@ def totals_table(
     styles: Sequence[str] = (),
     more: Sequence[Column] = (),
 ) -> Table:
-    """Groups of layers with their time, a bar for each.
+    """Return groups of layers with their time, a bar for each.
 
     Args:
-        title: Of the column of groups.
-        styles: Of the bars, as `svg.style` names them.
-        more: Columns behind the usual ones.
+        title: Title of the column of groups.
+        styles: Styles of the bars, as `svg.style` names them.
+        more: Columns after the usual ones.
     """
     columns = (
         Column("key", title, value=lambda total: total.key),
@@ -83,6 +83,6 @@ def totals_table(
 
 
 def no_profile(engine: Engine) -> str:
-    """Say why no layer has a time."""
+    """Return why no layer has a time."""
     why = "The profile could not be read" if engine.profile_unread else "No profile in this set"
     return f"{why}: latency is unknown."
