@@ -121,7 +121,7 @@ def test_relations_between_columns(real: Any) -> None:
         assert f"layer {row.index}" in summary
         assert (f" · {cells['bound']}-bound" in summary) == (cells["bound"] is not None)
         assert (f" · {format_pct(cells['roof_pct'])} % of roof" in summary) == (cells["roof_pct"] is not None)
-        assert ("FLOP/B" in summary) == (cells["arithmetic_intensity"] is not None)
+        assert ("OP/B" in summary) == (cells["arithmetic_intensity"] is not None)
         assert (" · rank " in summary) == (cells["latency_ms"] is not None)
         assert cells["macs"] == compute_products(row).macs == facts.compute[row.index].macs
         assert cells["compute_note"] is None or cells["macs"] is None

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trex_tui.artifacts.input_files import finite_number, parse_documents, read_text
-from trex_tui.artifacts.layer_times import LayerTable, LayerTimes, find_layer_times
+from trex_tui.artifacts.layer_times import LayerSpread, LayerTable, LayerTimes, find_layer_times
 from trex_tui.artifacts.time_units import UnknownUnitError
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 from trex_tui.text import plural
@@ -60,6 +60,7 @@ class Profile:
     Attributes:
         assumed: How a file of another tool was read, as the end of a sentence whose subject is the file; else empty.
         is_whole: Whether the end of the run is in the file.
+        spreads: Of the single times of each row, where a file of another tool has them; else empty.
     """
 
     rows: tuple[ProfileRow, ...]
@@ -67,6 +68,7 @@ class Profile:
     diagnostics: tuple[Diagnostic, ...] = ()
     assumed: str = ""
     is_whole: bool = True
+    spreads: tuple[LayerSpread | None, ...] = ()
 
     @property
     def sum_ms(self) -> float | None:
@@ -205,6 +207,8 @@ def _read_run(
     assumed += _meanings(rows, table.count)
     text = "; ".join(assumed)
     run = _Run([_make_row(row, table.count) for row in rows], _iterations(table, rows))
+    if any(row.spread for row in rows):
+        run.spreads = [row.spread for row in rows]
     return _checked(path, run, [Diagnostic(Severity.INFO, path, "", text), *notes], text)
 
 
@@ -355,6 +359,7 @@ class _Run:
     rows: list[ProfileRow] = field(default_factory=list)
     iterations: int | None = None
     is_whole: bool = True
+    spreads: list[LayerSpread | None] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -454,4 +459,4 @@ def _checked(path: Path, run: _Run, file_notes: Sequence[Diagnostic], assumed: s
     if untimed:
         message = f"{untimed} of {len(run.rows)} records have no average time"
         notes.append(Diagnostic(Severity.WARNING, path, "", message))
-    return Profile(tuple(run.rows), run.iterations, tuple(notes), assumed, run.is_whole)
+    return Profile(tuple(run.rows), run.iterations, tuple(notes), assumed, run.is_whole, tuple(run.spreads))

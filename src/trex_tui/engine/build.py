@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import repeat
@@ -427,15 +427,13 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
         return JoinedProfile([None] * len(names), [])
     rows = profile.rows
     if list(names) == [row.name for row in rows]:
-        return JoinedProfile(list(map(_make_latency, map(_LATENCY, rows))), [])
+        return JoinedProfile(list(_make_latencies(profile)), [])
     waiting: dict[str, list[int]] = {}
     for position in range(len(rows) - 1, -1, -1):
         waiting.setdefault(rows[position].name, []).append(position)
     none: list[int] = []
-    latencies = [
-        _make_latency(_LATENCY(rows[found.pop()])) if (found := waiting.get(name, none)) else None
-        for name in names
-    ]
+    of_rows = list(_make_latencies(profile))
+    latencies = [of_rows[found.pop()] if (found := waiting.get(name, none)) else None for name in names]
     left = [
         rows[position] for position in sorted(position for found in waiting.values() for position in found)
     ]
@@ -443,8 +441,11 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
     return JoinedProfile(latencies, notes, len(left))
 
 
-_LATENCY = attrgetter("average_ms", "median_ms", "total_ms", "percentage")
-"""Arguments of a `LayerLatency`, from a row of a profile."""
+def _make_latencies(profile: Profile) -> Iterator[LayerLatency]:
+    """The latency that each row states."""
+    keys = ("average_ms", "median_ms", "total_ms", "percentage")
+    columns = [map(attrgetter(key), profile.rows) for key in keys]
+    return map(_make_latency, zip(*columns, profile.spreads or repeat(None), strict=False))
 
 
 def _leftovers(

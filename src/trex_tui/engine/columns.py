@@ -347,8 +347,27 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "float64",
         "Median time over the iterations of the profile run; missing before TensorRT 8.4.1.",
         lambda _, layer: layer.latency and layer.latency.median_ms,
-        source="profile: medianMs",
-        aliases=("median",),
+        source="profile: medianMs, or the median of the single times",
+        aliases=("median", "p50_ms"),
+    ),
+    LayerColumn(
+        "p99_ms",
+        "p99 ms",
+        "float64",
+        "99th percentile of the single times of the layer, with fewer than 100 the largest; missing for profiles of "
+        "trtexec, which have no single times.",
+        lambda _, layer: layer.latency and layer.latency.spread and layer.latency.spread.p99_ms,
+        source="profile: single times, as an IProfiler writes them",
+    ),
+    LayerColumn(
+        "cv_pct",
+        "CV %",
+        "float64",
+        "Coefficient of variation of the single times of the layer; missing for profiles of trtexec, which have no "
+        "single times.",
+        lambda _, layer: layer.latency and layer.latency.spread and layer.latency.spread.cv_pct,
+        formula="100 · standard deviation / mean",
+        source="profile: single times, as an IProfiler writes them",
     ),
     LayerColumn(
         "total_ms",

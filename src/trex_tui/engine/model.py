@@ -16,6 +16,7 @@ from trex_tui.engine.kinds import LayerKind
 if TYPE_CHECKING:
     import networkx as nx
 
+    from trex_tui.artifacts.layer_times import LayerSpread
     from trex_tui.engine.engine import Engine
 
 MOST_ELEMENTS = 2**44
@@ -90,12 +91,17 @@ class Device(str, Enum):
 
 
 class LayerLatency(NamedTuple):
-    """A layer's time in the profile run, in milliseconds; None if trtexec printed no number."""
+    """A layer's time in the profile run, in milliseconds; None if trtexec printed no number.
+
+    Attributes:
+        spread: Of the single times; None for a profile without them, as all of trtexec are.
+    """
 
     average_ms: float | None
     median_ms: float | None
     total_ms: float | None
     trtexec_pct: float | None
+    spread: LayerSpread | None = None
 
 
 class Layer(NamedTuple):

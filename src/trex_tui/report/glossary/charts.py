@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 CHART_TERMS: dict[str, tuple[str, ...]] = {
-    "histogram": ("engines.latency", "latency.median_ms", "latency.p99_ms", "cv_pct"),
+    "histogram": ("engines.latency", "latency.median_ms", "latency.p99_ms", "latency.cv_pct"),
     "over-time": (
         "engines.latency",
         "timing.stability",

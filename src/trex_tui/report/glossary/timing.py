@@ -206,9 +206,9 @@ TIMING = Subject(
         Term("latency_percentiles.percentile", "Percentile of the row.", unit="percent"),
         Term("std_ms", "Standard deviation over all queries.", also=_of_series("std_ms"), labels=("std",)),
         Term(
-            "cv_pct",
+            "latency.cv_pct",
             "Coefficient of variation of the queries; a few percent in a stable run.",
-            also=_of_series("cv_pct"),
+            also=("cv_pct", *_of_series("cv_pct")),
             labels=("cv %",),
             formula="100 · std / mean",
         ),

@@ -172,6 +172,9 @@ def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
     more = []
     if layer.latency.median_ms is not None:
         more.append(f"median {format_ms(layer.latency.median_ms)} ms")
+    if spread := layer.latency.spread:
+        more.append(f"p99 {format_ms(spread.p99_ms)} ms")
+        more += [f"CV {format_pct(spread.cv_pct)} %"] if spread.cv_pct is not None else []
     if layer.latency.total_ms is not None and engine.profile_iterations:
         more.append(
             f"{_format_total_ms(layer.latency.total_ms)} ms in {plural(engine.profile_iterations, 'iteration')}"
