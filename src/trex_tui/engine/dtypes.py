@@ -57,7 +57,7 @@ class DataType(str, Enum):
 
 
 def operation_name(data_type: DataType | None) -> str:
-    """What an operation on numbers of a type is called in units: `OP` for integers, else `FLOP`."""
+    """Return the name of an operation on numbers of a type, for units: `OP` for integers, else `FLOP`."""
     return "OP" if data_type is not None and data_type.is_integer else "FLOP"
 
 

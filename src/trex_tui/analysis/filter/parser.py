@@ -372,7 +372,7 @@ _COLUMN = re.compile(rf"({_NAME})(?:([:~])|\s*(>=|<=|!=|[=<>]))", re.DOTALL)
 _OPERATOR = re.compile(r">=|<=|!=|[:~=<>]")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _TIMES = re.compile(r"(?<=[\d?])×(?=[\d?-])")
-"""What stands between extents on screen; values have an x."""
+"""Separator of extents on screen; values use an x."""
 _BARE_VALUE = re.compile(r'[^\s(),"]+')
 
 

@@ -1,4 +1,4 @@
-"""What the nodes of a layer compute: operators, multiply-accumulates, parameters and patterns such as attention."""
+"""Content of the ONNX nodes of a layer: operators, multiply-accumulates, parameters and patterns such as attention."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 _CONVOLUTIONS = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
 _PRODUCTS = {"MatMul": 1, "MatMulInteger": 1, "QLinearMatMul": 3}
-"""Operators, and the place of the second operand among their inputs."""
+"""Operators, and the index of the second operand among their inputs."""
 _UNCOUNTED = frozenset(
     {"Einsum", "DeformConv", "Attention", "MultiHeadAttention", "GroupQueryAttention", "QAttention"}
 )
-"""Operators that multiply and whose work is not counted."""
+"""Operators that multiply but are not counted."""
 
 
 _SMALLEST_OPENED, _LARGEST_CLOSED, _DEEPEST = 12, 8, 3
-"""A part of a layer is opened if it has more nodes than the first, and than the layer's divided by the second."""
+"""A part of a layer is expanded if it has more nodes than the first, and than the layer's divided by the second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the nodes of a layer are.
+    """Content of the nodes of a layer.
 
     Attributes:
         ops: Number of nodes of each operator, the most frequent first.
         macs: Multiply-accumulates of convolutions and matrix products; None if the shapes of one are unknown.
         params: Elements of the parameters that they read; those with the same content count once.
         params_bytes: Size of these in the model.
-        patterns: Of which all nodes are in the layer, in the order of the model.
+        patterns: Patterns with all nodes in the layer, in the order of the model.
     """
 
     ops: Mapping[str, int]
@@ -51,7 +51,7 @@ class Content:
 
 @per_engine
 def layer_contents(engine: Engine) -> tuple[Content | None, ...]:
-    """The content of each layer; None for one without nodes, and for all without a model."""
+    """Return the content of each layer; None for a layer without nodes, and for all without a model."""
     join: OnnxJoin | None = engine.onnx
     if join is None:
         return (None,) * len(engine.layers)
@@ -84,7 +84,7 @@ def layer_contents(engine: Engine) -> tuple[Content | None, ...]:
 
 
 def count_macs(nodes: Collection[OnnxNode], shapes: Shapes) -> int | None:
-    """The multiply-accumulates of some nodes; None if those of one are unknown."""
+    """Return the multiply-accumulates of some nodes; None if unknown for one of them."""
     total = 0
     for node in nodes:
         macs = _node_macs(node, shapes)
@@ -127,11 +127,11 @@ def _shape(tensors: tuple[str, ...], place: int, shapes: Shapes) -> tuple[int, .
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Nodes of a layer whose names begin alike.
+    """Nodes of a layer whose names have a common beginning.
 
     Attributes:
-        name: The path below the part around it; of a single node its name there.
-        depth: Parts around it.
+        name: The path relative to the enclosing part; for a single node its name there.
+        depth: Number of enclosing parts.
         nodes: In the order of the model.
         macs: As in `Content`.
         patterns: Number of each label of the patterns in it.
@@ -145,7 +145,7 @@ class Part:
 
 
 def list_parts(engine: Engine, layer: Layer) -> list[Part]:
-    """The nodes of a layer as a small tree by the parts of their names, from the top. The engine has a model."""
+    """Return the nodes of a layer as a small tree by the parts of their names, from the top. The engine has a model."""
     join: OnnxJoin = engine.onnx
     content = layer_contents(engine)[layer.index]
     patterns = content.patterns if content else ()
@@ -171,7 +171,7 @@ def list_parts(engine: Engine, layer: Layer) -> list[Part]:
 
 
 def _count_common(paths: Sequence[tuple[str, ...]]) -> int:
-    """How many parts all paths begin with; of a single path all."""
+    """Return the number of leading parts that all paths share; for a single path all."""
     first, last = min(paths), max(paths)
     most = min(len(first), len(last))
     return next((place for place in range(most) if first[place] != last[place]), most)

@@ -1,4 +1,4 @@
-"""The nodes of a model that the name of a layer states."""
+"""Find the nodes of a model in the names of layers."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _INSERTED = re.compile(
     r"^(?:Reformatting CopyNode for |(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:node_)?(?:before|after)_)"
     r"|(?:_copy_(?:input|output)|_clone_\d+| copy| (?:from|to) nvm)$"
 )
-"""Layers that TensorRT puts in are called after the layer that they serve."""
+"""Layers inserted by TensorRT are named after the layer that they serve."""
 _COUNTER = re.compile(r"_\d+$")
 _LONGEST_RUN = 8
-"""Parts of a name that are tried as one: the name of a node may have a separator in it."""
+"""Parts of a name that are tried as one: the name of a node may contain a separator."""
 _MOST_SPLITS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class StatedNodes:
-    """What the name of a layer, or its metadata, states.
+    """Nodes in the name of a layer, or in its metadata.
 
     Attributes:
         nodes: Nodes of the model.
-        first, last: Of a closed block: nodes of its first and its last name.
+        first, last: For a closed block: nodes of its first and its last name.
         is_block: Whether the layer is a closed block, which names its ends only.
-        is_generated: Whether Myelin made the layer: its name may leave out nodes.
-        found, missing: Names that are and that are not in the model.
+        is_generated: Whether Myelin generated the layer: its name may omit nodes.
+        found, missing: Names that are in the model, and names that are not.
     """
 
     nodes: tuple[int, ...] = ()
@@ -63,11 +63,11 @@ class NameIndex:
             self._tensors.setdefault(_spell(tensor), tensor)
 
     def read_metadata(self, names: Iterable[str]) -> StatedNodes:
-        """The nodes that `Metadata` lists."""
+        """Return the nodes that `Metadata` lists."""
         return _gather((name, self._find(name)) for name in names)
 
     def read_name(self, name: str) -> StatedNodes:
-        """The nodes that a name lists; none for a layer that TensorRT put in."""
+        """Return the nodes that a name lists; none for a layer inserted by TensorRT."""
         name = _PROFILE.sub("", name.strip())
         if _BLOCK in name and not _INSERTED.search(name):
             return self._read_block(name)
@@ -83,9 +83,9 @@ class NameIndex:
         return StatedNodes(stated.nodes, is_generated=True, found=stated.found, missing=stated.missing)
 
     def find_tensor(self, name: str) -> str | None:
-        """The tensor of the model that a tensor of the engine is; Myelin replaces dots.
+        """Return the tensor of the model for a tensor of the engine; Myelin replaces dots.
 
-        Names such as `X'.1_2` are of memory that holds X at another time: they are no tensor of the model.
+        Names such as `X'.1_2` identify memory that holds X at another time: they are not tensors of the model.
         """
         return name if name in self._model.tensors else self._tensors.get(_spell(name))
 
@@ -97,7 +97,7 @@ class NameIndex:
         best = StatedNodes(is_block=True)
         for place in places:
             first, last = (_gather(self._parts(part)) for part in (inside[:place], inside[place + 3 :]))
-            # A constant at the start: the block begins with what reads it.
+            # A constant at the start: the block begins with its readers.
             starts = first.nodes or self._readers(first.found)
             block = StatedNodes(
                 tuple(dict.fromkeys((*others.nodes, *first.nodes, *last.nodes))),
@@ -126,7 +126,7 @@ class NameIndex:
         )
 
     def _parts(self, name: str) -> Iterator[tuple[str, tuple[int, ...] | None]]:
-        """The names that a name is made of, with their nodes; None for a name that the model does not have."""
+        """Yield the names that a name consists of, with their nodes; None for a name that the model does not have."""
         pieces = _SEPARATORS.split(name.replace("PWN(", "").strip("{}"))
         position = 0
         while position < len(pieces):
@@ -147,7 +147,7 @@ class NameIndex:
                 position += 1
 
     def _find(self, name: str) -> tuple[int, ...] | None:
-        """Nodes of a name, none for a constant; None if the model has neither."""
+        """Return the nodes of a name, none for a constant; None if the model has neither."""
         if not name:
             return None
         nodes = self._nodes.get(name) or self._spelled.get(_spell(name))

@@ -1,4 +1,4 @@
-"""An ONNX model as nodes and tensors. Weights in other files are not read, and no path in the model is followed."""
+"""An ONNX model as nodes and tensors. External weights are not read, and no path in the model is followed."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class OnnxNode:
     """A node of the model.
 
     Attributes:
-        index: Place in the file; the nodes of a subgraph stand before the node that holds it.
+        index: Position in the file; the nodes of a subgraph come before the node that holds it.
         name: As TensorRT names it: `node_of_` and the first output for a node without a name.
-        path: Names of the nodes around it, of a node in a subgraph.
+        path: Names of the enclosing nodes, for a node in a subgraph.
         op: Operator, such as `Conv`.
-        inputs: Tensors that it reads, with those that its subgraphs return; empty for one left out.
+        inputs: Tensors that it reads, with those that its subgraphs return; empty for an omitted one.
         outputs: Tensors that it writes.
         attributes: Integers, floats and their lists, and short strings.
     """
@@ -100,7 +100,7 @@ class OnnxModel:
         initializers: By the name of their tensor.
         inputs: Tensors that the caller passes, with their stated extents; None for an extent that is not fixed.
         outputs: Tensors that it returns.
-        proto: The model as `onnx` has it, for shape inference.
+        proto: The model of the library `onnx`, for shape inference.
     """
 
     path: Path
@@ -112,7 +112,7 @@ class OnnxModel:
 
     @cached_property
     def by_name(self) -> Mapping[str, tuple[int, ...]]:
-        """Nodes of each name; several have one where the model is not well-formed."""
+        """Return name -> nodes; several nodes share a name in malformed models."""
         names: dict[str, list[int]] = {}
         for node in self.nodes:
             names.setdefault(node.name, []).append(node.index)
@@ -120,12 +120,12 @@ class OnnxModel:
 
     @cached_property
     def writers(self) -> Mapping[str, int]:
-        """Tensor -> the node that writes it."""
+        """Return tensor -> the node that writes it."""
         return {tensor: node.index for node in self.nodes for tensor in node.outputs if tensor}
 
     @cached_property
     def readers(self) -> Mapping[str, tuple[int, ...]]:
-        """Tensor -> the nodes that read it."""
+        """Return tensor -> the nodes that read it."""
         readers: dict[str, dict[int, None]] = {}
         for node in self.nodes:
             for tensor in filter(None, node.inputs):
@@ -134,7 +134,7 @@ class OnnxModel:
 
     @cached_property
     def graph(self) -> nx.DiGraph[int]:
-        """An edge from each node to every reader of its outputs. Imports networkx."""
+        """Graph with an edge from each node to every reader of its outputs. Imports networkx."""
         import networkx as nx
 
         graph: nx.DiGraph[int] = nx.DiGraph()
@@ -154,16 +154,16 @@ class OnnxModel:
         return frozenset(self.writers) | frozenset(self.initializers) | frozenset(self.inputs)
 
     def unique_weights(self, names: Iterable[str] | None = None) -> list[Initializer]:
-        """The parameters among some initializers, or all; of those with the same content, one."""
+        """Return the parameters among some initializers, or all; one of those with the same content."""
         chosen = self.initializers.values() if names is None else (self.initializers[name] for name in names)
         return list({item.identity: item for item in chosen if item.is_weight}.values())
 
 
 def read_model(path: str | Path) -> OnnxModel:
-    """Read a model; the last one read is kept until its file changes.
+    """Read a model; the last one is cached until its file changes.
 
     Raises:
-        ArtifactError: The file is no ONNX model, is damaged or too large, or cannot be read.
+        ArtifactError: The file is not an ONNX model, is damaged or too large, or cannot be read.
         TrexError: onnx is not installed.
     """
     path = Path(path)
@@ -209,7 +209,7 @@ def _read(path: Path, _modified: int, _size: int) -> OnnxModel:
 
 
 class _Reader:
-    """Walks a graph and its subgraphs. A tensor of a subgraph gets the path in front where an outer one has its name."""
+    """Walks a graph and its subgraphs. A tensor of a subgraph is prefixed by the path if an outer tensor has its name."""
 
     def __init__(self, path: Path, proto: onnx.ModelProto) -> None:
         from onnx import TensorProto
@@ -236,7 +236,7 @@ class _Reader:
         return OnnxModel(self._path, tuple(self._nodes), self._initializers, inputs, outputs, self._proto)
 
     def _walk(self, graph: onnx.GraphProto, path: tuple[str, ...], outer: Mapping[str, str]) -> list[str]:
-        """Add the nodes of a graph; returns its outputs."""
+        """Add the nodes of a graph; return its outputs."""
         names = dict(outer)
         own = [tensor.name for tensor in graph.initializer]
         own += [sparse.values.name for sparse in graph.sparse_initializer]
@@ -315,7 +315,7 @@ def _drop_data(tensor: onnx.TensorProto) -> None:
             tensor.ClearField(field)
 
 
-# What is known of tensors
+# Shapes of tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +323,7 @@ class Shapes:
     """Extents and types of tensors, for one set of input shapes.
 
     Attributes:
-        extents: By tensor; None for an extent that is not known. A tensor of unknown rank is missing.
+        extents: By tensor; None for an unknown extent. A tensor of unknown rank is missing.
         constants: Tensors that do not depend on an input: TensorRT computes them while it builds.
         reason: Why shapes are missing; empty if shape inference succeeded.
     """
@@ -333,7 +333,7 @@ class Shapes:
     reason: str = ""
 
     def known(self, tensor: str) -> tuple[int, ...] | None:
-        """The shape of a tensor; None unless every extent is known."""
+        """Return the shape of a tensor; None unless every extent is known."""
         shape = self.extents.get(tensor)
         if shape is None or any(extent is None for extent in shape):
             return None
@@ -345,7 +345,7 @@ def infer_shapes(model: OnnxModel, inputs: Mapping[str, tuple[int, ...]]) -> Sha
 
     Args:
         model: The model.
-        inputs: Shapes of the engine's bindings, which replace those that the model states where all extents are fixed.
+        inputs: Shapes of the engine's bindings, which replace those of the model if all extents are fixed.
     """
     import onnx
 
@@ -397,7 +397,7 @@ def _value_infos(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
 
 
 def _find_constants(model: OnnxModel, extents: Mapping[str, tuple[int | None, ...]]) -> frozenset[str]:
-    """Tensors that are known while the engine is built: initializers, and what is computed from constants and shapes."""
+    """Return tensors known at build time: initializers, and values computed from constants and shapes."""
     constants = set(model.initializers)
     for node in model.nodes:
         if node.path or node.op in _RANDOM:
@@ -410,6 +410,6 @@ def _find_constants(model: OnnxModel, extents: Mapping[str, tuple[int | None, ..
 
 
 def count_ops(nodes: Iterable[OnnxNode]) -> dict[str, int]:
-    """Number of nodes of each operator, the most frequent first."""
+    """Return the number of nodes of each operator, the most frequent first."""
     counts = Counter(node.op for node in nodes)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -1,4 +1,4 @@
-"""Patterns of nodes: attention, normalization, activations and MLPs, whole or taken apart by an exporter."""
+"""Find patterns of nodes: attention, normalization, activations and MLPs, as one node or split by an exporter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ACTIVATIONS = {
     "Tanh": "",
     "Sigmoid": "",
 }
-"""Operator -> the activation it is; empty for a part of one."""
+"""Operator -> its activation; empty for a part of one."""
 _NORMS = {
     "LayerNormalization": "layer norm",
     "SkipLayerNormalization": "layer norm",
@@ -43,7 +43,7 @@ class Pattern:
     Attributes:
         name: `attention`, `layer norm`, `RMS norm`, `instance norm`, `group norm`, `GELU`, `SiLU`, `MLP`.
         nodes: In the order of the model.
-        heads, size: Of an attention: heads and elements per head; None where shapes are unknown.
+        heads, size: For an attention: heads and elements per head; None if shapes are unknown.
     """
 
     name: str
@@ -53,14 +53,14 @@ class Pattern:
 
     @property
     def label(self) -> str:
-        """Name and, of an attention, heads and size: `attention (12 heads, 64)`."""
+        """Name and, for an attention, heads and size: `attention (12 heads, 64)`."""
         words = [f"{self.heads} heads"] if self.heads else []
         words += [str(self.size)] if self.size else []
         return f"{self.name} ({', '.join(words)})" if words else self.name
 
 
 def find_patterns(model: OnnxModel, shapes: Shapes) -> list[Pattern]:
-    """All patterns, in the order of their first node."""
+    """Return all patterns, in the order of their first node."""
     return sorted(_Finder(model, shapes).find(), key=attrgetter("nodes"))
 
 
@@ -109,7 +109,7 @@ class _Finder:
     def _chain_back(
         self, node: OnnxNode, ops: Collection[str], ends: Collection[str]
     ) -> list[OnnxNode] | None:
-        """Nodes from one back to the next of some operators, over others."""
+        """Return the nodes from a node back to the next one of some operators, skipping others."""
         path, waiting = {}, [(node, 0)]
         while waiting:
             current, depth = waiting.pop(0)
@@ -127,7 +127,7 @@ class _Finder:
         return None
 
     def _chain_on(self, node: OnnxNode, ops: Collection[str], ends: Collection[str]) -> list[OnnxNode] | None:
-        """As `_chain_back`, from one on."""
+        """Return the nodes as `_chain_back`, in the forward direction."""
         path, waiting = {}, [(node, 0)]
         while waiting:
             current, depth = waiting.pop(0)
