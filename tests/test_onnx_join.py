@@ -74,6 +74,7 @@ def relu(name: str, source: str, target: str) -> Any:
 
 
 def make_engine(tmp_path: Path, *layers: tuple[str, list[str], list[str]]) -> Engine:
+    tmp_path.mkdir(exist_ok=True)
     listed = [
         layer(
             name,
@@ -479,3 +480,29 @@ def test_an_annotated_model_needs_a_model(tmp_path: Path, capsys: pytest.Capture
     engine = make_engine(tmp_path, ("a", ["x"], ["y"]))
     assert main(["export", str(engine.source.directory), "-o", str(tmp_path / "y.annotated.onnx")]) == 2
     assert "name it with --onnx" in capsys.readouterr().err
+
+
+def test_a_directory_has_the_model_by_its_name_or_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = make_engine(tmp_path / "set", ("a", ["x"], ["y"]))
+    models = tmp_path / "models"
+    models.mkdir()
+    command = ["summary", str(engine.source.directory), "--json", "--onnx", str(models)]
+    assert main(command) == 2
+    assert "has no ONNX model" in capsys.readouterr().err
+    (models / "link.onnx").symlink_to(make_model(tmp_path / "outside.onnx", [relu("a", "x", "y")]))
+    assert main(command) == 2
+    make_model(models / "other.onnx", [relu("else", "x", "y")])
+    capsys.readouterr()
+    assert main(command) == 2
+    assert "other.onnx: does not belong to net" in capsys.readouterr().err
+    make_model(models / "third.onnx", [relu("a", "x", "y")])
+    assert main(command) == 2
+    assert "has 2 ONNX models; name the file of net" in capsys.readouterr().err
+    make_model(models / "net.onnx", [relu("a", "x", "y")])
+    capsys.readouterr()
+    assert main(command) == 0
+    assert json.loads(capsys.readouterr().out)["engines"][0]["onnx"]["file"] == str(models / "net.onnx")
+    stated = replace(engine, metadata=replace(engine.metadata, model_options={"Model": "/build/third.onnx"}))
+    assert join_file(stated, models).onnx.model.path == models / "third.onnx"

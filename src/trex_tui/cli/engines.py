@@ -54,9 +54,9 @@ def _check_model(engines: Sequence[Engine], options: argparse.Namespace) -> None
     if options.onnx is None or any(engine.onnx is not None for engine in engines):
         return
     model = Path(options.onnx)
-    raise TrexError(
-        str(next(note for engine in engines for note in engine.diagnostics if note.file == model))
-    )
+    for note in (note for engine in engines for note in engine.diagnostics):
+        if note.file is not None and (note.file == model or model in note.file.parents):
+            raise TrexError(str(note))
 
 
 def load_one(options: argparse.Namespace) -> Engine:
@@ -75,8 +75,9 @@ def load_one(options: argparse.Namespace) -> Engine:
 
 def collect_inputs(engines: Iterable[Engine], options: argparse.Namespace) -> Inputs:
     """Return the files that the engines were read from, which must never be overwritten."""
-    model = [] if options.onnx is None else [options.onnx]
-    return list_inputs((engine.source for engine in engines), [*options.paths, *model])
+    known = list(engines)
+    models = [str(engine.onnx.model.path) for engine in known if engine.onnx is not None]
+    return list_inputs((engine.source for engine in known), [*options.paths, *models])
 
 
 def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:

@@ -94,7 +94,7 @@ def add_engine_globals(group: Arguments) -> None:
     model = group.add_argument(
         "--onnx",
         metavar="FILE",
-        help="ONNX model (with the nodes of each layer, also inside closed blocks)",
+        help="ONNX model (with the nodes of each layer, also inside closed blocks; a directory is searched)",
     )
     complete_files(model)
 

@@ -125,11 +125,12 @@ class OnnxJoin:
 
 
 def join_file(engine: Engine, path: Path) -> Engine:
-    """The engine with a model, and with the nodes of the model at its layers.
+    """The engine with a model, or the one in a directory, and with the nodes of the model at its layers.
 
     A model that cannot be used, or onnx that is not installed, adds an error to the diagnostics.
     """
     try:
+        path = find_model(engine, path) if path.is_dir() else path
         join = join_model(engine, read_model(path))
     except ArtifactError as error:
         return replace(engine, diagnostics=(*engine.diagnostics, error.diagnostic))
@@ -147,6 +148,30 @@ def join_file(engine: Engine, path: Path) -> Engine:
     )
     notes = [Diagnostic(severity, path, "", text) for severity, text in describe_doubts(join)]
     return replace(engine, layers=layers, onnx=join, diagnostics=(*engine.diagnostics, *notes))
+
+
+def find_model(engine: Engine, directory: Path) -> Path:
+    """Find the model of an engine in a directory: the one that its metadata names, or has its name, or the only one.
+
+    Subdirectories and links are not followed.
+
+    Raises:
+        ArtifactError: There is none, or several and none of these names.
+    """
+    try:
+        models = sorted(file for file in directory.glob("*.onnx") if file.is_file() and not file.is_symlink())
+    except OSError as error:
+        raise ArtifactError(directory, f"cannot be read: {error.strerror or error}") from None
+    stated = engine.metadata.model_options.get("Model") or (engine.capture.model if engine.capture else None)
+    wanted = (str(stated or "").replace("\\", "/").rpartition("/")[2], f"{engine.name}.onnx")
+    for name in filter(None, wanted):
+        named = next((file for file in models if file.name == name), None)
+        if named is not None:
+            return named
+    if len(models) == 1:
+        return models[0]
+    count = f"{len(models)} ONNX models" if models else "no ONNX model"
+    raise ArtifactError(directory, f"has {count}; name the file of {engine.name} with --onnx")
 
 
 def describe_doubts(join: OnnxJoin) -> Iterable[tuple[Severity, str]]:
