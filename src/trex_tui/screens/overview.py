@@ -43,7 +43,7 @@ from trex_tui.screens.explanation import (
 from trex_tui.screens.jobs import LintJob
 from trex_tui.screens.pane import FindingOpened, LayersFiltered, LayerTablePane, Selection, ShowsLint
 from trex_tui.screens.services import compute
-from trex_tui.text import MISSING, plural, printable
+from trex_tui.text import MISSING, format_ms, plural, printable
 from trex_tui.widgets.actions import ACTIONS, Place, bindings_in, key_label
 from trex_tui.widgets.bars import bar_lines, computed_share_tables, share_tables
 from trex_tui.widgets.table import VirtualTable
@@ -319,6 +319,10 @@ class OverviewPane(LayerTablePane, ShowsLint):
         for judged in findings[:MOST_FINDINGS]:
             mark = f"{MARKS[judged.severity]} {judged.rule.id:<{longest}}  "
             words, room = printable(judged.message), width - len(mark)
+            if cell_len(words) > room:
+                # The message begins with the name of a layer; cut, nothing else would be left of it.
+                saving = "" if judged.saving_ms is None else f"{format_ms(judged.saving_ms)} ms  "
+                words = saving + judged.rule.title
             if cell_len(words) > room:
                 words = set_cell_size(words, max(0, room - 1)).rstrip(" …") + "…"
             content = Content.assemble((mark, severity_style(judged.severity)), words)
