@@ -82,7 +82,6 @@ class ChartView(Widget, can_focus=True):
     """Shows a drawing, which is as large as it is or will be soon, with a cursor on its marks while it has the focus.
 
     Attributes:
-        spot: Where the cursor is; None where a chart has no marks.
         marked: What the cursor was put on; it stays when the chart is drawn anew.
     """
 
@@ -102,7 +101,8 @@ class ChartView(Widget, can_focus=True):
         super().__init__(id=id)
         self.drawing = Drawing(())
         self.marked: Target | None = None
-        self.spot: Spot | None = None
+        self._spots: list[Spot | None] = []
+        """The spot of the cursor, once it is known."""
         self._current: int | None = None
         self._ordered: list[Spot] = []
 
@@ -111,8 +111,15 @@ class ChartView(Widget, can_focus=True):
         self.drawing = drawing
         self._current = None if current is None else current.index
         self._ordered = sorted(drawing.spots, key=lambda spot: spot.centre)
-        self.spot = self._find_spot()
+        self._spots = []
         self.refresh()
+
+    @property
+    def spot(self) -> Spot | None:
+        """Where the cursor is; None where a chart has no marks. It is looked for when it is asked for."""
+        if not self._spots:
+            self._spots = [self._find_spot()]
+        return self._spots[0]
 
     def _find_spot(self) -> Spot | None:
         spots, of_layer, marked = self.drawing.spots, self.drawing.spot_of_layer, self.marked
@@ -153,7 +160,7 @@ class ChartView(Widget, can_focus=True):
     # Cursor
 
     def _mark(self, spot: Spot) -> None:
-        self.spot, self.marked = spot, None
+        self._spots, self.marked = [spot], None
         self.marked = self.target
         self.refresh()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial, singledispatch
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, singledispatch
 from itertools import pairwise
 from threading import Lock
 
@@ -55,19 +55,27 @@ _LEAST_ROWS = 6
 """Minimum number of rows of a plot: the legend is cut first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawing:
-    """A chart in cells, with the positions of a cursor.
+    """A chart in cells, and where a cursor can be.
 
     Attributes:
-        spot_of_layer: Number of the spot of each layer, by layer index.
         is_empty: There is no data for the chart.
     """
 
     lines: tuple[Line, ...]
     spots: tuple[Spot, ...] = ()
-    spot_of_layer: Mapping[int, int] = field(default_factory=dict)
     is_empty: bool = False
+
+    @cached_property
+    def spot_of_layer(self) -> Mapping[int, int]:
+        """The number of the spot of each layer, by its index; computed for those who ask, since layers may be many."""
+        return {
+            target.layer: number
+            for number, spot in enumerate(self.spots)
+            for target in map(spot.target, spot.indices)
+            if target.layer is not None
+        }
 
 
 def draw(chart: Chart, subject: Subject, width: int, height: int) -> Drawing:
@@ -83,13 +91,7 @@ def draw(chart: Chart, subject: Subject, width: int, height: int) -> Drawing:
     else:
         paint(figure.form, grid.part(0, 1, width, rows))
         _draw_sentences(grid, lines, rows + 1)
-    spot_of_layer = {
-        target.layer: number
-        for number, spot in enumerate(grid.spots)
-        for target in map(spot.target, spot.indices)
-        if target.layer is not None
-    }
-    return Drawing(grid.lines(), tuple(grid.spots), spot_of_layer, figure.form is None)
+    return Drawing(grid.lines(), tuple(grid.spots), figure.form is None)
 
 
 def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
