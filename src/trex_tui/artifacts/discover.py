@@ -27,6 +27,7 @@ from trex_tui.artifacts.file_kinds import (
     sniff,
     tells_role,
 )
+from trex_tui.artifacts.plan import describe_plan, read_plan_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 from trex_tui.text import plural
 
@@ -515,10 +516,22 @@ def _set_with(
     if kinds := named.keys() & set(_LOG_KINDS):
         return _set_of_logs(path, named, kinds, siblings)
     if not any(kind.describes_engine for kind in named):
-        kind = next(iter(named)).words
-        message = f"is a {kind}: no layer information, profile or timing JSON next to it; nothing to open"
+        what = _describe(*next(iter(named.items())))
+        message = f"is {what}: no layer information, profile or timing JSON next to it; nothing to open"
         raise ArtifactError(path, message)
     return ArtifactSet(display_name(engine_stem(path)) or path.parent.absolute().name, path.parent, named)
+
+
+def _describe(kind: ArtifactKind, path: Path) -> str:
+    """What a file is, with an article."""
+    if kind is ArtifactKind.PLAN:
+        try:
+            head = read_plan_head(path)
+        except OSError:
+            head = None
+        if head is not None:
+            return describe_plan(head)
+    return f"a {kind.words}"
 
 
 def _set_of_logs(

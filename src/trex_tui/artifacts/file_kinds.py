@@ -28,6 +28,7 @@ from trex_tui.artifacts.input_files import (
 )
 from trex_tui.artifacts.layer_times import NAME_KEYS, find_layer_times
 from trex_tui.artifacts.log_prefixes import STAMPED, is_routed_log
+from trex_tui.artifacts.plan import MARK, OLD_MARK, read_plan_head
 from trex_tui.artifacts.time_units import UnknownUnitError, plain, split_unit
 from trex_tui.artifacts.timing import timing_column
 from trex_tui.errors import ArtifactError
@@ -246,11 +247,21 @@ def sniff(path: Path) -> Sniffed:
         return Sniffed(None, f"cannot be read: {error.strerror or error}", claims=True)
     if not head:
         return Sniffed(None, "is empty", claims=path.suffix.lower() in (".json", ".log"))
-    if head.startswith(b"ftrt"):
+    if _is_plan(path, head):
         return Sniffed(ArtifactKind.PLAN)
     if head.startswith(GZIP_MARK):
         return _sniff_gzip(path, head)
     return _sniff_text(decode_text(head), path)
+
+
+def _is_plan(path: Path, head: bytes) -> bool:
+    """Whether a file is a serialized engine, perhaps behind metadata of another tool."""
+    if not head.startswith((MARK, OLD_MARK)) and head[4:5] != b"{":
+        return False
+    try:
+        return read_plan_head(path) is not None
+    except OSError:
+        return False
 
 
 def unpacked_head(head: bytes) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any
 
 from trex_tui.artifacts.file_kinds import HEAD_BYTES, ArtifactKind, unpacked_head
 from trex_tui.artifacts.input_files import decode_text, finite_number, load_json, read_head, without_depths
+from trex_tui.artifacts.plan import read_plan_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 _PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}
@@ -300,11 +301,9 @@ def _head_of_log(path: Path) -> str:
 
 
 def version_of_plan(path: Path) -> str | None:
-    """Return the TensorRT version that built a plan file: bytes 24 to 26 of plans of 8.6 and later; None if implausible."""
+    """Return the TensorRT version that built a plan file; None where it states none, as plans before 8.6."""
     try:
-        head = read_head(path, 28)
+        head = read_plan_head(path)
     except OSError:
         return None
-    if len(head) < 28 or not head.startswith(b"ftrt") or not 8 <= head[24] <= 20:
-        return None
-    return f"{head[24]}.{head[25]}.{head[26]}"
+    return None if head is None else head.version

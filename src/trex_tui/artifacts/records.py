@@ -19,6 +19,7 @@ from trex_tui.artifacts.metadata import (
     version_of_log,
     version_of_plan,
 )
+from trex_tui.artifacts.plan import describe_plan, read_plan_head
 from trex_tui.artifacts.profile import Profile, read_profiles
 from trex_tui.artifacts.run_choice import LOGS, ShownRuns, choose_runs
 from trex_tui.artifacts.runs import FileRun, describe_runs
@@ -117,6 +118,7 @@ def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None, run: 
             notes.extend(part.diagnostics)
     notes.extend(_notes_on_runs(source, shown, run))
     version, stated_by = _find_version(source, capture)
+    notes.extend(_notes_on_plan(source))
     monitor = _read_monitor(source, notes) if ArtifactKind.MONITOR in source.files else None
     return Records(
         source,
@@ -267,6 +269,17 @@ def _manifest(path: Path, source: ArtifactSet) -> CaptureManifest:
     from trex_tui.artifacts.capture_manifest import read_capture_manifest
 
     return read_capture_manifest(path, source.files.values())
+
+
+def _notes_on_plan(source: ArtifactSet) -> Iterator[Diagnostic]:
+    """What stands before the plan."""
+    path = source.files.get(ArtifactKind.PLAN)
+    try:
+        head = None if path is None else read_plan_head(path)
+    except OSError:
+        return
+    if head is not None and head.metadata_bytes:
+        yield Diagnostic(Severity.INFO, path, "", f"is {describe_plan(head)}")
 
 
 def _find_version(source: ArtifactSet, capture: CaptureManifest | None) -> tuple[str | None, str | None]:

@@ -114,6 +114,12 @@ _TRTEXEC = (
 )
 _LOG = (
     Term(
+        "plan",
+        "Serialized engine: the file of `--saveEngine`. It begins with `ftrt` and the version of TensorRT, before 8.6 with "
+        "`ptrt`.",
+        labels=("ftrt", "ptrt", "engine file"),
+    ),
+    Term(
         "tactic",
         "One kernel that can compute a layer. The builder times the candidates and keeps the fastest.",
     ),
