@@ -23,6 +23,7 @@ from trex_tui.analysis.onnx_model.patterns import find_patterns
 from trex_tui.cli import main
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
+from trex_tui.report.views.layer_details import layer_lines
 from trex_tui.report.views.onnx_model import REMEDY, onnx_lines
 from tui import LARGE, running, screen_text
 
@@ -506,3 +507,10 @@ def test_a_directory_has_the_model_by_its_name_or_alone(
     assert json.loads(capsys.readouterr().out)["engines"][0]["onnx"]["file"] == str(models / "net.onnx")
     stated = replace(engine, metadata=replace(engine.metadata, model_options={"Model": "/build/third.onnx"}))
     assert join_file(stated, models).onnx.model.path == models / "third.onnx"
+
+
+def test_a_closed_block_without_a_model_points_to_the_option(tmp_path: Path) -> None:
+    engine = make_engine(tmp_path, ("{ForeignNode[a...b]}", ["x"], ["t"]), ("c", ["t"], ["y"]))
+    first, second = ("\n".join(line.text for line in layer_lines(engine, listed)) for listed in engine.layers)
+    assert "--onnx FILE shows the nodes between its ends." in first
+    assert "--onnx" not in second

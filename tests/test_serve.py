@@ -20,10 +20,12 @@ needs_extra = pytest.mark.skipif(
 
 
 def test_options_reach_the_program_of_each_browser():
-    options = ServeOptions(optimization_profile=1, peaks=("bandwidth=320",), ascii=True, read_only=True)
+    options = ServeOptions(
+        optimization_profile=1, peaks=("bandwidth=320",), ascii=True, read_only=True, onnx="m.onnx"
+    )
     assert build_command(["a"], options)[1:] == [
-        "-m", "trex_tui", "open", "--optimization-profile", "1", "--peak=bandwidth=320", "--ascii",
-        "--read-only", "--", "a",
+        "-m", "trex_tui", "open", "--optimization-profile", "1", "--peak=bandwidth=320", "--onnx=m.onnx",
+        "--ascii", "--read-only", "--", "a",
     ]  # fmt: skip
 
 

@@ -93,6 +93,11 @@ def layer_lines(
         yield Line("Findings", "section")
         yield from findings
     yield from onnx
+    if not onnx and engine.onnx is None and layer.name.startswith("{ForeignNode["):
+        yield Line(
+            "--onnx FILE shows the nodes between its ends.",
+            "muted",
+        )
     outside = {binding.name for binding in engine.bindings}
     yield from _tensor_lines("Inputs", layer.inputs, layer.constant_inputs, outside)
     yield from _tensor_lines("Outputs", layer.outputs, frozenset(), outside)
