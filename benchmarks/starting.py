@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -77,6 +78,7 @@ def until_shown(arguments: Sequence[str], text: str, limit: Limit = NO_LIMIT) ->
     try:
         with limit.hold(child.pid):
             child.expect_exact(text, timeout=_PATIENCE_S)
+            child.kill(signal.SIGKILL)  # Its processor time ends here, not after a shutdown.
     finally:
         child.close(force=True)
 

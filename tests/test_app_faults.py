@@ -88,7 +88,7 @@ async def test_what_fails_in_a_thread_costs_its_answer_alone(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     for name, target, _ in WORKERS:
         monkeypatch.setattr(target, Broken(name) if name != "chart" else only_first_time_broken())
-    monkeypatch.setattr("trex_tui.screens.compare_job.compare", Broken("compare"))
+    monkeypatch.setattr("trex_tui.analysis.compare.compare", Broken("compare"))
     monkeypatch.setattr("trex_tui.screens.export.layers_as", Broken("export"))
     monkeypatch.setattr("trex_tui.screens.dialogs.completions", Broken("completion"))
     monkeypatch.setattr("trex_tui.screens.engine.derived", Broken("warming"))

@@ -54,6 +54,9 @@ async def reload(session: Session) -> None:
             session.screen.engine is not old
             and not session.screen.is_rebuilt
             and session.screen.lint is not None
+            and all(
+                worker.is_finished for worker in session.app.workers
+            )  # A thread holds its engine and screen.
         ),
         "the engine again",
     )

@@ -110,6 +110,9 @@ def test_collects_once_when_no_key_was_pressed_for_a_while(monkeypatch):
     for name in ("collect", "freeze", "unfreeze"):
         monkeypatch.setattr(collecting.gc, name, lambda name=name: done.append(name))
     collector = Collector()
+    now[0] += IDLE_SECONDS
+    assert not collector.collect_if_idle(), "nothing has been read yet"
+    collector.note_input()
     assert not collector.collect_if_idle()
     now[0] += IDLE_SECONDS
     assert collector.collect_if_idle()
@@ -132,6 +135,7 @@ def test_collects_sooner_where_memory_grows(monkeypatch):
     for name in ("collect", "freeze", "unfreeze"):
         monkeypatch.setattr(collecting.gc, name, lambda name=name: done.append(name))
     collector = Collector()
+    collector.note_input()
     blocks[0] = 1200
     assert not collector.collect_if_idle()
     now[0] += PAUSE_SECONDS
@@ -142,6 +146,19 @@ def test_collects_sooner_where_memory_grows(monkeypatch):
     assert not collector.collect_if_idle()
     blocks[0] = 1900
     assert collector.collect_if_idle()
+
+
+def test_the_first_frame_of_an_engine_waits_for_no_collection(monkeypatch):
+    now, blocks = [100.0], [1000]
+    monkeypatch.setattr(collecting, "monotonic", lambda: now[0])
+    monkeypatch.setattr(collecting.sys, "getallocatedblocks", lambda: blocks[0])
+    collector = Collector()
+    now[0], blocks[0] = now[0] + IDLE_SECONDS, 3000
+    assert not collector.collect_if_idle(), "what was imported stays"
+    collector.note_engine(replaces=False)
+    blocks[0] = 4000
+    assert not collector.collect_if_idle(), "its panes are being made"
+    gc.unfreeze()
 
 
 # Threads

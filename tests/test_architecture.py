@@ -174,9 +174,16 @@ def test_commands_load_neither_logs_nor_charts_that_they_lack(
 
 
 def test_screens_load_what_they_show_alone() -> None:
-    """The first frame needs no engine, its analysis or its screens; those need no log and no page."""
+    """The first frame needs no engine, its analysis or its screens; those need no log and no page, and one pane."""
     late = ("engine.engine", "analysis.columns", "lint.run", "screens.engine", "artifacts.discover")
-    later = ("buildlog.reader", "buildlog.spans", "report.render_html")
+    later = (
+        *("buildlog.reader", "buildlog.spans", "report.render_html", "report.charts.svg_painter"),
+        *("report.glossary", "analysis.compare.comparison"),
+        *(
+            f"screens.{pane}"
+            for pane in ("layers", "latency", "charts", "memory", "lint", "build", "compare")
+        ),
+    )
     run_apart(
         "import trex_tui.app, trex_tui.screens.loading; assert loaded() == ['textual', 'rich'], loaded()\n"
         f"assert loaded({[f'trex_tui.{name}' for name in late]!r}) == []\n"

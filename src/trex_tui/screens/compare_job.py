@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.screen import Screen
 from textual.worker import Worker, WorkerError
 
-from trex_tui.analysis.compare import Align, Comparison, Pin, compare
-from trex_tui.analysis.compare.builds import BuildComparison, load_build
+from trex_tui.analysis.compare.model import Align, Comparison, Pin
 from trex_tui.analysis.load import LoadOptions, load, options_of
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.artifacts import ArtifactSet, scan
@@ -27,6 +26,9 @@ from trex_tui.screens.reload import corresponding, find_paths, same_set
 from trex_tui.screens.services import compute, engines_at_hand, get_services, is_refused, listed_sets
 from trex_tui.screens.settings import read_recent, remember_opened
 from trex_tui.text import format_ms, plural, printable, shorten_middle
+
+if TYPE_CHECKING:
+    from trex_tui.analysis.compare.builds import BuildComparison
 
 MOST_OTHERS = 3
 """Engines beside the one on screen."""
@@ -265,6 +267,8 @@ class CompareJob:
         per_batch: bool | None,
     ) -> None:
         try:
+            from trex_tui.analysis.compare import compare  # 25 ms, and most engines are opened alone
+
             comparison = compare(engines, align=align, pins=pins, per_batch=per_batch)
         except Exception as error:  # noqa: BLE001 - it costs this comparison
             self._screen.call_later(self._compared, number, None, sentence(error))
@@ -293,6 +297,8 @@ class CompareJob:
         self.builds, self._builds_of = None, comparison
 
         def make() -> BuildComparison:
+            from trex_tui.analysis.compare.builds import BuildComparison, load_build
+
             builds = [load_build(engine, position) for position, engine in enumerate(comparison.engines)]
             return BuildComparison(comparison, builds)
 

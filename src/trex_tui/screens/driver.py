@@ -132,7 +132,7 @@ class Collector:
     def __init__(self) -> None:
         self._last_input = monotonic()
         self._is_anything_gone = False
-        self._is_due = True
+        self._is_due = False  # Until there is an engine or a key: what is read and imported by then stays.
         self._blocks = sys.getallocatedblocks()
         """Of memory, after the last collection that looked at everything."""
 
@@ -150,7 +150,7 @@ class Collector:
         if not replaces:
             self._blocks = sys.getallocatedblocks()
         self._is_anything_gone |= replaces
-        self._is_due = True
+        self.note_input()  # Somebody waits for the first frame of it.
 
     def collect_if_idle(self) -> bool:
         """Collect what has become garbage since the last time, if nobody waits; tell whether that was so.

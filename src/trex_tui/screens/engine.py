@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -27,19 +27,12 @@ from trex_tui.lint.model import LintResult
 from trex_tui.report.views.layer_details import node_shares
 from trex_tui.report.views.lint import tab_badge
 from trex_tui.report.views.runs import list_run_choices
-from trex_tui.screens.build import BuildPane
-from trex_tui.screens.charts import ChartsPane
-from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.compare_job import CompareJob
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen, bring_to_top
 from trex_tui.screens.explanation import ExplainScreen
 from trex_tui.screens.history import History, Visit
 from trex_tui.screens.jobs import BuildAsked, BuildJob, LintJob, SuppressionAsked
-from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layer_actions import choose_neighbour, copy_json, copy_names
-from trex_tui.screens.layers import LayersPane
-from trex_tui.screens.lint import LintPane
-from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import (
     EnginePane,
@@ -66,16 +59,45 @@ from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.layer_tree import MOST_LANES, MOST_LANES_NARROW
 from trex_tui.widgets.search_bar import SearchBar, SearchChanged, SearchClosed
 
-PANES: dict[str, Callable[..., EnginePane]] = {
-    "overview": OverviewPane,
-    "layers": LayersPane,
-    "latency": LatencyPane,
-    "charts": ChartsPane,
-    "memory": MemoryPane,
-    "lint": LintPane,
-    "build": BuildPane,
-}
-"""By the identifier of `actions.TABS`. That of the comparison needs its job as well."""
+if TYPE_CHECKING:
+    from trex_tui.screens.latency import LatencyPane
+
+
+def import_pane(tab: str) -> Callable[..., EnginePane]:
+    """Import the class of a pane: all of them take 50 ms, and the first frame of an engine shows one.
+
+    Args:
+        tab: Its identifier in `actions.TABS`. That of the comparison takes its job as well.
+    """
+    if tab == "compare":
+        from trex_tui.screens.compare import ComparePane
+
+        return ComparePane
+    if tab == "layers":
+        from trex_tui.screens.layers import LayersPane
+
+        return LayersPane
+    if tab == "latency":
+        from trex_tui.screens.latency import LatencyPane
+
+        return LatencyPane
+    if tab == "charts":
+        from trex_tui.screens.charts import ChartsPane
+
+        return ChartsPane
+    if tab == "memory":
+        from trex_tui.screens.memory import MemoryPane
+
+        return MemoryPane
+    if tab == "lint":
+        from trex_tui.screens.lint import LintPane
+
+        return LintPane
+    if tab == "build":
+        from trex_tui.screens.build import BuildPane
+
+        return BuildPane
+    return OverviewPane
 
 
 _MOST_NAME = 30
@@ -85,6 +107,7 @@ _MOST_NAME = 30
 def warm(engine: Engine) -> None:
     """Compute what is kept of an engine: products and roofs, names to filter by, the dataflow, times by ONNX node.
 
+    Imports all panes before, so that no first visit waits for that.
     Half a second at 20 000 layers; meant for a thread, once the engine is on screen.
     """
     try:
@@ -94,6 +117,8 @@ def warm(engine: Engine) -> None:
 
 
 def _warm(engine: Engine) -> None:
+    for tab in TABS:
+        import_pane(tab.id)
     derived(engine)
     values = engine_values(engine)
     _ = values.folded_names
@@ -205,9 +230,8 @@ class EngineScreen(MainScreen, EngineHolder):
         yield TooSmall()
 
     def _make_pane(self, tab: str) -> EnginePane:
-        if tab == "compare":
-            return ComparePane(self.engine, self.compare_job, id=tab)
-        return PANES[tab](self.engine, id=tab)
+        job = (self.compare_job,) if tab == "compare" else ()
+        return import_pane(tab)(self.engine, *job, id=tab)
 
     async def on_mount(self) -> None:
         """Select the slowest layer."""
@@ -395,6 +419,8 @@ class EngineScreen(MainScreen, EngineHolder):
             self.stand_on(self.engine.layers[judged.layers[0]])
         self.history.leave(here, Visit("lint", self.current_layer, self.filter_text, judged.rule.id))
         await self._show("lint")
+        from trex_tui.screens.lint import LintPane
+
         self.query_one(LintPane).show_finding(judged, self.current_layer)
 
     @on(LayerJumped)
@@ -467,6 +493,10 @@ class EngineScreen(MainScreen, EngineHolder):
 
     @property
     def _marking(self) -> list[LatencyPane]:
+        if "latency" not in self._visited:
+            return []
+        from trex_tui.screens.latency import LatencyPane
+
         return [pane for pane in self.query(LatencyPane) if pane.marked_layers]
 
     @on(MarksChanged)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.content import Content
@@ -17,14 +17,16 @@ from trex_tui.engine.layer_names import describe_layer_name, describe_layer_type
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Judged, LintResult
 from trex_tui.report.document import Section, Table
-from trex_tui.report.glossary.explanation import entry_lines, explain
-from trex_tui.report.glossary.registry import Entry, column_entry, find_label, find_path, find_terms
 from trex_tui.report.views.layers import cell_text
 from trex_tui.report.views.lint import EngineReport, format_evidence
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.text import MISSING, format_ms, format_pct, printable
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.text_view import TextLine, sentence_line
+
+# The glossary is imported where it is asked for: that takes 20 ms, and the first frame of an engine explains nothing.
+if TYPE_CHECKING:
+    from trex_tui.report.glossary.registry import Entry
 
 LAYERS = "layers"
 """Id of tables whose columns are those of layers."""
@@ -65,6 +67,8 @@ def column_numbers(table: VirtualTable[Any], table_id: str, first: str | None = 
         table_id: As in reports: its columns are explained below this name.
         first: Key of the column to begin with.
     """
+    from trex_tui.report.glossary.registry import column_entry, find_path
+
     row = table.cursor_item
     columns = sorted(table.columns, key=lambda column: column.key != first)
     numbers = []
@@ -83,6 +87,8 @@ def layer_numbers(
     engine: Engine, columns: Iterable[LayerColumn], layer: Layer | None, first: str | None = None
 ) -> list[ShownNumber]:
     """Columns of layers with the values of a layer; those that it has not are left out."""
+    from trex_tui.report.glossary.registry import column_entry
+
     numbers = []
     for column in sorted(columns, key=lambda column: column.name != first):
         value = None if layer is None else column.value(engine, layer)
@@ -105,6 +111,8 @@ def _meaning(column: str, layer: Layer | None) -> str:
 
 def section_numbers(sections: Iterable[Section]) -> Iterator[ShownNumber]:
     """The facts of sections, then the columns of numbers of their tables."""
+    from trex_tui.report.glossary.registry import find_label, find_path
+
     for section in sections:
         for label, text in section.facts:
             if entry := find_label(label):
@@ -153,6 +161,8 @@ def saving_numbers(engine: Engine, result: LintResult) -> Iterator[ShownNumber]:
 
 def finding_numbers(report: EngineReport, judged: Judged) -> Iterator[ShownNumber]:
     """What the details of a finding have beyond its row; evidence that is a column of layers by its definition."""
+    from trex_tui.report.glossary.registry import column_entry, find_terms
+
     values = (
         ("Severity", judged.severity.value, "findings.severity"),
         ("Layers take", report.format_time(judged.layer_ms) if judged.layers else "", "findings.layer_ms"),
@@ -165,6 +175,8 @@ def finding_numbers(report: EngineReport, judged: Judged) -> Iterator[ShownNumbe
 
 def group_numbers(tables: Iterable[Table]) -> Iterator[ShownNumber]:
     """What the rows of tables such as `by_bound` are: values of a column of layers."""
+    from trex_tui.report.glossary.registry import column_entry
+
     for table in tables:
         if entry := column_entry(table.id.removeprefix("by_")):
             yield ShownNumber(table.title, "", entry)
@@ -172,6 +184,8 @@ def group_numbers(tables: Iterable[Table]) -> Iterator[ShownNumber]:
 
 def term_numbers(values: Iterable[tuple[str, str, str]]) -> Iterator[ShownNumber]:
     """Numbers by label, value and key of the term; those without a value are left out."""
+    from trex_tui.report.glossary.registry import find_terms
+
     for label, value, key in values:
         entries = find_terms(key)
         if entries and value and value != MISSING:
@@ -214,6 +228,8 @@ def _value_line(number: ShownNumber) -> TextLine:
 
 def _term_lines(number: ShownNumber, *, is_first: bool) -> Iterator[TextLine]:
     """The term without what stands on the screen; the source that a whole subject has, with the first number only."""
+    from trex_tui.report.glossary.explanation import entry_lines
+
     if number.entry is None:
         yield TextLine(Content(f"  {printable(number.help)}"), _LITTLE)
         return
@@ -246,6 +262,8 @@ class ExplainScreen(TextScreen):
 
 def open_words(app: App[Any], query: str) -> None:
     """Show what words of TensorRT, or the name of a layer, mean."""
+    from trex_tui.report.glossary.explanation import explain
+
     lines: list[TextLine] = []
     for entry in explain(query).entries:
         lines += [TextLine(Content(""))] if lines else []

@@ -5,25 +5,30 @@
 
 from __future__ import annotations
 
-from trex_tui.analysis.compare.comparison import compare
-from trex_tui.analysis.compare.model import (
-    Align,
-    Block,
-    Cause,
-    Caution,
-    CautionKind,
-    Change,
-    ChangeKind,
-    Comparison,
-    Difference,
-    Match,
-    Outcome,
-    Pin,
-    Reason,
-    Row,
-    Side,
-    Verdict,
-)
+from typing import TYPE_CHECKING
+
+from trex_tui import lazy_names
+
+if TYPE_CHECKING:
+    from trex_tui.analysis.compare.comparison import compare
+    from trex_tui.analysis.compare.model import (
+        Align,
+        Block,
+        Cause,
+        Caution,
+        CautionKind,
+        Change,
+        ChangeKind,
+        Comparison,
+        Difference,
+        Match,
+        Outcome,
+        Pin,
+        Reason,
+        Row,
+        Side,
+        Verdict,
+    )
 
 __all__ = [
     "Align",
@@ -44,3 +49,8 @@ __all__ = [
     "Verdict",
     "compare",
 ]
+
+__getattr__ = lazy_names(
+    __name__, {"comparison": ("compare",), "model": tuple(name for name in __all__ if name != "compare")}
+)
+"""The explorer needs `Align` at its start, and the rest where engines are compared."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.stability import Stability, is_rising
 from trex_tui.analysis.timing import (
@@ -24,10 +24,6 @@ from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.runs import FileRun
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Diagnostic
-from trex_tui.report.charts.figure import Lines, Scale, Series, spread
-from trex_tui.report.charts.sampling import column_medians
-from trex_tui.report.charts.svg_painter import draw_svg, picture
-from trex_tui.report.charts.svg_plot import Caption
 from trex_tui.report.document import ChartReference, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_text import table_lines
@@ -35,6 +31,9 @@ from trex_tui.report.table_files import csv_text
 from trex_tui.report.views.engine import Analysis, EngineSubject, gap_sentences
 from trex_tui.report.views.runs import run_document, run_sentences
 from trex_tui.text import MISSING, format_ms, plural, printable
+
+if TYPE_CHECKING:
+    from trex_tui.report.charts.figure import Scale
 
 TIMES_SCHEMA = "trex-tui/times/2"
 NO_RUN = "No end-to-end latency (needs --exportTimes or a profile log)."
@@ -425,6 +424,8 @@ def _statistic_column(name: str) -> Column:
 
 def times_files(run: Times) -> dict[str, str]:
     """Name -> content of each file but `summary.json`; pictures and series without data are left out."""
+    from trex_tui.report.charts.svg_painter import picture
+
     summary, percentiles, series, enqueue = _TABLES
     files = {summary: summary_csv(run), percentiles: percentiles_csv(run)}
     if run.series:
@@ -442,6 +443,10 @@ def times_files(run: Times) -> dict[str, str]:
 
 def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
     """SVG of enqueue and compute time of each query; of many queries medians of neighbours."""
+    from trex_tui.report.charts.figure import Lines, Scale, Series, spread  # 10 ms, with the painter
+    from trex_tui.report.charts.svg_painter import draw_svg
+    from trex_tui.report.charts.svg_plot import Caption
+
     starts = run.starts_ms
     stamps = [start / 1000.0 for start in starts] if starts and is_rising(starts) else None
     places = stamps or [float(row) for row in range(len(run.series["enqueue"]))]
@@ -468,6 +473,8 @@ def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
 
 
 def _thinned(x: Scale, places: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
+    from trex_tui.report.charts.sampling import column_medians
+
     known = [(position, value) for position, value in zip(places, values, strict=True) if value == value]
     if len(known) <= _MOST_POINTS:
         return known
