@@ -1,4 +1,4 @@
-"""Checks that what a person sees has an explanation: keys of JSON documents, labels of facts, columns of tables."""
+"""Checks that everything shown has an explanation: keys of JSON documents, labels of facts, columns of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person states about a device, in options and files."""
+"""Device facts stated by the user, in options and files."""
 
 from __future__ import annotations
 

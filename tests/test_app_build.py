@@ -1,4 +1,4 @@
-"""The build screen: its views and keys, the way to the layers and back, and what it says where there is no log."""
+"""The build screen: its views and keys, jumps to layers and back, and its text without a log."""
 
 from __future__ import annotations
 

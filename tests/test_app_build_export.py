@@ -1,4 +1,4 @@
-"""Tables of a build as files: what each row says, and the way from the key to the file."""
+"""Tables of a build as files: content of the rows, and the steps from the key to the file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every key of every place is pressed, and something must have changed by it.
+"""Every key of every context is pressed, and must change something.
 
-`STEPS` says for each action and key what to press before, where to look, and what must be seen there. A key without a step
-fails `test_every_key_is_pressed`: who adds an action adds a step.
+`STEPS` has for each action and key the keys to press before, where to look, and what must be seen there. A key without a step
+fails `test_every_key_is_pressed`: a new action needs a new step.
 """
 
 from __future__ import annotations

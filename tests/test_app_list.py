@@ -1,4 +1,4 @@
-"""The list of engines; files that are of no use; names that try to act on the terminal; errors that nobody expected."""
+"""The list of engines; unusable files; hostile names; unexpected errors."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_path_that_does_not_exist(tmp_path, monkeypatch):
         run_app([str(tmp_path / "absent")])
 
 
-# Errors that nobody expected
+# Unexpected errors
 
 
 def failing(*_, **__):

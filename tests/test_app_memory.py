@@ -1,4 +1,4 @@
-"""The memory screen: chart, table and words, its keys, and what it says where sizes are unknown."""
+"""The memory screen: chart, table and text, its keys, and its text if sizes are unknown."""
 
 from __future__ import annotations
 

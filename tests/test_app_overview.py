@@ -1,4 +1,4 @@
-"""The overview: what it says of whole and of poor sets, its list of the hottest layers, its keys, and what it follows."""
+"""The overview for complete and incomplete sets: its text, its list of the hottest layers, its keys, and its updates."""
 
 from __future__ import annotations
 

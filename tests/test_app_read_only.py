@@ -1,4 +1,4 @@
-"""`--read-only`: what would write a file or open another path says so instead, and the rest works."""
+"""`--read-only`: actions that would write a file or open another path are refused with a message, and the rest works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths that lead nowhere, in circles, or to files that nobody should read whole."""
+"""Paths that do not exist, form cycles, or lead to files that must not be read completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles that other tools wrote: where the layers are, what the keys mean, what is merged, and what is said of it."""
+"""Profiles of other tools: position of the layers, meaning of the keys, merged rows, and notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a log tells of streams, DLA, the timing cache and reformats, in words."""
+"""Streams, DLA, the timing cache and reformats of a log, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several runs in one log: which of them is told of, and that nothing of the others is mixed in."""
+"""Several runs in one log: which one is described, and that nothing of the others is mixed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""stdout in blocks, stderr at once, both into one file: what a log tells does not depend on the size of the blocks."""
+"""stdout in blocks, stderr unbuffered, both into one file: the result does not depend on the size of the blocks."""
 
 from __future__ import annotations
 

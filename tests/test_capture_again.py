@@ -1,4 +1,4 @@
-"""Measuring the engine of a set once more: file, options, name and place, out of what the set tells."""
+"""Measuring the engine of a set again: file, options, name and directory, derived from the set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locked clocks: asked of the driver, believed only if it says so, and freed whatever happens."""
+"""Locked clocks: requested from the driver, accepted only if it confirms, and released in every case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process: its output byte for byte, and its end. Pipes tell when it is time; nothing waits by the clock."""
+"""One process: its output byte for byte, and its end. Synchronized by pipes; nothing waits for fixed times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells bars and points apart: names that do not read the same, legends that leave nothing out."""
+"""Distinct bars and points: unique names, complete legends."""
 
 from __future__ import annotations
 

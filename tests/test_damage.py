@@ -1,6 +1,6 @@
-"""Damaged files: what once broke a reader or a report, and some that nobody has thought of.
+"""Damaged files: regressions of readers and reports, and further cases.
 
-`scripts/fuzz.py` looks for more; what it finds comes to `corpus/`, cut down, a directory for each.
+`scripts/fuzz.py` finds more; reduced findings go to `corpus/`, with a directory for each.
 """
 
 from __future__ import annotations

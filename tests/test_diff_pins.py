@@ -1,4 +1,4 @@
-"""`trex-tui diff --rename` and `--pins`: what a person knows of names, kept for the next build."""
+"""`trex-tui diff --rename` and `--pins`: the user's knowledge of names, kept for the next build."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What docs/ says is so: made parts are as the program is, commands run, links lead somewhere.
+"""docs/ is correct: generated parts are current, commands run, links are valid.
 
-UPDATE_GOLDENS=1 makes the parts anew.
+UPDATE_GOLDENS=1 regenerates the parts.
 """
 
 from __future__ import annotations

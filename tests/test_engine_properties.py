@@ -1,4 +1,4 @@
-"""What holds for every engine: sums add up, links tell the truth, the join takes nothing twice."""
+"""Properties of every engine: sums add up, links are correct, the join uses nothing twice."""
 
 from __future__ import annotations
 

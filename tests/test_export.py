@@ -1,4 +1,4 @@
-"""`trex-tui export`: formats, what is refused, what is said."""
+"""`trex-tui export`: formats, refusals, messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that nobody expected: one sentence and exit code 70, and a log file that tells the rest and harms no file."""
+"""Unexpected errors: one sentence and exit code 70, and a log file with the details that overwrites no foreign file."""
 
 from __future__ import annotations
 

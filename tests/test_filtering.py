@@ -1,4 +1,4 @@
-"""What each filter finds, on an engine small enough to tell by looking."""
+"""Results of each filter, on an engine small enough to check by eye."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person states about the device: by option, by configuration file, and which of them wins."""
+"""Device facts stated by the user: by option, by configuration file, and their precedence."""
 
 from __future__ import annotations
 

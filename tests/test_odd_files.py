@@ -1,4 +1,4 @@
-"""Files that are none, that have no end, that change or may not be touched; places where nothing can be written."""
+"""Special files: irregular, endless, changing or forbidden ones; directories where nothing can be written."""
 
 from __future__ import annotations
 

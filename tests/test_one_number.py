@@ -1,4 +1,4 @@
-"""One number, all outputs: JSON, CSV, HTML, Markdown, text and the screen tell the same of every engine."""
+"""One number, all outputs: JSON, CSV, HTML, Markdown, text and the screen have the same numbers for every engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the README shows can be typed, and comes out as it says."""
+"""The commands of the README work and have the shown output."""
 
 from __future__ import annotations
 

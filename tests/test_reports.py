@@ -1,4 +1,4 @@
-"""The summary and the table of layers, for scripts and for people."""
+"""The summary and the table of layers, for scripts and for users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Compare screen says and how it orders blocks, without a terminal; and what a person chose to compare."""
+"""Text and order of blocks on the Compare screen, without a terminal; and the user's choice of engines to compare."""
 
 from __future__ import annotations
 

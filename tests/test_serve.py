@@ -1,4 +1,4 @@
-"""`trex-tui serve`: what it starts, what it says when it cannot, and that a browser gets a page and a screen."""
+"""`trex-tui serve`: what it starts, its errors, and that a browser gets a page and a screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered, where it lies, and what becomes of files that say nonsense; themes; drawing in ASCII."""
+"""Remembered settings, their path, and invalid files; themes; drawing in ASCII."""
 
 from __future__ import annotations
 

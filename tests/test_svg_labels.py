@@ -1,4 +1,4 @@
-"""Every text of a chart can be read: no line, point, bar or other text lies on it, and it is inside of the picture."""
+"""Every text of a chart is readable: no line, point, bar or other text covers it, and it is inside of the picture."""
 
 from __future__ import annotations
 

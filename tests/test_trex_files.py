@@ -1,4 +1,4 @@
-"""Every accepted input under trex's names: what trex can read, what our reader says of it afterwards, and what is told."""
+"""Every accepted input under trex's names: what trex can read, the result of our reader afterwards, and the messages."""
 
 from __future__ import annotations
 

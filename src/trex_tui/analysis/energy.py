@@ -286,21 +286,21 @@ def _find_window(engine: Engine) -> tuple[float, float] | None:
 def _find_throttling(
     monitor: Monitor, times: SampleTimes
 ) -> tuple[tuple[Throttling, ...] | None, int | None]:
-    told = [place for place in times.used if monitor.reasons and monitor.reasons[place] is not None]
-    if not told:
+    known = [index for index in times.used if monitor.reasons and monitor.reasons[index] is not None]
+    if not known:
         return None, None
     counts: Counter[str] = Counter()
     first: dict[str, int] = {}
     throttled = 0
-    for place in told:
-        reasons = monitor.reasons[place] or ()
+    for index in known:
+        reasons = monitor.reasons[index] or ()
         throttled += bool(reasons)
         counts.update(reasons)
         for reason in reasons:
-            first.setdefault(reason, place)
+            first.setdefault(reason, index)
     return tuple(
         Throttling(
-            reason, count, times.seconds[first[reason]] - times.seconds[told[0]] if times.seconds else None
+            reason, count, times.seconds[first[reason]] - times.seconds[known[0]] if times.seconds else None
         )
         for reason, count in counts.most_common()
     ), throttled

@@ -247,10 +247,10 @@ def _read_reasons(cells: Sequence[tuple[str, str]]) -> tuple[str, ...] | None:
     for text, name in cells:
         if name == "active" and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", text):
             return describe_throttle_mask(int(text, 16))
-    told = [(text.casefold(), name) for text, name in cells if text.casefold() in ("active", "not active")]
-    if not told:
+    flags = [(text.casefold(), name) for text, name in cells if text.casefold() in ("active", "not active")]
+    if not flags:
         return None
-    return tuple(_REASON_FIELDS[name] for text, name in told if text == "active" and name in _REASON_FIELDS)
+    return tuple(_REASON_FIELDS[name] for text, name in flags if text == "active" and name in _REASON_FIELDS)
 
 
 def guess_smi_header(rows: Sequence[Sequence[str]]) -> list[str]:

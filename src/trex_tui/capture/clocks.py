@@ -265,8 +265,8 @@ class ClockDriver:
             TrexError: The machine cannot be queried.
         """
         with tempfile.TemporaryFile() as stderr:
-            said = lock.setting.said
-            argv = self.shell.argv(HOLD, self.word, str(lock.gpu), *lock.change, said, *lock.restore)
+            success = lock.setting.said
+            argv = self.shell.argv(HOLD, self.word, str(lock.gpu), *lock.change, success, *lock.restore)
             process = self.shell.start(argv, subprocess.PIPE, stderr)
             try:
                 answer = first_answer(self.shell, process, self.word, self.stop, stderr, timeout_s=_LOCK_S)

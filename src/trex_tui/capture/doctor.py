@@ -90,8 +90,8 @@ def _trtexec(findings: Findings) -> Iterator[Check]:
         )
         if known := recognise([findings.refusal], START_FAILURES):
             remedy = known.remedy
-        nowhere, _, _ = findings.refusal.partition("; name it with ")
-        yield Check("trtexec", ERROR, nowhere, remedy)
+        message, _, _ = findings.refusal.partition("; name it with ")
+        yield Check("trtexec", ERROR, message, remedy)
     else:
         build = "" if program.build is None else f" build {program.build}"
         text = f"TensorRT {program.version}{build}: {program.path} (by {program.found_by})"

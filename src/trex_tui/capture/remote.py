@@ -90,20 +90,20 @@ def ask_there(ssh: Ssh, stop: StopRequest, given: str | None, *, with_others: bo
 def read_found(output: bytes, word: str, given: str | None) -> RemoteTrtexec:
     """Parse the output of the search script."""
     used: Trtexec | None = None
-    refusal, by, path, said = "", "", "", ""
+    refusal, by, path, help_text = "", "", "", ""
     others: list[str] = []
     for part in output.split(f"\n{word} ".encode())[1:]:
         heading, _, body = part.partition(b"\n")
         if heading == b"other":
             others.append(os.fsdecode(body.rstrip(b"\n")))
         elif heading == b"help":
-            said = body.decode("utf-8", errors="replace")
+            help_text = body.decode("utf-8", errors="replace")
         elif heading != b"code":
             by, path = heading.decode("utf-8", errors="replace"), os.fsdecode(body)
         else:
             code = int(body) if body.strip().isdigit() else None
             try:
-                used = understand(said, Path(path), by, code)
+                used = understand(help_text, Path(path), by, code)
             except TrtexecNotFoundError as error:
                 refusal = str(error)
                 others.append(path)

@@ -277,13 +277,13 @@ class _Capture:
         if not self.request.options.builds:
             manifest.engine = dict(manifest.model)
             self._inherit_build()
-        said: list[list[str]] = []
+        held: list[list[str]] = []
         with contextlib.ExitStack() as stack:
             for setting, asked in self.request.gpu_wishes():
-                said.append(self._hold(stack, setting, asked))
+                held.append(self._hold(stack, setting, asked))
             failure = self._all_runs(reusable)
         # Sentences after the first of each setting were added when it ended.
-        later = [text for sentences in said for text in sentences[1:]]
+        later = [text for sentences in held for text in sentences[1:]]
         if failure is not None:
             return replace(failure, remarks=(*failure.remarks, *later))
         return self._complete(later)

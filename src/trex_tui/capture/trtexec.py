@@ -376,5 +376,5 @@ def _describe_end(text: str, code: int) -> str:
         return f"{known.sentence}; {known.remedy}"
     if code > 128:
         return f"it crashed ({signal_name(code - 128)}); {signal_remedy(code - 128)}"
-    said = f": {cut(lines[-1], _LONGEST_QUOTE)}" if lines else " and no output"
-    return f"exit code {code}{said}"
+    output = f": {cut(lines[-1], _LONGEST_QUOTE)}" if lines else " and no output"
+    return f"exit code {code}{output}"
