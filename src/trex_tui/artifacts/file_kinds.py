@@ -85,6 +85,10 @@ class ArtifactKind(str, Enum):
         return self in (ArtifactKind.MONITOR, ArtifactKind.IDLE_POWER)
 
 
+_TORCH = re.compile(
+    r"(?P<stem>.+?)(?:_engine)+_(?:layer_information\.json|execution_profile\.trace)", re.DOTALL
+)
+"""Names in Torch-TensorRT's debug folder: `_run_on_acc_0_engine_layer_information.json` for engine `_run_on_acc_0`."""
 _CANONICAL = re.compile(
     r"(?P<stem>.+?)\.(?:"
     r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
@@ -151,6 +155,8 @@ def engine_stem(path: Path) -> str:
     match = _CANONICAL.fullmatch(path.name)
     if match:
         return _ENGINE_EXTENSION.sub("", match["stem"])
+    if match := _TORCH.fullmatch(path.name):
+        return match["stem"]
     base = _EXTENSION.sub("", path.name)
     words = list(_WORD.finditer(base))
     first, last = 0, len(words)
