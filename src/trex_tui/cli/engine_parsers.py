@@ -159,7 +159,7 @@ examples:
   trex-tui layers results/alexnet --chart bar --top 20 -o per_layer_time.png
   trex-tui layers net/ --chart bar --value macs --color groups -o macs.svg
   trex-tui layers net/ --chart bar --x kind --y ms
-  trex-tui layers net/ --chart scatter --x macs --y ms --color bound --size weights
+  trex-tui layers net/ --chart scatter --x macs --y ms --color bound
 """
 
 
@@ -506,7 +506,7 @@ def add_explain(commands: Commands[CommandParser]) -> None:
         commands,
         "explain",
         "Explain a number, a word of TensorRT or the name of a layer",
-        "Explain numbers (definition, unit, formula, source), words of TensorRT and names of layers.",
+        "Explain numbers (definition, unit, source), TensorRT terms and layer names.",
         """\
 NAME is a key or path in JSON (memory.traffic_bytes), a label on a screen
 ('Critical path'), a column of layers, a lint rule or a family of rules, a word
