@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from textual.content import Content
 
 from trex_tui.analysis.filter import filter_layers
 from trex_tui.screens.overview import _FILTER_COLUMNS as FILTER_COLUMNS
 from trex_tui.screens.pane import EnginePane
 from trex_tui.widgets.table_model import MISSING
 from trex_tui.widgets.text_columns import TextColumns
+from trex_tui.widgets.text_view import TextLine
 from tui import (
     BY_TIME,
     CONV,
@@ -365,3 +367,11 @@ async def test_twenty_thousand_layers(tmp_path):
         assert [pane.id for pane in session.screen.query(EnginePane)] == [
             "overview"
         ]  # others at their first visit
+
+
+@pytest.mark.parametrize("text", ["/", "//a/b", "/a b/c", "a/"])
+def test_names_are_wrapped_to_any_width(text):
+    for width in range(1, 8):
+        parts = TextLine(Content(text)).wrap(width)
+        assert "".join(part.plain for part in parts).replace(" ", "") == text.replace(" ", "")
+        assert all(0 < part.cell_length <= width for part in parts)

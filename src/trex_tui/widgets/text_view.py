@@ -76,7 +76,7 @@ def _spans(text: str, first: int, others: int) -> Iterator[tuple[int, int]]:
             space = text.rfind(" ", middle, end + 1)
             while space > start and is_number_with_unit(text[start:space], text[space + 1 :]):
                 space = text.rfind(" ", middle, space)
-            end = space if space > start else _end_in_word(text, middle, end)
+            end = space if space > start else max(start + 1, _end_in_word(text, middle, end))
         yield start, end
         start, room = end, others
         while text[start : start + 1] == " ":
