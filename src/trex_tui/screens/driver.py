@@ -150,7 +150,8 @@ class Collector:
         if not replaces:
             self._blocks = sys.getallocatedblocks()
         self._is_anything_gone |= replaces
-        self.note_input()  # Somebody waits for the first frame of it.
+        self._last_input = monotonic()  # Somebody waits for the first frame of it.
+        self._is_due = True
 
     def collect_if_idle(self) -> bool:
         """Collect what has become garbage since the last time, if nobody waits; tell whether that was so.
