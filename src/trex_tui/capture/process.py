@@ -35,8 +35,11 @@ _GIVE_UP_S = 30.0
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Windows has no SIGHUP, and this module is imported there when two ONNX models are compared."""
 _TICK_S = 0.25
-_GUARD = 'trap \'\' HUP INT TERM PIPE; read -r _; kill -TERM -"$1"; sleep "$2"; kill -KILL -"$1"'
-"""Shell that ends the group when its input pipe closes: nothing else does if trex-tui is killed."""
+_GUARD = 'trap \'\' HUP INT TERM PIPE; read -r p || exit; read -r _; kill -TERM -"$p"; sleep "$1"; kill -KILL -"$p"'
+"""Shell that ends a group when its input pipe closes: nothing else does if trex-tui is killed.
+
+It runs before the group does, and reads its number first: started afterwards, it would come too late on a busy machine.
+"""
 _CHUNK = 1 << 16
 
 
@@ -160,7 +163,7 @@ def run_process(
         TrexError: The program cannot be started, or the log cannot be written; nothing is left running.
     """
     try:
-        with log.open("wb", buffering=0) as file:
+        with log.open("wb", buffering=0) as file, _started_guard(grace_s) as guard:
             process = subprocess.Popen(
                 list(argv),
                 stdin=stdin,
@@ -169,7 +172,7 @@ def run_process(
                 start_new_session=True,
                 bufsize=0,
             )
-            return _Runner(process, stop, timeout_s, grace_s, ask).follow(
+            return _Runner(process, guard, stop, timeout_s, grace_s, ask).follow(
                 lambda data: _tee(data, file, feed), tick
             )
     except OSError as error:
@@ -184,18 +187,40 @@ def _tee(data: bytes, file: object, feed: Callable[[bytes], None]) -> None:
     feed(data)
 
 
+@contextlib.contextmanager
+def _started_guard(grace_s: float) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the guard; if it was given no group, it ends with the block."""
+    guard = subprocess.Popen(
+        ["/bin/sh", "-c", _GUARD, "trex-tui", str(max(1, round(grace_s)))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield guard
+    finally:
+        if guard.returncode is None:
+            guard.kill()
+            guard.communicate()
+
+
 class _Runner:
     """A started process until its end."""
 
     def __init__(
         self,
         process: subprocess.Popen[bytes],
+        guard: subprocess.Popen[bytes],
         stop: Stop,
         timeout_s: float | None,
         grace_s: float,
         ask: Callable[[], None] | None = None,
     ) -> None:
-        self.process = process
+        assert guard.stdin is not None
+        guard.stdin.write(b"%d\n" % process.pid)
+        guard.stdin.flush()
+        self.process, self._guard = process, guard
         self.ask = ask
         self.stop = stop
         self.grace_s = grace_s
@@ -212,13 +237,6 @@ class _Runner:
         self.children: set[int] = set()
         self._woken, self._wake = os.pipe()
         threading.Thread(target=self._wait, daemon=True).start()
-        self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, "trex-tui", str(process.pid), str(max(1, round(grace_s)))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
 
     def _wait(self) -> None:
         with contextlib.suppress(ChildProcessError, OSError):
