@@ -107,7 +107,8 @@ def test_a_visit_in_ascii_is_ascii_to_the_last_byte(start, engine):
         (TO_CHARTS, "Time by kind: 9 layers"), ("n", "Time by precision: 9"),
         ("n", "Of the time, by precision"), ("n", "Time by kernel: 9"),
         ("n", "1 layer in 1 origin"),
-        ("n", "Time of each layer"), ("n", "Precision of each layer"), ("n", "colours show kind"), ("n", "Scatter"), ("n", "p50"),
+        ("n", "Time of each layer"), ("n", "Precision of each layer"), ("n", "colours show kind"),
+        ("n", "Scatter"), ("n", "p50"),
         ("n", "Cumulative time"), ("nnnn", "Activation memory by layer"), ("n", "Modules (icicle"),
         (DIGITS["memory"], "live at layer"), ("?", "Reverse sort."), ("q", "q quit"),
     ]:  # fmt: skip

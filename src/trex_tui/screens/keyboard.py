@@ -20,6 +20,8 @@ from trex_tui.screens.loading import LoadingScreen, Reloaded
 
 Turn = events.InputEvent | events.Paste | Reloaded
 
+LOOK_S = 0.5
+"""Time after which keys that wait look whether the widget they wait for is still there."""
 MOST_WAITING = 10_000
 """Keys behind one that takes long; more are not typed, and would take memory without end."""
 
@@ -39,6 +41,8 @@ class Keyboard:
         """Keys pressed while an engine is read, which are for it."""
         self._followed: MessagePump | None = None
         """Whose queue holds the callback behind the key under way; None if there is no such key."""
+        self._is_looking = False
+        """A timer runs for what waits; no further key may come that would look."""
         self._has_typed = False
         """Text is under way to the widget with the focus."""
 
@@ -50,8 +54,21 @@ class Keyboard:
         if len(self._waiting) + len(self._early) >= MOST_WAITING and not isinstance(event, Reloaded):
             return
         self._waiting.append(event)
+        if self._followed is not None:
+            self._look()
+        await self._continue()
+
+    def _look(self) -> None:
+        """Follow a widget no further that has ended: its queue is gone, and the key with it. Else look again later."""
         if self._followed is not None and _has_ended(self._followed):
-            self._followed = None  # Its queue is gone, and the key with it.
+            self._followed = None
+        elif self._followed is not None and self._waiting and not self._is_looking:
+            self._is_looking = True
+            self._app.set_timer(LOOK_S, self._look_again)
+
+    async def _look_again(self) -> None:
+        self._is_looking = False
+        self._look()
         await self._continue()
 
     def _is_urgent(self, key: str) -> bool:
