@@ -99,8 +99,10 @@ def compute_products(layer: Layer) -> Compute:
     if layer.inputs[0].volume is None or layer.outputs[0].volume is None:
         return Compute(reason="a dimension is dynamic; export the layer information in the profile run")
     products = reader(layer)
-    if products.macs is not None and products.macs > MOST_MACS:
-        return Compute(reason="implausibly large extents")
+    if products.macs is not None:
+        extents = (products.m, products.n, products.k, products.batch, products.macs)
+        if products.macs > MOST_MACS or any(extent is not None and extent < 0 for extent in extents):
+            return Compute(reason="implausible extents")
     return products
 
 

@@ -517,7 +517,7 @@ def align_pair(
         match_by_structure(pairing)
     if mode is not Align.NAME:
         match_passive(pairing, by_role=mode is not Align.SIGNATURE and not refused)
-    related = _is_matched(pairing) or _look_alike(pairing)
+    related = _is_matched(pairing) or _look_alike(pairing) or _are_nameless(pairing)
     if mode in (Align.AUTO, Align.SIGNATURE) and related:
         match_by_order(pairing)
         absorb_fused(pairing)
@@ -632,6 +632,11 @@ def _is_matched(pairing: Pairing) -> bool:
     if not all(total for _, total in counts):
         return bool(pairing.blocks)
     return all(matched >= LEAST_RELATED * total for matched, total in counts)
+
+
+def _are_nameless(pairing: Pairing) -> bool:
+    """Whether no layer has a name, so that nothing but their places can relate the engines."""
+    return not any(layer.name.strip() for side in (0, 1) for layer in pairing.traits(side).engine.layers)
 
 
 def _look_alike(pairing: Pairing) -> bool:
