@@ -7,8 +7,10 @@ has a priority binding, and reaches the wrong widget if the first key moves the 
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from typing import Any
 
 from textual import events
@@ -64,7 +66,10 @@ class Keyboard:
             self._followed = None
         elif self._followed is not None and self._waiting and not self._is_looking:
             self._is_looking = True
-            self._app.set_timer(LOOK_S, self._look_again)
+            # In a context of its own: that of the key holds the widget, and the timer would keep it.
+            asyncio.get_running_loop().call_later(
+                LOOK_S, self._app.call_next, self._look_again, context=Context()
+            )
 
     async def _look_again(self) -> None:
         self._is_looking = False
