@@ -191,7 +191,9 @@ async def test_names_only(tmp_path):
         assert session.app.is_running
         assert session.app.screen is session.screen
         assert "sort" not in lines[-1]
-        await session.press("i")
+        await session.press("slash", *"conv", "enter", *"345")
+        assert words(session) == NAMES_ONLY, "a filter has no table to act on"
+        await session.press("escape", "3", "j", "5", "i")
         assert isinstance(session.app.screen, ExplainScreen)
 
 

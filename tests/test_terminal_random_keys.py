@@ -43,7 +43,10 @@ import faulthandler, os, signal, sys
 from textual import events
 from trex_tui import cli
 from trex_tui.app import TrexApp
+from trex_tui.screens.keyboard import Keyboard
 
+is_early = Keyboard._is_early
+Keyboard._is_early = lambda self, key, screen: key != "f12" and is_early(self, key, screen)
 deliver = TrexApp._deliver
 
 async def deliver_and_answer(self, event):
@@ -59,7 +62,8 @@ TrexApp.action_quit = stay
 faulthandler.register(signal.SIGUSR1, open(os.environ["STACKS"], "w"), all_threads=True)
 sys.exit(cli.main())
 """
-"""The program, with three differences. F12 is a question: it is answered, in the order of the input, by what is copied.
+"""The program, with three differences. F12 is a question: it is answered, in the order of the input, by what is copied; also
+while an engine is read, since keys that are typed then are dropped if the engine cannot be read.
 Nothing quits, so that any end is a fault; the palette offers to quit, too. SIGUSR1 has it write what it does to a file.
 """
 

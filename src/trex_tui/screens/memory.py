@@ -133,12 +133,14 @@ class MemoryPane(LayerTablePane):
         """Show these layers and their totals; live memory is of all layers."""
         self._fill()
         self._layers, self._is_filtered, self._totals = layers, bool(filter_text), None
-        self.table.set_visible([layer.index for layer in layers] if filter_text else None)
+        if self._is_filled:  # Without sizes the table has no rows.
+            self.table.set_visible([layer.index for layer in layers] if filter_text else None)
         self.words.renew()
 
     def show_layer(self, layer: Layer | None) -> None:
         self._fill()
-        super().show_layer(layer)
+        if self._is_filled:
+            super().show_layer(layer)
         self.row_changed()
 
     def view_state(self) -> object:
@@ -146,7 +148,8 @@ class MemoryPane(LayerTablePane):
 
     def restore_view(self, state: object, old: Engine) -> None:
         self._fill()
-        super().restore_view(state, old)
+        if self._is_filled:
+            super().restore_view(state, old)
 
     def row_changed(self) -> None:
         layer = self.cursor_layer
