@@ -212,7 +212,7 @@ class TestForms:
         assert not any(line != line.rstrip() for line in lines)
 
     def test_text_says_what_is_left_out(self, run: Any) -> None:
-        assert "2 milder findings not shown" in run("--min-severity", "warning")[1]
+        assert "2 findings below --min-severity" in run("--min-severity", "warning")[1]
         assert "no findings" in run("--select", "OK")[1]
         assert "no rules run" in run("--select", "OK", "--ignore", "OK")[1]
 

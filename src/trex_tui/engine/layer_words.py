@@ -137,7 +137,7 @@ LAYER_TYPES = (
     ),
     Word(
         "Myelin",
-        "TensorRT's compiler for subgraphs without convolutions of its own library, such as transformers. A layer of this "
+        "TensorRT's compiler that generates kernels for whole subgraphs, such as transformer blocks. A layer of this "
         "type is a whole subgraph (`{ForeignNode[a...b]}`) whose kernels are not listed.",
     ),
     Word("MyelinReformat", "Change of layout or type at the edge of a Myelin subgraph."),

@@ -355,46 +355,34 @@ class _Placement:
 
     def _inputs(self, layer: Layer) -> set[str]:
         """Tensors of the model that a layer reads, behind reformats."""
-        tensors = set()
-        for tensor in layer.inputs:
-            name, reader = self._index.find_tensor(tensor.name), layer
-            current = tensor.name
-            for _ in range(_MOST_STEPS if name is None else 0):
-                link = next((link for link in self._engine.producers(reader) if link.tensor == current), None)
-                if link is None or self._stated[link.source].nodes or self._stated[link.source].is_block:
-                    break
-                reader = self._layers[link.source]
-                data = reader.data_inputs
-                if len(data) != 1:
-                    break
-                current = data[0].name
-                name = self._index.find_tensor(current)
-                if name is not None:
-                    break
-            if name is not None and name not in self._model.initializers:
-                tensors.add(name)
-        return tensors
+        names = {self._find_name(layer, tensor.name, forward=False) for tensor in layer.inputs}
+        return {name for name in names if name is not None and name not in self._model.initializers}
 
     def _outputs(self, layer: Layer) -> set[str]:
         """Tensors of the model that a layer writes, or that are a reformat of one."""
-        tensors = set()
-        for tensor in layer.outputs:
-            name, writer = self._index.find_tensor(tensor.name), layer
-            current = tensor.name
-            for _ in range(_MOST_STEPS if name is None else 0):
-                link = next((link for link in self._engine.consumers(writer) if link.tensor == current), None)
-                if link is None or self._stated[link.target].nodes or self._stated[link.target].is_block:
-                    break
-                writer = self._layers[link.target]
-                if len(writer.outputs) != 1:
-                    break
-                current = writer.outputs[0].name
-                name = self._index.find_tensor(current)
-                if name is not None:
-                    break
-            if name is not None and name in self._model.writers:
-                tensors.add(name)
-        return tensors
+        names = {self._find_name(layer, tensor.name, forward=True) for tensor in layer.outputs}
+        return {name for name in names if name is not None and name in self._model.writers}
+
+    def _find_name(self, layer: Layer, tensor: str, *, forward: bool) -> str | None:
+        """Return the name in the model of a layer's tensor, or of what it is before (with `forward`, after) reformats."""
+        name = self._index.find_tensor(tensor)
+        for _ in range(_MOST_STEPS):
+            if name is not None:
+                return name
+            links = self._engine.consumers(layer) if forward else self._engine.producers(layer)
+            link = next((link for link in links if link.tensor == tensor), None)
+            if link is None:
+                return None
+            next_index = link.target if forward else link.source
+            if self._stated[next_index].nodes or self._stated[next_index].is_block:
+                return None
+            layer = self._layers[next_index]
+            data = layer.outputs if forward else layer.data_inputs
+            if len(data) != 1:
+                return None
+            tensor = data[0].name
+            name = self._index.find_tensor(tensor)
+        return name
 
     def _walk_back(
         self, outputs: Iterable[str], inputs: Collection[str], starts: Iterable[int] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -110,39 +110,11 @@ class _Finder:
         self, node: OnnxNode, ops: Collection[str], ends: Collection[str]
     ) -> list[OnnxNode] | None:
         """Return the nodes from a node back to the next one of some operators, skipping others."""
-        path, waiting = {}, [(node, 0)]
-        while waiting:
-            current, depth = waiting.pop(0)
-            for producer in self._producers(current):
-                if producer.index in path or depth > _LONGEST_CHAIN:
-                    continue
-                path[producer.index] = current
-                if producer.op in ends:
-                    chain = [producer]
-                    while chain[-1] is not node:
-                        chain.append(path[chain[-1].index])
-                    return chain[:-1]
-                if producer.op in ops:
-                    waiting.append((producer, depth + 1))
-        return None
+        return _find_chain(node, self._producers, ops, ends)
 
     def _chain_on(self, node: OnnxNode, ops: Collection[str], ends: Collection[str]) -> list[OnnxNode] | None:
         """Return the nodes as `_chain_back`, in the forward direction."""
-        path, waiting = {}, [(node, 0)]
-        while waiting:
-            current, depth = waiting.pop(0)
-            for reader in self._readers(current):
-                if reader.index in path or depth > _LONGEST_CHAIN:
-                    continue
-                path[reader.index] = current
-                if reader.op in ends:
-                    chain = [reader]
-                    while chain[-1] is not node:
-                        chain.append(path[chain[-1].index])
-                    return chain[:-1]
-                if reader.op in ops:
-                    waiting.append((reader, depth + 1))
-        return None
+        return _find_chain(node, self._readers, ops, ends)
 
     def _attention(self, softmax: OnnxNode) -> Iterator[Pattern]:
         before = self._chain_back(softmax, _BETWEEN, ("MatMul", "Einsum"))
@@ -238,3 +210,30 @@ class _Finder:
             return
         nodes = {*activation, *(node.index for node in (*before, *after))}
         yield Pattern("MLP", tuple(sorted(nodes)))
+
+
+def _find_chain(
+    node: OnnxNode,
+    neighbours: Callable[[OnnxNode], list[OnnxNode]],
+    ops: Collection[str],
+    ends: Collection[str],
+) -> list[OnnxNode] | None:
+    """Return the shortest way from a node to one of the operators `ends`, over nodes of the operators `ops`.
+
+    The way begins with its end and leaves out `node`; None if there is none.
+    """
+    path, waiting = {}, [(node, 0)]
+    while waiting:
+        current, depth = waiting.pop(0)
+        for neighbour in neighbours(current):
+            if neighbour.index in path or depth > _LONGEST_CHAIN:
+                continue
+            path[neighbour.index] = current
+            if neighbour.op in ends:
+                chain = [neighbour]
+                while chain[-1] is not node:
+                    chain.append(path[chain[-1].index])
+                return chain[:-1]
+            if neighbour.op in ops:
+                waiting.append((neighbour, depth + 1))
+    return None

@@ -144,7 +144,7 @@ def describe_savings(report: EngineReport) -> str:
 def describe_summary(report: EngineReport) -> list[str]:
     """Return the number of findings, their possible savings, and the number of hidden ones."""
     milder = report.result.milder
-    left_out = f"{plural(milder, 'milder finding')} not shown" if milder else ""
+    left_out = f"{plural(milder, 'finding')} below --min-severity" if milder else ""
     parts = (count_findings(report.result), describe_savings(report), left_out)
     return [part for part in parts if part]
 
