@@ -114,7 +114,7 @@ def test_what_is_no_archive_is_said_and_costs_itself_alone(tmp_path: Path) -> No
     assert [one.message for one in found.diagnostics] == ["is not a valid archive"]
     half = packed(tmp_path / "half.tea", **{"a/x.graph.json": GRAPH, "a/x.profile.json": '[{"count": 1'})
     (note,) = [note for note in load_engine(half).diagnostics if note.severity is Severity.ERROR]
-    assert str(note).startswith(f"{half}/a/x.profile.json: line 1")
+    assert str(note).startswith(f"{half}/a/x.profile.json:1: ")
     torn = packed(tmp_path / "torn" / f"{NAME}.tea", graph_json=GRAPH)
     data = bytearray(torn.read_bytes())
     data[45:60] = b"\xff" * 15

@@ -62,6 +62,9 @@ def test_names_that_trex_gives(tmp_path: Path) -> None:
     assert load_engine(tmp_path).tensorrt_version == "10.16.1"
 
 
+DAMAGED_GZIP = "is a damaged gzip file; copy or export it again"
+
+
 @pytest.mark.parametrize(
     ("files", "name"),
     [
@@ -194,15 +197,27 @@ KNOWN_FORMS = "known are layer information, profiles, timing files, metadata of 
         ),
         ("list.json", [1, 2, 3], f"is a JSON list of an unknown kind (keys: none); {KNOWN_FORMS}"),
         ("rows.json", [{"ms": 1}], f"is a JSON list of an unknown kind (keys: ms); {KNOWN_FORMS}"),
-        ("empty.json", b"", "is empty"),
-        ("empty.log", b"", "is empty"),
-        ("blank.json", " \n" * 10, "starts with white space only"),
-        ("note.json", "hello", "is text, but not JSON or a trtexec log"),
-        ("junk.json", bytes(range(256)) * 8, "is binary but not a TensorRT plan"),
+        ("empty.json", b"", "is empty; copy or export it again"),
+        ("empty.log", b"", "is empty; copy or export it again"),
+        ("blank.json", " \n" * 10, "starts with white space only; copy or export it again"),
+        ("note.json", "hello", "is text, but not JSON or a trtexec log; name a file that trtexec exported"),
+        (
+            "junk.json",
+            bytes(range(256)) * 8,
+            "is binary but not a TensorRT plan; name a file that trtexec exported",
+        ),
         ("help.log", HELP, "is trtexec output, but not the log of a run"),
         ("a.json.gz", gzip.compress(b'{"Layers": []}', mtime=0), "is compressed JSON; unpack it first"),
-        ("a.log.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\3" + b"\xff" * 50, "is a damaged gzip file"),
-        ("cut.log.gz", gzip.compress(BUILD_LOG.encode() * 99, mtime=0)[:40], "is a damaged gzip file"),
+        (
+            "a.log.gz",
+            b"\x1f\x8b\x08\0\0\0\0\0\0\3" + b"\xff" * 50,
+            DAMAGED_GZIP,
+        ),
+        (
+            "cut.log.gz",
+            gzip.compress(BUILD_LOG.encode() * 99, mtime=0)[:40],
+            DAMAGED_GZIP,
+        ),
     ],
 )
 def test_what_is_no_artifact_is_diagnosed(tmp_path: Path, name: str, content: Any, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -186,7 +187,7 @@ class TestSummary:
         assert main(["summary", str(several)]) == 0
         out, err = capsys.readouterr()
         assert out.startswith("a\n")
-        assert err.startswith(f"trex-tui: error: {broken}: line 1 column 27: is truncated")
+        assert err.startswith(f"trex-tui: error: {broken}:1: is truncated")
 
     def test_all_broken(self, several: Path, capsys: pytest.CaptureFixture[str]) -> None:
         for name in "ab":
@@ -194,7 +195,7 @@ class TestSummary:
         assert main(["summary", str(several)]) == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith(f"trex-tui: error: {several / 'b.graph.json'}: line 1 column 13: is truncated")
+        assert err.startswith(f"trex-tui: error: {several / 'b.graph.json'}:1: is truncated")
         assert err.count("\n") == 1
 
 
@@ -374,6 +375,33 @@ class TestLayers:
             capsys.readouterr().err
             == "trex-tui: error: optimization profile 2 does not exist; the engine has 0, 11\n"
         )
+
+
+@pytest.mark.parametrize("command", ["summary", "layers", "lint"])
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"", ""),
+        (b" \n" * 9, ""),
+        (b'{"Layers": [\n{"Name": "a"},\n{"Na', ":3"),
+        (b'{"Layers": [\n{]}, {"Name": "b"}]}', ":2"),
+        (b"[" * 200_000, ""),
+        (b'{"Layers": [' + b"9" * 5000 + b"]}", ""),
+        (bytes(range(256)), ""),
+        (b"hello", ""),
+        (b'{"answer": 42}', ""),
+    ],
+    ids=["empty", "blank", "truncated", "syntax", "deep", "long number", "binary", "text", "other"],
+)
+def test_a_broken_file_has_line_cause_and_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, content: bytes, line: str
+) -> None:
+    file = tmp_path / "net.graph.json"
+    file.write_bytes(content)
+    assert main([command, str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(rf"trex-tui: error: {re.escape(str(file))}{line}: \w.+; \w.+\n", err), err
 
 
 BAD_INPUTS = {

@@ -61,9 +61,12 @@ class Diagnostic(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        origin = ": ".join(
-            part for part in (describe_file(self.file) if self.file else "", self.where) if part
-        )
+        file = describe_file(self.file) if self.file else ""
+        words = self.where.split()
+        if file and words[:1] == ["line"] and words[1:] and words[1].isdecimal():
+            origin = f"{file}:{words[1]}"  # as compilers write it: editors open the file at the line
+        else:
+            origin = ": ".join(part for part in (file, self.where) if part)
         return f"{origin}: {self.message}" if origin else self.message
 
 

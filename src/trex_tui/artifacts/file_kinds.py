@@ -19,6 +19,7 @@ from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.input_files import (
+    COPY_AGAIN,
     decode_text,
     open_bytes,
     parse_head,
@@ -252,7 +253,7 @@ def sniff(path: Path) -> Sniffed:
     except OSError as error:
         return Sniffed(None, f"cannot be read: {error.strerror or error}", claims=True)
     if not head:
-        return Sniffed(None, "is empty", claims=path.suffix.lower() in (".json", ".log"))
+        return Sniffed(None, f"is empty; {COPY_AGAIN}", claims=path.suffix.lower() in (".json", ".log"))
     if _is_plan(path, head):
         return Sniffed(ArtifactKind.PLAN)
     if head.startswith(GZIP_MARK):
@@ -287,7 +288,7 @@ def _sniff_gzip(path: Path, head: bytes) -> Sniffed:
     except zlib.error:
         text = ""
     if not text:
-        return Sniffed(None, "is a damaged gzip file", claims=True)
+        return Sniffed(None, f"is a damaged gzip file; {COPY_AGAIN}", claims=True)
     if text.lstrip()[:1] in ("{", "["):
         return Sniffed(None, "is compressed JSON; unpack it first", claims=True)
     sniffed = _sniff_text(text, path)
@@ -311,8 +312,9 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
         )
     named_json = path.suffix.lower() == ".json"
     if not body:
-        return Sniffed(None, "starts with white space only", claims=named_json)
-    what = ("is binary but not a TensorRT plan") if "\0" in text else "is text, but not JSON or a trtexec log"
+        return Sniffed(None, f"starts with white space only; {COPY_AGAIN}", claims=named_json)
+    what = "is binary but not a TensorRT plan" if "\0" in text else "is text, but not JSON or a trtexec log"
+    what += "; name a file that trtexec exported"
     return Sniffed(None, what, claims=named_json or path.suffix.lower() == ".log")
 
 

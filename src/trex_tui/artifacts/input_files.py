@@ -92,6 +92,8 @@ _TOO_DEEP = "(nested too deeply)"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 MOST_BYTES = 2 << 30
 """Limit of a file that is read completely: seven million timing rows, or an engine of a million layers."""
+COPY_AGAIN = "copy or export it again"
+"""Remedy of a file that is empty, truncated or damaged."""
 _LARGEST_NUMBER = 1e15
 """No value of trtexec is larger; up to here sums stay finite and precise enough."""
 
@@ -202,21 +204,22 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
         ArtifactError: With line and column of the error.
     """
     if not text or text.isspace():
-        raise ArtifactError(path, "is empty")
+        raise ArtifactError(path, f"is empty; {COPY_AGAIN}")
     try:
         with gc_paused():
             return json.loads(text, strict=False)
     except json.JSONDecodeError as error:
         # An error in the last few characters means that the text is truncated.
         if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
-            message = f"is truncated: the JSON ends in the middle ({error.msg.lower().removesuffix(' starting at')})"
+            cause = error.msg.lower().removesuffix(" starting at")
+            message = f"is truncated: the JSON ends in the middle ({cause}); {COPY_AGAIN}"
         else:
-            message = f"is not valid JSON ({error.msg.lower()})"
+            message = f"is not valid JSON ({error.msg.lower()}); export it again"
         raise ArtifactError(path, message, f"line {error.lineno} column {error.colno}") from error
     except RecursionError as error:
-        raise ArtifactError(path, "is nested too deeply") from error
+        raise ArtifactError(path, "is nested too deeply; export it again") from error
     except ValueError as error:  # an integer with thousands of digits
-        raise ArtifactError(path, f"is not usable JSON ({error})") from error
+        raise ArtifactError(path, f"is not usable JSON ({error}); export it again") from error
     except MemoryError as error:
         raise ArtifactError(path, "exceeds the memory of this machine") from error
 
