@@ -194,6 +194,25 @@ class TestCommand:
         assert part in err
         assert not here.outdir.exists()
 
+    def test_an_engine_behind_metadata_of_ultralytics(
+        self, here: Bench, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert capture("--onnx", "net.onnx") == 0
+        plan = next(here.outdir.glob("*.engine")).read_bytes()
+        text = b'{"task": "detect"}'
+        engine = Path("yolo.engine")
+        engine.write_bytes(len(text).to_bytes(4, "little") + text + plan)
+        capsys.readouterr()
+        assert capture("--engine", "yolo.engine", "--outdir", "again") == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert (
+            "yolo.engine: 22 bytes of Ultralytics metadata precede the plan; remove them (tail -c +23" in err
+        )
+        assert not Path("again").exists()
+        engine.write_bytes(engine.read_bytes()[22:])
+        assert capture("--engine", "yolo.engine", "--outdir", "again") == 0
+
     @pytest.mark.usefixtures("here")
     def test_a_set_is_there(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert capture("--onnx", "net.onnx") == 0

@@ -262,6 +262,21 @@ def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
     _check_build_only(options)
     for option, text in _named_files(options):
         check_readable(option, text)
+    if options.engine is not None:
+        _check_engine(Path(options.engine))
+
+
+def _check_engine(path: Path) -> None:
+    """Refuse an engine with metadata before its plan: trtexec fails on it without a reason."""
+    from trex_tui.artifacts.plan import read_plan_head  # `--help` does not need it
+
+    try:
+        head = read_plan_head(path)
+    except OSError as error:
+        raise TrexError(f"--engine: {path}: {error.strerror or error}") from None
+    if head is not None and (count := head.metadata_bytes):
+        remedy = f"remove them (tail -c +{count + 1} FILE > plan.engine) and capture plan.engine"
+        raise TrexError(f"{path}: {count} bytes of Ultralytics metadata precede the plan; {remedy}")
 
 
 def _named_files(options: CaptureOptions) -> Iterator[tuple[str, str]]:
