@@ -113,7 +113,7 @@ def test_a_pin_without_layers_costs_a_warning(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("[", "line"),
+        ("[", ":1: is truncated"),
         ("{}", "not a file of pins"),
         ('{"schema": "other", "pins": []}', "its schema is not"),
         (f'{{"schema": "{SCHEMA}", "pins": [1]}}', "pins[0]: not a pin"),
