@@ -1,0 +1,1 @@
+"""Many engines: histories of builds, and tables with a row per engine."""
