@@ -19,6 +19,7 @@ SUBJECTS = {
     "lint": ["net"],
     "diff": ["net", "net"],
     "report": ["net"],
+    "history": ["net"],
     "times": ["net"],
     "export": ["net"],
     "explain": [],

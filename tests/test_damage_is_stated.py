@@ -207,7 +207,16 @@ def test_every_file_of_an_engine_that_cannot_be_read_is_named(
 
 @pytest.mark.parametrize(
     "command",
-    ["summary", "layers", "lint --fail-on never", "diff", "report", "times", "export --format json"],
+    [
+        "summary",
+        "layers",
+        "lint --fail-on never",
+        "diff",
+        "report",
+        "history",
+        "times",
+        "export --format json",
+    ],
 )
 def test_json_states_damaged_files_of_no_engine(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -56,6 +56,7 @@ DOCUMENTS = {
     "lint-rules": ["lint", "--rules", "--format", "json"],
     "diff": ["diff", *PAIR, str(SAMPLES / "alexnet_fp32"), "--fail-on", "latency_p99_ms > 100"],
     "report": ["report", *PAIR, "--format", "json"],
+    "history": ["history", str(SAMPLES / "alexnet"), str(SAMPLES / "alexnet_fp32"), "--bisect", "1", "2"],
     "layers": ["layers", PAIR[0], "--format", "json"],
     "keys": ["keys", "--format", "json"],
     "explain": ["explain", "p99", "CONV001"],

@@ -34,6 +34,7 @@ COMMANDS = {
     "lint": "lint:run_lint",
     "diff": "report:run_diff",
     "report": "report:run_report",
+    "history": "history:run_history",
     "times": "times:run_times",
     "explain": "layers:run_explain",
     "build-log": "build_log:run_build_log",

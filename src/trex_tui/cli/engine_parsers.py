@@ -22,6 +22,9 @@ LINT_FORMATS = ("text", "json", "sarif", "github", "md")
 SEVERITIES = ("error", "warning", "info", "good")
 DIFF_FORMATS = ("text", "md", "json", "csv", "html")
 REPORT_FORMATS = ("html", "md", "json")
+HISTORY_FORMATS = ("text", "md", "json", "html")
+HISTORY_KEYS = ("date", "tensorrt", "path")
+"""Copy of `fleet.history.KEYS`, which parsers do not load."""
 EXPORT_FORMATS = (
     *("dot", "svg", "png", "graphml", "json", "onnx", "onnx-annotated"),
     *("csv", "parquet", "xlsx", "trace", "trex", "tea"),
@@ -406,6 +409,56 @@ examples:
     add_top(report, _ROWS)
     add_baseline(report)
     add_result_options(report, REPORT_FORMATS, default="md", schema="report/2", has_strict=True)
+
+
+def add_history(commands: Commands[CommandParser]) -> None:
+    history = add_engine_command(
+        commands,
+        "history",
+        "Show the builds of a model and what changed",
+        "Show the builds of a model in order, and the builds at which a measure changes.",
+        """\
+Engines with the same inputs, outputs, batch and device are builds of one
+model. A change exceeds the noise between builds; with fewer than 6 builds and
+no repeated runs, the noise within one run. Below it are the differences from
+the build before.
+
+GATE is METRIC OPERATOR NUMBER for the newest build. lastN + NUMBER is relative
+to the median of the N builds before it. METRIC: latency_median_ms,
+latency_p99_ms, energy_per_inference_j, weights_bytes, activation_peak_bytes,
+layers.
+
+Exit code: 0 no gate failed; 1 a gate failed; 2 bad input, or a gate was not
+judged because a build or a value is missing.
+
+examples:
+  trex-tui history nightly/
+  trex-tui history nightly/ --key path --format md
+  trex-tui history nightly/ --fail-on 'latency_p99_ms > last5 + 3%'
+  trex-tui history nightly/ --bisect 3 17
+""",
+    )
+    history.add_argument(
+        "--key",
+        choices=HISTORY_KEYS,
+        help="order of the builds; default: date if all have one, else the order found",
+    )
+    history.add_argument(
+        "--bisect",
+        nargs=2,
+        metavar=("GOOD", "BAD"),
+        help="first build after GOOD that differs from it, for each cause: names or numbers from 1",
+    )
+    add_top(history, _ROWS)
+    gates = history.add_argument_group("gates")
+    gates.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="GATE",
+        help="exit with 1 if GATE holds, such as 'latency_p99_ms > last5 + 3%%'; may be repeated",
+    )
+    add_result_options(history, HISTORY_FORMATS, schema="history/1", has_strict=True)
 
 
 def add_times(commands: Commands[CommandParser]) -> None:

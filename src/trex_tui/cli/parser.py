@@ -38,6 +38,7 @@ _COMMANDS = {
     "lint": engine_parsers.add_lint,
     "diff": engine_parsers.add_diff,
     "report": engine_parsers.add_report,
+    "history": engine_parsers.add_history,
     "times": engine_parsers.add_times,
     "export": engine_parsers.add_export,
     "explain": engine_parsers.add_explain,

@@ -21,13 +21,14 @@ from trex_tui.report.glossary.details import DETAILS
 from trex_tui.report.glossary.dla import DLA
 from trex_tui.report.glossary.document import DOCUMENT
 from trex_tui.report.glossary.engine import COMPUTE, ENGINE, MEMORY, STRUCTURE
+from trex_tui.report.glossary.history import HISTORY
 from trex_tui.report.glossary.lint import LINT
 from trex_tui.report.glossary.onnx_model import ONNX_MODEL
 from trex_tui.report.glossary.plan import PLAN
 from trex_tui.report.glossary.power import POWER
 from trex_tui.report.glossary.term import Subject, Term
 from trex_tui.report.glossary.timing import GAP, TIMING
-from trex_tui.report.views import accuracy, build, dla, lint, memory, power
+from trex_tui.report.views import accuracy, build, dla, history, lint, memory, power
 from trex_tui.text import close_matches
 
 SUBJECTS = (
@@ -43,6 +44,7 @@ SUBJECTS = (
     ONNX_MODEL,
     LINT,
     COMPARISON,
+    HISTORY,
     BUILD_LOG,
     ACCURACY,
     CAPTURE,
@@ -63,6 +65,12 @@ TABLES: dict[str, tuple[tuple[str, Sequence[Column]], ...]] = {
         ("memory", build.MEMORY),
         ("strategies", build.STRATEGIES),
         ("messages", build.MESSAGES),
+    ),
+    "history": (
+        ("builds", history.BUILD_COLUMNS),
+        ("changes", history.CHANGE_COLUMNS),
+        ("causes", history.CAUSE_COLUMNS),
+        ("first_builds", history.CAUSE_COLUMNS),
     ),
     "accuracy": (("likeness", accuracy.LIKENESS),),
 }

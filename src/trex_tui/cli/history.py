@@ -1,0 +1,79 @@
+"""`trex-tui history`: the builds of a model in order, with the builds at which a measure changes."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from trex_tui.cli.engines import collect_inputs
+from trex_tui.cli.options import top_rows
+from trex_tui.cli.output import complain
+from trex_tui.cli.result_writer import ResultWriter
+from trex_tui.cli.runs import load_runs
+from trex_tui.errors import ExitCode, TrexError
+from trex_tui.fleet.history import find_build, find_first_builds, make_histories
+from trex_tui.fleet.history_gates import judge_history, parse_history_gate
+from trex_tui.report.views.history import ShownHistory, history_object, history_sections
+from trex_tui.text import plural, printable
+
+_TITLE = "History"
+
+
+def run_history(options: argparse.Namespace) -> int:
+    """Print the histories of the engines; the exit code shows whether a gate failed.
+
+    Raises:
+        TrexError: An invalid gate, or builds without the key or of several models where one is needed.
+        ArtifactError: No engine can be read.
+    """
+    result = ResultWriter(options)
+    gates = [parse_history_gate(text) for text in options.fail_on]
+    paths = argparse.Namespace(**vars(options), runs=[], run_a=None, run_b=None)
+    groups, strays = load_runs(paths)
+    engines = [run for runs in groups for run in runs]
+    result.inputs = collect_inputs(engines, options)
+    diagnostics = list(dict.fromkeys([*strays, *(note for engine in engines for note in engine.diagnostics)]))
+    result.report(diagnostics, errors_only=True)
+    histories = make_histories(groups, options.key)
+    if options.bisect is not None and len(histories) > 1:
+        raise TrexError(
+            f"--bisect: {plural(len(histories), 'history', 'histories')} found; give the paths of one"
+        )
+    shown = []
+    for history in histories:
+        bisected = None
+        if options.bisect is not None:
+            good, bad = (find_build(history, wanted) for wanted in options.bisect)
+            if good >= bad:
+                raise TrexError("--bisect: GOOD is not before BAD; swap them, or choose another --key")
+            bisected = find_first_builds(history, good, bad)
+        shown.append(ShownHistory(history, judge_history(history, gates), bisected, top_rows(options)))
+    _write(shown, result)
+    results = [gate for one in shown for gate in one.gates]
+    for gate in results:
+        if gate.fell is not False:
+            complain(printable(f"gate {gate.state}: {gate.gate.text}: {gate.why}"))
+    if any(gate.fell is None for gate in results):
+        return result.exit_code(ExitCode.BAD_INPUT)
+    return result.exit_code(ExitCode.FINDINGS if any(gate.fell for gate in results) else ExitCode.OK)
+
+
+def _write(shown: list[ShownHistory], result: ResultWriter) -> None:
+    if result.format == "json":
+        result.write_json(history_object(shown, result.damage), known=result.damage)
+        return
+    sections = list(history_sections(shown))
+    if result.format == "text":
+        from trex_tui.report.render_text import print_sections
+
+        result.draw(partial(print_sections, sections))
+    elif result.format == "md":
+        from trex_tui.report.render_markdown import sections_markdown
+
+        result.write(sections_markdown(_TITLE, sections))
+    else:
+        from trex_tui.report.render_html import sections_page
+        from trex_tui.report.views.damage import damage_section
+
+        damage = [damage_section(result.damage)] if result.damage else []
+        result.write(sections_page(_TITLE, [*damage, *sections]), known=result.damage)

@@ -1,0 +1,393 @@
+"""Histories: the builds of one model in order, the builds at which a measure changes, and what differs there.
+
+Builds with the same inputs and outputs, batch and device are one history. Where directories hold several such sets, as for
+several precisions, sets of the same name are one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from trex_tui.analysis.compare import Cause, compare
+from trex_tui.analysis.compare.noise import Statistic, judge
+from trex_tui.analysis.compare.verdicts import LATENCY, series_rows
+from trex_tui.analysis.conditions import ConditionKind, differences
+from trex_tui.analysis.energy import power_statistics
+from trex_tui.analysis.memory import activation_memory
+from trex_tui.analysis.stability import resolution_ms, timer_tick_ms
+from trex_tui.analysis.structure import find_batch
+from trex_tui.analysis.timing import end_to_end
+from trex_tui.artifacts.file_kinds import display_name, engine_stem
+from trex_tui.engine.engine import Engine
+from trex_tui.errors import TrexError
+from trex_tui.fleet.change_points import ChangePoint, Levels, find_changes, find_exact_changes
+from trex_tui.text import plural, shorten_middle
+
+KEYS = ("date", "tensorrt", "path")
+_NATURAL = re.compile(r"(\d+)")
+_ALIKE = 0.8
+"""Share of common names from which two engines are of one model without comparing their layers."""
+_LONGEST = 40
+_BETWEEN, _WITHIN = "between builds", "within one run"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number of a build.
+
+    Attributes:
+        key: Name, the unit at the end; also the metric of gates.
+        value: Returns it for one run; None if it is unknown.
+        is_exact: Equal engines have equal values.
+        statistic: The statistic of the latency that it is.
+    """
+
+    key: str
+    title: str
+    value: Callable[[Engine], float | None]
+    is_exact: bool = False
+    statistic: Statistic | None = None
+
+
+def _median_ms(engine: Engine) -> float | None:
+    latency = end_to_end(engine)
+    return None if latency is None else latency.summary.median_ms
+
+
+def _p99_ms(engine: Engine) -> float | None:
+    latency = end_to_end(engine)
+    return None if latency is None else latency.summary.percentiles_ms.get(99)
+
+
+def _energy_j(engine: Engine) -> float | None:
+    power = power_statistics(engine)
+    return None if power is None else power.energy_per_inference_j
+
+
+def _activations(engine: Engine) -> float | None:
+    return activation_memory(engine).peak_bytes
+
+
+def _layers(engine: Engine) -> float | None:
+    return len(engine.layers) or None
+
+
+MEASURES = (
+    Measure("latency_median_ms", "median", _median_ms, statistic=Statistic.MEDIAN),
+    Measure("latency_p99_ms", "p99", _p99_ms, statistic=Statistic.P99),
+    Measure("energy_per_inference_j", "energy", _energy_j),
+    Measure("weights_bytes", "weights", lambda engine: engine.weights_bytes, is_exact=True),
+    Measure("activation_peak_bytes", "activations", _activations, is_exact=True),
+    Measure("layers", "layers", _layers, is_exact=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """An engine of a history, with all its runs.
+
+    Attributes:
+        values: Measure -> its value for each run that has one.
+    """
+
+    runs: tuple[Engine, ...]
+    values: Mapping[str, tuple[float, ...]]
+
+    @classmethod
+    def of(cls, runs: Sequence[Engine]) -> Build:
+        values = {
+            measure.key: tuple(
+                value
+                for run in (runs[:1] if measure.is_exact else runs)
+                if (value := measure.value(run)) is not None
+            )
+            for measure in MEASURES
+        }
+        return cls(tuple(runs), values)
+
+    @property
+    def engine(self) -> Engine:
+        return self.runs[0]
+
+    @property
+    def name(self) -> str:
+        return self.engine.name
+
+    @property
+    def date(self) -> datetime | None:
+        """Start of the capture; None without a manifest that has it."""
+        return self.engine.capture.started if self.engine.capture is not None else None
+
+    def mean(self, key: str) -> float | None:
+        """Return the mean of a measure over the runs; None if no run has it."""
+        values = self.values[key]
+        if len(values) < 2:
+            return values[0] if values else None
+        return sum(values) / len(values)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCause:
+    """Something that differs between a build and an earlier one.
+
+    Attributes:
+        cause: `tensorrt`, a kind of condition (`driver`, `clocks`), or a cause or kind of change of the comparison.
+        delta_ms: Its part of the difference of layer times; None if it has none.
+    """
+
+    cause: str
+    text: str
+    delta_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildChange:
+    """A build at which measures change.
+
+    Attributes:
+        points: Measure -> its change.
+        causes: What differs from the build before.
+    """
+
+    index: int
+    points: Mapping[str, ChangePoint]
+    causes: tuple[BuildCause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The builds of one model.
+
+    Attributes:
+        levels: Measure -> its levels; measures that no build has are missing.
+        scopes: Measure -> noise that its changes exceed: between builds, or within one run if there are few builds.
+    """
+
+    name: str
+    builds: tuple[Build, ...]
+    levels: Mapping[str, Levels]
+    scopes: Mapping[str, str]
+    changes: tuple[BuildChange, ...]
+
+
+def make_histories(groups: Sequence[Sequence[Engine]], key: str | None = None) -> list[History]:
+    """Return the histories of engines with their runs, the one with most builds first.
+
+    Args:
+        key: Order of the builds: one of `KEYS`; None for the date if every build has one, else the order given.
+
+    Raises:
+        TrexError: A build lacks the key.
+    """
+    histories = [
+        _make_history(_sort_builds([Build.of(runs) for runs in members], key))
+        for members in _group_models(groups)
+    ]
+    return sorted(histories, key=lambda history: -len(history.builds))
+
+
+def _group_models(groups: Sequence[Sequence[Engine]]) -> list[list[Sequence[Engine]]]:
+    models: dict[object, list[Sequence[Engine]]] = defaultdict(list)
+    for runs in groups:
+        engine = runs[0]
+        tensors = sorted((binding.is_input is not False, binding.name) for binding in engine.bindings)
+        models[(tuple(tensors) or _stem(engine), find_batch(engine), engine.device_name)].append(runs)
+    result: list[list[Sequence[Engine]]] = []
+    for members in (related for same in models.values() for related in _split_models(same)):
+        places = Counter(runs[0].source.directory for runs in members)
+        if len(places) < 2 or max(places.values()) == 1:
+            result.append(members)
+            continue
+        by_stem: dict[str, list[Sequence[Engine]]] = defaultdict(list)
+        for runs in members:
+            by_stem[_stem(runs[0])].append(runs)
+        result += by_stem.values()
+    return result
+
+
+def _split_models(members: Sequence[Sequence[Engine]]) -> list[list[Sequence[Engine]]]:
+    """Separate models with equal inputs and outputs: by names, and where these differ by comparing the layers."""
+    models: list[list[Sequence[Engine]]] = []
+    names: list[frozenset[str]] = []
+    for runs in members:
+        own = frozenset(node for layer in runs[0].layers for node in layer.onnx_nodes or (layer.name,))
+        place = next((place for place, known in enumerate(names) if _are_alike(own, known)), None)
+        if place is None:
+            place = next(
+                (place for place, model in enumerate(models) if _are_related(model[-1][0], runs[0])),
+                len(models),
+            )
+        if place == len(models):
+            models.append([])
+            names.append(own)
+        models[place].append(runs)
+    return models
+
+
+def _are_alike(names: frozenset[str], known: frozenset[str]) -> bool:
+    return len(names & known) >= _ALIKE * len(names | known)
+
+
+def _are_related(engine: Engine, other: Engine) -> bool:
+    difference = compare((engine, other)).differences[1]
+    return difference is not None and difference.related
+
+
+def _stem(engine: Engine) -> str:
+    return next((display_name(engine_stem(path)) for path in engine.files.values()), engine.name)
+
+
+def _sort_builds(builds: list[Build], key: str | None) -> list[Build]:
+    if key is None:
+        key = "date" if all(build.date for build in builds) else ""
+    if key == "path":
+        return sorted(builds, key=lambda build: _natural(f"{build.engine.source.directory}/{build.name}"))
+    if not key:
+        return builds
+    value: Callable[[Build], object] = _date if key == "date" else _version
+    lacking = next((build for build in builds if value(build) is None), None)
+    if lacking is not None:
+        what = "date of capture" if key == "date" else "TensorRT version"
+        raise TrexError(f"--key {key}: {lacking.name} has no {what}; use --key path")
+    return sorted(builds, key=value)  # type: ignore[arg-type]
+
+
+def _date(build: Build) -> float | None:
+    return None if build.date is None else build.date.timestamp()
+
+
+def _version(build: Build) -> list[tuple[int, str]] | None:
+    version = build.engine.tensorrt_version
+    return None if version is None else _natural(version)
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """Return a sort key in which 9 is before 10."""
+    parts = _NATURAL.split(text)
+    return [(int(part), "") if place % 2 else (-1, part) for place, part in enumerate(parts)]
+
+
+def _make_history(builds: Sequence[Build]) -> History:
+    levels: dict[str, Levels] = {}
+    scopes: dict[str, str] = {}
+    for measure in MEASURES:
+        if not any(build.values[measure.key] for build in builds):
+            continue
+        if measure.is_exact:
+            levels[measure.key] = find_exact_changes([build.mean(measure.key) for build in builds])
+            continue
+        scopes[measure.key] = _BETWEEN
+        found = find_changes([build.values[measure.key] for build in builds], _tick(builds, measure))
+        if found.reason and measure.statistic is not None:  # too few builds for the noise between them
+            neighbours = _judge_neighbours(builds, measure.statistic)
+            if neighbours is not None:
+                found, scopes[measure.key] = neighbours, _WITHIN
+        levels[measure.key] = found
+    points: dict[int, dict[str, ChangePoint]] = defaultdict(dict)
+    for key, found in levels.items():
+        for point in found.changes:
+            points[point.index][key] = point
+    changes = [
+        BuildChange(index, points[index], tuple(find_causes(builds[index - 1], builds[index])))
+        for index in sorted(points)
+    ]
+    return History(builds[-1].name, tuple(builds), levels, scopes, tuple(changes))
+
+
+def _tick(builds: Sequence[Build], measure: Measure) -> float:
+    if measure.statistic is None:
+        return 0.0
+    rows = [series_rows(run, LATENCY) for build in builds for run in build.runs]
+    ticks = [timer_tick_ms(sorted(run)) for run in rows if run]
+    return max([*ticks, *(resolution_ms(value) for build in builds for value in build.values[measure.key])])
+
+
+def _judge_neighbours(builds: Sequence[Build], statistic: Statistic) -> Levels | None:
+    """Return the changes that exceed the noise within the runs of two builds in succession; None if none can be judged."""
+    changes = []
+    is_judged = False
+    for index, (before, after) in enumerate(pairwise(builds), start=1):
+        rows = [
+            [run for each in build.runs if (run := series_rows(each, LATENCY))] for build in (before, after)
+        ]
+        judged = judge(rows[0], rows[1], statistic, (before.name, after.name))
+        if judged.values is None or judged.interval is None:
+            continue
+        is_judged = True
+        low, high = judged.interval
+        if low > 0.0 or high < 0.0:
+            is_last = index == len(builds) - 1
+            changes.append(ChangePoint(index, *judged.values, (high - low) / 2.0, is_confirmed=not is_last))
+    return Levels(tuple(changes)) if is_judged else None
+
+
+def find_causes(before: Build, after: Build) -> Iterator[BuildCause]:
+    """Yield what differs between two builds: versions and conditions first, then layers by cause."""
+    engines = before.engine, after.engine
+    versions = [engine.tensorrt_version for engine in engines]
+    if None not in versions and versions[0] != versions[1]:
+        yield BuildCause("tensorrt", f"TensorRT {versions[0]} ⇒ {versions[1]}")
+    for condition in differences(engines, (before.name, after.name)):
+        if condition.kind is not ConditionKind.TIME:
+            yield BuildCause(condition.kind.value, condition.text)
+    comparison = compare(engines, repeats=[before.runs[1:], after.runs[1:]])
+    difference = comparison.differences[1]
+    assert difference is not None  # only the baseline has none
+    if not difference.related:
+        yield BuildCause("model", "the layers seem to be of another model")
+    named = [reason for reason in difference.reasons if reason.cause is not Cause.UNCHANGED]
+    for reason in named:
+        yield BuildCause(reason.cause.value, reason.text, reason.delta_ms)
+    timed = {reason.cause.value.replace("kernel", "tactic") for reason in named}
+    for kind, count in difference.changes.items():
+        if count and kind.value not in timed:
+            change = next(
+                change for block in comparison.blocks for change in block.changes if change.kind is kind
+            )
+            pair = " ⇒ ".join(shorten_middle(text, _LONGEST) for text in (change.before, change.after))
+            yield BuildCause(kind.value, f"{kind.value} of {plural(count, 'block')} ({pair})")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstBuild:
+    """The first build that differs from the good one for a cause.
+
+    Attributes:
+        index: Its place in the history.
+    """
+
+    index: int
+    cause: BuildCause
+
+
+def find_first_builds(history: History, good: int, bad: int) -> list[FirstBuild]:
+    """Return the first build after the good one that differs from it, for each cause in which the bad one does too."""
+    first: dict[str, FirstBuild] = {}
+    for index in range(good + 1, bad + 1):
+        causes = list(find_causes(history.builds[good], history.builds[index]))
+        for cause in causes:
+            first.setdefault(cause.cause, FirstBuild(index, cause))
+        if index == bad:
+            last = {cause.cause for cause in causes}
+    return sorted((one for name, one in first.items() if name in last), key=lambda one: one.index)
+
+
+def find_build(history: History, wanted: str) -> int:
+    """Return the place of a build by its name, or by its number from 1.
+
+    Raises:
+        TrexError: There is none, or several.
+    """
+    named = [index for index, build in enumerate(history.builds) if build.name == wanted]
+    if len(named) == 1:
+        return named[0]
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(history.builds):
+        return int(wanted) - 1
+    raise TrexError(
+        f"--bisect: no build {wanted!r}; give its name or a number from 1 to {len(history.builds)}"
+    )

@@ -1,0 +1,30 @@
+"""Terms of the history of builds. The columns of its tables are explained in `views.history`."""
+
+from __future__ import annotations
+
+from trex_tui.report.glossary.term import Subject, Term
+
+HISTORY = Subject(
+    "history",
+    "History",
+    "history",
+    "timing rows, power samples, layer information and manifests of all builds",
+    (
+        Term("history.histories", "One entry per model, the one with most builds first."),
+        Term("histories.name", "Name of the newest build."),
+        Term("histories.builds", "The builds in order."),
+        Term("histories.changes", "Measures that change their level at a build, beyond noise."),
+        Term("histories.causes", "What differs between a build with a change and the build before."),
+        Term("histories.first_builds", "First build per cause; null without --bisect."),
+        Term("histories.gates", "Results of the gates for the newest build."),
+        Term("histories.levels", "Measures that a build has, with their noise."),
+        Term("histories.levels.measure", "Key of the measure."),
+        Term(
+            "histories.levels.noise",
+            "Standard deviation of a build's value: the larger of the spread between builds of a level and between runs. "
+            "0 for exact measures; null if it is unknown.",
+        ),
+        Term("histories.levels.outliers", "Numbers of builds that differ from an equal level on both sides."),
+        Term("histories.levels.reason", "Why the noise between builds is unknown; null if it is known."),
+    ),
+)

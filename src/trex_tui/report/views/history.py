@@ -1,0 +1,264 @@
+"""The view of a history: a row per build, the changes with what differs there, and gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trex_tui._version import __version__
+from trex_tui.analysis.compare.gate_metrics import format_metric
+from trex_tui.analysis.gates import GateResult
+from trex_tui.errors import Diagnostic
+from trex_tui.fleet.history import MEASURES, BuildCause, FirstBuild, History
+from trex_tui.report.document import Cell, Column, Section, Table, drop_empty_columns, make_table
+from trex_tui.report.render_json import diagnostic_object, row_objects
+from trex_tui.text import format_ms, plural, printable
+
+SCHEMA = "trex-tui/history/1"
+_TITLES = {measure.key: measure.title for measure in MEASURES}
+BUILD_COLUMNS = (
+    Column("number", "#", is_number=True, format=str, help="Number of the build in the history, from 1."),
+    Column("build", "build", flex=True, width=16, help="Name of the build."),
+    Column("date", "date", priority=3, help="Start of the capture, from its manifest."),
+    Column("tensorrt_version", "TensorRT", priority=2, help="Version of TensorRT."),
+    Column("precision", "precision", priority=2, help="Precision of the engine's main work."),
+    Column("runs", "runs", is_number=True, format=str, priority=3, help="Runs of the build that were read."),
+    Column(
+        "latency_median_ms",
+        "median ms",
+        is_number=True,
+        help="Median latency end to end; the mean of several runs.",
+    ),
+    Column(
+        "latency_p99_ms",
+        "p99 ms",
+        is_number=True,
+        help="99th percentile of the latency; the mean of several runs.",
+    ),
+    Column("energy_per_inference_j", "J per inference", is_number=True, help="Energy of one inference."),
+    Column("weights_bytes", "weights", is_number=True, priority=1, help="Sum of the weights."),
+    Column(
+        "activation_peak_bytes",
+        "activations",
+        is_number=True,
+        priority=1,
+        help="Peak of the live activations.",
+    ),
+    Column("layers", "layers", is_number=True, format=str, help="Number of layers."),
+    Column(
+        "changed",
+        "changed",
+        help="Measures whose level changes at this build; ? if the next build has to confirm it.",
+    ),
+)
+CHANGE_COLUMNS = (
+    Column("number", "#", is_number=True, format=str, help="Number of the build at which the level changes."),
+    Column("build", "build", flex=True, width=12, help="First build of the new level."),
+    Column("measure", "measure", help="Measure that changes."),
+    Column("level_before", "before", is_number=True, help="Mean of the builds of the level before."),
+    Column("level_after", "after", is_number=True, help="Mean of the builds of the new level."),
+    Column("difference_pct", "change %", is_number=True, help="Difference in percent of the level before."),
+    Column(
+        "margin",
+        "±",
+        is_number=True,
+        priority=2,
+        help="Half of the 95 % interval of the difference, corrected for the number of builds.",
+    ),
+    Column(
+        "scope",
+        "noise",
+        priority=2,
+        help="Noise that the difference exceeds: between builds, or within one run.",
+    ),
+    Column("is_confirmed", "confirmed", help="Whether two builds or more are on the new level."),
+)
+CAUSE_COLUMNS = (
+    Column("number", "#", is_number=True, format=str, help="Number of the build."),
+    Column("build", "build", flex=True, width=12, help="Name of the build."),
+    Column("cause", "cause", help="Subject of the difference."),
+    Column("text", "difference", flex=True, width=24, help="What differs."),
+    Column("delta_ms", "Δ ms", is_number=True, help="Its part of the difference of layer times."),
+)
+_GATE_COLUMNS = (
+    Column("state", "gate", help="Result of the gate."),
+    Column("gate", "condition", flex=True, help="The gate as written."),
+    Column("why", "result", flex=True, help="Reason of the result."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHistory:
+    """A history with its gates.
+
+    Attributes:
+        bisected: First builds per cause; None without `--bisect`.
+        top: Maximum number of builds in tables, the newest; None for all.
+    """
+
+    history: History
+    gates: Sequence[GateResult] = ()
+    bisected: Sequence[FirstBuild] | None = None
+    top: int | None = None
+
+
+def history_sections(shown: Iterable[ShownHistory]) -> Iterator[Section]:
+    """Yield the sections of all histories."""
+    for number, one in enumerate(shown, start=1):
+        yield from _sections(one, number)
+
+
+def _sections(shown: ShownHistory, number: int) -> Iterator[Section]:
+    history = shown.history
+    builds = plural(len(history.builds), "build")
+    name = printable(history.name)
+    changes = plural(len(history.changes), "build") if history.changes else "No build"
+    sentences = [
+        f"{changes} of {builds} changed a measure." if len(history.builds) > 1 else "Only one build."
+    ]
+    for key, levels in history.levels.items():
+        if levels.reason and len(history.builds) > 1:
+            sentences.append(f"{_TITLES[key]}: not judged, {levels.reason}.")
+        if levels.outliers:
+            places = ", ".join(str(index + 1) for index in levels.outliers)
+            sentences.append(f"{_TITLES[key]}: outliers at {places}.")
+    if shown.gates:
+        gates = make_table("gates", _GATE_COLUMNS, [_gate_row(gate) for gate in shown.gates], noun="gate")
+        is_bad = any(gate.fell is not False for gate in shown.gates)
+        yield Section(f"gates-{number}", f"Gates of {name}", tables=[gates], is_warning=is_bad)
+    tables = [_builds_table(shown)]
+    yield Section(f"history-{number}", f"History of {name}", sentences=sentences, tables=tables)
+    if history.changes:
+        tables = [_changes_table(history), _causes_table(history)]
+        yield Section(
+            f"changes-{number}", f"Changes of {name}", tables=[table for table in tables if table.rows]
+        )
+    if shown.bisected is not None:
+        rows = [_cause_row(history, each.index, each.cause) for each in shown.bisected]
+        table = drop_empty_columns(make_table("first_builds", CAUSE_COLUMNS, rows, noun="cause"))
+        found = [] if rows else ["The two builds do not differ in any cause."]
+        yield Section(
+            f"bisect-{number}", "First build per cause", sentences=found, tables=[table] if rows else []
+        )
+
+
+def _builds_table(shown: ShownHistory, *, is_complete: bool = False) -> Table:
+    history = shown.history
+    points = {change.index: change.points for change in history.changes}
+    rows = [
+        (
+            index + 1,
+            Cell(build.name, printable(build.name)),
+            build.date.strftime("%Y-%m-%d %H:%M") if build.date else None,
+            build.engine.tensorrt_version,
+            build.engine.precision,
+            len(build.runs),
+            *(build.mean(column.key) for column in BUILD_COLUMNS[6:12]),
+            ", ".join(
+                _TITLES[key] + ("" if point.is_confirmed else "?")
+                for key, point in points.get(index, {}).items()
+            )
+            or None,
+        )
+        for index, build in enumerate(history.builds)
+    ]
+    kept = rows if shown.top is None or is_complete else rows[-shown.top :]
+    table = make_table("builds", BUILD_COLUMNS, kept, total=len(rows), noun="build")
+    return table if is_complete else drop_empty_columns(table)
+
+
+def _changes_table(history: History) -> Table:
+    rows = []
+    for change in history.changes:
+        for key, point in change.points.items():
+            margin = point.margin or None
+            rows.append(
+                (
+                    change.index + 1,
+                    _name(history, change.index),
+                    key,
+                    Cell(point.before, format_metric(key, point.before)),
+                    Cell(point.after, format_metric(key, point.after)),
+                    None
+                    if point.difference_pct is None
+                    else Cell(point.difference_pct, f"{point.difference_pct:+.2f}".replace("-", "−")),
+                    None if margin is None else Cell(margin, format_metric(key, margin)),
+                    history.scopes.get(key),
+                    point.is_confirmed,
+                )
+            )
+    return make_table("changes", CHANGE_COLUMNS, rows, noun="change")
+
+
+def _causes_table(history: History) -> Table:
+    rows = [_cause_row(history, change.index, cause) for change in history.changes for cause in change.causes]
+    return make_table("causes", CAUSE_COLUMNS, rows, title="Differences from the build before", noun="cause")
+
+
+def _cause_row(history: History, index: int, cause: BuildCause) -> tuple[Any, ...]:
+    delta = None
+    if cause.delta_ms is not None:
+        sign = "−" if cause.delta_ms < 0 else "+"
+        delta = Cell(cause.delta_ms, sign + format_ms(abs(cause.delta_ms)))
+    return (
+        index + 1,
+        _name(history, index),
+        cause.cause,
+        Cell(cause.text, printable(cause.text)),
+        delta,
+    )
+
+
+def _name(history: History, index: int) -> Cell:
+    name = history.builds[index].name
+    return Cell(name, printable(name))
+
+
+def _gate_row(gate: GateResult) -> tuple[Any, ...]:
+    return gate.state, Cell(gate.gate.text, printable(gate.gate.text)), Cell(gate.why, printable(gate.why))
+
+
+def history_object(shown: Sequence[ShownHistory], diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
+    """Return the JSON document."""
+    return {
+        "schema": SCHEMA,
+        "trex_tui": __version__,
+        "histories": [_object(one) for one in shown],
+        "diagnostics": [diagnostic_object(diagnostic) for diagnostic in diagnostics],
+    }
+
+
+def _object(shown: ShownHistory) -> dict[str, Any]:
+    history = shown.history
+    bisected = shown.bisected or ()
+    rows = [_cause_row(history, each.index, each.cause) for each in bisected]
+    return {
+        "name": history.name,
+        "builds": row_objects(_builds_table(shown, is_complete=True)),
+        "changes": row_objects(_changes_table(history)),
+        "causes": row_objects(_causes_table(history)),
+        "levels": [
+            {
+                "measure": key,
+                "noise": levels.noise,
+                "outliers": [index + 1 for index in levels.outliers],
+                "reason": levels.reason or None,
+            }
+            for key, levels in history.levels.items()
+        ],
+        "first_builds": None
+        if shown.bisected is None
+        else row_objects(make_table("first_builds", CAUSE_COLUMNS, rows)),
+        "gates": [
+            {
+                "gate": gate.gate.text,
+                "state": gate.state,
+                "value": gate.value,
+                "baseline": gate.baseline,
+                "compared": gate.compared,
+                "why": gate.why,
+            }
+            for gate in shown.gates
+        ],
+    }

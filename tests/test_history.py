@@ -1,0 +1,200 @@
+"""`trex-tui history`: models, order, planted changes with their causes, gates, bisection."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import REPOSITORY
+from trex_tui.analysis.gates import GateError
+from trex_tui.cli import main
+from trex_tui.fleet.history_gates import parse_history_gate
+
+SAMPLES = REPOSITORY / "sample_artifacts"
+ALEXNET = SAMPLES / "alexnet"
+Edit = Callable[[Any], None]
+
+
+def make_builds(
+    folder: Path,
+    count: int,
+    scale: Callable[[int], float],
+    edit: Callable[[int, Any, Any], None] | None = None,
+) -> Path:
+    """Builds of the sample with scaled timing rows and edited layers, with 0.2 % noise between builds."""
+    generator = random.Random(7)
+    for number in range(1, count + 1):
+        build = folder / f"build-{number}"
+        build.mkdir(parents=True)
+        factor = scale(number) * (1.0 + generator.gauss(0.0, 0.002))
+        rows = json.loads((ALEXNET / "alexnet_fp16.timing.json").read_text())
+        for row in rows:
+            for key in ("latencyMs", "computeMs"):
+                row[key] *= factor
+        graph = json.loads((ALEXNET / "alexnet_fp16.graph.json").read_text())
+        profile = json.loads((ALEXNET / "alexnet_fp16.profile.json").read_text())
+        if edit is not None:
+            edit(number, graph, profile)
+        for name, value in (("timing", rows), ("graph", graph), ("profile", profile)):
+            (build / f"alexnet_fp16.{name}.json").write_text(json.dumps(value))
+    return folder
+
+
+def read(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any], str]:
+    code = main(["history", *arguments, "--json"])
+    out, err = capsys.readouterr()
+    return code, json.loads(out) if out else {}, err
+
+
+@pytest.mark.parametrize("pct", [2.0, 5.0])
+def test_a_planted_latency_is_found(pct: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_builds(tmp_path, 12, lambda number: 1.0 + pct / 100.0 * (number >= 8))
+    code, document, _ = read(capsys, str(folder), "--key", "path")
+    (history,) = document["histories"]
+    assert code == 0
+    assert [row["number"] for row in history["builds"]] == list(range(1, 13))
+    assert [row["build"] for row in history["builds"]][8:10] == [
+        "build-9/alexnet_fp16",
+        "build-10/alexnet_fp16",
+    ]
+    medians = [row for row in history["changes"] if row["measure"] == "latency_median_ms"]
+    assert [row["number"] for row in medians] == [8]
+    assert medians[0]["difference_pct"] == pytest.approx(pct, abs=0.5)
+    assert medians[0]["scope"] == "between builds"
+
+
+def test_a_planted_kernel_is_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed = []
+
+    def edit(number: int, graph: Any, profile: Any) -> None:
+        if number >= 6:
+            layer = next(layer for layer in graph["Layers"] if "TacticName" in layer)
+            layer["TacticName"] = (
+                "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize32x32x64_other"
+            )
+            changed.append(layer["Name"])
+            for row in profile:
+                if row.get("name") == layer["Name"]:
+                    row.update(averageMs=row["averageMs"] * 2, medianMs=row["averageMs"] * 2)
+
+    folder = make_builds(tmp_path, 10, lambda number: 1.0 + 0.04 * (number >= 6), edit)
+    code, document, _ = read(capsys, str(folder), "--key", "path", "--bisect", "1", "10")
+    (history,) = document["histories"]
+    assert code == 0
+    assert changed
+    assert {row["number"] for row in history["causes"]} == {6}
+    assert {row["cause"] for row in history["causes"]} == {"kernel"}
+    assert [(row["number"], row["cause"]) for row in history["first_builds"]] == [(6, "kernel")]
+
+
+def test_a_lost_layer_is_an_exact_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def edit(number: int, graph: Any, profile: Any) -> None:
+        if number < 4:
+            return
+        layer = graph["Layers"][-1]
+        graph["Layers"].append({**layer, "Name": f"{layer['Name']} split"})
+        profile.append({**profile[-1], "name": f"{layer['Name']} split"})
+
+    folder = make_builds(tmp_path, 7, lambda _: 1.0, edit)
+    _, document, _ = read(capsys, str(folder), "--key", "path")
+    (history,) = document["histories"]
+    layers = [row for row in history["changes"] if row["measure"] == "layers"]
+    assert [(row["number"], row["level_before"], row["level_after"]) for row in layers] == [(4, 14, 15)]
+    assert history["causes"]
+
+
+def test_noise_alone_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, document, _ = read(capsys, str(make_builds(tmp_path, 9, lambda _: 1.0)), "--key", "path")
+    (history,) = document["histories"]
+    assert not history["changes"]
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "words"),
+    [
+        ("latency_p99_ms > last5 + 3%", 1, "failed"),
+        ("latency_p99_ms > last5 + 30%", 0, ""),
+        ("latency_median_ms > +3%", 0, ""),
+        ("latency_median_ms > 0.1", 1, "failed"),
+        ("layers > last3 + 0", 0, ""),
+        ("latency_p99_ms > last50 + 3%", 2, "not judged"),
+        ("energy_per_inference_j > last1 + 3%", 2, "not judged"),
+        ("latency_p99_ms > last0 + 3%", 2, "last1 or more"),
+        ("latency > last5 + 3%", 2, "unknown metric"),
+    ],
+)
+def test_gates(gate: str, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_builds(tmp_path, 8, lambda number: 1.1 if number >= 7 else 1.0)
+    ended, _, err = read(capsys, str(folder), "--key", "path", "--fail-on", gate)
+    assert ended == code, err
+    assert words in err
+
+
+def test_a_gate_keeps_its_text() -> None:
+    given = parse_history_gate("latency_p99_ms > last5 + 3%")
+    assert (given.gate.text, given.gate.number, given.gate.is_percent, given.last) == (
+        "latency_p99_ms > last5 + 3%",
+        3.0,
+        True,
+        5,
+    )
+    with pytest.raises(GateError):
+        parse_history_gate("last5 + 3%")
+
+
+def test_models_are_never_mixed(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document, _ = read(capsys, str(SAMPLES))
+    names = [{row["build"] for row in history["builds"]} for history in document["histories"]]
+    assert {"alexnet_fp16", "alexnet_fp32"} in names
+    assert {"squeezenet_fp16"} in names
+
+
+def test_two_builds_are_judged_within_their_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document, _ = read(capsys, str(ALEXNET), str(SAMPLES / "alexnet_fp32"))
+    (history,) = document["histories"]
+    (median,) = [row for row in history["changes"] if row["measure"] == "latency_median_ms"]
+    assert (median["scope"], median["is_confirmed"]) == ("within one run", False)
+    assert "precision" in {row["cause"] for row in history["causes"]}
+
+
+def test_a_broken_set_does_not_hide_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_builds(tmp_path, 4, lambda _: 1.0)
+    (folder / "build-2" / "alexnet_fp16.graph.json").write_text("{")
+    code, document, err = read(capsys, str(folder), "--key", "path")
+    assert code == 0
+    assert "alexnet_fp16.graph.json" in err
+    assert any("alexnet_fp16.graph.json" in note["file"] for note in document["diagnostics"])
+    assert sum(len(history["builds"]) for history in document["histories"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--key", "date"), "use --key path"),
+        (("--key", "tensorrt"), "use --key path"),
+        (("--key", "path", "--bisect", "3", "1"), "GOOD is not before BAD"),
+        (("--key", "path", "--bisect", "1", "9"), "a number from 1 to 3"),
+    ],
+)
+def test_errors(
+    arguments: tuple[str, ...], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = read(capsys, str(make_builds(tmp_path, 3, lambda _: 1.0)), *arguments)
+    assert code == 2
+    assert words in err
+
+
+@pytest.mark.parametrize("form", ["text", "md", "html"])
+def test_formats(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_builds(tmp_path, 8, lambda number: 1.0 + 0.1 * (number >= 5))
+    shutil.copytree(SAMPLES / "names_only", folder / "names")
+    assert main(["history", str(folder), "--format", form, "--fail-on", "latency_p99_ms > 9"]) == 2
+    out = capsys.readouterr().out
+    assert "median" in out
+    assert "not judged" in out
