@@ -198,3 +198,35 @@ def test_formats(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert "median" in out
     assert "not judged" in out
+
+
+def test_spread_counts_tactics_and_ranges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed = []
+
+    def edit(number: int, graph: Any, profile: Any) -> None:
+        layer = next(layer for layer in graph["Layers"] if "TacticName" in layer)
+        changed.append(layer["Name"])
+        if number % 2:
+            layer["TacticName"] = "sm80_other_kernel"
+            for row in profile:
+                if row.get("name") == layer["Name"]:
+                    row.update(averageMs=row["averageMs"] + 0.5, medianMs=row["medianMs"] + 0.5)
+
+    folder = make_builds(tmp_path, 4, lambda _: 1.0, edit)
+    _, document, _ = read(capsys, str(folder), "--key", "path", "--spread")
+    spread = document["histories"][0]["spread"]
+    first = spread["layers"][0]
+    assert spread["changing_layers"] == 1
+    assert (first["block"], first["tactics"], first["builds"]) == (changed[0], 2, 4)
+    assert first["range_ms"] == pytest.approx(0.5)
+    assert [row["tactics"] for row in spread["layers"][1:]].count(2) == 0
+    assert any("--timingCacheFile" in sentence for sentence in spread["advice"])
+
+
+def test_near_ties_come_from_the_build_logs(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document, _ = read(capsys, str(ALEXNET), str(SAMPLES / "alexnet_fp32"), "--spread")
+    spread = document["histories"][0]["spread"]
+    assert spread["build_logs"] >= 1
+    ties = [row["near_tie_pct"] for row in spread["layers"] if row["near_tie_pct"] is not None]
+    assert len(ties) == spread["near_ties"]
+    assert all(0 <= tie < 2 for tie in ties)

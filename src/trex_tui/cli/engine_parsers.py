@@ -436,6 +436,7 @@ examples:
   trex-tui history nightly/ --key path --format md
   trex-tui history nightly/ --fail-on 'latency_p99_ms > last5 + 3%'
   trex-tui history nightly/ --bisect 3 17
+  trex-tui history nightly/ --spread
 """,
     )
     history.add_argument(
@@ -448,6 +449,11 @@ examples:
         nargs=2,
         metavar=("GOOD", "BAD"),
         help="first build after GOOD that differs from it, for each cause: names or numbers from 1",
+    )
+    history.add_argument(
+        "--spread",
+        action="store_true",
+        help="layers that change tactic between builds, their times, near ties, and advice",
     )
     add_top(history, _ROWS)
     gates = history.add_argument_group("gates")

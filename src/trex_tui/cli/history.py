@@ -13,6 +13,7 @@ from trex_tui.cli.runs import load_runs
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.fleet.history import find_build, find_first_builds, make_histories
 from trex_tui.fleet.history_gates import judge_history, parse_history_gate
+from trex_tui.fleet.spread import find_spread
 from trex_tui.report.views.history import ShownHistory, history_object, history_sections
 from trex_tui.text import plural, printable
 
@@ -47,7 +48,10 @@ def run_history(options: argparse.Namespace) -> int:
             if good >= bad:
                 raise TrexError("--bisect: GOOD is not before BAD; swap them, or choose another --key")
             bisected = find_first_builds(history, good, bad)
-        shown.append(ShownHistory(history, judge_history(history, gates), bisected, top_rows(options)))
+        spread = find_spread(history.builds) if options.spread and len(history.builds) > 1 else None
+        shown.append(
+            ShownHistory(history, judge_history(history, gates), bisected, top_rows(options), spread)
+        )
     _write(shown, result)
     results = [gate for one in shown for gate in one.gates]
     for gate in results:

@@ -17,6 +17,12 @@ HISTORY = Subject(
         Term("histories.causes", "What differs between a build with a change and the build before."),
         Term("histories.first_builds", "First build per cause; null without --bisect."),
         Term("histories.gates", "Results of the gates for the newest build."),
+        Term("histories.spread", "Spread between the builds; null without --spread, or for one build."),
+        Term("spread.build_logs", "Builds with a log of tactics."),
+        Term("spread.changing_layers", "Layers that have several tactics over the builds."),
+        Term("spread.near_ties", "Layers whose choice is a near tie in a build log."),
+        Term("spread.advice", "How to make builds alike, in sentences."),
+        Term("spread.layers", "Layers in two builds or more, the largest range of time first."),
         Term("histories.levels", "Measures that a build has, with their noise."),
         Term("histories.levels.measure", "Key of the measure."),
         Term(

@@ -71,6 +71,8 @@ TABLES: dict[str, tuple[tuple[str, Sequence[Column]], ...]] = {
         ("changes", history.CHANGE_COLUMNS),
         ("causes", history.CAUSE_COLUMNS),
         ("first_builds", history.CAUSE_COLUMNS),
+        ("spread", history.SPREAD_COLUMNS),
+        ("spread.layers", history.SPREAD_COLUMNS),
     ),
     "accuracy": (("likeness", accuracy.LIKENESS),),
 }

@@ -11,6 +11,7 @@ from trex_tui.analysis.compare.gate_metrics import format_metric
 from trex_tui.analysis.gates import GateResult
 from trex_tui.errors import Diagnostic
 from trex_tui.fleet.history import MEASURES, BuildCause, FirstBuild, History
+from trex_tui.fleet.spread import Spread
 from trex_tui.report.document import Cell, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object, row_objects
 from trex_tui.text import format_ms, plural, printable
@@ -81,6 +82,25 @@ CAUSE_COLUMNS = (
     Column("text", "difference", flex=True, width=24, help="What differs."),
     Column("delta_ms", "Δ ms", is_number=True, help="Its part of the difference of layer times."),
 )
+SPREAD_COLUMNS = (
+    Column("block", "layer", flex=True, width=16, help="Main layer of the block."),
+    Column("kind", "kind", priority=2, help="Kind of the layer."),
+    Column("builds", "builds", is_number=True, format=str, priority=2, help="Builds that have the layer."),
+    Column(
+        "tactics", "tactics", is_number=True, format=str, help="Number of different tactics over the builds."
+    ),
+    Column("min_ms", "min ms", is_number=True, priority=1, help="Shortest time of a build."),
+    Column("median_ms", "median ms", is_number=True, help="Median of the builds' times."),
+    Column("max_ms", "max ms", is_number=True, priority=1, help="Longest time of a build."),
+    Column("range_ms", "range ms", is_number=True, help="Longest minus shortest time."),
+    Column("range_pct", "range %", is_number=True, help="Range in percent of the median."),
+    Column(
+        "near_tie_pct",
+        "near tie %",
+        is_number=True,
+        help="Smallest margin of the chosen tactic over the second in a build log, if below 2 %.",
+    ),
+)
 _GATE_COLUMNS = (
     Column("state", "gate", help="Result of the gate."),
     Column("gate", "condition", flex=True, help="The gate as written."),
@@ -94,6 +114,7 @@ class ShownHistory:
 
     Attributes:
         bisected: First builds per cause; None without `--bisect`.
+        spread: Spread between the builds; None without `--spread`, or for one build.
         top: Maximum number of builds in tables, the newest; None for all.
     """
 
@@ -101,6 +122,7 @@ class ShownHistory:
     gates: Sequence[GateResult] = ()
     bisected: Sequence[FirstBuild] | None = None
     top: int | None = None
+    spread: Spread | None = None
 
 
 def history_sections(shown: Iterable[ShownHistory]) -> Iterator[Section]:
@@ -113,10 +135,8 @@ def _sections(shown: ShownHistory, number: int) -> Iterator[Section]:
     history = shown.history
     builds = plural(len(history.builds), "build")
     name = printable(history.name)
-    changes = plural(len(history.changes), "build") if history.changes else "No build"
-    sentences = [
-        f"{changes} of {builds} changed a measure." if len(history.builds) > 1 else "Only one build."
-    ]
+    count = len(history.changes) or "None"
+    sentences = [f"{count} of {builds} changed a measure." if len(history.builds) > 1 else "Only one build."]
     for key, levels in history.levels.items():
         if levels.reason and len(history.builds) > 1:
             sentences.append(f"{_TITLES[key]}: not judged, {levels.reason}.")
@@ -141,6 +161,32 @@ def _sections(shown: ShownHistory, number: int) -> Iterator[Section]:
         yield Section(
             f"bisect-{number}", "First build per cause", sentences=found, tables=[table] if rows else []
         )
+    if shown.spread is not None:
+        yield _spread_section(shown.spread, shown.top, f"spread-{number}", f"Spread of {name}")
+
+
+def _spread_section(spread: Spread, top: int | None, section: str, title: str) -> Section:
+    count, logs = len(spread.blocks), plural(spread.logs, "build log")
+    sentences = [
+        f"{spread.changing} of {plural(count, 'layer')} changed tactic in {plural(spread.builds, 'build')}.",
+        f"{plural(spread.near_ties, 'near tie')} in {logs}."
+        if spread.logs
+        else "Near ties unknown (needs build logs of trtexec --verbose).",
+        *spread.advice,
+    ]
+    table = _spread_table(spread, top)
+    return Section(section, title, sentences=sentences, tables=[drop_empty_columns(table)] if count else [])
+
+
+def _spread_table(spread: Spread, top: int | None = None) -> Table:
+    rows = [
+        (
+            Cell(block.label, printable(block.label)),
+            *(getattr(block, column.key) for column in SPREAD_COLUMNS[1:]),
+        )
+        for block in spread.blocks
+    ]
+    return make_table("spread", SPREAD_COLUMNS, rows, top=top, noun="layer")
 
 
 def _builds_table(shown: ShownHistory, *, is_complete: bool = False) -> Table:
@@ -177,7 +223,7 @@ def _changes_table(history: History) -> Table:
                 (
                     change.index + 1,
                     _name(history, change.index),
-                    key,
+                    Cell(key, _TITLES[key]),
                     Cell(point.before, format_metric(key, point.before)),
                     Cell(point.after, format_metric(key, point.after)),
                     None
@@ -250,6 +296,15 @@ def _object(shown: ShownHistory) -> dict[str, Any]:
         "first_builds": None
         if shown.bisected is None
         else row_objects(make_table("first_builds", CAUSE_COLUMNS, rows)),
+        "spread": None
+        if shown.spread is None
+        else {
+            "build_logs": shown.spread.logs,
+            "changing_layers": shown.spread.changing,
+            "near_ties": shown.spread.near_ties,
+            "advice": list(shown.spread.advice),
+            "layers": row_objects(_spread_table(shown.spread)),
+        },
         "gates": [
             {
                 "gate": gate.gate.text,
