@@ -20,6 +20,7 @@ SUBJECTS = {
     "diff": ["net", "net"],
     "report": ["net"],
     "history": ["net"],
+    "scaling": ["net"],
     "times": ["net"],
     "export": ["net"],
     "explain": [],

@@ -65,6 +65,7 @@ DOCUMENTS = {
         "2",
         "--spread",
     ],
+    "scaling": ["scaling", str(SAMPLES)],
     "layers": ["layers", PAIR[0], "--format", "json"],
     "keys": ["keys", "--format", "json"],
     "explain": ["explain", "p99", "CONV001"],

@@ -35,6 +35,7 @@ COMMANDS = {
     "diff": "report:run_diff",
     "report": "report:run_report",
     "history": "history:run_history",
+    "scaling": "scaling:run_scaling",
     "times": "times:run_times",
     "explain": "layers:run_explain",
     "build-log": "build_log:run_build_log",

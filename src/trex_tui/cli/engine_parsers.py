@@ -467,6 +467,27 @@ examples:
     add_result_options(history, HISTORY_FORMATS, schema="history/1", has_strict=True)
 
 
+def add_scaling(commands: Commands[CommandParser]) -> None:
+    scaling = add_engine_command(
+        commands,
+        "scaling",
+        "Show how a model scales over batch or shape",
+        "Show times per sample over batches or shapes, and what limits the layers.",
+        """\
+Engines with the same inputs, outputs, device and precision are points of one
+model, such as those of `trex-tui capture --sweep`. A layer's limit is launch,
+latency, bandwidth or compute; it needs a profile and the peaks of the device.
+
+examples:
+  trex-tui scaling sweep/
+  trex-tui scaling sweep/ --format md
+  trex-tui scaling sweep/ --json | jq '.scalings[0].points'
+""",
+    )
+    add_top(scaling, _ROWS)
+    add_result_options(scaling, HISTORY_FORMATS, schema="scaling/1", has_strict=True)
+
+
 def add_times(commands: Commands[CommandParser]) -> None:
     times = add_engine_command(
         commands,

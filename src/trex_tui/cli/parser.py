@@ -39,6 +39,7 @@ _COMMANDS = {
     "diff": engine_parsers.add_diff,
     "report": engine_parsers.add_report,
     "history": engine_parsers.add_history,
+    "scaling": engine_parsers.add_scaling,
     "times": engine_parsers.add_times,
     "export": engine_parsers.add_export,
     "explain": engine_parsers.add_explain,

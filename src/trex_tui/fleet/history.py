@@ -198,7 +198,7 @@ def _group_models(groups: Sequence[Sequence[Engine]]) -> list[list[Sequence[Engi
         tensors = sorted((binding.is_input is not False, binding.name) for binding in engine.bindings)
         models[(tuple(tensors) or _stem(engine), find_batch(engine), engine.device_name)].append(runs)
     result: list[list[Sequence[Engine]]] = []
-    for members in (related for same in models.values() for related in _split_models(same)):
+    for members in (related for same in models.values() for related in split_models(same)):
         places = Counter(runs[0].source.directory for runs in members)
         if len(places) < 2 or max(places.values()) == 1:
             result.append(members)
@@ -210,7 +210,7 @@ def _group_models(groups: Sequence[Sequence[Engine]]) -> list[list[Sequence[Engi
     return result
 
 
-def _split_models(members: Sequence[Sequence[Engine]]) -> list[list[Sequence[Engine]]]:
+def split_models(members: Sequence[Sequence[Engine]]) -> list[list[Sequence[Engine]]]:
     """Separate models with equal inputs and outputs: by names, and where these differ by comparing the layers."""
     models: list[list[Sequence[Engine]]] = []
     names: list[frozenset[str]] = []

@@ -26,9 +26,10 @@ from trex_tui.report.glossary.lint import LINT
 from trex_tui.report.glossary.onnx_model import ONNX_MODEL
 from trex_tui.report.glossary.plan import PLAN
 from trex_tui.report.glossary.power import POWER
+from trex_tui.report.glossary.scaling import SCALING
 from trex_tui.report.glossary.term import Subject, Term
 from trex_tui.report.glossary.timing import GAP, TIMING
-from trex_tui.report.views import accuracy, build, dla, history, lint, memory, power
+from trex_tui.report.views import accuracy, build, dla, history, lint, memory, power, scaling
 from trex_tui.text import close_matches
 
 SUBJECTS = (
@@ -45,6 +46,7 @@ SUBJECTS = (
     LINT,
     COMPARISON,
     HISTORY,
+    SCALING,
     BUILD_LOG,
     ACCURACY,
     CAPTURE,
@@ -74,6 +76,7 @@ TABLES: dict[str, tuple[tuple[str, Sequence[Column]], ...]] = {
         ("spread", history.SPREAD_COLUMNS),
         ("spread.layers", history.SPREAD_COLUMNS),
     ),
+    "scaling": (("scalings.points", scaling.POINT_COLUMNS), ("limits", scaling.LIMIT_COLUMNS)),
     "accuracy": (("likeness", accuracy.LIKENESS),),
 }
 """Subject -> tables whose columns are explained by `Column.help`: id of the table, and its columns."""

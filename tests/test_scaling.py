@@ -1,0 +1,97 @@
+"""`trex-tui scaling`: points of a sweep in order, times per sample, layers whose limit changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import REPOSITORY
+from trex_tui.cli import main
+
+SAMPLES = REPOSITORY / "sample_artifacts"
+ALEXNET = SAMPLES / "alexnet"
+FIXED_MS, PER_SAMPLE_MS = 0.2, 0.05
+
+
+def make_sweep(folder: Path, batches: tuple[int, ...]) -> Path:
+    """Points of the sample with other batches: its shapes, and times with a fixed part and a part per sample."""
+    for batch in batches:
+        point = folder / f"b{batch}"
+        point.mkdir(parents=True)
+        graph = json.loads((ALEXNET / "alexnet_fp16.graph.json").read_text())
+        for layer in graph["Layers"]:
+            for tensor in (*layer["Inputs"], *layer["Outputs"]):
+                tensor["Dimensions"][0] *= batch
+        profile = json.loads((ALEXNET / "alexnet_fp16.profile.json").read_text())
+        rows = json.loads((ALEXNET / "alexnet_fp16.timing.json").read_text())
+        time_ms = FIXED_MS + PER_SAMPLE_MS * batch
+        rows = [{**row, "latencyMs": time_ms, "computeMs": time_ms} for row in rows]
+        for row in rows:  # the stamps are those of batch 1
+            for key in [key for key in row if key.startswith(("start", "end"))]:
+                del row[key]
+        for row in profile:
+            for key in {"timeMs", "averageMs", "medianMs"} & set(row):
+                row[key] *= (FIXED_MS + PER_SAMPLE_MS * batch) / (FIXED_MS + PER_SAMPLE_MS)
+        for name, value in (("graph", graph), ("profile", profile), ("timing", rows)):
+            (point / f"alexnet_fp16.{name}.json").write_text(json.dumps(value))
+    return folder
+
+
+def read(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["scaling", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["scalings"]
+
+
+def test_points_are_in_the_order_of_the_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (scaling,) = read(capsys, str(make_sweep(tmp_path, (16, 1, 4))))
+    points = scaling["points"]
+    assert [point["batch"] for point in points] == [1, 4, 16]
+    for point in points:
+        median = FIXED_MS + PER_SAMPLE_MS * point["batch"]
+        assert point["median_ms"] == pytest.approx(median, abs=1e-4)
+        assert point["per_sample_ms"] == pytest.approx(median / point["batch"], abs=1e-4)
+    assert [point["marginal_ms"] for point in points[1:]] == pytest.approx([PER_SAMPLE_MS] * 2, abs=1e-4)
+    assert points[0]["marginal_ms"] is None
+    rates = [batch / (FIXED_MS + PER_SAMPLE_MS * batch) for batch in (1, 4, 16)]
+    assert [point["efficiency_pct"] for point in points] == pytest.approx(
+        [100.0 * rate / rates[-1] for rate in rates], abs=0.1
+    )
+    assert not scaling["is_by_shape"]
+
+
+def test_a_layer_whose_limit_changes_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    peaks = ("--peak", "bandwidth=320", "--peak", "clock=1.6", "--peak", "sms=40", "--peak", "fp16=60")
+    (scaling,) = read(capsys, str(make_sweep(tmp_path, (1, 64))), *peaks)
+    assert scaling["limits"]
+    for row in scaling["limits"]:
+        first, last = row["limit_by_point"]
+        assert first != last
+        assert f"{first} 1" in row["limits"] or first is None
+    moved = {(row["kind"], *row["limit_by_point"]) for row in scaling["limits"]}
+    assert ("convolution", "latency", "compute") in moved
+    for point in scaling["points"]:
+        shares = [point[f"{bound}_pct"] for bound in ("launch", "latency", "bandwidth", "compute")]
+        assert sum(shares) == pytest.approx(100.0)
+
+
+def test_other_models_and_precisions_are_other_scalings(capsys: pytest.CaptureFixture[str]) -> None:
+    scalings = read(capsys, str(SAMPLES))
+    assert all(len(scaling["points"]) == 1 for scaling in scalings)
+    assert len(scalings) == 5
+
+
+def test_unknown_values_are_null(capsys: pytest.CaptureFixture[str]) -> None:
+    (scaling,) = read(capsys, str(SAMPLES / "names_only"))
+    (point,) = scaling["points"]
+    assert point["median_ms"] is None
+    assert point["samples_per_s"] is None
+    assert point["compute_pct"] is None
+
+
+@pytest.mark.parametrize("form", ["text", "md", "html"])
+def test_formats(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scaling", str(make_sweep(tmp_path, (1, 8))), "--format", form]) == 0
+    assert "ms per sample" in capsys.readouterr().out
