@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from helpers import REPOSITORY
 from trex_tui.analysis.gates import GateError
 from trex_tui.cli import main
+from trex_tui.fleet.git_history import write_commits
 from trex_tui.fleet.history_gates import parse_history_gate
 
 SAMPLES = REPOSITORY / "sample_artifacts"
@@ -230,3 +232,81 @@ def test_near_ties_come_from_the_build_logs(capsys: pytest.CaptureFixture[str]) 
     ties = [row["near_tie_pct"] for row in spread["layers"] if row["near_tie_pct"] is not None]
     assert len(ties) == spread["near_ties"]
     assert all(0 <= tie < 2 for tie in ties)
+
+
+def test_directories_of_variants_are_histories_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builds = make_builds(tmp_path / "made", 3, lambda _: 1.0)
+    for number in range(1, 4):
+        for variant in ("fp16", "best"):
+            shutil.copytree(builds / f"build-{number}", tmp_path / "nightly" / str(number) / variant)
+    _, document, _ = read(capsys, str(tmp_path / "nightly"), "--key", "path")
+    names = [[row["build"] for row in history["builds"]] for history in document["histories"]]
+    assert sorted(map(len, names)) == [3, 3]
+    assert all(len({name.split("/")[1] for name in history}) == 1 for history in names), names
+
+
+def git(repository: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", str(repository), *identity, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A commit per build, and after each a commit that changes another file below the same path."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    builds = make_builds(tmp_path / "made", 8, lambda number: 1.0 + 0.05 * (number >= 6))
+    root = tmp_path / "repo"
+    root.mkdir()
+    git(root, "init", "-q")
+    for number in range(1, 9):
+        shutil.copytree(builds / f"build-{number}", root / "perf" / "-net *", dirs_exist_ok=True)
+        git(root, "add", "-A")
+        git(root, "commit", "-q", "-m", f"build {number}")
+        (root / "perf" / "notes.md").write_text(str(number))
+        git(root, "add", "-A")
+        git(root, "commit", "-q", "-m", "notes")
+    return root
+
+
+def test_commits_are_builds(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(path for path in repository.rglob("*") if ".git" not in path.parts)
+    for place in (f"{repository}:perf", f"{repository}:perf/-net *", str(repository)):
+        code, document, err = read(capsys, "--git", place)
+        assert code == 0, err
+        (history,) = document["histories"]
+        assert len(history["builds"]) == 8, "a commit that does not change the set is no build"
+        medians = [row for row in history["changes"] if row["measure"] == "latency_median_ms"]
+        assert [row["number"] for row in medians] == [6]
+    assert sorted(path for path in repository.rglob("*") if ".git" not in path.parts) == before
+
+
+def test_links_in_commits_are_not_followed(repository: Path, tmp_path: Path) -> None:
+    (repository / "perf" / "link.json").symlink_to("/etc/passwd")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "link")
+    commits = write_commits(repository, "perf", tmp_path / "out")
+    assert not [file for commit in commits for file in commit.blobs if file.name == "link.json"]
+    assert not list((tmp_path / "out").rglob("link.json"))
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("{root}:absent", "no commit of"),
+        ("{root}/perf:x", "no commit of"),
+        ("nowhere:x", "no such directory"),
+    ],
+)
+def test_errors_of_git(place: str, words: str, repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = read(capsys, "--git", place.format(root=repository))
+    assert code == 2
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_git_takes_no_paths(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = read(capsys, str(repository), "--git", str(repository))
+    assert (code, "cannot be combined" in err) == (2, True)

@@ -437,12 +437,18 @@ examples:
   trex-tui history nightly/ --fail-on 'latency_p99_ms > last5 + 3%'
   trex-tui history nightly/ --bisect 3 17
   trex-tui history nightly/ --spread
+  trex-tui history --git .:perf/resnet
 """,
     )
     history.add_argument(
         "--key",
         choices=HISTORY_KEYS,
         help="order of the builds; default: date if all have one, else the order found",
+    )
+    history.add_argument(
+        "--git",
+        metavar="REPO:PATH",
+        help="instead of PATH, the sets at PATH in each commit that changed them, read without a checkout",
     )
     history.add_argument(
         "--bisect",

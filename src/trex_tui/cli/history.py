@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from trex_tui.artifacts import scan
+from trex_tui.artifacts.temporary_files import temporary_prefix
 from trex_tui.cli.engines import collect_inputs
 from trex_tui.cli.options import top_rows
 from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.cli.runs import load_runs
-from trex_tui.errors import ExitCode, TrexError
-from trex_tui.fleet.history import find_build, find_first_builds, make_histories
+from trex_tui.errors import ArtifactError, ExitCode, TrexError
+from trex_tui.fleet.git_history import CommitFiles, find_changed, split_place, write_commits
+from trex_tui.fleet.history import AS_GIVEN, find_build, find_first_builds, make_histories
 from trex_tui.fleet.history_gates import judge_history, parse_history_gate
 from trex_tui.fleet.spread import find_spread
 from trex_tui.report.views.history import ShownHistory, history_object, history_sections
 from trex_tui.text import plural, printable
+
+if TYPE_CHECKING:
+    from trex_tui.engine.engine import Engine
+    from trex_tui.errors import Diagnostic
+
+    Loaded = tuple[list[tuple[Engine, ...]], list[Diagnostic]]
 
 _TITLE = "History"
 
@@ -27,15 +38,50 @@ def run_history(options: argparse.Namespace) -> int:
         TrexError: An invalid gate, or builds without the key or of several models where one is needed.
         ArtifactError: No engine can be read.
     """
+    if options.git is None:
+        groups, strays = _load(options, options.paths)
+        return _show(options, groups, strays, options.key)
+    if options.paths or options.key is not None:
+        raise TrexError("--git cannot be combined with PATH or --key; remove one of them")
+    import tempfile  # 8 ms, and most histories are directories
+
+    repository, path = split_place(options.git)
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as directory:
+        commits = write_commits(repository, path, Path(directory))
+        for commit in commits:
+            for name in commit.skipped:
+                complain(printable(f"note: {commit.commit[:10]}: {name} is too large; left out"))
+        groups, strays = _load(options, [str(commit.directory) for commit in commits if _has_set(commit)])
+        files = [list(runs[0].files.values()) for runs in groups]
+        kept = find_changed(commits, files)
+        changed = [runs for runs, is_changed in zip(groups, kept, strict=True) if is_changed]
+        return _show(options, changed, strays, AS_GIVEN)
+
+
+def _has_set(commit: CommitFiles) -> bool:
+    try:
+        return commit.directory.is_dir() and bool(scan([commit.directory]).sets)
+    except ArtifactError:
+        return False
+
+
+def _load(options: argparse.Namespace, paths: list[str]) -> Loaded:
+    if options.git is not None and not paths:
+        raise TrexError(f"--git {options.git}: no commit has files of an engine; give another PATH")
+    given = vars(options) | {"paths": paths, "runs": [], "run_a": None, "run_b": None}
+    return load_runs(argparse.Namespace(**given))
+
+
+def _show(
+    options: argparse.Namespace, groups: list[tuple[Engine, ...]], strays: list[Diagnostic], key: str | None
+) -> int:
     result = ResultWriter(options)
     gates = [parse_history_gate(text) for text in options.fail_on]
-    paths = argparse.Namespace(**vars(options), runs=[], run_a=None, run_b=None)
-    groups, strays = load_runs(paths)
     engines = [run for runs in groups for run in runs]
     result.inputs = collect_inputs(engines, options)
     diagnostics = list(dict.fromkeys([*strays, *(note for engine in engines for note in engine.diagnostics)]))
     result.report(diagnostics, errors_only=True)
-    histories = make_histories(groups, options.key)
+    histories = make_histories(groups, key)
     if options.bisect is not None and len(histories) > 1:
         raise TrexError(
             f"--bisect: {plural(len(histories), 'history', 'histories')} found; give the paths of one"

@@ -29,6 +29,8 @@ from trex_tui.fleet.change_points import ChangePoint, Levels, find_changes, find
 from trex_tui.text import plural, shorten_middle
 
 KEYS = ("date", "tensorrt", "path")
+AS_GIVEN = ""
+"""Key of builds that are in order."""
 _NATURAL = re.compile(r"(\d+)")
 _ALIKE = 0.8
 """Share of common names from which two engines are of one model without comparing their layers."""
@@ -179,7 +181,7 @@ def make_histories(groups: Sequence[Sequence[Engine]], key: str | None = None) -
     """Return the histories of engines with their runs, the one with most builds first.
 
     Args:
-        key: Order of the builds: one of `KEYS`; None for the date if every build has one, else the order given.
+        key: Order of the builds: one of `KEYS`, or `AS_GIVEN`; None for the date if every build has one, else as given.
 
     Raises:
         TrexError: A build lacks the key.
@@ -199,6 +201,14 @@ def _group_models(groups: Sequence[Sequence[Engine]]) -> list[list[Sequence[Engi
         models[(tuple(tensors) or _stem(engine), find_batch(engine), engine.device_name)].append(runs)
     result: list[list[Sequence[Engine]]] = []
     for members in (related for same in models.values() for related in split_models(same)):
+        by_place: dict[tuple[str, str], list[Sequence[Engine]]] = defaultdict(list)
+        for runs in members:
+            by_place[(runs[0].source.directory.name, _stem(runs[0]))].append(runs)
+        # A directory whose name is in several builds, as `fp16`, is a variant; other directories are builds.
+        result += [same for same in by_place.values() if len(same) > 1]
+        members = [same[0] for same in by_place.values() if len(same) == 1]
+        if not members:
+            continue
         places = Counter(runs[0].source.directory for runs in members)
         if len(places) < 2 or max(places.values()) == 1:
             result.append(members)
@@ -244,7 +254,7 @@ def _stem(engine: Engine) -> str:
 
 def _sort_builds(builds: list[Build], key: str | None) -> list[Build]:
     if key is None:
-        key = "date" if all(build.date for build in builds) else ""
+        key = "date" if all(build.date for build in builds) else AS_GIVEN
     if key == "path":
         return sorted(builds, key=lambda build: _natural(f"{build.engine.source.directory}/{build.name}"))
     if not key:
