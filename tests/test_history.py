@@ -310,3 +310,17 @@ def test_errors_of_git(place: str, words: str, repository: Path, capsys: pytest.
 def test_git_takes_no_paths(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = read(capsys, str(repository), "--git", str(repository))
     assert (code, "cannot be combined" in err) == (2, True)
+
+
+def test_a_kernel_without_effect_on_the_latency_is_a_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def edit(number: int, graph: Any, _: Any) -> None:
+        if number in (2, 6, 7, 8):
+            layer = next(layer for layer in graph["Layers"] if "TacticName" in layer)
+            layer["TacticName"] = "sm80_other_kernel"
+
+    _, document, _ = read(capsys, str(make_builds(tmp_path, 8, lambda _: 1.0, edit)), "--key", "path")
+    (history,) = document["histories"]
+    assert [row["number"] for row in history["builds"] if row["changed"]] == [6]
+    assert {(row["number"], row["cause"]) for row in history["causes"]} == {(6, "tactic")}

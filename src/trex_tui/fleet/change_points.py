@@ -14,7 +14,7 @@ the next build has to confirm.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -25,6 +25,8 @@ from trex_tui.analysis.statistics import median
 LEVEL = 0.95
 LEAST_FREEDOM = 4
 """Fewest degrees of freedom of the noise."""
+LEAST_BEFORE, LEAST_AFTER = 3, 2
+"""Builds on both sides of a lasting change."""
 _MEDIAN_OF_NORMAL = 0.6745
 """Median of the absolute values of a standard normal variable."""
 
@@ -80,6 +82,21 @@ def find_exact_changes(values: Sequence[float | None]) -> Levels:
         ChangePoint(late, before, after) for (_, before), (late, after) in pairwise(known) if before != after
     ]
     return Levels(tuple(changes), noise=0.0)
+
+
+def find_lasting_changes(values: Sequence[Hashable]) -> list[int]:
+    """Return the builds at which a property changes and stays: equal in three builds before and in two from there on.
+
+    Choices that alternate from build to build are noise. Builds where it is None are skipped.
+    """
+    known = [(index, value) for index, value in enumerate(values) if value is not None]
+    changes = []
+    for place in range(LEAST_BEFORE, len(known) - LEAST_AFTER + 1):
+        before = {value for _, value in known[place - LEAST_BEFORE : place]}
+        after = {value for _, value in known[place : place + LEAST_AFTER]}
+        if len(before) == len(after) == 1 and before != after:
+            changes.append(known[place][0])
+    return changes
 
 
 def find_changes(builds: Sequence[Sequence[float]], tick: float = 0.0) -> Levels:

@@ -25,7 +25,13 @@ from trex_tui.analysis.timing import end_to_end
 from trex_tui.artifacts.file_kinds import display_name, engine_stem
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
-from trex_tui.fleet.change_points import ChangePoint, Levels, find_changes, find_exact_changes
+from trex_tui.fleet.change_points import (
+    ChangePoint,
+    Levels,
+    find_changes,
+    find_exact_changes,
+    find_lasting_changes,
+)
 from trex_tui.text import plural, shorten_middle
 
 KEYS = ("date", "tensorrt", "path")
@@ -153,11 +159,13 @@ class BuildChange:
 
     Attributes:
         points: Measure -> its change.
+        has_other_kernels: Whether the tactics change and stay.
         causes: What differs from the build before.
     """
 
     index: int
     points: Mapping[str, ChangePoint]
+    has_other_kernels: bool
     causes: tuple[BuildCause, ...]
 
 
@@ -302,11 +310,21 @@ def _make_history(builds: Sequence[Build]) -> History:
     for key, found in levels.items():
         for point in found.changes:
             points[point.index][key] = point
+    kernels = find_lasting_changes([_kernels(build.engine) for build in builds])
     changes = [
-        BuildChange(index, points[index], tuple(find_causes(builds[index - 1], builds[index])))
-        for index in sorted(points)
+        BuildChange(
+            index, points[index], index in kernels, tuple(find_causes(builds[index - 1], builds[index]))
+        )
+        for index in sorted({*points, *kernels})
     ]
     return History(builds[-1].name, tuple(builds), levels, scopes, tuple(changes))
+
+
+def _kernels(engine: Engine) -> tuple[str, ...] | None:
+    """Return the tactics of all layers, sorted; None if no file has them."""
+    return (
+        tuple(sorted(filter(None, (layer.tactic or layer.tactic_value for layer in engine.layers)))) or None
+    )
 
 
 def _tick(builds: Sequence[Build], measure: Measure) -> float:

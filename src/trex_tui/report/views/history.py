@@ -10,7 +10,7 @@ from trex_tui._version import __version__
 from trex_tui.analysis.compare.gate_metrics import format_metric
 from trex_tui.analysis.gates import GateResult
 from trex_tui.errors import Diagnostic
-from trex_tui.fleet.history import MEASURES, BuildCause, FirstBuild, History
+from trex_tui.fleet.history import MEASURES, BuildCause, BuildChange, FirstBuild, History
 from trex_tui.fleet.spread import Spread
 from trex_tui.report.document import Cell, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object, row_objects
@@ -50,7 +50,7 @@ BUILD_COLUMNS = (
     Column(
         "changed",
         "changed",
-        help="Measures whose level changes at this build; ? if the next build has to confirm it.",
+        help="Measures whose level changes at this build (? if the next build has to confirm it), and kernels if tactics change and stay.",
     ),
 )
 CHANGE_COLUMNS = (
@@ -136,7 +136,9 @@ def _sections(shown: ShownHistory, number: int) -> Iterator[Section]:
     builds = plural(len(history.builds), "build")
     name = printable(history.name)
     count = len(history.changes) or "None"
-    sentences = [f"{count} of {builds} changed a measure." if len(history.builds) > 1 else "Only one build."]
+    sentences = [
+        f"{count} of {builds} changed a measure or kernels." if len(history.builds) > 1 else "Only one build."
+    ]
     for key, levels in history.levels.items():
         if levels.reason and len(history.builds) > 1:
             sentences.append(f"{_TITLES[key]}: not judged, {levels.reason}.")
@@ -191,7 +193,7 @@ def _spread_table(spread: Spread, top: int | None = None) -> Table:
 
 def _builds_table(shown: ShownHistory, *, is_complete: bool = False) -> Table:
     history = shown.history
-    points = {change.index: change.points for change in history.changes}
+    changes = {change.index: change for change in history.changes}
     rows = [
         (
             index + 1,
@@ -201,17 +203,20 @@ def _builds_table(shown: ShownHistory, *, is_complete: bool = False) -> Table:
             build.engine.precision,
             len(build.runs),
             *(build.mean(column.key) for column in BUILD_COLUMNS[6:12]),
-            ", ".join(
-                _TITLES[key] + ("" if point.is_confirmed else "?")
-                for key, point in points.get(index, {}).items()
-            )
-            or None,
+            ", ".join(_changed(changes[index])) if index in changes else None,
         )
         for index, build in enumerate(history.builds)
     ]
     kept = rows if shown.top is None or is_complete else rows[-shown.top :]
     table = make_table("builds", BUILD_COLUMNS, kept, total=len(rows), noun="build")
     return table if is_complete else drop_empty_columns(table)
+
+
+def _changed(change: BuildChange) -> Iterator[str]:
+    for key, point in change.points.items():
+        yield _TITLES[key] + ("" if point.is_confirmed else "?")
+    if change.has_other_kernels:
+        yield "kernels"
 
 
 def _changes_table(history: History) -> Table:
