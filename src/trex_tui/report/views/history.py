@@ -50,7 +50,7 @@ BUILD_COLUMNS = (
     Column(
         "changed",
         "changed",
-        help="Measures whose level changes at this build (? if the next build has to confirm it), and kernels if tactics change and stay.",
+        help="Measures whose level changes here, ? until the next one confirms it; kernels if tactics change and stay.",
     ),
 )
 CHANGE_COLUMNS = (
