@@ -15,12 +15,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trex_columns import BY_TYPE, FRAME, columns_table
+from trex_tui.accuracy.metrics import GATE_METRICS
+from trex_tui.analysis.compare import gate_metrics
+from trex_tui.analysis.gates import GateMetrics
 from trex_tui.cli.command_parser import GLOBAL_OPTIONS
 from trex_tui.cli.parser import build_parser
+from trex_tui.fleet import history_gates
+from trex_tui.lint.config import COUNTS
 from trex_tui.report.glossary.explanation import glossary_markdown, words_markdown
 from trex_tui.widgets.actions import TABS, Place, keys_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+_GATES = {
+    "diff": gate_metrics.METRICS,
+    "history": history_gates.METRICS,
+    "lint": COUNTS,
+    "accuracy": GATE_METRICS,
+}
 _MADE = re.compile(r"(<!-- made: (?P<name>[\w ,.-]+) -->\n)(?P<body>.*?)(<!-- /made -->)", re.DOTALL)
 
 
@@ -51,6 +62,8 @@ def _part(name: str) -> str:
         return f"\n{glossary_markdown()}\n"
     if kind == "words":
         return f"\n{words_markdown()}\n"
+    if kind == "gates":
+        return _gates(_GATES[which])
     if kind == "trex-columns":
         return columns_table(FRAME if which == "plan.df" else BY_TYPE)
     raise KeyError(name)
@@ -75,6 +88,20 @@ def _keys(place: Place) -> str:
     lines += [
         f"| {' '.join(f'`{key}`' for key in keys.split(' '))} | {sentence} |" for keys, sentence in rows
     ]
+    return "\n".join([*lines, "", ""])
+
+
+def _gates(metrics: GateMetrics) -> str:
+    lines = ["", "| metric | part or word |", "|---|---|"]
+    rows: dict[str, list[str]] = {}
+    for name in metrics.names:
+        detail = ", ".join(
+            f"`{part}`" for part in (*metrics.parts.get(name, ()), *metrics.words.get(name, ()))
+        )
+        if noun := metrics.part_nouns.get(name):
+            detail = f"{noun}: {detail}" if detail else noun
+        rows.setdefault(detail, []).append(name)
+    lines += [f"| {', '.join(f'`{name}`' for name in names)} | {detail} |" for detail, names in rows.items()]
     return "\n".join([*lines, "", ""])
 
 

@@ -13,7 +13,10 @@ STILTED = re.compile(
     r"\bof no use\b|\bso many percent\b|\bby a process of its own\b|\bturn the order\b|\bwhole room\b"
     r"|\ba gate that fell\b|\bnobody needs\b|\bleft as it was\b|\bby a hair\b"
 )
-PAGES = ("README.md", "SECURITY.md", "docs/screens.md", "docs/commands.md", "docs/tour.md", "docs/faq.md")
+PAGES = sorted(
+    path.relative_to(REPOSITORY).as_posix()
+    for path in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md"))
+)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,4 +1,4 @@
-"""Every key, once: bindings, footer, help and the README's table are made from this list.
+"""Every key, once: bindings, footer, help and docs/screens.md are made from this list.
 
 Movement is bound by the widgets that scroll; it is listed here too, marked as such, so that help is complete and a test can
 find clashes.
@@ -471,7 +471,7 @@ def _one_label(key: str) -> str:
 
 
 def keys_table(places: Iterable[Place] = Place) -> list[tuple[str, str, str]]:
-    """Heading, keys and sentence of every action, for help and README."""
+    """Heading, keys and sentence of every action, for help and docs."""
     return [
         (place.value, key_label(action.keys), action.help)
         for place in places
