@@ -1,4 +1,4 @@
-"""Write the parts of docs/ that are made from the program: options of commands, keys of screens, numbers, the glossary.
+"""Write the parts of docs/ that are made from the program: options, keys, numbers, the glossary, the Python API.
 
     python scripts/make_docs.py           write them
     python scripts/make_docs.py --check   exit 1 where one is not what the program says
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from python_api import api_markdown
 from trex_columns import BY_TYPE, FRAME, columns_table
 from trex_tui.accuracy.metrics import GATE_METRICS
 from trex_tui.analysis.compare import gate_metrics
@@ -64,6 +65,8 @@ def _part(name: str) -> str:
         return f"\n{words_markdown()}\n"
     if kind == "gates":
         return _gates(_GATES[which])
+    if kind == "python-api":
+        return api_markdown()
     if kind == "trex-columns":
         return columns_table(FRAME if which == "plan.df" else BY_TYPE)
     raise KeyError(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from trex_tui.analysis.columns import find_column
-from trex_tui.engine.columns import COLUMNS
 
 
 class TrexColumn(NamedTuple):
@@ -127,12 +126,10 @@ BY_TYPE: tuple[TrexColumn, ...] = (
 
 def columns_table(rows: tuple[TrexColumn, ...]) -> str:
     """The rows as Markdown."""
-    basic = {column.name for column in COLUMNS}
-    lines = ["", "| trex | here | in | difference |", "|---|---|---|---|"]
+    lines = ["", "| trex | `engine.frame` | difference |", "|---|---|---|"]
     for row in rows:
         if any(find_column(name) is None for name in row.columns):
             raise KeyError(row.columns)
         names = ", ".join(f"`{name}`" for name in row.columns)
-        frame = "`engine.frame`" if basic.issuperset(row.columns) else "`full_frame(engine)`"
-        lines.append(f"| `{row.name}` | {names} | {frame} | {row.difference or 'same'} |")
+        lines.append(f"| `{row.name}` | {names} | {row.difference or 'same'} |")
     return "\n".join([*lines, "", ""])

@@ -312,11 +312,6 @@ class TestFrame:
             unknown
         )
 
-    def test_the_frame_of_the_engine_is_a_part_of_it(self, tmp_path: Path) -> None:
-        engine = load_engine(write_sample_set(tmp_path))
-        columns = [column.name for column in COLUMNS]
-        assert full_frame(engine)[columns].equals(engine.frame)
-
 
 def test_latency_table_has_bounds_from_100_columns_and_indices_always() -> None:
     engine = load_engine(REPOSITORY / "sample_artifacts" / "alexnet")

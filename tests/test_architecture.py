@@ -142,8 +142,12 @@ def test_engine_loads_a_library_when_asked_for_what_needs_it(small_set: Path) ->
     """`statistics` takes 5 to 10 ms at every start."""
     run_apart(
         "import trex_tui; trex_tui.ArtifactError; assert not loaded()\n"
+        "names = {name for name in sys.modules if name.startswith('trex_tui')}\n"
+        "assert names == {'trex_tui', 'trex_tui._version', 'trex_tui.errors'}, names\n"
         "engine = trex_tui.load_engine(sys.argv[1]); engine.links, engine.latency_sum_ms\n"
         "assert not loaded() and not loaded(['statistics'])\n"
+        "engine.summary().to_dict(), engine.lint().to_dict(), engine.compare(engine).to_html(), engine.chart('kind')\n"
+        "assert not loaded(), loaded()\n"
         "engine.graph; assert 'networkx' in loaded()\n"
         "engine.frame; assert 'pandas' in loaded()",
         str(small_set),

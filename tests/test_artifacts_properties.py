@@ -17,6 +17,7 @@ from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.artifacts.profile import read_profile
 from trex_tui.artifacts.timing import read_timing
 from trex_tui.engine import load_engine
+from trex_tui.engine.columns import build_frame
 from trex_tui.errors import ArtifactError
 from trex_tui.report.views.engine import summary_document
 
@@ -138,7 +139,7 @@ def opens_or_says_why(folder: Path) -> None:
         return
     text = json.dumps(summary_document([engine]), allow_nan=False)
     assert json.loads(text)["engines"][0]["name"] == engine.name
-    assert len(engine.frame) == len(engine.layers)
+    assert len(build_frame(engine)) == len(engine.layers)
     assert engine.graph.number_of_edges() == len(engine.links)
 
 

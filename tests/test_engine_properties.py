@@ -21,6 +21,7 @@ from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.artifacts.records import Records
 from trex_tui.engine import COLUMNS, Engine
 from trex_tui.engine.build import join_profile
+from trex_tui.engine.columns import build_frame
 from trex_tui.engine.model import follow_tensors
 from trex_tui.report.views.layers import sorted_layers
 
@@ -122,9 +123,9 @@ def test_sorting_keeps_every_layer_and_puts_missing_last(
 @given(LAYERS, ROWS)
 def test_the_frame_agrees_with_the_columns(layers: list[dict[str, Any]], rows: list[ProfileRow]) -> None:
     engine = engine_of(layers, rows)
-    assert list(engine.frame.columns) == [column.name for column in COLUMNS]
+    assert list(build_frame(engine).columns) == [column.name for column in COLUMNS]
     for column in COLUMNS:
-        cells = engine.frame[column.name]
+        cells = build_frame(engine)[column.name]
         missing = cells.isna().tolist()
         values = [column.value(engine, one) for one in engine.layers]
         assert [None if gone else cell for cell, gone in zip(cells, missing, strict=True)] == values

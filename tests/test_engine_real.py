@@ -15,6 +15,7 @@ from trex_tui.analysis.structure import total_by_kind, total_by_precision
 from trex_tui.analysis.timing import summarize, without_warmup
 from trex_tui.artifacts import find
 from trex_tui.engine import LayerKind
+from trex_tui.engine.columns import build_frame
 from trex_tui.engine.engine import load_set
 from trex_tui.engine.model import Device
 
@@ -148,7 +149,7 @@ def test_without_a_profile_no_time_is_invented(real: RealSet) -> None:
     assert engine.latency_sum_ms is None
     assert {layer.latency_ms for layer in engine.layers} <= {None}
     assert {total.latency_ms for total in total_by_kind(engine)} <= {None}
-    assert engine.frame["latency_ms"].isna().all()
+    assert build_frame(engine)["latency_ms"].isna().all()
 
 
 @EVERY
@@ -189,7 +190,7 @@ def test_number_of_links(real: RealSet) -> None:
 @EVERY
 def test_frame_agrees_with_layers(real: RealSet) -> None:
     engine = real.engine()
-    frame = engine.frame
+    frame = build_frame(engine)
     assert len(frame) == len(engine.layers)
     assert frame["name"].tolist() == [layer.name for layer in engine.layers]
     assert frame["kind"].tolist() == [layer.kind.value for layer in engine.layers]

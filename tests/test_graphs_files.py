@@ -20,7 +20,7 @@ from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from helpers import ARTIFACTS, layer, strict_json, tensor, timing_row, write_graph, write_json
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
 from trex_tui.engine import Engine, load_engine
-from trex_tui.engine.columns import COLUMNS
+from trex_tui.engine.columns import COLUMNS, build_frame
 from trex_tui.errors import TrexError
 from trex_tui.report.graph import graph_files
 from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
@@ -140,11 +140,11 @@ def test_parquet_holds_the_frame(which: str, request: pytest.FixtureRequest) -> 
     pytest.importorskip("pyarrow")
     engine: Engine = request.getfixturevalue(which)
     frame = pd.read_parquet(io.BytesIO(write_parquet(engine, COLUMNS)))
-    assert list(frame.columns) == list(engine.frame.columns)
+    assert list(frame.columns) == list(build_frame(engine).columns)
     for name in ("latency_ms", "weights_bytes", "kind", "precision", "tactic_value", "stream"):
-        pd.testing.assert_series_equal(frame[name], engine.frame[name], check_dtype=False)
-    assert frame["onnx_nodes"].map(len).tolist() == engine.frame["onnx_nodes"].map(len).tolist()
-    encodable = [name.encode("utf-8", "backslashreplace").decode() for name in engine.frame["name"]]
+        pd.testing.assert_series_equal(frame[name], build_frame(engine)[name], check_dtype=False)
+    assert frame["onnx_nodes"].map(len).tolist() == build_frame(engine)["onnx_nodes"].map(len).tolist()
+    encodable = [name.encode("utf-8", "backslashreplace").decode() for name in build_frame(engine)["name"]]
     assert frame["name"].tolist() == encodable
     assert len(pd.read_parquet(io.BytesIO(write_parquet(engine, COLUMNS, {1, 3})))) == 2
 

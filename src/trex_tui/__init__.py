@@ -13,17 +13,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from trex_tui.analysis.columns import full_frame
-    from trex_tui.engine import (
-        Binding,
-        DataType,
-        Device,
-        Engine,
-        Layer,
-        LayerKind,
-        Tensor,
-        load_engine,
-        load_engines,
-    )
+    from trex_tui.api.engine import Engine, Timing, load_engine, load_engines
+    from trex_tui.api.pictures import Svg
+    from trex_tui.api.results import EngineComparison, Findings, Summary
+    from trex_tui.engine import Binding, DataType, Device, Layer, LayerKind, Tensor
     from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
 
 __all__ = [
@@ -33,10 +26,15 @@ __all__ = [
     "Device",
     "Diagnostic",
     "Engine",
+    "EngineComparison",
+    "Findings",
     "Layer",
     "LayerKind",
     "Severity",
+    "Summary",
+    "Svg",
     "Tensor",
+    "Timing",
     "TrexError",
     "__version__",
     "full_frame",
@@ -46,10 +44,10 @@ __all__ = [
 
 _PLACES = {
     "errors": ("ArtifactError", "Diagnostic", "Severity", "TrexError"),
-    "engine": (
-        *("Binding", "DataType", "Device", "Engine", "Layer", "LayerKind", "Tensor"),
-        *("load_engine", "load_engines"),
-    ),
+    "api.engine": ("Engine", "Timing", "load_engine", "load_engines"),
+    "api.pictures": ("Svg",),
+    "api.results": ("EngineComparison", "Findings", "Summary"),
+    "engine": ("Binding", "DataType", "Device", "Layer", "LayerKind", "Tensor"),
     "analysis.columns": ("full_frame",),
 }
 

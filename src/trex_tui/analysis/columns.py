@@ -513,7 +513,7 @@ def suggest_column(name: str, engine: Engine | None = None) -> str:
 
 
 def full_frame(engine: Engine, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return `engine.frame` with derived columns and raw attributes. Imports pandas.
+    """Return a row per layer with the columns of `ALL_COLUMNS` and raw attributes. Imports pandas.
 
     Args:
         columns: Names or short names, including `attr.X`, of the columns to return; all columns by default.

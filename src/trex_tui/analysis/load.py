@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from trex_tui.config import config_tables
 from trex_tui.engine.engine import Engine, load_set
+from trex_tui.errors import TrexError
 
 if TYPE_CHECKING:
     from trex_tui.analysis.device_overrides import DeviceOverrides
@@ -93,3 +94,17 @@ def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None
     if options.peaks is not None:
         stated = options.peaks if stated is None else stated.updated_with(options.peaks)
     return engine if stated is None else replace(engine, stated_device=stated)
+
+
+def check_model(engines: Sequence[Engine], options: LoadOptions) -> None:
+    """Refuse a model that could be used for none of the engines.
+
+    Raises:
+        TrexError: With the reason of the first engine.
+    """
+    model = options.onnx
+    if model is None or any(engine.onnx is not None for engine in engines):
+        return
+    for note in (note for engine in engines for note in engine.diagnostics):
+        if note.file is not None and (note.file == model or model in note.file.parents):
+            raise TrexError(str(note))

@@ -247,6 +247,10 @@ class CaptureManifest:
     changed: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
+    def __repr__(self) -> str:
+        started = "" if self.started is None else f" of {self.started:%Y-%m-%d %H:%M}"
+        return f"<CaptureManifest{started}: {self.status or 'status unknown'}>"
+
 
 def read_capture_manifest(path: Path, files: Iterable[Path] = ()) -> CaptureManifest:
     """Read a manifest, and compare the files of its set with its list.

@@ -228,6 +228,9 @@ class ArtifactSet:
     files: dict[ArtifactKind, Path]
     diagnostics: tuple[Diagnostic, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<ArtifactSet {self.name!r}: {', '.join(kind.value for kind in self.files)}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Discovery:

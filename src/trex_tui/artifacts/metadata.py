@@ -99,6 +99,9 @@ class Metadata:
     sources: dict[str, str] = field(default_factory=dict)
     dla_layers: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Metadata: {', '.join(self.sources) or 'no sections'}>"
+
     @property
     def asks_for_dla(self) -> bool:
         """Whether the engine was built for a DLA core."""

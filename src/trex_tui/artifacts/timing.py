@@ -71,6 +71,9 @@ class Timing:
     diagnostics: tuple[Diagnostic, ...] = ()
     assumed: str = ""
 
+    def __repr__(self) -> str:
+        return f"<Timing: {plural(self.rows, 'row')} of {', '.join(self.columns)}>"
+
     @property
     def latency_ms(self) -> array[float]:
         """Host latency of every query: copies and compute, without the enqueue. Empty if the file has none."""

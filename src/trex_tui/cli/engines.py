@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.analysis.load import LoadOptions, load
+from trex_tui.analysis.load import LoadOptions, check_model, load
 from trex_tui.artifacts import ArtifactSet, scan
 from trex_tui.artifacts.discover import with_unique_names
 from trex_tui.artifacts.output_files import Inputs, list_inputs
@@ -41,22 +40,8 @@ def load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
         raise ArtifactError(
             strays[-1].file or discovery.sets[0].directory, strays[-1].message, strays[-1].where
         )
-    _check_model(engines, options)
+    check_model(engines, wanted)
     return engines, strays
-
-
-def _check_model(engines: Sequence[Engine], options: argparse.Namespace) -> None:
-    """Refuse a model that could be used for none of the engines.
-
-    Raises:
-        TrexError: With the reason of the first engine.
-    """
-    if options.onnx is None or any(engine.onnx is not None for engine in engines):
-        return
-    model = Path(options.onnx)
-    for note in (note for engine in engines for note in engine.diagnostics):
-        if note.file is not None and (note.file == model or model in note.file.parents):
-            raise TrexError(str(note))
 
 
 def load_one(options: argparse.Namespace) -> Engine:
@@ -103,7 +88,7 @@ def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
             if len(named) <= len(options.paths):
                 raise
             strays += error.diagnostics or (error.diagnostic,)
-    _check_model(list(loaded.values()), options)
+    check_model(list(loaded.values()), wanted)
     return [loaded[key] for source in sets if (key := tuple(source.files.values())) in loaded], strays
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 LAYERS = OutputKind("trex-tui layers", ("trex-tui/layers/",), EXPORT.csv_header)
 """Text, Markdown and chosen columns have no mark."""
-CHART = OutputKind("trex-tui layers --chart", ("trex-tui/chart/",))
 _CHART_FORMATS = ("svg", "png", "text")
 SUMMARY = OutputKind("trex-tui summary", ("trex-tui/summary/", "trex-tui/cross-table/"))
 _BY_FORMATS = ("text", "json", "md", "csv")
@@ -91,9 +89,12 @@ def _write_groups(
 
 
 def run_layers(options: argparse.Namespace) -> int:
-    result = ResultWriter(
-        options, _CHART_FORMATS if options.chart else None, CHART if options.chart else LAYERS
-    )
+    formats, kind = None, LAYERS
+    if options.chart:
+        from trex_tui.report.chart_file import CHART
+
+        formats, kind = _CHART_FORMATS, CHART
+    result = ResultWriter(options, formats, kind)
     if not options.chart and (options.value or options.color or options.x or options.size):
         raise TrexError("--x, --y, --size and --color need --chart")
     brief = result.format in ("text", "md")
@@ -134,31 +135,15 @@ def _write_chart(
     options: argparse.Namespace, engine: Engine, layers: Sequence[Layer], result: ResultWriter
 ) -> None:
     """Write a chart of some layers, in the order that the chart defines."""
-    from trex_tui.report.chart_file import NO_COLOURS, chart_file
+    from trex_tui.report.chart_file import chart_file, make_subject
     from trex_tui.report.charts.catalogue import CHARTS_BY_ID
-    from trex_tui.report.charts.figure import Subject
 
     chart = CHARTS_BY_ID["layers" if options.chart == "svg" else options.chart]
-    names = {"x": options.x, "value": options.value, "size": options.size, "color": options.color}
-    columns = {role: columns_named([name], engine)[0] if name else None for role, name in names.items()}
-    flags = {"value": "--y"}
-    for role, column in columns.items():
-        if column is None:
-            continue
-        flag = flags.get(role, f"--{role}")
-        if not getattr(chart, f"has_{role}"):
-            is_color = role == "color"
-            why = f"the colours of chart {chart.id} are fixed" if is_color else f"not for chart {chart.id}"
-            raise TrexError(f"{flag}: {why}")
-        if not column.is_number and role != "color" and not (role == "x" and chart.has_groups):
-            raise TrexError(f"{flag}: {column.name} is not a numeric column")
+    columns = {"x": options.x, "value": options.value, "size": options.size, "color": options.color}
+    names = {role: "--y" if role == "value" else f"--{role}" for role in columns}
+    subject = make_subject(chart, engine, layers, columns, names)
     if result.format == "png" and result.path is None and sys.stdout.isatty():
         raise TrexError("PNG is binary; name a file with -o, or pipe it")
-    chosen = sorted(layers, key=lambda layer: layer.index)
-    subject = Subject(engine, chosen, NO_COLOURS, len(chosen) < len(engine.layers))
-    subject = replace(
-        subject, x=columns["x"], value=columns["value"], size=columns["size"], color=columns["color"]
-    )
     result.write(chart_file(result.format, chart, subject))
 
 

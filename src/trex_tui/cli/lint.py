@@ -59,24 +59,18 @@ def run_lint(options: argparse.Namespace) -> int:
 
 def _configure(options: argparse.Namespace, rules: Registry) -> LintConfig:
     """Return the configuration of the files, overridden by the options."""
-    from trex_tui.lint.config import find_config, parse_fail_on, rule_names
-    from trex_tui.lint.model import Severity
+    from trex_tui.lint.config import find_config, parse_fail_on, restrict
 
     config = find_config(os.environ, rules, Path(options.config) if options.config else None)
-    if options.select:
-        config = replace(config, select=rule_names(_split(options.select), rules, "--select"))
-    if options.ignore:
-        ignored = rule_names(_split(options.ignore), rules, "--ignore")
-        config = replace(config, ignore=(*config.ignore, *ignored))
-    if options.min_severity:
-        config = replace(config, min_severity=Severity(options.min_severity))
+    select, ignore = _split(options.select), _split(options.ignore)
+    config = restrict(config, rules, select, ignore, options.min_severity, prefix="--")
     if options.fail_on:
         config = replace(config, fail_on=parse_fail_on(options.fail_on, "--fail-on"))
     return config
 
 
-def _split(options: Sequence[str]) -> list[str]:
-    return [name for option in options for name in option.split(",") if name.strip()]
+def _split(options: Sequence[str] | None) -> list[str]:
+    return [name for option in options or () for name in option.split(",") if name.strip()]
 
 
 def _write_rules(rules: Sequence[Rule], options: argparse.Namespace) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import partial
 from pathlib import Path
@@ -14,14 +13,13 @@ from trex_tui.analysis.compare.names import parse_rename
 from trex_tui.analysis.compare.pins import NamedPin, find_pins, read_pins
 from trex_tui.analysis.filter import FilterError
 from trex_tui.analysis.gates import parse_gate
-from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.cli.engines import collect_inputs, load_each
 from trex_tui.cli.options import top_rows
 from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.cli.runs import load_runs
 from trex_tui.errors import ExitCode, Severity, TrexError
-from trex_tui.report.document import Document
+from trex_tui.report.report_file import make_document, render_document
 from trex_tui.report.views.compare import Shown, filtered, sections
 from trex_tui.text import did_you_mean, plural, printable, shorten_middle
 
@@ -200,42 +198,13 @@ def run_report(options: argparse.Namespace) -> int:
     engines, strays = load_each(options)
     result.check(collect_inputs(engines, options))
     result.report((*strays, *_list_errors(engines)))
-    result.write(_render(_make_document(options, engines, strays), result.format), known=result.damage)
-    return result.exit_code()
-
-
-def _make_document(
-    options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]
-) -> Document:
-    from trex_tui.lint.config import find_config
-    from trex_tui.lint.registry import registry
-    from trex_tui.lint.run import run
-    from trex_tui.report.views.lint import EngineReport
-    from trex_tui.report.views.report import make_report
-
-    rules = registry()
-    config = find_config(os.environ, rules, None)
-    top = top_rows(options)
-    compared = None
-    if len(engines) > 1:
-        comparison = compare(engines, baseline=find_baseline(engines, options.baseline))
-        compared = Shown(comparison, comparison.by_delta(), top)
-    elif options.baseline is not None:
+    if len(engines) == 1 and options.baseline is not None:
         raise TrexError(f"--baseline: only one engine, {printable(engines[0].name)}; add another path")
-    with gc_paused():
-        linted = [EngineReport(engine, run(engine, config)) for engine in engines]
-        return make_report(linted, compared, (*strays, *rules.diagnostics), top)
-
-
-def _render(report: Document, form: str) -> str:
-    if form == "html":
-        from trex_tui.report.render_html import document_page
-
-        return document_page(report)
-    if form == "md":
-        from trex_tui.report.render_markdown import document_markdown
-
-        return document_markdown(report)
-    from trex_tui.report.render_json import document_object
-
-    return json.dumps(document_object(report), indent=2, allow_nan=False) + "\n"
+    document = make_document(
+        engines,
+        baseline=find_baseline(engines, options.baseline),
+        top=top_rows(options),
+        diagnostics=strays,
+    )
+    result.write(render_document(document, result.format), known=result.damage)
+    return result.exit_code()

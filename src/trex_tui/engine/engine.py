@@ -32,9 +32,8 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.model import Binding, Layer, Link, follow_tensors
 from trex_tui.errors import Diagnostic, Severity, TrexError
 
-if TYPE_CHECKING:  # 260 and 130 ms to import; the properties below import them on first use.
+if TYPE_CHECKING:  # 130 ms to import; `graph` imports it on first use.
     import networkx as nx
-    import pandas as pd
 
     from trex_tui.artifacts.capture_manifest import CaptureManifest
     from trex_tui.artifacts.monitor import Monitor
@@ -302,13 +301,6 @@ class Engine:
 
         return build_graph(self)
 
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """One row per layer, in execution order, with the columns of `engine.columns.COLUMNS`."""
-        from trex_tui.engine.columns import build_frame
-
-        return build_frame(self)
-
     def __repr__(self) -> str:
         return f"<Engine {self.name!r}: {len(self.layers)} layers, {self.device_name or 'device not stated'}>"
 
@@ -349,11 +341,21 @@ def load_engine(
         ArtifactError: There is no usable file.
         TrexError: There are several engines: name one, or use `load_engines`.
     """
+    return load_set(find_one(path), optimization_profile, run=run)
+
+
+def find_one(path: str | Path | Iterable[str | Path]) -> ArtifactSet:
+    """Find the one set at a path.
+
+    Raises:
+        ArtifactError: There is no usable file.
+        TrexError: There are several engines.
+    """
     sets = find(path)
     if len(sets) > 1:
         names = ", ".join(source.name for source in sets[:8]) + (", …" if len(sets) > 8 else "")
         raise TrexError(f"{path}: has {len(sets)} engines ({names}); choose one, or use load_engines()")
-    return load_set(sets[0], optimization_profile, run=run)
+    return sets[0]
 
 
 def load_engines(path: str | Path | Iterable[str | Path]) -> list[Engine]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.engine.dtypes import DataType, TensorFormat, allocated_bytes
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.text import format_ms, format_shape, printable, shorten_middle
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 MOST_ELEMENTS = 2**44
 """A larger product of extents means a damaged file. Sums of smaller ones fit 64 bits."""
+_LONGEST_REPR = 60
+"""Characters of a name in a `repr`."""
+
+
+def _short_repr(name: str) -> str:
+    """Return a name for a `repr`: control characters escaped, a long one cut in the middle."""
+    return repr(shorten_middle(name, _LONGEST_REPR))
 
 
 @lru_cache(maxsize=4096)  # few shapes, requested many times
@@ -53,6 +61,9 @@ class Tensor(NamedTuple):
     dtype: DataType | None
     format: TensorFormat
     location: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Tensor {_short_repr(self.name)} {format_shape(self.shape)} {printable(self.description)}>"
 
     @property
     def volume(self) -> int | None:
@@ -150,6 +161,11 @@ class Layer(NamedTuple):
     optimization_profile: int
     attributes: dict[str, Any]
 
+    def __repr__(self) -> str:
+        facts = [self.kind.value, self.precision.value if self.precision else "precision unknown"]
+        facts += [] if self.latency_ms is None else [f"{format_ms(self.latency_ms)} ms"]
+        return f"<Layer {self.index} {_short_repr(self.name)}: {', '.join(facts)}>"
+
     @property
     def latency_ms(self) -> float | None:
         """Average time in the profile run; None if not profiled."""
@@ -231,6 +247,12 @@ class Binding:
     shape: tuple[int, ...] | None = None
     dtype: DataType | None = None
     format: TensorFormat | None = None
+
+    def __repr__(self) -> str:
+        role = {True: "input", False: "output", None: "binding"}[self.is_input]
+        shape = "shape unknown" if self.shape is None else format_shape(self.shape)
+        dtype = [self.dtype.value] if self.dtype else []
+        return f"<Binding {_short_repr(self.name)}: {' '.join([role, shape, *dtype])}>"
 
 
 class Link(NamedTuple):

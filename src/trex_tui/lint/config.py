@@ -153,6 +153,38 @@ def rule_names(names: Sequence[str], rules: Registry, origin: str) -> tuple[str,
         raise TrexError(f"{origin}: {error}") from None
 
 
+def restrict(
+    config: LintConfig,
+    rules: Registry,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    min_severity: str | None = None,
+    *,
+    prefix: str = "",
+) -> LintConfig:
+    """Return a configuration with other rules: `select` replaces that of the files, `ignore` is added to it.
+
+    Args:
+        select, ignore: Ids or families of rules.
+        min_severity: Least severity of findings; None for that of the configuration.
+        prefix: Before the name of an argument in messages: `--` for options.
+
+    Raises:
+        TrexError: A rule or a severity does not exist.
+    """
+    if select:
+        config = replace(config, select=rule_names(select, rules, f"{prefix}select"))
+    if ignore:
+        ignored = rule_names(ignore, rules, f"{prefix}ignore")
+        config = replace(config, ignore=(*config.ignore, *ignored))
+    if min_severity is None:
+        return config
+    if min_severity not in MIN_SEVERITIES:
+        known = ", ".join(MIN_SEVERITIES)
+        raise TrexError(f"{prefix}min_severity: no severity {min_severity!r}; use one of {known}")
+    return replace(config, min_severity=FindingSeverity(min_severity))
+
+
 def parse_fail_on(value: object, origin: str) -> FindingSeverity | Gate | None:
     """Parse a severity, `never` or a gate as in `LintConfig`.
 

@@ -411,7 +411,10 @@ class LintResult:
     milder: int
     counts: Mapping[FindingSeverity, int]
     savings: Savings
-    by_layer: Mapping[int, tuple[Judged, ...]] = field(repr=False)
+    by_layer: Mapping[int, tuple[Judged, ...]]
+
+    def __repr__(self) -> str:
+        return f"<LintResult: {len(self.findings)} findings of {len(self.rules)} rules>"
 
     @property
     def saving_ms(self) -> float | None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any
 
+from trex_tui.analysis.columns import columns_named
+from trex_tui.artifacts.output_files import OutputKind
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.report.charts.figure import Chart, Palette, Subject
 
 MARK = "trex-tui/chart/1"
 """Stands in every SVG and PNG, so that the next run may replace it."""
+CHART = OutputKind("trex-tui layers --chart", ("trex-tui/chart/",))
 NO_COLOURS = Palette(lambda _: "", lambda _: "")
 _TEXT_SIZE = (100, 30)
 
@@ -24,6 +32,38 @@ class ShownChart:
     chart: Chart
     subject: Subject
     text: str
+
+
+def make_subject(
+    chart: Chart,
+    engine: Engine,
+    layers: Sequence[Layer],
+    columns: Mapping[str, str | None],
+    names: Mapping[str, str],
+) -> Subject:
+    """Return what a chart is about.
+
+    Args:
+        layers: Those to show, in any order.
+        columns: Name of a column by field of `Subject`: `x`, `value`, `size`, `color`; None for the chart's own.
+        names: How messages call these fields, where not by their own name.
+
+    Raises:
+        TrexError: A name is not a column, or the chart has no use for it.
+    """
+    chosen: dict[str, Any] = {
+        role: columns_named([name], engine)[0] for role, name in columns.items() if name
+    }
+    for role, column in chosen.items():
+        if not getattr(chart, f"has_{role}"):
+            is_color = role == "color"
+            why = f"the colours of chart {chart.id} are fixed" if is_color else f"not for chart {chart.id}"
+            raise TrexError(f"{names.get(role, role)}: {why}")
+        if not column.is_number and role != "color" and not (role == "x" and chart.has_groups):
+            raise TrexError(f"{names.get(role, role)}: {column.name} is not a numeric column")
+    shown = sorted(layers, key=attrgetter("index"))
+    subject = Subject(engine, shown, NO_COLOURS, is_filtered=len(shown) < len(engine.layers))
+    return replace(subject, **chosen)
 
 
 def draw_picture(chart: Chart, subject: Subject) -> str:

@@ -82,6 +82,14 @@ figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(
 }
 """
 
+_FRAGMENT_STYLE = """
+.trex-tui dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; margin: 0; }
+.trex-tui dt { opacity: .7; } .trex-tui dd { margin: 0; } .trex-tui h4 { margin: .6rem 0 .2rem; }
+.trex-tui td.text, .trex-tui th.text { text-align: left; } .trex-tui td.bar svg { width: 7rem; height: .7em; }
+.trex-tui td.bar rect { fill: #3a7bd5; } .trex-tui section.warning { border-left: 4px solid #b35a00; padding-left: 1rem; }
+.trex-tui .scroll { overflow-x: auto; }
+"""
+
 # Numbers begin with the largest, words with A; the third click restores the order of the report. Unknown values stay last.
 _SCRIPT = """
 "use strict";
@@ -174,15 +182,24 @@ def document_page(document: Document) -> str:
 
 def sections_page(title: str, sections: Iterable[Section]) -> str:
     """Return the HTML of sections without charts, and without a script."""
-    lines = [f"<h1>{safe(title)}</h1>"]
+    return page(title, [f"<h1>{safe(title)}</h1>", *_plain_sections(sections, "h2")])
+
+
+def sections_fragment(title: str, sections: Iterable[Section]) -> str:
+    """Return HTML of sections for the page of someone else, such as a notebook: no charts, no script, own styles."""
+    lines = ('<div class="trex-tui">', f"<style>{_FRAGMENT_STYLE}</style>", f"<h3>{safe(title)}</h3>")
+    return "\n".join((*lines, *_plain_sections(sections, "h4"), "</div>"))
+
+
+def _plain_sections(sections: Iterable[Section], heading: str) -> Iterator[str]:
     for section in sections:
         kind = "warning" if section.is_warning else "plain"
-        lines.append(f'<section class="{kind}"><h2>{safe(section.title)}</h2>')
-        lines += bullets(section.sentences)
+        yield f'<section class="{kind}"><{heading}>{safe(section.title)}</{heading}>'
+        yield from bullets(section.sentences)
+        yield from _facts(section.facts)
         for table in section.tables:
-            lines += _table(table, is_report=False)
-        lines.append("</section>")
-    return page(title, lines)
+            yield from _table(table, is_report=False)
+        yield "</section>"
 
 
 def _body(document: Document) -> Iterator[str]:

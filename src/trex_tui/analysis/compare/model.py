@@ -487,6 +487,11 @@ class Comparison:
     repeats: tuple[tuple[Engine, ...], ...]
     _places: tuple[tuple[int, ...], ...] = field(repr=False, default=())
 
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison of {', '.join(repr(side.label) for side in self.sides)}: {len(self.blocks)} blocks>"
+        )
+
     def find_block(self, engine: int, layer: int) -> Block:
         """Return the block of a layer.
 

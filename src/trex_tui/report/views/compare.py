@@ -37,7 +37,7 @@ from trex_tui.errors import Diagnostic, Severity
 from trex_tui.report.document import Cell, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_markdown import comment_markdown
-from trex_tui.report.table_files import csv_text
+from trex_tui.report.table_files import table_csv
 from trex_tui.report.views.accuracy import accuracy_evidence, engines_sections
 from trex_tui.report.views.damage import damage_section
 from trex_tui.text import MISSING, format_ms, plural, printable
@@ -357,7 +357,7 @@ def _difference(
     """Yield the result with its causes, then its basis."""
     name = letter(difference.engine)
     title = f"{name} against {letter(comparison.baseline)}: {describe_verdict(verdict)}"
-    tables = [_reasons(comparison, difference)] if difference.reasons else []
+    tables = [reasons_table(comparison, difference)] if difference.reasons else []
     yield Section(
         difference_id(difference.engine), title, sentences=[printable(difference.headline)], tables=tables
     )
@@ -378,7 +378,7 @@ def _difference(
     yield Section(f"evidence-{name.lower()}", f"Evidence{suffix}", sentences=lines)
 
 
-def _reasons(comparison: Comparison, difference: Difference) -> Table:
+def reasons_table(comparison: Comparison, difference: Difference) -> Table:
     """Return a row for each cause, and their sum."""
     unit = "ms per sample" if comparison.per_batch else "ms"
     columns = (
@@ -761,7 +761,12 @@ def _gate(result: GateResult) -> dict[str, Any]:
 
 
 def diff_csv(shown: Shown) -> str:
-    """Return a line per block, in the order of the baseline's execution, with a column of names and one of times per engine.
+    """Return `all_blocks_table` as CSV."""
+    return table_csv(all_blocks_table(shown))
+
+
+def all_blocks_table(shown: Shown) -> Table:
+    """Return a row per block, in the order of the baseline's execution, with a column of names and one of times per engine.
 
     With more than two engines there is also a column of changes per engine. The last columns are the causes of the
     differences, per engine but the baseline.
@@ -775,11 +780,21 @@ def diff_csv(shown: Shown) -> str:
     headings += [f"cause_{position}" for position in comparison.others]
     ordered = sorted(shown.blocks, key=lambda block: block.index)
     causes = _list_causes(comparison)
-    return csv_text(headings, (_csv_row(comparison, block, causes) for block in ordered))
+    columns = [Column(heading, heading, is_number="_ms_" in heading) for heading in headings]
+    rows = [list(_block_cells(comparison, block, causes)) for block in ordered]
+    return Table("blocks", columns, rows, noun="block")
 
 
-def _csv_row(comparison: Comparison, block: Block, causes: Sequence[dict[int, Cause]]) -> Iterator[object]:
-    yield from (block.index, block.kind, "/".join(block.module), block.match.value, f"{block.confidence:.2f}")
+def _block_cells(
+    comparison: Comparison, block: Block, causes: Sequence[dict[int, Cause]]
+) -> Iterator[object]:
+    yield from (
+        block.index,
+        block.kind,
+        "/".join(block.module),
+        block.match.value,
+        round(block.confidence, 2),
+    )
     positions = range(len(comparison.engines))
     for position in positions:
         yield "; ".join(layer.name for layer in find_layers(comparison, block, position))
@@ -789,22 +804,22 @@ def _csv_row(comparison: Comparison, block: Block, causes: Sequence[dict[int, Ca
         yield from (";".join(kind.value for kind in block.changed_in(position)) for position in positions)
     for position in comparison.others:
         cause = causes[position].get(block.index)
-        yield "" if cause is None else cause.value
+        yield None if cause is None else cause.value
 
 
 def diff_markdown(shown: Shown) -> str:
     """Return Markdown for a comment on a pull request: reasons and blocks open, matrices folded."""
-    return comment_markdown(_title(shown), sections(shown), _FOLDED)
+    return comment_markdown(comparison_title(shown), sections(shown), _FOLDED)
 
 
 def diff_page(shown: Shown) -> str:
     """Return HTML without a script; a policy forbids everything but text."""
     from trex_tui.report.render_html import sections_page  # 10 ms, needed for pages only
 
-    return sections_page(_title(shown), sections(shown))
+    return sections_page(comparison_title(shown), sections(shown))
 
 
-def _title(shown: Shown) -> str:
+def comparison_title(shown: Shown) -> str:
     """Return names, the verdict and the gates: `A main · B pr: slower (+1.20 %), within one run · 1 failed, 2 passed`."""
     comparison = shown.comparison
     parts = []

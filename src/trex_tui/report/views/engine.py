@@ -554,11 +554,12 @@ _LOWER_BOUNDS = {
 
 def summary_sections(subject: EngineSubject) -> Iterator[Section]:
     """Yield the figures of the engine, and its facts."""
-    yield Section("summary", "Summary", tables=[_figures(subject)])
+    yield Section("summary", "Summary", tables=[figures_table(subject.summary)])
     yield from engine_sections(subject.engine, subject.analysis)
 
 
-def _figures(subject: EngineSubject) -> Table:
+def figures_table(summary: Mapping[str, Any]) -> Table:
+    """Return a row per known figure of an element of `engines` in `summary --json`."""
     columns = (
         Column("figure", "Key"),
         Column("title", "Figure"),
@@ -567,12 +568,10 @@ def _figures(subject: EngineSubject) -> Table:
     )
     rows = []
     for keys, title, unit in _FIGURES:
-        value = _at(subject.summary, keys)
-        if value is None or (
-            keys == ("known_weights_bytes",) and subject.summary["weights_bytes"] is not None
-        ):
+        value = _at(summary, keys)
+        if value is None or (keys == ("known_weights_bytes",) and summary["weights_bytes"] is not None):
             continue
-        is_least = bool(_at(subject.summary, _LOWER_BOUNDS.get(keys[-1], ("",))))
+        is_least = bool(_at(summary, _LOWER_BOUNDS.get(keys[-1], ("",))))
         text = ("at least " if is_least else "") + format_number(keys[-1], value)
         raw_unit = "bytes" if keys[-1].endswith("_bytes") else unit
         key = ".".join(keys)

@@ -12,7 +12,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import Evidence, FindingSeverity, Judged, LintResult, NotChecked, Rule
-from trex_tui.report.document import Cell, Column, Section, make_table
+from trex_tui.report.document import Cell, Column, Section, Table, make_table
 from trex_tui.report.views.layer_details import Line
 from trex_tui.text import (
     MISSING,
@@ -339,21 +339,24 @@ SCREEN_COLUMNS = (
 )
 
 
+def findings_table(report: EngineReport, top: int | None = None) -> Table:
+    """Return a row per finding, the worst first; `top` as for `make_table`."""
+    entries = [Entry(report, judged) for judged in report.result.findings]
+    return make_table("findings", FINDING_COLUMNS, entries, top=top, noun="finding")
+
+
 def lint_sections(report: EngineReport, top: int | None) -> Iterator[Section]:
     """Yield findings with their costs and remedies, strengths, and rules that were not checked."""
     result = report.result
-    everything = list_entries(report)
     groups = (
-        ("findings", FINDING_COLUMNS, len(result.findings), "finding", ""),
-        ("well_done", STRENGTH_COLUMNS, len(result.positives), "remark", "Well done"),
-        ("suppressed", SUPPRESSED_COLUMNS, len(result.suppressed), "finding", "Suppressed"),
+        ("well_done", STRENGTH_COLUMNS, result.positives, "remark", "Well done"),
+        ("suppressed", SUPPRESSED_COLUMNS, result.suppressed, "finding", "Suppressed"),
     )
-    tables, start = [], 0
-    for table_id, columns, count, noun, title in groups:
-        items = everything[start : start + count]
-        start += count
-        if items:
-            tables.append(make_table(table_id, columns, items, top=top, noun=noun, title=title))
+    tables = [findings_table(report, top)] if result.findings else []
+    for table_id, columns, judged, noun, title in groups:
+        if judged:
+            entries = [Entry(report, item) for item in judged]
+            tables.append(make_table(table_id, columns, entries, top=top, noun=noun, title=title))
     if missing := group_not_checked(result):
         tables.append(make_table("not_checked", NOT_CHECKED_COLUMNS, missing, title="Not checked"))
     sentence = as_sentence("; ".join(describe_summary(report)))

@@ -1,0 +1,1 @@
+"""The Python API: engines whose results are frames, pictures and pages. `trex_tui` exports its names."""
