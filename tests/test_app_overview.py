@@ -9,7 +9,7 @@ import pytest
 from textual.content import Content
 
 from trex_tui.analysis.filter import filter_layers
-from trex_tui.screens.overview import _FILTER_COLUMNS as FILTER_COLUMNS
+from trex_tui.report.views.totals import group_filter
 from trex_tui.screens.pane import EnginePane
 from trex_tui.widgets.table_model import MISSING
 from trex_tui.widgets.text_columns import TextColumns
@@ -281,10 +281,12 @@ async def test_every_group_leads_to_its_layers_and_back():
             "bound", "kind", "precision", "tensor_cores"
         }  # fmt: skip
         counts = {
-            f"{FILTER_COLUMNS[table.id]}:{row[0]}": row[1]
+            group_filter(table.id, row[0]): row[1]
             for table in session.overview._share_tables()
             for row in table.rows
         }
+        assert sorted(targets) == sorted(counts)
+        assert any(target.startswith("bound:none ") for target in targets)
         for target in targets:
             assert len(filter_layers(engine, target)) == counts[target], target
             facts.choose(target)

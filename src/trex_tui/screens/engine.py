@@ -405,7 +405,7 @@ class EngineScreen(MainScreen, EngineHolder):
     async def _layers_filtered(self, event: LayersFiltered) -> None:
         """Show the layers that match on Latency; the filter before goes on."""
         text = join_filters(self.filter_text, event.filter_text)
-        title = event.filter_text.replace(":", " ", 1)
+        title = event.title or event.filter_text.replace(":", " ", 1)
         self.history.leave(self._visit, Visit("latency", self.current_layer, text, title))
         self.filter_text = text
         await self._show("latency")

@@ -31,7 +31,7 @@ from trex_tui.report.views.engine import (
 from trex_tui.report.views.lint import MARKS, describe_clean
 from trex_tui.report.views.plan import plan_sections
 from trex_tui.report.views.timing import NO_RUN, latency_facts, performance_sections
-from trex_tui.report.views.totals import no_profile
+from trex_tui.report.views.totals import group_filter, no_profile
 from trex_tui.screens.explanation import (
     ShownNumber,
     gap_numbers,
@@ -68,14 +68,6 @@ MOST_HOT, MOST_HOT_TALL = 10, 100
 _TWO_COLUMNS, _THREE_COLUMNS = 79, 139
 """Cells from which on the facts stand in so many columns."""
 _HOT_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "cumulative_pct", "tactic")
-_FILTER_COLUMNS = {
-    "by_kind": "kind",
-    "by_precision": "precision",
-    "by_device": "device",
-    "by_bound": "bound",
-    "by_tensor_cores": "tensor_cores",
-}
-"""Of each table of shares, the column that filters its groups."""
 _NAME_WIDTH = 24
 """Narrower than on Latency: the cumulative share fits in 80 columns."""
 _UNFOLD = next(key_label(action.keys) for action in ACTIONS if action.id == "overview.all")
@@ -273,7 +265,8 @@ class OverviewPane(LayerTablePane, ShowsLint):
         if isinstance(target, Judged):
             self.post_message(FindingOpened(target))
         elif isinstance(target, str):
-            self.post_message(LayersFiltered(target))
+            group, _, _ = target.partition(" ")
+            self.post_message(LayersFiltered(target, group.replace(":", " ")))
 
     # Lines
 
@@ -380,8 +373,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         tables = self._share_tables()
         notes = [sentence_line(note, "$muted") for note in bound_sentences(self.analysis) if self._layers]
         for table, (head, *rows) in zip(tables, bar_lines(tables, width), strict=True):
-            column = _FILTER_COLUMNS[table.id]
-            targets = [None if row[0] == "unknown" else f"{column}:{row[0]}" for row in table.rows]
+            targets = [group_filter(table.id, row[0]) for row in table.rows]
             lines = [TextLine(line, target=target) for line, target in zip(rows, targets, strict=True)]
             why = [] if rows else [notes.pop(0)] if notes else []
             yield [TextLine(head), *lines, *why]

@@ -52,9 +52,14 @@ class LayerJumped(Message):
 
 @dataclass
 class LayersFiltered(Message):
-    """Show the layers that match a filter, in addition to the present one: `kind:gemm`."""
+    """Show the layers that match a filter, in addition to the present one: `kind:gemm`.
+
+    Attributes:
+        title: For the trail in the header; by default the filter.
+    """
 
     filter_text: str
+    title: str = ""
 
 
 @dataclass

@@ -6,10 +6,35 @@ from collections.abc import Sequence
 
 from trex_tui.analysis.columns import YES_NO, derived
 from trex_tui.analysis.compute import uses_tensor_cores
-from trex_tui.analysis.structure import Total, total_by
+from trex_tui.analysis.structure import UNKNOWN, Total, total_by
 from trex_tui.engine.engine import Engine
+from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.report.document import Column, Table, make_table
+
+
+_WORKING = "kind!=" + ",".join(kind.value for kind in LayerKind if not kind.is_work)
+_MULTIPLYING = "kind:" + ",".join(kind.value for kind in LayerKind if kind.multiplies)
+_FILTER_COLUMNS = {
+    "by_kind": "kind",
+    "by_precision": "precision",
+    "by_device": "device",
+    "by_bound": "bound",
+    "by_tensor_cores": "tensor_cores",
+}
+
+
+def group_filter(table: str, key: str) -> str:
+    """Return the filter that the layers of a group match, and no others.
+
+    Args:
+        table: Id of the table of groups.
+        key: The group.
+    """
+    value = f"{_FILTER_COLUMNS[table]}:{'none' if key == UNKNOWN else key}"
+    if table == "by_tensor_cores":
+        return f"{value} {_MULTIPLYING}"
+    return f"{value} {_WORKING}" if table == "by_bound" and key == UNKNOWN else value
 
 
 def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> list[Total]:
@@ -18,15 +43,7 @@ def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> li
     Args:
         layers: Some of the engine's layers; by default all.
     """
-    computes = derived(engine).compute
-    if layers is None and all(compute.reason or compute.macs for compute in computes):
-        multiplying: Sequence[Layer] = engine.layers
-    else:
-        multiplying = [
-            layer
-            for layer in (engine.layers if layers is None else layers)
-            if (compute := computes[layer.index]).macs or compute.reason
-        ]
+    multiplying = (layer for layer in (engine.layers if layers is None else layers) if layer.kind.multiplies)
     return total_by(engine, lambda layer: YES_NO[uses_tensor_cores(layer)], multiplying)
 
 
