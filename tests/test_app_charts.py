@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
+from textual import events
 
 from helpers import some
 from trex_tui.report.charts.catalogue import CHARTS
@@ -24,6 +26,7 @@ from tui import (
     SMALL,
     Session,
     check_golden,
+    named_engine,
     running,
     small_engine,
 )
@@ -171,6 +174,71 @@ async def test_a_bar_is_walked_to_and_opened_and_escape_leads_back(tmp_path):
         assert pane.view.target.layer == BY_TIME[2]
         await session.press("shift+tab", "n")
         assert pane.chart.id == "scatter"
+
+
+async def test_bars_without_room_are_reached_and_escape_leads_back_to_them(tmp_path):
+    names = [f"/block{number}/Conv" for number in range(60)]
+    async with running(named_engine(tmp_path, names), tab="charts") as session:
+        view = pane_of(session).view
+        await show(session, "bar")
+        slowest, fastest = len(names) - 1, 0
+        assert "more: " in view.plain
+        await session.press("enter")
+        seen = [view.target.layer]
+        for _ in names:
+            await session.press("j")
+            await shown(session)
+            assert view.spot is not None
+            seen.append(view.target.layer)
+        assert seen == [*range(slowest, fastest - 1, -1), fastest]
+        assert "↑ " in view.plain
+        assert "more: " not in view.plain
+        assert f"{fastest}  {names[fastest]}" in words_of_line(session)
+        there = view.plain
+        await session.press("enter")
+        assert session.current == fastest
+        await session.press("escape")
+        assert session.current == slowest
+        assert await shown(session) == there
+        await session.press("g")
+        assert view.target.layer == slowest
+        assert "↑ " not in await shown(session)
+        await session.press("end", "pageup")
+        assert view.target.layer == fastest + 10
+        await session.press("shift+tab", "n", "p")
+        assert "↑ " not in await shown(session)
+
+
+async def test_the_wheel_scrolls_bars(tmp_path):
+    names = [f"/block{number}/Conv" for number in range(60)]
+    async with running(named_engine(tmp_path, names), tab="charts") as session:
+        view = pane_of(session).view
+        assert "↑ " not in await show(session, "bar")
+        view.post_message(events.MouseScrollDown(view, 1, 1, 0, 1, 0, False, False, False))
+        await session.until(lambda: "↑ 3 above" in view.plain)
+
+
+async def test_a_layer_whose_bar_has_no_room_has_the_cursor(tmp_path):
+    names = [f"/block{number}/Conv" for number in range(60)]
+    async with running(named_engine(tmp_path, names), tab="charts") as session:
+        session.screen.stand_on(session.screen.engine.layers[0])
+        await show(session, "bar")
+        await session.press("enter")
+        assert "↑ " in await shown(session)
+        assert pane_of(session).view.target.layer == 0
+
+
+async def test_points_of_lines_are_read_off():
+    async with running(SAMPLES / "alexnet", tab="charts") as session:
+        view = pane_of(session).view
+        await show(session, "over-time")
+        await session.press("enter", "home")
+        assert re.match(r"query \d+  0\.\d+ ms  at 0\.\d+ s", words_of_line(session))
+        assert "▲" in str(view.render())
+        await session.press("enter")
+        assert [note.message for note in session.app._notifications] == ["This mark opens nothing."]
+        await session.press("shift+tab", "n", "enter", "home", "l")
+        assert re.match(r"p75  0\.\d+ ms", words_of_line(session))
 
 
 async def test_a_bar_of_a_kind_filters(tmp_path):

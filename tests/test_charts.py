@@ -6,6 +6,7 @@ import math
 import random
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,19 +19,23 @@ from power_kit import write_power_set
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME, derived
 from trex_tui.analysis.filter import filter_layers
 from trex_tui.analysis.statistics import percentile
+from trex_tui.artifacts import scan
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.columns import LayerColumn
-from trex_tui.engine.engine import Engine, load_engine
+from trex_tui.engine.engine import Engine, load_engine, load_set
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
 from trex_tui.report.charts.cells import draw, draw_columns
 from trex_tui.report.charts.chart_data import chart_listing
 from trex_tui.report.charts.coloring import color_layers
 from trex_tui.report.charts.figure import (
     NO_PROFILE,
+    Bars,
+    Histogram,
     IcicleBlock,
     Palette,
     Scale,
     Subject,
+    Target,
     format_tick,
     log_scale,
     nice_step,
@@ -49,7 +54,7 @@ from trex_tui.report.charts.sampling import (
 )
 from trex_tui.report.charts.scatter_charts import find_peaks, kind_sign
 from trex_tui.report.charts.svg_painter import picture
-from trex_tui.text import format_bar, format_ms, format_pct
+from trex_tui.text import format_bar, format_ms, format_pct, plural
 from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
 
 SAMPLES = Path(__file__).parent.parent / "sample_artifacts"
@@ -801,3 +806,45 @@ def test_times_near_zero_are_drawn(tmp_path):
     engine = load_engine(tmp_path)
     for chart in CHARTS:
         assert drawn(engine, chart.id, (80, 24))
+
+
+def _group_targets(engine: Engine) -> Iterator[Target]:
+    """The bars and bins of all charts, and those of groups of layers by every column."""
+    subject = Subject(engine, engine.layers, PALETTE)
+    groups = [replace(subject, x=column) for column in ALL_COLUMNS_BY_NAME.values()]
+    for chart in CHARTS:
+        for each in [subject, *(groups if chart.has_groups else [])]:
+            form = chart.make(each).form
+            if isinstance(form, Bars):
+                yield from (bar.target for bar in form.bars if bar.target)
+            elif isinstance(form, Histogram) and form.target:
+                bins = form.bins(60)
+                for index, count in enumerate(bins.counts):
+                    low = bins.low + index * bins.width
+                    if count:
+                        yield form.target(low, low + bins.width, bins.below + sum(bins.counts[:index]), count)
+
+
+@pytest.mark.parametrize("folder", ["alexnet", "transformer_fp8", "names_only"])
+def test_a_group_opens_its_layers_and_no_others(folder):
+    engine = load_set(scan([str(SAMPLES / folder)]).sets[0])
+    targets = [target for target in _group_targets(engine) if target.filter_text]
+    assert len(targets) > 50
+    for target in targets:
+        assert target.figures.startswith(plural(len(filter_layers(engine, target.filter_text)), "layer")), (
+            target
+        )
+
+
+def test_a_value_at_the_end_of_a_bin_belongs_to_one_bin(tmp_path):
+    engine = load_engine([small_engine(tmp_path) / "tiny.graph.json", tmp_path / "tiny.profile.json"])
+    times = sorted(layer.latency_ms for layer in engine.layers if layer.latency_ms is not None)
+    form = CHARTS_BY_ID["distribution"].make(Subject(engine, engine.layers, PALETTE)).form
+    for most in range(1, 40):
+        bins = form.bins(most)
+        opened = []
+        for index, count in enumerate(bins.counts):
+            if count:
+                target = form.target(0.0, 1.0, bins.below + sum(bins.counts[:index]), count)
+                opened += [layer.latency_ms for layer in filter_layers(engine, target.filter_text)]
+        assert sorted(opened) == times

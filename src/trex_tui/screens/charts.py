@@ -67,9 +67,18 @@ class SpotOpened(Message):
     spot: Spot
 
 
+@dataclass
+class ChartScrolled(Message):
+    """The bars from an index on are wanted."""
+
+    first: int
+
+
 _CURSOR_SIGN = "▲"
 _PAGE = 10
 """Marks that a page key passes."""
+_WHEEL = 3
+"""Bars that a turn of the wheel passes."""
 _FLATTER = 2.0
 """Height of a cell relative to its width."""
 _LEAST_NAME = 12
@@ -103,6 +112,8 @@ class ChartView(Widget, can_focus=True):
         self.marked: Target | None = None
         self._spots: list[Spot | None] = []
         """The spot of the cursor, once it is known."""
+        self._bar: int | None = None
+        """Index of the bar of the cursor, once it is known, where not all bars have room."""
         self._current: int | None = None
         self._ordered: list[Spot] = []
 
@@ -111,18 +122,38 @@ class ChartView(Widget, can_focus=True):
         self.drawing = drawing
         self._current = None if current is None else current.index
         self._ordered = sorted(drawing.spots, key=lambda spot: spot.centre)
-        self._spots = []
+        self._spots, self._bar = [], None
         self.refresh()
 
     @property
+    def bar(self) -> int:
+        """Index of the bar of the cursor, drawn or not."""
+        if self._bar is None:
+            self._bar = self._find_bar()
+        return self._bar
+
+    def _find_bar(self) -> int:
+        bars = self.drawing.bars
+        if self.marked is not None:
+            for index, target in enumerate(bars):
+                if (target.label, target.layer) == (self.marked.label, self.marked.layer):
+                    return index
+        layers = (index for index, target in enumerate(bars) if target.layer == self._current is not None)
+        return next(layers, 0)
+
+    @property
     def spot(self) -> Spot | None:
-        """Where the cursor is; None where a chart has no marks. It is looked for when it is asked for."""
+        """Where the cursor is; None where a chart has no marks, or not this one. It is looked for when it is asked for."""
         if not self._spots:
             self._spots = [self._find_spot()]
         return self._spots[0]
 
     def _find_spot(self) -> Spot | None:
-        spots, of_layer, marked = self.drawing.spots, self.drawing.spot_of_layer, self.marked
+        spots, marked = self.drawing.spots, self.marked
+        if self.drawing.bars:
+            index = self.bar - self.drawing.first
+            return spots[index] if 0 <= index < len(spots) else None
+        of_layer = self.drawing.spot_of_layer
         if marked is not None:
             if marked.layer is not None and marked.layer in of_layer:
                 return spots[of_layer[marked.layer]]
@@ -136,6 +167,8 @@ class ChartView(Widget, can_focus=True):
     @property
     def target(self) -> Target | None:
         """What the cursor is on: of several the current layer, else the topmost."""
+        if self.drawing.bars:
+            return self.drawing.bars[self.bar]
         spot = self.spot
         if spot is None:
             return None
@@ -152,6 +185,7 @@ class ChartView(Widget, can_focus=True):
         self.post_message(ChartResized())
 
     def on_focus(self) -> None:
+        self._show_bar()
         self.refresh()
 
     def on_blur(self) -> None:
@@ -161,11 +195,30 @@ class ChartView(Widget, can_focus=True):
 
     def _mark(self, spot: Spot) -> None:
         self._spots, self.marked = [spot], None
+        if self.drawing.bars:
+            self._bar = self.drawing.first + self.drawing.spots.index(spot)
         self.marked = self.target
         self.refresh()
 
+    def _mark_bar(self, index: int) -> None:
+        bars = self.drawing.bars
+        self._spots, self._bar = [], max(0, min(len(bars) - 1, index))
+        self.marked = bars[self._bar]
+        self._show_bar()
+        self.refresh()
+
+    def _show_bar(self) -> None:
+        """Ask for the bars around that of the cursor if it is not drawn."""
+        drawing = self.drawing
+        if drawing.bars and self.spot is None:
+            is_above = self.bar < drawing.first
+            self.post_message(ChartScrolled(self.bar if is_above else self.bar - len(drawing.spots) + 1))
+
     def action_walk(self, right: int, down: int) -> None:
         """Go to the next mark to a side; above and below to the nearest one."""
+        if self.drawing.bars:
+            self.action_skip(right or down)
+            return
         here = self.spot
         if here is None:
             return
@@ -182,20 +235,35 @@ class ChartView(Widget, can_focus=True):
             self._mark(self._ordered[min(beyond)[1]])
 
     def action_skip(self, step: int) -> None:
-        """Go so many marks to the right."""
+        """Go so many marks to the right, or bars down."""
         here = self.spot
-        if here is not None:
+        if self.drawing.bars:
+            self._mark_bar(self.bar + step)
+        elif here is not None:
             place = self._ordered.index(here) + step
             self._mark(self._ordered[max(0, min(len(self._ordered) - 1, place))])
 
     def action_to_end(self, index: int) -> None:
-        if self._ordered:
+        if self.drawing.bars:
+            self._mark_bar(index % len(self.drawing.bars))
+        elif self._ordered:
             self._mark(self._ordered[index])
 
     def action_open(self) -> None:
-        spot = self.spot
-        if spot is not None:
-            self.post_message(SpotOpened(spot))
+        target = self.target
+        if target is not None:
+            self.post_message(SpotOpened(self.spot or Spot(0, 0, 0, 0, (0,), lambda _: target)))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._turn_wheel(event, _WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._turn_wheel(event, -_WHEEL)
+
+    def _turn_wheel(self, event: events.MouseEvent, step: int) -> None:
+        if self.drawing.bars:
+            event.stop()
+            self.post_message(ChartScrolled(self.drawing.first + step))
 
     def on_click(self, event: events.Click) -> None:
         """Mark what is nearest; a double click opens it."""
@@ -212,8 +280,9 @@ class ChartView(Widget, can_focus=True):
     def render(self) -> RenderResult:
         lines = list(self.drawing.lines)
         spot = self.spot if self.has_focus else None
+        if self.has_focus and self.target is not None and lines:
+            lines[0] = self._describe(self.target, self.content_size.width)
         if spot is not None and lines:
-            lines[0] = self._describe(spot, self.content_size.width)
             if spot.foot is not None:
                 lines[spot.foot] = replace_cells(
                     lines[spot.foot], spot.x, _CURSOR_SIGN * spot.width, "bold $accent"
@@ -223,11 +292,9 @@ class ChartView(Widget, can_focus=True):
                     lines[y] = reverse_cells(lines[y], spot.x, spot.width)
         return Content("\n").join(Content.assemble(*line) for line in lines)
 
-    def _describe(self, spot: Spot, width: int) -> Line:
+    def _describe(self, target: Target, width: int) -> Line:
         """The line about what is under the cursor; the name gives way to the values."""
-        target, count = self.target, len(spot.indices)
-        if target is None:
-            return ()
+        count = 1 if self.spot is None else len(self.spot.indices)
         shared = f"  ({count} here)" if count > 1 else ""
         figures = f"  {target.figures}{shared}" if target.figures else shared
         name = shorten(target.label, max(_LEAST_NAME, width - len(split_cells(figures))))
@@ -356,6 +423,8 @@ class Wanted:
     selection: int
     """Number of the filter's result."""
     layer: int | None
+    first: int
+    """Bar to begin with."""
 
 
 @dataclass
@@ -389,6 +458,8 @@ class ChartsPane(EnginePane):
         self._layers: Sequence[Layer] = engine.layers
         self._is_filtered = False
         self._selection = 0
+        self._first = 0
+        """Bar that a chart without room for all begins with."""
         self._layer: Layer | None = None
         self._drawn: OrderedDict[Wanted, Drawing] = OrderedDict()
         self._shown: Wanted | None = None
@@ -411,6 +482,7 @@ class ChartsPane(EnginePane):
         """Draw the chart of these layers."""
         self._layers, self._is_filtered = layers, bool(filter_text)
         self._selection += 1
+        self._first = 0
         self._renew()
 
     def show_layer(self, layer: Layer | None) -> None:
@@ -467,7 +539,9 @@ class ChartsPane(EnginePane):
         axes = self.axes if self.chart.has_axes else AXES[0]
         columns = tuple(column.name if column else None for column in map(self._column, ROLES))
         layer = None if self._layer is None else self._layer.index
-        return Wanted(self.chart.id, axes, columns, size.width, size.height, self._selection, layer)
+        return Wanted(
+            self.chart.id, axes, columns, size.width, size.height, self._selection, layer, self._first
+        )
 
     def _renew(self) -> None:
         """Show the wanted chart at once if it was drawn before; else draw it, unless a thread is busy: then afterwards."""
@@ -514,7 +588,7 @@ class ChartsPane(EnginePane):
 
     def _draw(self, wanted: Wanted, chart: Chart, subject: Subject) -> None:
         try:
-            drawing = draw(chart, subject, wanted.width, wanted.height)
+            drawing = draw(chart, subject, wanted.width, wanted.height, wanted.first)
         except Exception as error:  # noqa: BLE001 - it costs this chart
             broken = replace(chart, make=partial(_no_chart, internal(error)))
             drawing = draw(broken, subject, wanted.width, wanted.height)
@@ -573,10 +647,17 @@ class ChartsPane(EnginePane):
         event.stop()
         self._renew()
 
+    @on(ChartScrolled)
+    def _scrolled(self, event: ChartScrolled) -> None:
+        event.stop()
+        drawing = self.view.drawing
+        self._first = max(0, min(event.first, len(drawing.bars) - len(drawing.spots)))
+        self._renew()
+
     # Actions
 
-    def _show_chart(self, chart: Chart) -> None:
-        self.chart = chart
+    def _show_chart(self, chart: Chart, first: int = 0) -> None:
+        self.chart, self._first = chart, first
         self.titles.mark(CHARTS.index(chart))
         now, before = monotonic(), self._moved_at
         self._moved_at = now
@@ -622,8 +703,12 @@ class ChartsPane(EnginePane):
         """Show the layer, or the layers of a group; ask which one where several share a place."""
         event.stop()
         spot = event.spot
+        target = spot.target(spot.indices[0])
+        if target.layer is None and not target.filter_text:
+            self.notify("This mark opens nothing.", markup=False)
+            return
         if len(spot.indices) == 1:
-            self._open_target(spot.target(spot.indices[0]))
+            self._open_target(target)
             return
         shown = spot.indices[:_MOST_OFFERED]
         options = {str(index): spot.target(index).text for index in shown}
@@ -640,18 +725,19 @@ class ChartsPane(EnginePane):
         if target.layer is not None:
             self.post_message(LayerOpened(self.engine.layers[target.layer]))
         elif target.filter_text:
-            self.post_message(LayersFiltered(target.filter_text))
+            has_column = not target.filter_text.startswith("index:")
+            self.post_message(LayersFiltered(target.filter_text, "" if has_column else target.label))
 
     def place(self) -> object:
-        return self.chart, self.view.marked, self.view.has_focus
+        return self.chart, self._first, self.view.marked, self.view.has_focus
 
     def return_to(self, place: object) -> None:
         if place is None:
             return
-        chart, marked, has_focus = cast("tuple[Chart, Target | None, bool]", place)
+        chart, first, marked, has_focus = cast("tuple[Chart, int, Target | None, bool]", place)
         self.view.marked = marked
         self.view.show(self.view.drawing, self._layer)
-        self._show_chart(chart)
+        self._show_chart(chart, first)
         self.screen.set_focus(self.view if has_focus else self.titles)
 
     def action_nth_chart(self, index: int) -> None:
@@ -711,6 +797,7 @@ class ChartsPane(EnginePane):
         def chosen(name: str | None) -> None:
             if name is not None:
                 self.columns[role] = columns.get(name)
+                self._first = 0
                 self._renew()
 
         current = self._column(role)

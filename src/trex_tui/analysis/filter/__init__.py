@@ -11,8 +11,10 @@ takes 2 ms.
 """
 
 from trex_tui.analysis.filter.parser import (
+    MOST_CHARACTERS,
     Expression,
     FilterError,
+    format_indices,
     format_operand,
     join_filters,
     parse,
@@ -30,6 +32,7 @@ from trex_tui.analysis.filter.selection import (
 
 __all__ = [
     "EXAMPLES",
+    "MOST_CHARACTERS",
     "Completion",
     "Expression",
     "FilterError",
@@ -37,6 +40,7 @@ __all__ = [
     "describe_no_match",
     "filter_engines",
     "filter_layers",
+    "format_indices",
     "format_operand",
     "join_filters",
     "parse",

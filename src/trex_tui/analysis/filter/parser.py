@@ -18,7 +18,7 @@ import importlib
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -30,6 +30,7 @@ from trex_tui.text import did_you_mean, parse_quantity
 
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
+    from trex_tui.engine.model import Layer
 
 KEYWORDS = ("and", "or", "not")
 _EXCERPT = 32
@@ -245,6 +246,11 @@ def _operand_text(operand: Operand) -> str:
 def format_operand(text: str) -> str:
     """Return a text as a value of a column, in quotes if necessary."""
     return quoted(text) if needs_quotes(text) else text
+
+
+def format_indices(layers: Iterable[Layer]) -> str:
+    """Return the filter for some layers: `index:3,5`."""
+    return f"index:{','.join(str(layer.index) for layer in layers)}"
 
 
 def column_text(name: str) -> str:

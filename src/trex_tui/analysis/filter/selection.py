@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,6 @@ from trex_tui.analysis.filter.parser import (
     Missing,
     Not,
     Number,
-    Operand,
     Operator,
     Or,
     Pattern,
@@ -199,10 +199,27 @@ def _make_test(comparison: ColumnTest) -> Test:
         order, bound = _ORDERS[comparison.operator], operand.value
         return lambda value: isinstance(value, (int, float)) and order(value, bound)
     finds_part = _finds_part(comparison)
-    tests = [_operand_test(operand, finds_part) for operand in comparison.operands]
+    numbers = [operand.value for operand in comparison.operands if isinstance(operand, Number)]
+    others = (operand for operand in comparison.operands if not isinstance(operand, Number))
+    tests = [_operand_test(operand, finds_part) for operand in others]
+    if numbers:
+        tests.append(_number_test(numbers))
     if comparison.operator is Operator.UNEQUAL:
         return lambda value: value is not None and not any(test(value) for test in tests)
     return lambda value: any(test(value) for test in tests)
+
+
+def _number_test(numbers: Sequence[float]) -> Test:
+    """Return a test for any of many numbers, such as the indices of the layers of a group."""
+    ordered = sorted(numbers)
+
+    def holds(value: Any) -> bool:  # noqa: ANN401 - any cell
+        if not isinstance(value, (int, float)):
+            return False
+        place = bisect_left(ordered, value)
+        return any(math.isclose(value, near, rel_tol=1e-9) for near in ordered[max(0, place - 1) : place + 1])
+
+    return holds
 
 
 def _finds_part(comparison: ColumnTest) -> bool:
@@ -210,14 +227,11 @@ def _finds_part(comparison: ColumnTest) -> bool:
     return column is not None and column.is_free_text and comparison.operator is Operator.HAS
 
 
-def _operand_test(operand: Operand, finds_part: bool) -> Test:
+def _operand_test(operand: Missing | Literal | Glob | Pattern, finds_part: bool) -> Test:
     if isinstance(operand, Missing):
         return lambda value: value is None
     if operand == Glob("*"):
         return lambda value: value is not None
-    if isinstance(operand, Number):
-        number = operand.value
-        return lambda value: isinstance(value, (int, float)) and math.isclose(value, number, rel_tol=1e-9)
     test = _text_test(operand, finds_part)
 
     def holds(value: Any) -> bool:  # noqa: ANN401 - any cell

@@ -16,6 +16,7 @@ from trex_tui.report.charts.figure import (
     PRIMARY,
     SECONDARY,
     WARNING,
+    Bar,
     BarPart,
     Bars,
     Bins,
@@ -35,7 +36,16 @@ from trex_tui.report.charts.figure import (
     Target,
     Tick,
 )
-from trex_tui.report.charts.grid import CellSpan, Grid, Line, Spot, apart, shorten, split_cells, wrap_text
+from trex_tui.report.charts.grid import (
+    CellSpan,
+    Grid,
+    Line,
+    Spot,
+    fit_labels,
+    shorten,
+    split_cells,
+    wrap_text,
+)
 from trex_tui.report.charts.sampling import (
     EXTREMES,
     MEDIANS,
@@ -61,11 +71,15 @@ class Drawing:
 
     Attributes:
         is_empty: There is no data for the chart.
+        bars: Targets of all bars of which only some have room, in their order; empty where all are drawn.
+        first: Index of the first of those that are drawn; each of them has a spot.
     """
 
     lines: tuple[Line, ...]
     spots: tuple[Spot, ...] = ()
     is_empty: bool = False
+    bars: tuple[Target, ...] = ()
+    first: int = 0
 
     @cached_property
     def spot_of_layer(self) -> Mapping[int, int]:
@@ -78,20 +92,29 @@ class Drawing:
         }
 
 
-def draw(chart: Chart, subject: Subject, width: int, height: int) -> Drawing:
-    """Draw the chart in exactly `height` lines of exactly `width` cells."""
+def draw(chart: Chart, subject: Subject, width: int, height: int, first: int = 0) -> Drawing:
+    """Draw the chart in exactly `height` lines of exactly `width` cells.
+
+    Args:
+        first: Index of the bar to begin with, if there is no room for all.
+    """
     figure = chart.make(replace(subject, width=width))
     grid = Grid(width, height)
     _draw_title(grid, chart.title, subject if figure.marks_layer and figure.form else None)
     words = [(text, "") for text in figure.words] + [(text, WARNING) for text in figure.missing]
     lines = [CellSpan(part, style) for text, style in words for part in wrap_text(printable(text), width)]
     rows = height - 1 - min(len(lines), max(2, height // 3))
-    if figure.form is None or width < _LEAST_PLOT[0] or rows < _LEAST_PLOT[1]:
+    form = replace(figure.form, first=first) if isinstance(figure.form, Bars) else figure.form
+    if form is None or width < _LEAST_PLOT[0] or rows < _LEAST_PLOT[1]:
         _draw_sentences(grid, lines, 2 if height > len(lines) + 2 else 1)
-    else:
-        paint(figure.form, grid.part(0, 1, width, rows))
-        _draw_sentences(grid, lines, rows + 1)
-    return Drawing(grid.lines(), tuple(grid.spots), figure.form is None)
+        return Drawing(grid.lines(), is_empty=form is None)
+    paint(form, grid.part(0, 1, width, rows))
+    _draw_sentences(grid, lines, rows + 1)
+    spots = tuple(grid.spots)
+    targets = [bar.target for bar in form.bars if bar.target] if isinstance(form, Bars) else []
+    if not isinstance(form, Bars) or not len(spots) < len(targets) == len(form.bars):
+        return Drawing(grid.lines(), spots)
+    return Drawing(grid.lines(), spots, bars=tuple(targets), first=_first_bar(form, len(spots)))
 
 
 def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
@@ -436,9 +459,9 @@ def _(form: Histogram, part: Grid) -> None:
     _mark_bins(area, form.marks, x)
 
 
-def _bin_target(target: Callable[[float, float, int], Target], bins: Bins, index: int) -> Target:
+def _bin_target(target: Callable[[float, float, int, int], Target], bins: Bins, index: int) -> Target:
     low = bins.low + index * bins.width
-    return target(low, low + bins.width, bins.counts[index])
+    return target(low, low + bins.width, bins.below + sum(bins.counts[:index]), bins.counts[index])
 
 
 def _mark_bins(area: Grid, marks: Sequence[Mark], x: Scale) -> None:
@@ -485,6 +508,24 @@ def _(form: Lines, part: Grid) -> None:
         draw_upright(area, column, mark.style)
         if mark.label:
             area.label(column + 2, area.height - 1, mark.label, mark.style)
+    if form.dots:
+        for index, dot in enumerate(form.dots):
+            spot = column_at(area, x, dot.x), row_at(area, y, dot.y)
+            area.mark_spot(*spot, 1, 1, [index], lambda index: Target(form.dots[index].title))
+    else:
+        _mark_points(area, form)
+
+
+def _mark_points(area: Grid, form: Lines) -> None:
+    """Allow a cursor on each column with points of the first series, the highest point first."""
+    points = form.series[0].points if form.series else ()
+    columns: dict[int, list[int]] = {}
+    for index, (x, y) in enumerate(points):
+        if x == x and y == y:
+            columns.setdefault(column_at(area, form.x, x), []).append(index)
+    for column, indices in columns.items():
+        indices.sort(key=lambda index: -points[index][1])
+        area.mark_spot(column, 0, 1, area.height, indices, form.target_of, foot=area.height)
 
 
 def _run(series: Series | Roof, x: Scale, y: Scale) -> Run:
@@ -603,17 +644,18 @@ def _(form: Bars, part: Grid) -> None:
         _put_row(part, row, spans)
     part = part.part(0, len(legend) - 1, part.width, part.height - len(legend) + 1)
     rows, count = part.height - 2, len(form.bars)
-    shown = form.bars if count <= rows else form.bars[: rows - 1]
+    first = 0 if count <= rows else _first_bar(form, rows - 1)
+    shown = form.bars if count <= rows else form.bars[first : first + rows - 1]
     step = 2 if 2 * count <= rows + 1 else 1
     table = [form.headings, *(bar.texts for bar in shown)]
     widths = [max(len(row[index]) for row in table) for index in range(len(form.headings))]
     figures = sum(widths) + _GAP * len(widths)
-    longest = max(len(split_cells(shorten(bar.label, part.width))) for bar in shown)
+    longest = max(map(len, map(split_cells, fit_labels([bar.label for bar in shown], part.width, form.fit))))
     names = min(longest, max(12, part.width - 2 - figures - _GAP - max(_LEAST_BAR, part.width // 4)))
     start, cells = 2 + names + figures + _GAP, part.width - 2 - names - figures - _GAP
     _put_figures(part, 1, form.headings, widths, 2 + names, MUTED)
     top = max(bar.value or 0.0 for bar in form.bars) or 1.0
-    labels = apart([bar.label for bar in shown], names)
+    labels = fit_labels([bar.label for bar in shown], names, form.fit)
     for row, (bar, label) in zip(
         range(2, 2 + step * len(shown), step), zip(shown, labels, strict=True), strict=True
     ):
@@ -627,11 +669,23 @@ def _(form: Bars, part: Grid) -> None:
             _put_parts(part, row, start, bar.parts, top, cells)
         else:
             part.put(start, row, format_bar((bar.value or 0.0) / top, cells), bar.style)
-    if len(shown) < count:
-        hides_here = any(bar.is_here for bar in form.bars[len(shown) :])
-        style = HERE_STYLE if hides_here else MUTED
-        part.put(2, part.height - 1, shorten(form.rest(len(shown)), part.width - 2), style)
-        part.put(0, part.height - 1, HERE if hides_here else "", HERE_STYLE)
+    end = first + len(shown)
+    if first:
+        _put_hidden(part, 1, f"↑ {first} above", form.bars[:first], names)
+    if end < count:
+        _put_hidden(part, part.height - 1, form.rest(end), form.bars[end:], part.width - 2)
+
+
+def _first_bar(form: Bars, rows: int) -> int:
+    """Return the first of the bars that are drawn in so many rows: not so far down that rows stay empty."""
+    return max(0, min(form.first, len(form.bars) - rows))
+
+
+def _put_hidden(part: Grid, row: int, words: str, hidden: Sequence[Bar], width: int) -> None:
+    """Write how many bars are not drawn, marked if the current layer is in one of them."""
+    hides_here = any(bar.is_here for bar in hidden)
+    part.put(0, row, HERE if hides_here else "", HERE_STYLE)
+    part.put(2, row, shorten(words, width), HERE_STYLE if hides_here else MUTED)
 
 
 def _bar_target(target: Target, _: int) -> Target:

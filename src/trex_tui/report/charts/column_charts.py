@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
-from trex_tui.analysis.filter import format_operand
+from trex_tui.analysis.filter import MOST_CHARACTERS, format_indices, format_operand
 from trex_tui.analysis.structure import UNKNOWN, known_value
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.model import Layer
@@ -192,15 +192,16 @@ def _find_parts(quantity: Quantity, coloring: Coloring, layers: Sequence[Layer])
 
 
 def _format_filter(column: LayerColumn, text: str, layers: Sequence[Layer], subject: Subject) -> str:
-    """The filter for the layers of a group, whose values read alike."""
+    """The filter for the layers of a group, whose values read alike; empty if it would be too long."""
     if text == UNKNOWN:
         return f"{column.name}:none"
     values = [column.value(subject.engine, layer) for layer in layers]
     if column.is_number:
         low, high = min(values), max(values)
         return f"{column.name}={low!r}" if low == high else f"{column.name}>={low!r} {column.name}<={high!r}"
-    if not isinstance(values[0], (str, bool)):
-        return f"index:{','.join(str(layer.index) for layer in layers)}"
+    if column.is_list or not isinstance(values[0], (str, bool)):
+        text = format_indices(layers)
+        return text if len(text) <= MOST_CHARACTERS else ""
     return f"{column.name}{'=' if column.is_free_text else ':'}{format_operand(text)}"
 
 

@@ -7,8 +7,10 @@ Styles are theme tokens (`bold $accent`), or whatever the palette of the subject
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 from trex_tui.engine.columns import LayerColumn
@@ -250,6 +252,8 @@ class Bars:
         unit: What the length of a bar means.
         rest: What the bars from an index on add up to, in words: they are left out where there is no room.
         most: Bars in a picture, which is as high as they need.
+        first: Index of the bar that a terminal without room for all begins with.
+        fit: Shortens a name to a number of characters, different from those of the other bars; by default `grid.apart`.
     """
 
     bars: Sequence[Bar]
@@ -258,6 +262,8 @@ class Bars:
     keys: Sequence[Key] = ()
     rest: Callable[[int], str] = lambda _: ""
     most: int = 25
+    first: int = 0
+    fit: Callable[[str, int], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,14 +329,14 @@ class Histogram:
     """How many values lie where; `bins` counts them in at most so many bins.
 
     Attributes:
-        target: What a bin stands for, by its ends and its count.
+        target: What a bin stands for, by its ends, how many values are below it, and its count.
     """
 
     bins: Callable[[int], Bins]
     x_title: str
     y_title: str
     marks: Sequence[Mark] = ()
-    target: Callable[[float, float, int], Target] | None = None
+    target: Callable[[float, float, int, int], Target] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +356,12 @@ class Series:
     sign: str = "━"
     is_faint: bool = False
     is_dense: bool = False
+
+    def value_at(self, x: float) -> float | None:
+        """Return y of the last point up to `x`, whose values ascend; None before the first, and in a gap."""
+        index = bisect_right(self.points, x, key=itemgetter(0)) - 1
+        value = self.points[index][1] if index >= 0 else math.nan
+        return value if value == value else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +388,7 @@ class Lines:
         limits: Values of y beyond which a point is drawn at the edge with a sign, in a terminal.
         has_legend: The series have names that differ.
         names_ends: Each series has its name at its end, in a terminal.
+        target: What a point of the first series stands for, by its index; by default the values of all series there.
     """
 
     series: Sequence[Series]
@@ -388,6 +401,16 @@ class Lines:
     limits: tuple[float, float] | None = None
     has_legend: bool = True
     names_ends: bool = False
+    target: Callable[[int], Target] | None = None
+
+    def target_of(self, index: int) -> Target:
+        """Return what a point of the first series stands for."""
+        if self.target is not None:
+            return self.target(index)
+        x, _ = self.series[0].points[index]
+        values = [(each.name, each.value_at(x)) for each in self.series]
+        figures = [f"{name} {value:.5g}" for name, value in values if value is not None]
+        return Target(f"{x:.5g} {self.x.title}", "  ".join(figures))
 
 
 @dataclass(frozen=True, slots=True)

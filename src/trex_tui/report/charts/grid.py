@@ -122,6 +122,11 @@ def apart(names: Sequence[str], width: int) -> list[str]:
     return _numbered(labels, width)
 
 
+def fit_labels(names: Sequence[str], width: int, fit: Callable[[str, int], str] | None = None) -> list[str]:
+    """Return names in at most `width` cells, by `apart` without a function that shortens one."""
+    return apart(names, width) if fit is None else [shorten(fit(name, width), width) for name in names]
+
+
 def _alike(labels: Sequence[str]) -> list[list[int]]:
     """Return the indices of equal labels."""
     indices: dict[str, list[int]] = {}

@@ -141,7 +141,7 @@ def histogram(subject: Subject) -> Figure:
         f"{queries.what}, ms",
         "queries",
         marks,
-        lambda low, high, count: Target(f"{low:.5g} to {high:.5g} ms", plural(count, "query", "queries")),
+        lambda low, high, _, count: Target(f"{low:.5g} to {high:.5g} ms", plural(count, "query", "queries")),
     )
     return Figure(tuple(words), queries.left_out, form, marks_layer=False)
 
@@ -173,7 +173,12 @@ def over_time(subject: Subject) -> Figure:
     marks = []
     if judged.settling and judged.settling.rows < len(points):
         marks.append(Mark(float(places[judged.settling.rows]), "settled", WARNING))
-    form = Lines(series, x, y, keys=keys, marks=marks, limits=limits)
+
+    def target(index: int) -> Target:
+        at = f"  at {points[index][0]:.5g} s" if queries.starts_s else ""
+        return Target(f"query {index}", f"{format_ms(points[index][1])} ms{at}")
+
+    form = Lines(series, x, y, keys=keys, marks=marks, limits=limits, target=target)
     return Figure(tuple(words), queries.left_out, form, marks_layer=False)
 
 
@@ -228,7 +233,7 @@ def _percentile_lines(
             _stretched(pct),
             value,
             ACCENT,
-            title=f"p{pct:g} {format_ms(value)}: {value:.6g}",
+            title=f"p{pct:g}  {value:.6g} ms",
             label=format_ms(value),
         )
         for pct, value in points

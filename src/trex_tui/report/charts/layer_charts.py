@@ -12,6 +12,7 @@ from itertools import accumulate, groupby
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.filter import format_operand
+from trex_tui.analysis.short_names import ShortTactics
 from trex_tui.analysis.structure import UNKNOWN, Total, sum_latency_ms, total_by
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
@@ -125,7 +126,12 @@ def reformats_by_origin(subject: Subject) -> Figure:
     if subject.layers and not layers:
         return Figure(("No reformats here.",))
     style = subject.palette.kind(LayerKind.REFORMAT)
-    return _shares(replace(subject, layers=layers), "origin", origin, lambda _: style)
+
+    def filter_of(key: str) -> str:
+        kind = f" kind:{LayerKind.REFORMAT.value}" if key == UNKNOWN else ""
+        return _group_filter("origin", key) + kind
+
+    return _shares(replace(subject, layers=layers), "origin", origin, lambda _: style, filter_of=filter_of)
 
 
 def time_by_tactic(subject: Subject) -> Figure:
@@ -139,12 +145,19 @@ def time_by_tactic(subject: Subject) -> Figure:
 
     shown = Counter(kind for key, kind in kinds.items() if key != NO_TACTIC)
     keys = kind_keys(shown, subject.palette.kind, lambda _: BAR_SIGN)
-    figure = _shares(subject, "kernel", lambda layer: tactic_group(layer.tactic), style, keys)
-    hashed = {
-        layer.tactic
-        for layer in subject.layers
-        if layer.tactic and tactic_group(layer.tactic) != layer.tactic
-    }
+    tactics: dict[str, dict[str, None]] = {}
+    for layer in subject.layers:
+        if layer.tactic:
+            tactics.setdefault(tactic_group(layer.tactic), {})[layer.tactic] = None
+
+    def filter_of(key: str) -> str:
+        return f"tactic={','.join(map(format_operand, tactics[key]))}" if key in tactics else "tactic:none"
+
+    figure = _shares(subject, "kernel", lambda layer: tactic_group(layer.tactic), style, keys, filter_of)
+    if isinstance(figure.form, Bars):
+        names = ShortTactics(kinds)
+        figure = replace(figure, form=replace(figure.form, fit=names.fit))
+    hashed = [name for group, names in tactics.items() for name in names if name != group]
     if hashed and figure.form:
         note = f" {plural(len(hashed), 'generated kernel')} without their hashes."
         return replace(figure, words=(figure.words[0] + note, *figure.words[1:]))
@@ -172,8 +185,15 @@ def _shares(
     key: Callable[[Layer], str | None],
     style: Callable[[str], str],
     keys: Sequence[Key] = (),
+    filter_of: Callable[[str], str] | None = None,
 ) -> Figure:
-    """Totals as bars: name, number of layers, milliseconds, share."""
+    """Totals as bars: name, number of layers, milliseconds, share.
+
+    Args:
+        what: A group, in words.
+        filter_of: The filter for a group; by default `what` is a column.
+    """
+    filter_of = filter_of or partial(_group_filter, what)
     if not subject.layers:
         return Figure((NO_LAYER,))
     totals = total_by(subject.engine, key, subject.layers)
@@ -190,7 +210,9 @@ def _shares(
             ],
             style(total.key),
             total.key == here,
-            target=_group_target(total, what, is_timed=is_timed),
+            target=Target(
+                total.key, _describe_group(total, is_timed=is_timed), filter_text=filter_of(total.key)
+            ),
         )
         for total in totals
     ]
@@ -207,16 +229,15 @@ def _shares(
     return Figure((words,), lacking, form)
 
 
-def _group_target(total: Total, column: str, *, is_timed: bool) -> Target:
-    """A bar of a group, which filters by the value of its column."""
-    figures = plural(total.layers, "layer")
-    if is_timed:
-        figures += f"  {format_ms(total.latency_ms)} ms  {format_pct(total.latency_pct)} %"
-    if column == "kernel":
-        text = f"tactic:{format_operand(total.key)}" if total.key != NO_TACTIC else "tactic:none"
-    else:
-        text = f"{column}:none" if total.key == UNKNOWN else f"{column}:{format_operand(total.key)}"
-    return Target(total.key, figures, filter_text=text)
+def _group_filter(column: str, key: str) -> str:
+    """Return the filter for the layers of a group of a column's values."""
+    return f"{column}:{'none' if key == UNKNOWN else format_operand(key)}"
+
+
+def _describe_group(total: Total, *, is_timed: bool) -> str:
+    layers = plural(total.layers, "layer")
+    times = f"  {format_ms(total.latency_ms)} ms  {format_pct(total.latency_pct)} %"
+    return layers + times if is_timed else layers
 
 
 def _describe_rest(totals: Sequence[Total], first: int, *, is_timed: bool) -> str:

@@ -41,7 +41,7 @@ from trex_tui.report.charts.figure import (
     Series,
     Subject,
 )
-from trex_tui.report.charts.grid import apart
+from trex_tui.report.charts.grid import fit_labels
 from trex_tui.report.charts.sampling import column_starts, largest_of_columns, sample_series
 from trex_tui.report.charts.svg_elements import (
     CHAR,
@@ -160,7 +160,7 @@ def _(form: Bars, caption: Caption) -> str:
         for index in range(count)
     ]
     room = min(caption.room * _NAMES, caption.room - sum(widths) - _LEAST_BAR)
-    labels = apart([bar.label for bar in shown], max(8, int(room / CHAR)))
+    labels = fit_labels([bar.label for bar in shown], max(8, int(room / CHAR)), form.fit)
     names = max(map(measure_width, labels), default=0.0)
     ends = list(accumulate(widths, initial=names))
     left = ends[-1] + 2 * CHAR

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.short_names import short_names
 from trex_tui.analysis.statistics import percentile
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.model import Layer
@@ -195,7 +196,16 @@ def layer_bars(subject: Subject) -> Figure:
     )
     keys = coloring.legend(layer for layer in layers if quantity.values[layer.index])
     most = _MOST_CHOSEN_BARS if subject.is_filtered else _MOST_BARS
-    form = Bars(bars, headings, quantity.axis, keys, rest, most)
+    names, by_name = short_names(subject.engine), {layer.name: layer for layer in layers}
+    form = Bars(
+        bars,
+        headings,
+        quantity.axis,
+        keys,
+        rest,
+        most,
+        fit=lambda name, width: names.fit(by_name[name], width),
+    )
     return Figure((words,), quantity.describe_missing("left out"), form)
 
 
@@ -227,21 +237,20 @@ def layer_distribution(subject: Subject) -> Figure:
         quantity.axis,
         "layers",
         marks,
-        partial(_bin_target, quantity),
+        partial(_bin_target, quantity, ordered),
     )
     return Figure((words,), quantity.describe_missing("left out"), form, marks_layer=False)
 
 
-def _bin_target(quantity: Quantity, low: float, high: float, count: int) -> Target:
-    """A bin, which filters by its ends. They are widened by a little: a filter must not lose values to the last digit."""
-    scale, unit = quantity.scale
-    name = quantity.column.name
-    margin = (high - low) * 1e-6
-    ends = [(low - margin) * scale, (high + margin) * scale]
+def _bin_target(
+    quantity: Quantity, ordered: Sequence[float], low: float, high: float, below: int, count: int
+) -> Target:
+    """A bin, which filters by the least and the largest of its values: a value at its end may belong to the next bin."""
+    values, name = ordered[below : below + count], quantity.column.name
     return Target(
-        f"{low:.4g} to {high:.4g} {unit}".rstrip(),
+        f"{low:.4g} to {high:.4g} {quantity.scale[1]}".rstrip(),
         plural(count, "layer"),
-        filter_text=f"{name}>={ends[0]!r} {name}<={ends[1]!r}",
+        filter_text=f"{name}>={values[0]!r} {name}<={values[-1]!r}",
     )
 
 

@@ -12,7 +12,6 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.report.document import Column, Table, make_table
 
-
 _WORKING = "kind!=" + ",".join(kind.value for kind in LayerKind if not kind.is_work)
 _MULTIPLYING = "kind:" + ",".join(kind.value for kind in LayerKind if kind.multiplies)
 _FILTER_COLUMNS = {
