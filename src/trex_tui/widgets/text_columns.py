@@ -149,7 +149,8 @@ class TextColumns(TextView):
         self.refresh()
 
     def on_focus(self) -> None:
-        self._wrap_columns(self.text_width)  # The links of lines that were renewed.
+        if self.chosen is not None:
+            self._wrap_columns(self.text_width)  # The links of lines that were renewed.
         if self._chosen_link is None:
             self.chosen = self._links[0].target if self._links else None
         self._redraw()
