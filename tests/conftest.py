@@ -91,6 +91,14 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 @pytest.fixture(autouse=True)
+def _schemas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every JSON document that the program writes fits its schema."""
+    import documents
+
+    documents.install(monkeypatch.setattr)
+
+
+@pytest.fixture(autouse=True)
 def _screens(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An app under test waits for what it does instead of for time, and leaves nothing behind."""
     if not inspect.iscoroutinefunction(request.function):

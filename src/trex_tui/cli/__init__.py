@@ -27,6 +27,7 @@ COMMANDS = {
     "open": "explore:run_open",
     "serve": "explore:run_serve",
     "keys": "explore:run_keys",
+    "schema": "schema:run_schema",
     "capture": "capture:run_capture",
     "doctor": "doctor:run_doctor",
     "summary": "layers:run_summary",

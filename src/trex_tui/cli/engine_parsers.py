@@ -628,6 +628,27 @@ examples:
     add_result_options(keys, ("text", "md", "json"), schema="keys/1")
 
 
+def add_schema(commands: Commands[CommandParser]) -> None:
+    schema = add_command(
+        commands,
+        "schema",
+        "Print the JSON Schema of a document",
+        "Print the JSON Schema of a document, or list the documents.",
+        """\
+Every result of --json names its document and version in `schema`. The schema
+has type, unit and definition of each key; null means unknown.
+
+examples:
+  trex-tui schema
+  trex-tui schema summary
+  trex-tui schema diff -o diff.schema.json
+""",
+        "[NAME]",
+    )
+    schema.add_argument("name", nargs="?", metavar="NAME", help="name of a document; default: list them")
+    add_result_options(schema, ("text", "json"), schema="schemas/1")
+
+
 def add_build_log(commands: Commands[CommandParser]) -> None:
     log = add_command(
         commands,

@@ -46,6 +46,7 @@ _COMMANDS = {
     "capture": trtexec_parsers.add_capture,
     "doctor": trtexec_parsers.add_doctor,
     "keys": engine_parsers.add_keys,
+    "schema": engine_parsers.add_schema,
     "build-log": engine_parsers.add_build_log,
     "metadata": engine_parsers.add_metadata,
     "accuracy": trtexec_parsers.add_accuracy,
