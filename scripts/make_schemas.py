@@ -4,14 +4,15 @@
     python scripts/make_schemas.py            renew descriptions and columns only
     python scripts/make_schemas.py --fresh    forget what the named documents no longer have
 
-The form of a document (keys, types, null) is that of the documents seen. Definitions, units, closed sets of values and keys that
-are data come from the glossary, columns of layers from the code. With UPDATE_GOLDENS=1 every test that writes a document
-widens its schema in the same way; a key that is gone is removed by hand.
+The form of a document (keys, types, null) is that of the documents seen. Definitions, units, closed sets of values
+and keys that are data come from the glossary, columns of layers from the code. With UPDATE_GOLDENS=1 every test that writes a
+document widens its schema in the same way; a key that is gone is removed by hand.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.report.glossary.registry import find_path
 from trex_tui.report.glossary.term import Term, find_unit
+from trex_tui.report.graph.graph_files import RESERVED
 from trex_tui.report.schemas import DOCUMENTS
 
 FOLDER = Path(__file__).resolve().parent.parent / "src" / "trex_tui" / "report" / "schemas"
@@ -36,7 +38,7 @@ def _term(path: Sequence[str]) -> Term | None:
     return entry.term if entry else None
 
 
-def observe(value: Any, path: tuple[str, ...]) -> Schema:
+def observe(value: object, path: tuple[str, ...]) -> Schema:
     """The schema of one value: every key required, every type that of the value.
 
     Args:
@@ -70,7 +72,7 @@ def _is_verbatim(term: Term | None) -> bool:
     return term is not None and term.is_verbatim
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     if isinstance(value, (dict, list)):
         return "object" if isinstance(value, dict) else "array"
     return _TYPES[type(value)]
@@ -108,7 +110,7 @@ def bare(schema: Schema) -> Schema:
     """The schema without all that is not seen in documents: what `merge` takes."""
     if not schema:
         return {}
-    types = schema.get("type", "string")  # of a constant
+    types = schema.get("type", "string" if "const" in schema else "null")
     kept: Schema = {"type": [types] if isinstance(types, str) else list(types)}
     if "properties" in schema:
         kept["properties"] = {key: bare(item) for key, item in schema["properties"].items()}
@@ -119,6 +121,71 @@ def bare(schema: Schema) -> Schema:
     if "items" in schema:
         kept["items"] = bare(schema["items"])
     return kept
+
+
+Pool = dict[tuple[str, str], Schema]
+_NUMBERS = frozenset({"integer", "number", "null"})
+
+
+def pooled(schema: Schema, name: str) -> Schema:
+    """The schema with the types of keys of one term joined: a finding has the same form under `findings` and `suppressed`.
+
+    Types of numbers are joined; other keys take the form of their like only where no value was seen.
+    """
+    pool: Pool = {}
+    _gather(schema, (name,), pool)
+    return _filled(schema, (name,), pool)
+
+
+def _pool_key(path: tuple[str, ...]) -> tuple[str, str] | None:
+    term = _term(path)
+    return None if term is None else (path[-1], term.key)
+
+
+def _gather(schema: Schema, path: tuple[str, ...], pool: Pool) -> None:
+    key = _pool_key(path)
+    if key is not None and schema:
+        pool[key] = merge(pool.get(key, {}), schema)
+    for below, item in _children(schema, path):
+        _gather(item, below, pool)
+
+
+def _children(schema: Schema, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Schema]]:
+    """Objects below a key, in lists as well; items of lists that are no objects are part of the key."""
+    for key, item in schema.get("properties", {}).items():
+        yield (*path, key), item
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield (*path, "*"), schema["additionalProperties"]
+    items = schema.get("items")
+    if isinstance(items, dict) and items:
+        yield from _children(items, path)
+
+
+def _filled(schema: Schema, path: tuple[str, ...], pool: Pool) -> Schema:
+    key = _pool_key(path)
+    like = pool.get(key, {}) if key is not None else {}
+    made = dict(schema)
+    types = set(made.get("type", ()))
+    if like and (types <= {"null"} or (types <= _NUMBERS and set(like["type"]) <= _NUMBERS)):
+        made = merge(made, like)
+    elif like and (made.get("items") == {} or made.get("additionalProperties") == {}):
+        made = merge(made, {**like, "type": made["type"]})
+    if "properties" in made:
+        made["properties"] = {k: _filled(item, (*path, k), pool) for k, item in made["properties"].items()}
+    elif isinstance(made.get("additionalProperties"), dict) and made["additionalProperties"]:
+        made["additionalProperties"] = _filled(made["additionalProperties"], (*path, "*"), pool)
+    if made.get("items"):
+        made["items"] = _filled_items(made["items"], path, pool)
+    return made
+
+
+def _filled_items(items: Schema, path: tuple[str, ...], pool: Pool) -> Schema:
+    made = dict(items)
+    if "properties" in made:
+        made["properties"] = {k: _filled(item, (*path, k), pool) for k, item in made["properties"].items()}
+    if made.get("items"):
+        made["items"] = _filled_items(made["items"], path, pool)
+    return made
 
 
 def described(schema: Schema, path: tuple[str, ...]) -> Schema:
@@ -132,9 +199,9 @@ def described(schema: Schema, path: tuple[str, ...]) -> Schema:
             made["description"] += f" Keys: {term.entries}."
     if not schema:
         return made
-    types = schema["type"]
-    if "number" in types and "integer" in types:
-        types = [kind for kind in types if kind != "integer"]
+    types = _types(schema["type"], term, path)
+    if not types:
+        return made
     made["type"] = types[0] if len(types) == 1 else types
     if term is not None and term.values and set(types) <= {"string", "null"}:
         made["enum"] = [*term.values, *([None] if "null" in types else [])]
@@ -149,6 +216,16 @@ def described(schema: Schema, path: tuple[str, ...]) -> Schema:
     if "items" in schema:
         made["items"] = _item(schema["items"], path)
     return made
+
+
+def _types(seen: list[str], term: Term | None, path: tuple[str, ...]) -> list[str]:
+    """The types of a key: those seen, and null where the glossary or the kind of document knows it; none if all may be."""
+    if seen == ["null"]:
+        return ["null", "number"] if term is not None and find_unit(term) else []
+    is_of_machine = "host" in path and set(seen) <= set(_SCALARS)  # another machine may not have it
+    if is_of_machine or (term is not None and re.search(r"\bnull\b", term.definition)):
+        return sorted({*seen, "null"})
+    return seen
 
 
 def _item(schema: Schema, path: tuple[str, ...]) -> Schema:
@@ -183,7 +260,7 @@ def _column(column: LayerColumn) -> Schema:
 def graph_node(seen: Schema) -> Schema:
     """The schema of a node of a graph: what nodes have, and the known columns of layers, several names joined by `;`."""
     columns = {
-        f"layer_{column.name}" if column.name in seen["properties"] else column.name: _column(column)
+        f"layer_{column.name}" if column.name in RESERVED else column.name: _column(column)
         for column in ALL_COLUMNS
     }
     for column in columns.values():
@@ -200,7 +277,7 @@ def graph_node(seen: Schema) -> Schema:
 
 def finished(name: str, schema: Schema, version: str) -> Schema:
     """The file of a schema."""
-    made = described(schema, (name,))
+    made = described(pooled(schema, name), (name,))
     made["properties"]["schema"] = {
         "description": made["properties"]["schema"]["description"],
         "const": version,
@@ -211,6 +288,8 @@ def finished(name: str, schema: Schema, version: str) -> Schema:
             "type": "array",
             "items": layer_rows(),
         }
+    if name == "report":
+        _embed_diff(made["properties"]["comparison"]["properties"])
     if name == "graph":
         made["properties"]["nodes"]["items"] = graph_node(made["properties"]["nodes"]["items"])
     content, command = DOCUMENTS[name]
@@ -221,6 +300,14 @@ def finished(name: str, schema: Schema, version: str) -> Schema:
         "description": f"{content}: `{command}`.",
         **made,
     }
+
+
+def _embed_diff(comparison: Schema) -> None:
+    """The comparison of a report is the document of `diff`."""
+    diff = json.loads((FOLDER / "diff.json").read_text(encoding="utf-8"))
+    for key in ("$schema", "$id", "title"):
+        del diff[key]
+    comparison["diff"] = {**diff, "description": comparison["diff"]["description"]}
 
 
 def widen(name: str, documents: Sequence[Any], *, fresh: bool = False) -> bool:
@@ -236,10 +323,12 @@ def widen(name: str, documents: Sequence[Any], *, fresh: bool = False) -> bool:
     after = json.dumps(finished(name, schema, version), indent=1, ensure_ascii=False) + "\n"
     if after != before:
         path.write_text(after, encoding="utf-8")
+        if name == "diff" and (FOLDER / "report.json").exists():
+            widen("report", [])
     return after != before
 
 
-def document_name(document: Any) -> str | None:
+def document_name(document: object) -> str | None:
     """The name of a document that has a schema; None for others."""
     version = document.get("schema") if isinstance(document, dict) else None
     parts = version.split("/") if isinstance(version, str) else []

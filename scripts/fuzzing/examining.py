@@ -46,7 +46,9 @@ from trex_tui.report.views.engine import summary_document
 from trex_tui.report.views.lint import EngineReport, LintReport
 from trex_tui.report.views.summary import print_summaries
 
-WITHOUT_SETS = frozenset({"open", "serve", "keys", "explain", "capture", "doctor", "accuracy"})
+WITHOUT_SETS = frozenset(
+    {"open", "serve", "mcp", "keys", "schema", "explain", "capture", "doctor", "accuracy"}
+)
 """Commands without a result of a set of files."""
 WAYS: dict[str, tuple[tuple[str, ...], ...]] = {
     "summary": ((), ("--by", "kind")),

@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from trex_tui.artifacts.file_kinds import engine_stem
+from trex_tui.artifacts.input_files import open_bytes
 from trex_tui.artifacts.temporary_files import remove_stale, temporary_prefix
 from trex_tui.errors import ARCHIVES
 
@@ -75,7 +76,7 @@ def is_read(name: str) -> bool:
 def names_in(path: Path) -> list[str]:
     """Return the file names of the members that would be unpacked; empty if the file is not an archive."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_bytes(path) as file, zipfile.ZipFile(file) as archive:
             return [PurePosixPath(member.filename).name for member in archive.infolist() if _match(member)]
     except _BROKEN:
         return []
@@ -84,7 +85,7 @@ def names_in(path: Path) -> list[str]:
 @lru_cache(maxsize=256)
 def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_bytes(path) as file, zipfile.ZipFile(file) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
             if any(member.flag_bits & _ENCRYPTED for member in members if _match(member)):
                 return Unpacked(path.parent, (), "is encrypted; unpack it, and name the directory")

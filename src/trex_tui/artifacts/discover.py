@@ -9,6 +9,7 @@ equal file names then belong to different engines, so each folder is separate.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections import Counter
@@ -27,6 +28,7 @@ from trex_tui.artifacts.file_kinds import (
     sniff,
     tells_role,
 )
+from trex_tui.artifacts.input_files import OUTSIDE, is_allowed
 from trex_tui.artifacts.plan import describe_plan, read_plan_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 from trex_tui.text import plural
@@ -361,6 +363,8 @@ def _scan_tree(root: Path) -> Discovery:
             if (status.st_dev, status.st_ino) in seen:
                 continue
             seen.add((status.st_dev, status.st_ino))
+            if not is_allowed(directory):
+                raise PermissionError(errno.EACCES, OUTSIDE)
             with os.scandir(directory) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:

@@ -17,10 +17,44 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from trex_tui.errors import ArtifactError
+from trex_tui.errors import ARCHIVES, ArtifactError
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Do not wait for a writer: a pipe without one is empty."""
+
+
+_allowed: tuple[str, ...] = ()
+"""Real paths of the only directories that are read; empty for all."""
+OUTSIDE = "it is outside of the allowed directories"
+
+
+def confine(directories: Iterable[Path]) -> None:
+    """Read only files below these directories from now on, links resolved; without a directory, all files again."""
+    global _allowed
+    _allowed = tuple(os.path.realpath(directory) for directory in directories)
+
+
+def is_allowed(path: str | Path) -> bool:
+    """Return whether a path, links resolved, is below the directories of `confine`, or unpacked from an archive."""
+    if not _allowed:
+        return True
+    real = os.path.realpath(path)
+    unpacked = (os.path.realpath(directory) for directory in ARCHIVES)
+    return any(
+        real == directory or real.startswith(directory.rstrip(os.sep) + os.sep)
+        for directory in (*_allowed, *unpacked)
+    )
+
+
+def _check_allowed(path: Path, descriptor: int) -> None:
+    """Check the file that was opened, not only its path: a link may have changed in between.
+
+    Raises:
+        OSError: It is outside of the directories of `confine`.
+    """
+    real = os.path.realpath(path)
+    if not is_allowed(real) or not os.path.samestat(os.fstat(descriptor), os.lstat(real)):
+        raise PermissionError(errno.EACCES, OUTSIDE)
 
 
 def open_bytes(path: Path, *, may_be_pipe: bool = False) -> BinaryIO:
@@ -37,6 +71,8 @@ def open_bytes(path: Path, *, may_be_pipe: bool = False) -> BinaryIO:
     except ValueError as error:  # a NUL in the path
         raise OSError(errno.EINVAL, "it is not a valid path") from error
     try:
+        if _allowed:
+            _check_allowed(path, descriptor)
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISFIFO(mode) and may_be_pipe:
             os.set_blocking(descriptor, True)  # it has a writer, or ends at once

@@ -26,6 +26,7 @@ _OK, _BAD_INPUT, _INTERRUPTED = 0, 2, 130  # ExitCode, without the cost of impor
 COMMANDS = {
     "open": "explore:run_open",
     "serve": "explore:run_serve",
+    "mcp": "mcp:run_mcp",
     "keys": "explore:run_keys",
     "schema": "schema:run_schema",
     "capture": "capture:run_capture",

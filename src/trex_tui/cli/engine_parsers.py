@@ -649,6 +649,24 @@ examples:
     add_result_options(schema, ("text", "json"), schema="schemas/1")
 
 
+def add_mcp(commands: Commands[CommandParser]) -> None:
+    add_engine_command(
+        commands,
+        "mcp",
+        "Serve tools for agents (Model Context Protocol)",
+        "Serve read-only tools for agents on standard input and output.",
+        """\
+The tools: engines, summary, layers, layer, lint, compare, build_why, explain.
+They read files below the paths given here and no others; links that lead
+elsewhere are refused. Needs the extra mcp: pip install 'trex-tui[mcp]'.
+
+examples:
+  trex-tui mcp results/
+  trex-tui mcp models/ results/
+""",
+    )
+
+
 def add_build_log(commands: Commands[CommandParser]) -> None:
     log = add_command(
         commands,

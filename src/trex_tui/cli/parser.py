@@ -45,6 +45,7 @@ _COMMANDS = {
     "explain": engine_parsers.add_explain,
     "capture": trtexec_parsers.add_capture,
     "doctor": trtexec_parsers.add_doctor,
+    "mcp": engine_parsers.add_mcp,
     "keys": engine_parsers.add_keys,
     "schema": engine_parsers.add_schema,
     "build-log": engine_parsers.add_build_log,

@@ -29,7 +29,7 @@ ACCURACY = Subject(
                 ("test", "The side that is judged."),
             )
             for term in (
-                Term(f"accuracy.{side}", what, also=(f"accuracy-samples.{side}",)),
+                Term(f"accuracy.{side}", what, also=(f"accuracy-samples.{side}", f"against_onnx.*.{side}")),
                 *(
                     Term(f"{side}.{key}", text)
                     for key, text in (
@@ -44,8 +44,13 @@ ACCURACY = Subject(
                 ),
             )
         ),
-        Term("accuracy.inputs", "Inputs of both sides."),
-        Term("accuracy.inputs.kind", "random or files."),
+        Term(
+            "accuracy.against_onnx",
+            "Comparison of an engine with an ONNX model, as this document; absent unless a model is given.",
+            entries="sides that are engines",
+        ),
+        Term("accuracy.inputs", "Inputs of both sides.", also=("against_onnx.*.inputs",)),
+        Term("accuracy.inputs.kind", "random or files.", also=("against_onnx.*.inputs.kind",)),
         Term("inputs.samples", "Number of samples."),
         Term("inputs.seed", "Seed of random inputs."),
         Term("inputs.ranges", "Smallest and largest random value of each input.", entries="inputs"),
@@ -62,7 +67,9 @@ ACCURACY = Subject(
         Term("settings.atol", "Absolute tolerance; null without --atol."),
         Term("argmax_axis", "Axis of the classes; null to choose it by the shape."),
         Term("settings.profile_index", "Optimization profile of the runs."),
-        Term("accuracy.outputs", "Measures of each output, over all samples."),
+        Term(
+            "accuracy.outputs", "Measures of each output, over all samples.", also=("against_onnx.*.outputs",)
+        ),
         _measure("output", "Name of the output."),
         _measure("types", "Type on the side of the reference, and of the test."),
         Term("outputs.samples", "Samples compared."),
@@ -110,8 +117,11 @@ ACCURACY = Subject(
             "accuracy.gates",
             "Gates of --fail-on, --rtol and --atol, and their outcome.",
             labels=("Accuracy gates",),
+            also=("against_onnx.*.gates",),
         ),
-        Term("accuracy.passed", "Whether all gates held; null without gates."),
+        Term(
+            "accuracy.passed", "Whether all gates held; null without gates.", also=("against_onnx.*.passed",)
+        ),
         Term("accuracy-sample.sample", "Number of the sample, from 0."),
         *(
             Term(f"accuracy-sample.{part}", f"Tensors that are {what}.")

@@ -99,6 +99,9 @@ CAPTURE = Subject(
         Term("is_reused", "Whether the engine comes from another point or an earlier capture."),
         Term("runs.machine", "Machine that the engine was built for.", is_verbatim=True),
         Term("runs.log", "Its log."),
+        Term(
+            "runs.reused", "True for a build of an earlier capture whose engine is used; absent for others."
+        ),
         Term("wall_s", "How long it took."),
         Term("exit_code", "Exit code; null if a signal ended it."),
         Term("runs.signal", "Signal that ended it."),

@@ -164,7 +164,8 @@ def drawn_by_dot(program: str, text: str, form: str, seconds: float) -> tuple[by
 
 SCHEMA = "trex-tui/graph/1"
 
-_RESERVED = {"role", "label", "highlighted"}
+RESERVED = frozenset({"role", "label", "highlighted"})
+"""Keys of nodes; a column of layers of this name gets a prefix."""
 
 
 def _network(engine: Engine, graph: EngineGraph, columns: Sequence[LayerColumn]) -> nx.MultiDiGraph[str]:
@@ -194,7 +195,7 @@ def _node_data(
         attributes["allocated_bytes"] = tensor.allocated_bytes
     if node.layer is not None:
         for column in columns:
-            attributes[f"layer_{column.name}" if column.name in _RESERVED else column.name] = _plain(
+            attributes[f"layer_{column.name}" if column.name in RESERVED else column.name] = _plain(
                 column.value(engine, node.layer), text
             )
     return {key: value for key, value in attributes.items() if value is not None}

@@ -1,6 +1,6 @@
 """JSON Schemas of the documents: a file for each beside this module, made by `scripts/make_schemas.py`.
 
-The description of each key is its definition in the glossary. A schema is for the version of its document that `--json` writes.
+The description of each key is its definition in the glossary.
 """
 
 from __future__ import annotations

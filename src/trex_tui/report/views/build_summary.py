@@ -292,7 +292,7 @@ def build_log_document(facts: BuildFacts, tuned: Sequence[TunedLayer] | None, to
         "build_seconds": build_seconds(trace.phases),
         "passes": [_pass_object(graph_pass) for graph_pass in trace.passes],
         "tuning": tuning_totals(trace),
-        "layers": [_choice_object(choice) for choice in facts.choices],
+        "layers": [choice_object(choice) for choice in facts.choices],
         "slowest_tunings": [
             _tuning_object(tuning) | {"combinations": len(tuning.combinations)}
             for tuning in by_tuning_time(trace)[:top]
@@ -345,7 +345,8 @@ def tuning_totals(trace: BuildTrace) -> dict[str, Any]:
     }
 
 
-def _choice_object(choice: LayerChoice) -> dict[str, Any]:
+def choice_object(choice: LayerChoice) -> dict[str, Any]:
+    """Return what the builder chose for a layer, and what else it timed."""
     other = choice.other_precision
     return _fields(choice, "name occurrence layer_type agrees margin_pct precision reformat reused_from") | {
         "tactic": _hex(choice.tactic_id),
