@@ -27,7 +27,7 @@ Read-only analysis of TensorRT engines from the files that trtexec and other pro
 of its paths to `summary`, then use `layers`, `lint` and `build_why`; `compare` takes two paths; `explain` defines every key,
 column, rule and word. null is unknown, never 0. Times are milliseconds; the unit is at the end of a key. {DATA}"""
 _READ_ONLY = ToolAnnotations(
-    readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 
 EnginePath = Annotated[str, Field(description="Path of an engine, from the tool engines.")]
