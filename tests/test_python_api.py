@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +17,9 @@ from hostile import WEB
 from trex_tui import Engine, TrexError, load_engine, load_engines
 from trex_tui.analysis.columns import ALL_COLUMNS, full_frame
 from trex_tui.cli import main
+
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+import run_notebook
 
 SAMPLES = REPOSITORY / "sample_artifacts"
 PAGE = REPOSITORY / "docs/python.md"
@@ -223,3 +228,24 @@ def test_every_engine_is_loaded() -> None:
     assert len(engines) == 5
     combined = pd.concat({engine.name: engine.frame for engine in engines})
     assert len(combined) == sum(len(engine.layers) for engine in engines)
+
+
+def test_the_notebook_runs_and_its_outputs_are_small() -> None:
+    """All of its outputs are in the file: a reader sees them without running it."""
+    notebook = json.loads(run_notebook.NOTEBOOK.read_text(encoding="utf-8"))
+    made = run_notebook.executed(notebook)
+    if os.environ.get("UPDATE_GOLDENS"):
+        run_notebook.write(made)
+    kinds = [
+        [sorted(output.get("data", {})) for output in cell["outputs"]]
+        for cell in made["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    stored = [
+        [sorted(output.get("data", {})) for output in cell["outputs"]]
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    assert kinds == stored
+    assert len(kinds) > 15
+    assert run_notebook.output_bytes(made) < 150_000

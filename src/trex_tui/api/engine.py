@@ -312,8 +312,8 @@ class Engine(BaseEngine):
             edges=edges,
         )
         drawn = export_engine(self, "svg", (), options, layout).content
-        assert isinstance(drawn, str), "as SVG is"
-        return Svg(f"Graph of {self.name}", drawn, EXPORT, self.source)
+        svg = drawn if isinstance(drawn, str) else drawn.decode()  # Graphviz writes bytes
+        return Svg(f"Graph of {self.name}", svg, EXPORT, self.source)
 
     def report(self, path: str | Path, *, force: bool = False) -> Path:
         """Write a report as `.html`, `.md` or `.json`, and return its path.

@@ -77,11 +77,11 @@ class Summary(Result):
     >>> summary = engine.summary()
     >>> summary
     <Summary of 'alexnet_fp16': 11 figures>
-    >>> summary.frame[["title", "value", "unit"]].head(3)
-                            title        value unit
-    0  Median latency, end to end     0.499023   ms
-    1     Latency p99, end to end     0.501953   ms
-    2                  Throughput  1995.290000  qps
+    >>> summary.frame[["figure", "value", "unit", "text"]].head(3)
+                  figure        value unit     text
+    0  latency.median_ms     0.499023   ms   0.4990
+    1     latency.p99_ms     0.501953   ms   0.5020
+    2     throughput_qps  1995.290000  qps  1995.29
     >>> list(summary.frames)
     ['performance', 'by_kind', 'by_precision', 'by_tensor_cores', 'by_bound', 'hot_layers']
     >>> summary.frames["by_kind"].head(2)
@@ -101,18 +101,21 @@ class Summary(Result):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """A row per figure: its key in the JSON object, title, value and unit of the value."""
+        """A row per figure: its key in the JSON object, title, value, unit of the value, and text as it is displayed."""
         from trex_tui.report.frames import table_frame
         from trex_tui.report.views.engine import engine_summary, figures_table
 
-        return table_frame(figures_table(engine_summary(self._engine)))
+        table = figures_table(engine_summary(self._engine))
+        return table_frame(table).assign(text=table.texts(2))
 
     @cached_property
     def facts(self) -> pd.DataFrame:
         """A row per fact in words: section, label and text, including options at their default."""
         from trex_tui.report.frames import columns_frame
 
-        rows = [(section.title, *fact) for section in self._sections for fact in section.facts]
+        rows = [
+            (section.title, *fact) for section in self._sections for fact in (*section.facts, *section.folded)
+        ]
         names = ("section", "label", "text")
         return columns_frame({name: [row[index] for row in rows] for index, name in enumerate(names)})
 
@@ -126,7 +129,7 @@ class Summary(Result):
     def _sections(self) -> Sequence[Section]:
         from trex_tui.report.views.summary import brief_sections
 
-        return tuple(brief_sections(self._engine, is_unfolded=True))
+        return tuple(brief_sections(self._engine))
 
     def __repr__(self) -> str:
         return f"<Summary of {self.title!r}: {len(self.frame)} figures>"

@@ -84,7 +84,8 @@ figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(
 
 _FRAGMENT_STYLE = """
 .trex-tui dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; margin: 0; }
-.trex-tui dt { opacity: .7; } .trex-tui dd { margin: 0; } .trex-tui h4 { margin: .6rem 0 .2rem; }
+.trex-tui dt { opacity: .7; width: auto; white-space: nowrap; } .trex-tui dd { margin: 0; width: auto; }
+.trex-tui h4 { margin: .6rem 0 .2rem; }
 .trex-tui td.text, .trex-tui th.text { text-align: left; } .trex-tui td.bar svg { width: 7rem; height: .7em; }
 .trex-tui td.bar rect { fill: #3a7bd5; } .trex-tui section.warning { border-left: 4px solid #b35a00; padding-left: 1rem; }
 .trex-tui .scroll { overflow-x: auto; }
@@ -196,7 +197,7 @@ def _plain_sections(sections: Iterable[Section], heading: str) -> Iterator[str]:
         kind = "warning" if section.is_warning else "plain"
         yield f'<section class="{kind}"><{heading}>{safe(section.title)}</{heading}>'
         yield from bullets(section.sentences)
-        yield from _facts(section.facts)
+        yield from _all_facts(section)
         for table in section.tables:
             yield from _table(table, is_report=False)
         yield "</section>"
@@ -229,15 +230,19 @@ def _section(part: Part, section: Section) -> Iterator[str]:
     charts = [picture(chart.id, chart.engine) for chart in section.charts]
     captions = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
     yield from bullets([sentence for sentence in section.sentences if sentence not in captions])
+    yield from _all_facts(section)
+    yield from map(_figure, charts)
+    for table in section.tables:
+        yield from _table(table)
+    yield "</section>"
+
+
+def _all_facts(section: Section) -> Iterator[str]:
     yield from _facts(section.facts)
     if section.folded:
         yield f"<details><summary>{describe_folded(section)}</summary>"
         yield from _facts(section.folded)
         yield "</details>"
-    yield from map(_figure, charts)
-    for table in section.tables:
-        yield from _table(table)
-    yield "</section>"
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
