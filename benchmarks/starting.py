@@ -59,18 +59,20 @@ def best_of(repeat: int, action: Callable[[], object]) -> float:
     return best
 
 
-def run(arguments: Sequence[str], limit: Limit = NO_LIMIT) -> None:
-    """Run a command and drop what it prints."""
+def run(arguments: Sequence[str], limit: Limit = NO_LIMIT) -> float:
+    """Run a command and drop what it prints; return its peak memory in MB."""
     command = [*limit.prefix, *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT)
     with limit.hold(process.pid):
-        code = process.wait()
-    if code:
-        raise subprocess.CalledProcessError(code, command)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return usage.ru_maxrss * 1024 / 1e6
 
 
-def until_shown(arguments: Sequence[str], text: str, limit: Limit = NO_LIMIT) -> None:
-    """Start a program in a pseudo-terminal and wait until it has drawn `text`."""
+def until_shown(arguments: Sequence[str], text: str, limit: Limit = NO_LIMIT) -> float:
+    """Start a program in a pseudo-terminal and wait until it has drawn `text`; return its peak memory in MB."""
     command = [*limit.prefix, *arguments]
     child = pexpect.spawn(
         command[0], command[1:], dimensions=(24, 80), env=dict(os.environ) | _TERMINAL, cwd=ROOT
@@ -78,9 +80,15 @@ def until_shown(arguments: Sequence[str], text: str, limit: Limit = NO_LIMIT) ->
     try:
         with limit.hold(child.pid):
             child.expect_exact(text, timeout=_PATIENCE_S)
+            peak = next(
+                int(line.split()[1])
+                for line in Path(f"/proc/{child.pid}/status").read_text().splitlines()
+                if line.startswith("VmHWM:")
+            )
             child.kill(signal.SIGKILL)  # Its processor time ends here, not after a shutdown.
     finally:
         child.close(force=True)
+    return peak * 1024 / 1e6
 
 
 def measure_starting(path: Path, repeat: int, limit: Limit = NO_LIMIT) -> Table:
@@ -92,25 +100,28 @@ def measure_starting(path: Path, repeat: int, limit: Limit = NO_LIMIT) -> Table:
     actions = _actions(path, limit)
     wall = dict.fromkeys(actions, float("inf"))
     cpu = dict(wall)
+    peak = dict.fromkeys(actions, 0.0)
     for _ in range(repeat):
         for name, action in actions.items():
-            before = cpu_seconds()
-            wall[name] = min(wall[name], best_of(1, action))
+            before, start = cpu_seconds(), time.perf_counter()
+            peak[name] = max(peak[name], action())
+            wall[name] = min(wall[name], time.perf_counter() - start)
             cpu[name] = min(cpu[name], cpu_seconds() - before)
     title = f"Starting, {limit.name}" if limit.name else "Starting"
-    headings = ("command", "ms", "/ pass", "/ pandas", "/ minimal app", "cpu ms", "/ minimal app")
+    headings = ("command", "ms", "/ pass", "/ pandas", "/ minimal app", "cpu ms", "/ minimal app", "MB")
     table = Table(*headings, title=title)
     for name in actions:
         ratios = (f"{wall[name] / wall[floor]:.2f}" for floor in (NOTHING, PANDAS, MINIMAL))
         shares = (f"{cpu[name] * 1e3:.0f}", f"{cpu[name] / cpu[MINIMAL]:.2f}")
-        table.add_row(name, f"{wall[name] * 1e3:.0f}", *ratios, *shares)
+        table.add_row(name, f"{wall[name] * 1e3:.0f}", *ratios, *shares, f"{peak[name]:.0f}")
     return table
 
 
-def _actions(path: Path, limit: Limit) -> dict[str, Callable[[], None]]:
+def _actions(path: Path, limit: Limit) -> dict[str, Callable[[], float]]:
     python = sys.executable
     program = [python, "-m", "trex_tui"]
     opened = [*program, str(path)]
+    load = f"import trex_tui; engine = trex_tui.load_engine({str(path)!r})"
     return {
         NOTHING: lambda: run([python, "-c", "pass"], limit),
         PANDAS: lambda: run([python, "-c", "import pandas"], limit),
@@ -119,6 +130,11 @@ def _actions(path: Path, limit: Limit) -> dict[str, Callable[[], None]]:
         "summary --json": lambda: run([*program, "summary", "--json", str(path)], limit),
         "first frame": lambda: until_shown(opened, "reading", limit),
         "engine on screen": lambda: until_shown(opened, "Latency", limit),
+        "import trex_tui": lambda: run([python, "-c", "import trex_tui"], limit),
+        "load_engine": lambda: run([python, "-c", load], limit),
+        "engine.summary()": lambda: run([python, "-c", f"{load}; engine.summary().to_html()"], limit),
+        "engine.frame": lambda: run([python, "-c", f"{load}; engine.frame"], limit),
+        "engine.graph": lambda: run([python, "-c", f"{load}; engine.graph"], limit),
     }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from helpers import chain, timing_row, write_graph, write_json, write_profile
+from trex_tui.cli import main
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "trex_tui"
 
@@ -151,6 +152,37 @@ def test_engine_loads_a_library_when_asked_for_what_needs_it(small_set: Path) ->
         "engine.graph; assert 'networkx' in loaded()\n"
         "engine.frame; assert 'pandas' in loaded()",
         str(small_set),
+    )
+
+
+@pytest.mark.parametrize(("library", "ending"), [("pandas", "parquet"), ("networkx", "graphml")])
+def test_a_library_that_is_left_out_is_named(
+    library: str,
+    ending: str,
+    small_set: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A small installation lacks it (docs/jetson.md): an input error, no internal one."""
+    monkeypatch.setitem(sys.modules, library, None)
+    assert main(["export", str(small_set), "-o", str(small_set / f"made.{ending}")]) == 2
+    assert f"error: {library} is not installed: pip install {library}\n" in capsys.readouterr().err
+
+
+def test_the_screens_load_neither_pandas_nor_numpy_nor_networkx(small_set: Path) -> None:
+    """176 MB of the installation: a board has the explorer without them in memory."""
+    run_apart(
+        "import asyncio; from pathlib import Path\n"
+        "sys.path.insert(0, sys.argv[2])\n"
+        "import pytest, settle, tui\n"
+        "async def visit():\n"
+        "    async with tui.running(Path(sys.argv[1]), (120, 40)) as session:\n"
+        "        for digit in tui.DIGITS.values(): await session.press(digit)\n"
+        "with pytest.MonkeyPatch.context() as patch:\n"
+        "    settle.install(patch); asyncio.run(visit())\n"
+        "assert not loaded(('pandas', 'numpy', 'networkx')), loaded()",
+        str(small_set),
+        str(Path(__file__).parent),
     )
 
 

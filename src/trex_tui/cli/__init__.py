@@ -75,6 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         write_message("")  # the buffer: the interpreter would exit with 120 if stderr cannot be written
 
 
+LIBRARIES = ("pandas", "numpy", "networkx")
+"""Libraries that a small installation leaves out (docs/jetson.md)."""
+
+
 def _guarded(arguments: list[str]) -> int:
     """Run one command; print expected errors in one line."""
     try:
@@ -87,6 +91,9 @@ def _guarded(arguments: list[str]) -> int:
         if isinstance(error, TrexError):
             complain(f"error: {error}")
             return int(error.exit_code)
+        if isinstance(error, ModuleNotFoundError) and error.name in LIBRARIES:
+            complain(f"error: {error.name} is not installed: pip install {error.name}")
+            return _BAD_INPUT
         from trex_tui.crash_log import report
 
         return report(error)
