@@ -47,6 +47,7 @@ from trex_tui.widgets.block_table import ORDER, SIZE, Order
 from tui import (
     DIGITS,
     LARGE,
+    SLOWEST,
     SMALL,
     TO_LAYERS,
     Session,
@@ -191,6 +192,41 @@ async def test_filter_matches_layers_of_any_engine_and_sums_follow():
         check_sums(pane)
         await session.press(TO_LAYERS, "slash", *"relu", "enter", TO_COMPARE)
         assert 0 < len(names(pane)) < total, "the filter came along"
+
+
+async def test_bars_filter_or_lead_to_a_block():
+    async with comparing(two_engines(Path("nets")), (160, 24)) as (session, pane):
+        await session.press("B")
+        window = session.app.screen
+        assert window.view.plain.startswith("Compare by kind")
+        kinds = {row.key for row in pane.comparison.by_kind}
+        shown = [spot.target(0) for spot in window.view.drawing.spots]
+        assert {target.label[3:] for target in shown} <= kinds
+        assert [target.label[0] for target in shown[:4]] == ["A", "B", "A", "B"]
+        await session.press("G", "enter")
+        assert session.screen.pane is pane
+        assert session.screen.filter_text.startswith("kind:")
+        assert "Compare › kind " in session.text.splitlines()[0]
+        await session.press("escape")
+        assert session.screen.filter_text == ""
+        await session.press("B", "t", "t", "t")
+        window = session.app.screen
+        assert window.view.plain.startswith("Compare blocks")
+        total = 2 * len(pane.comparison.blocks)
+        reached = {window.view.target}
+        for _ in range(total):
+            await session.press("j")
+            reached.add(window.view.target)
+        assert len(reached) == total
+        own = next(target for target in window.view.drawing.bars or () if target.layer == SLOWEST)
+        while window.view.target != own:
+            await session.press("k")
+        await session.press("enter")
+        assert pane.get_layer(pane.cursor).index == SLOWEST
+        await session.press("B")
+        assert session.app.screen.view.plain.startswith("Compare blocks")
+        await session.press("escape")
+        assert session.screen.pane is pane
 
 
 async def test_only_what_changed():

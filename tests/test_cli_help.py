@@ -16,6 +16,7 @@ from trex_tui.cli.parser import build_parser
 WIDTH = 80
 OF_THEIR_OWN = {
     ("serve", "--host"),  # an address; of capture and doctor a machine
+    ("diff", "--chart"),  # bars of a comparison; of layers a chart of one engine
     ("doctor", "--outdir"),  # a directory to check; of the others one to write
 }
 """Options that share no more than the name with those of other commands."""

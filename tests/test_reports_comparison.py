@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from math import fsum
 
@@ -16,9 +17,23 @@ from comparing import BARE, FP16, INT8, four_engines, two_engines, write_int8
 from trex_tui.analysis.compare import Pin, compare
 from trex_tui.analysis.compare.model import Change, ChangeKind
 from trex_tui.analysis.compare.reasons import CAUSE_NAMES
+from trex_tui.analysis.filter import filter_layers
+from trex_tui.cli import main
 from trex_tui.engine import load_engine, load_engines
 from trex_tui.errors import TrexError
-from trex_tui.report.views.compare import Matrix, Shown, describe_changes, overview_sections, signed_ms
+from trex_tui.report.chart_file import NO_COLOURS, draw_text
+from trex_tui.report.charts.figure import Subject
+from trex_tui.report.charts.svg_painter import picture
+from trex_tui.report.views.compare import (
+    Matrix,
+    Shown,
+    describe_changes,
+    filtered,
+    find_rows,
+    overview_sections,
+    signed_ms,
+)
+from trex_tui.report.views.compare_charts import comparison_charts, find_chart
 from trex_tui.report.views.compare_story import (
     Goal,
     block_story,
@@ -37,6 +52,7 @@ from trex_tui.screens.reload import find_paths
 from trex_tui.text import MISSING
 from trex_tui.widgets.block_table import ORDER, SIZE, Order, ordered, orders
 from trex_tui.widgets.chrome import TabBar
+from tui import CONV, raw_layer, write_set
 
 
 @pytest.fixture
@@ -353,3 +369,70 @@ def test_tabs_lose_blanks_letters_and_words_but_none_is_cut_off(monkeypatch, wid
     labels, gap = bar._fitted()
     assert [label for _, label in labels] == wanted
     assert len(gap.join(wanted)) <= width
+
+
+# Bars
+
+
+def _subject(shown):
+    engine = shown.comparison.engines[0]
+    return Subject(engine, engine.layers, NO_COLOURS)
+
+
+def _bars(shown, what):
+    return find_chart(shown, what).make(_subject(shown)).form.bars
+
+
+@pytest.mark.parametrize("matrix", list(Matrix))
+def test_bars_are_the_rows_of_the_matrix(four, matrix):
+    shown = Shown(four, four.by_delta())
+    bars, rows = _bars(shown, matrix.value), find_rows(four, matrix)
+    assert [bar.value for bar in bars] == [time for row in rows for time in row.latency_ms]
+    assert [bar.label for bar in bars[:: len(four.engines)]] == [
+        row.key or f"(no {matrix.value})" for row in rows
+    ]
+    assert {bar.label for place, bar in enumerate(bars) if place % len(four.engines)} <= {""}
+
+
+def test_bars_of_blocks_follow_the_filter_and_open_as_many_layers_as_they_count(pair):
+    blocks = filtered(pair, "kind:pointwise")
+    assert 2 * len(blocks) == len(_bars(Shown(pair, blocks), "block"))
+    for bar in _bars(Shown(pair, pair.by_delta()), "kind"):
+        engine = pair.engines["AB".index(bar.target.label[0])]
+        assert bar.texts[1] == str(len(filter_layers(engine, bar.target.filter_text)))
+
+
+def test_without_times_bars_are_numbers_of_layers(tmp_path):
+    engines = [
+        load_engine(write_set(tmp_path / name, name, [raw_layer(0, "a", CONV, [1])], None)) for name in "xy"
+    ]
+    comparison = compare(engines)
+    shown = Shown(comparison, comparison.by_delta())
+    figure = find_chart(shown, "kind").make(_subject(shown))
+    assert [bar.value for bar in figure.form.bars] == [1.0, 1.0]
+    assert "Times need --exportProfile." in figure.words[0]
+
+
+def test_both_painters_draw_every_group(four):
+    shown = Shown(four, four.by_delta())
+    for chart in comparison_charts(shown):
+        drawn = picture(chart, four.engines[0]).svg
+        text = draw_text(chart, _subject(shown), (100, 60))
+        for key in ("A ", "B ", "C ", "D "):
+            assert key in text
+        for bar in chart.make(_subject(shown)).form.bars[:4]:
+            assert bar.label in drawn
+            assert bar.label.rpartition("/")[2] in text
+
+
+def test_diff_draws_a_chart(tmp_path, capsys):
+    two_engines(tmp_path)
+    both = [str(tmp_path / FP16), str(tmp_path / INT8)]
+    path = tmp_path / "kinds.svg"
+    assert main(["diff", *both, "--chart", "kind", "-o", str(path)]) == 0
+    assert ET.fromstring(path.read_text(encoding="utf-8")).tag.endswith("svg")
+    assert main(["diff", *both, "--chart", "block", "--format", "text"]) == 0
+    assert capsys.readouterr().out.startswith("Compare blocks\n")
+    assert main(["diff", *both, "-o", str(tmp_path / "diff.svg")]) == 2
+    assert main(["report", *both, "-o", str(tmp_path / "report.html")]) == 0
+    assert "Compare by precision" in (tmp_path / "report.html").read_text(encoding="utf-8")

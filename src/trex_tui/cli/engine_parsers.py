@@ -21,6 +21,7 @@ from trex_tui.cli.options import (
 LINT_FORMATS = ("text", "json", "sarif", "github", "md")
 SEVERITIES = ("error", "warning", "info", "good")
 DIFF_FORMATS = ("text", "md", "json", "csv", "html")
+DIFF_CHARTS = ("kind", "precision", "module", "block")
 REPORT_FORMATS = ("html", "md", "json")
 HISTORY_FORMATS = ("text", "md", "json", "html")
 HISTORY_KEYS = ("date", "tensorrt", "path")
@@ -301,6 +302,7 @@ examples:
   trex-tui diff main/ pr/ --fail-on 'layers.fp32 > 0' --json
   trex-tui diff a/ b/ --filter 'kind:convolution' -o convolutions.csv
   trex-tui diff a/ b/ --why --filter 'kind:convolution'
+  trex-tui diff a/ b/ --chart kind -o kinds.svg
   trex-tui diff a/ b/ --rename 's/^.wrapper//' --pins pins.json
 """,
     )
@@ -364,6 +366,13 @@ examples:
             metavar="N",
             help=f"run of {whose} in files with several runs; with one PATH, compare two of its runs",
         )
+    diff.add_argument(
+        "--chart",
+        choices=DIFF_CHARTS,
+        metavar="ID",
+        help="draw the times of all engines as bars instead: svg, png (needs rsvg-convert) or text; charts: "
+        f"{', '.join(DIFF_CHARTS)}",
+    )
     gates = diff.add_argument_group("gates")
     gates.add_argument(
         "--fail-on",
@@ -378,7 +387,8 @@ examples:
         action="store_true",
         help="end-to-end gates on a difference fail only on statistically significant changes",
     )
-    add_result_options(diff, DIFF_FORMATS, schema="diff/1", has_strict=True)
+    add_result_options(diff, (*DIFF_FORMATS, "svg", "png"), schema="diff/1", has_strict=True)
+    diff.set_defaults(formats=DIFF_FORMATS)
 
 
 def add_baseline(parser: CommandParser) -> None:

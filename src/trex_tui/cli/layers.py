@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 LAYERS = OutputKind("trex-tui layers", ("trex-tui/layers/",), EXPORT.csv_header)
 """Text, Markdown and chosen columns have no mark."""
-_CHART_FORMATS = ("svg", "png", "text")
 SUMMARY = OutputKind("trex-tui summary", ("trex-tui/summary/", "trex-tui/cross-table/"))
 _BY_FORMATS = ("text", "json", "md", "csv")
 
@@ -91,9 +89,9 @@ def _write_groups(
 def run_layers(options: argparse.Namespace) -> int:
     formats, kind = None, LAYERS
     if options.chart:
-        from trex_tui.report.chart_file import CHART
+        from trex_tui.report.chart_file import CHART, CHART_FORMATS
 
-        formats, kind = _CHART_FORMATS, CHART
+        formats, kind = CHART_FORMATS, CHART
     result = ResultWriter(options, formats, kind)
     if not options.chart and (options.value or options.color or options.x or options.size):
         raise TrexError("--x, --y, --size and --color need --chart")
@@ -142,8 +140,7 @@ def _write_chart(
     columns = {"x": options.x, "value": options.value, "size": options.size, "color": options.color}
     names = {role: "--y" if role == "value" else f"--{role}" for role in columns}
     subject = make_subject(chart, engine, layers, columns, names)
-    if result.format == "png" and result.path is None and sys.stdout.isatty():
-        raise TrexError("PNG is binary; name a file with -o, or pipe it")
+    result.check_binary()
     result.write(chart_file(result.format, chart, subject))
 
 

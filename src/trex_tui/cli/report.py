@@ -43,7 +43,12 @@ def run_diff(options: argparse.Namespace) -> int:
     Raises:
         TrexError: Fewer than two engines, an invalid baseline, filter or gate.
     """
-    result = ResultWriter(options)
+    formats, kind = None, None
+    if options.chart:
+        from trex_tui.report.chart_file import CHART, CHART_FORMATS
+
+        formats, kind = CHART_FORMATS, CHART
+    result = ResultWriter(options, formats, kind)
     renames = [parse_rename(text) for text in options.rename]
     pins = read_pins(Path(options.pins)) if options.pins is not None else []
     groups, strays = load_runs(options)
@@ -76,7 +81,11 @@ def run_diff(options: argparse.Namespace) -> int:
     counter = _FindingCounter(comparison.engines, gates) if needs_lint else None
     results = judge(comparison, gates, significant=options.significant, count_findings=counter)
     builds = _explain_builds(comparison) if options.why else ()
-    _write_comparison(Shown(comparison, blocks, top_rows(options), text, results, strays, builds), result)
+    shown = Shown(comparison, blocks, top_rows(options), text, results, strays, builds)
+    if options.chart:
+        _write_chart(options.chart, shown, result)
+    else:
+        _write_comparison(shown, result)
     for gate in results:
         if gate.fell is not False:
             complain(f"gate {gate.state}: {gate.gate.text}: {gate.why}")
@@ -186,6 +195,16 @@ def _write_comparison(shown: Shown, result: ResultWriter) -> None:
 
         known = () if result.format == "csv" else result.damage
         result.write(comparison_as(ExportFormat(result.format), shown), known=known)
+
+
+def _write_chart(what: str, shown: Shown, result: ResultWriter) -> None:
+    from trex_tui.report.chart_file import chart_file, make_subject
+    from trex_tui.report.views.compare_charts import find_chart
+
+    engine = shown.comparison.engines[shown.comparison.baseline]
+    chart = find_chart(shown, what)
+    result.check_binary()
+    result.write(chart_file(result.format, chart, make_subject(chart, engine, engine.layers, {}, {})))
 
 
 def run_report(options: argparse.Namespace) -> int:

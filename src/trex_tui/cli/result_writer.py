@@ -109,6 +109,15 @@ class ResultWriter:
             raise TrexError(f"{self.path}: {what}; choose --format {known}")
         return ending
 
+    def check_binary(self) -> None:
+        """Reject a picture on a terminal.
+
+        Raises:
+            TrexError: The result is PNG and standard output a terminal.
+        """
+        if self.format == "png" and self.path is None and sys.stdout.isatty():
+            raise TrexError("PNG is binary; name a file with -o, or pipe it")
+
     def check(self, inputs: Inputs) -> None:
         """Reject a file that must not be overwritten, before long work.
 

@@ -16,6 +16,7 @@ from trex_tui.report.charts.figure import Chart, Palette, Subject
 
 MARK = "trex-tui/chart/1"
 """Stands in every SVG and PNG, so that the next run may replace it."""
+CHART_FORMATS = ("svg", "png", "text")
 CHART = OutputKind("trex-tui layers --chart", ("trex-tui/chart/",))
 NO_COLOURS = Palette(lambda _: "", lambda _: "")
 _TEXT_SIZE = (100, 30)
@@ -75,7 +76,7 @@ def draw_picture(chart: Chart, subject: Subject) -> str:
     from trex_tui.report.charts.svg_painter import picture
 
     drawn = picture(
-        chart.id,
+        chart,
         subject.engine,
         layers=subject.layers,
         axes=subject.axes,

@@ -29,6 +29,7 @@ from trex_tui.text import (
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
     from trex_tui.errors import Diagnostic
+    from trex_tui.report.charts.figure import Chart
 
 TOP = 20
 """Rows of a table without `--top`."""
@@ -167,10 +168,15 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class ChartReference:
-    """A chart of the catalogue for an engine; the renderer draws it."""
+    """A chart for an engine; the renderer draws it.
+
+    Attributes:
+        chart: None for one of the catalogue.
+    """
 
     id: str
     engine: Engine
+    chart: Chart | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,7 @@ def _section(part: Part, section: Section) -> Iterator[str]:
     anchor = _anchor(part, section)
     yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
     yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>'
-    charts = [picture(chart.id, chart.engine) for chart in section.charts]
+    charts = [picture(chart.chart or chart.id, chart.engine) for chart in section.charts]
     captions = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
     yield from bullets([sentence for sentence in section.sentences if sentence not in captions])
     yield from _all_facts(section)

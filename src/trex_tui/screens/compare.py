@@ -17,6 +17,7 @@ from trex_tui.analysis.compare.model import ChangeKind, letter
 from trex_tui.analysis.filter import filter_layers
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.charts.figure import Target
 from trex_tui.report.document import ListingOffer
 from trex_tui.report.glossary.registry import find_terms
 from trex_tui.report.views.compare import Matrix, Shown, block_name, verdict_values
@@ -36,7 +37,7 @@ from trex_tui.report.views.layer_details import Line
 from trex_tui.screens.compare_job import CompareJob, Tie, describe_place, find_engine_index
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.explanation import ShownNumber, column_numbers, term_numbers
-from trex_tui.screens.pane import LayerOpened, OtherOpened, Selection, TablePane
+from trex_tui.screens.pane import LayerOpened, LayersFiltered, OtherOpened, Selection, TablePane
 from trex_tui.text import printable, shorten_middle
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.block_table import BlockRow, BlockTable, Order, orders
@@ -63,8 +64,8 @@ _WILL_HAVE = {
 """Numbers of a comparison: labels, and keys of the terms."""
 NO_MATCH = "No block matches the filter."
 _OF_COMPARISON = (
-    "choose_sort", "reverse", "only_changed", "lanes", "swap", "next_matrix", "cautions", "tell_block", "pin", "unpin",
-    "per_batch", "zoom",
+    "bars", "choose_sort", "reverse", "only_changed", "lanes", "swap", "next_matrix", "cautions", "tell_block", "pin",
+    "unpin", "per_batch", "zoom",
 )  # fmt: skip
 """Actions that mean nothing before there are engines to compare."""
 NO_CHANGE = "Only times changed: d shows all blocks."
@@ -185,6 +186,8 @@ class ComparePane(TablePane[Any]):
         self.shows_cautions = False
         """Whether the cautions are shown in full, not in a line."""
         self.matrix = Matrix.KIND
+        self.bars = 0
+        """Index of the chart of the bars."""
         self.tells_block = False
         """Whether the text describes the block under the cursor, not the comparison."""
         self._filter_text = ""
@@ -415,17 +418,21 @@ class ComparePane(TablePane[Any]):
         table = super().main_part
         return table if self.comparison is not None else self.words
 
+    def _shown(self, comparison: Comparison) -> Shown:
+        """The blocks on display, sorted as in reports."""
+        shown = {block.index for block in self._blocks}
+        blocks = [block for block in comparison.by_delta() if block.index in shown]
+        return Shown(comparison, blocks, None, self._filter_text)
+
     def selection(self) -> Selection:
         """The blocks on display, sorted as in reports; layers of another engine under the cursor."""
         comparison, row = self.comparison, self.cursor
         if comparison is None:
             return Selection(self.engine)
-        shown = {block.index for block in self._blocks}
-        blocks = [block for block in comparison.by_delta() if block.index in shown]
-        exported = Shown(comparison, blocks, None, self._filter_text)
+        exported = self._shown(comparison)
         listings = {}
         if self.lanes is not None:
-            make = partial(lanes_listing, comparison, self.lanes, blocks)
+            make = partial(lanes_listing, comparison, self.lanes, exported.blocks)
             listings["the two engines side by side"] = ListingOffer(LANES, make)
         if row is None or self.cursor_layer is not None:
             return Selection(self.engine, comparison=exported, listings=listings)
@@ -546,6 +553,29 @@ class ComparePane(TablePane[Any]):
         if self.comparison is not None:
             self.only_changed = not self.only_changed
             self._fill()
+
+    def action_bars(self) -> None:
+        """Show the times as bars; a bar that is opened filters, or leads to its block."""
+        comparison = self.comparison
+        if comparison is None:
+            return
+        from trex_tui.screens.compare_bars import (
+            ComparisonBars,  # Charts take 40 ms, for those who look at one.
+        )
+
+        window = ComparisonBars(self.engine, self._shown(comparison), self.bars)
+
+        def opened(target: Target | None) -> None:
+            self.bars = window.index
+            if target is None or self.comparison is not comparison:
+                return
+            if target.layer is not None:
+                self.table.go_to(self._find_block(self.engine, target.layer))
+                self.screen.set_focus(self.main_part)
+            else:
+                self.post_message(LayersFiltered(target.filter_text, tab="compare"))
+
+        self.app.push_screen(window, opened)
 
     def action_lanes(self) -> None:
         """Show the lanes of the baseline and of the next engine; after the last the list of blocks."""

@@ -403,12 +403,12 @@ class EngineScreen(MainScreen, EngineHolder):
 
     @on(LayersFiltered)
     async def _layers_filtered(self, event: LayersFiltered) -> None:
-        """Show the layers that match on Latency; the filter before goes on."""
+        """Show the layers that match; the filter before goes on."""
         text = join_filters(self.filter_text, event.filter_text)
         title = event.title or event.filter_text.replace(":", " ", 1)
-        self.history.leave(self._visit, Visit("latency", self.current_layer, text, title))
+        self.history.leave(self._visit, Visit(event.tab, self.current_layer, text, title))
         self.filter_text = text
-        await self._show("latency")
+        await self._show(event.tab)
 
     @on(FindingOpened)
     async def _finding_opened(self, event: FindingOpened) -> None:

@@ -56,10 +56,12 @@ class LayersFiltered(Message):
 
     Attributes:
         title: For the trail in the header; by default the filter.
+        tab: Where to show them.
     """
 
     filter_text: str
     title: str = ""
+    tab: str = "latency"
 
 
 @dataclass

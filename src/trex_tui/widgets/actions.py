@@ -36,6 +36,7 @@ class Place(str, Enum):
     COMPARE = "Compare"
     BLOCKS = "Blocks of a comparison"
     LANES = "Lanes of a comparison"
+    BARS = "Bars of a comparison"
     ENGINES = "List of engines"
     LOADING = "While reading"
     DIALOG = "Windows"
@@ -106,7 +107,7 @@ TABS: tuple[Tab, ...] = (
         "compare",
         "Compare",
         "Comparison with other engines, block by block.",
-        (Place.COMPARE, Place.BLOCKS, Place.LANES, Place.DETAILS),
+        (Place.COMPARE, Place.BLOCKS, Place.LANES, Place.BARS, Place.DETAILS),
     ),
 )
 """In the order of their digits."""
@@ -152,6 +153,10 @@ ACTIONS: tuple[Action, ...] = (
         "compare.lanes", "L", "lanes", "lanes", "Toggle side-by-side view in execution order.",
         Place.COMPARE, True, spare=2,
     ),
+    Action(
+        "compare.bars", "B", "bars", "bars", "Show the times of all engines as bars.", Place.COMPARE, True, spare=3
+    ),
+    Action("bars.group", "t", "next_chart", "group by", "Cycle bars: kind, precision, module, block.", Place.BARS, True),
     Action("lanes.left", "h,left", "choose_lane(0)", "left lane", "Select the left lane (A).", Place.LANES),
     Action("lanes.right", "l,right", "choose_lane(1)", "right lane", "Select the right lane.", Place.LANES),
     Action("blocks.expand", "l,right", "expand", "expand", "Show the block's layers.", Place.BLOCKS),

@@ -114,7 +114,9 @@ def draw(chart: Chart, subject: Subject, width: int, height: int, first: int = 0
     targets = [bar.target for bar in form.bars if bar.target] if isinstance(form, Bars) else []
     if not isinstance(form, Bars) or not len(spots) < len(targets) == len(form.bars):
         return Drawing(grid.lines(), spots)
-    return Drawing(grid.lines(), spots, bars=tuple(targets), first=_first_bar(form, len(spots)))
+    top = spots[0].target(0)
+    first = next(index for index, target in enumerate(targets) if target is top)
+    return Drawing(grid.lines(), spots, bars=tuple(targets), first=first)
 
 
 def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
@@ -646,7 +648,7 @@ def _(form: Bars, part: Grid) -> None:
     rows, count = part.height - 2, len(form.bars)
     first = 0 if count <= rows else _first_bar(form, rows - 1)
     shown = form.bars if count <= rows else form.bars[first : first + rows - 1]
-    step = 2 if 2 * count <= rows + 1 else 1
+    is_spaced = count + (count - 1) // form.together <= rows
     table = [form.headings, *(bar.texts for bar in shown)]
     widths = [max(len(row[index]) for row in table) for index in range(len(form.headings))]
     figures = sum(widths) + _GAP * len(widths)
@@ -656,9 +658,8 @@ def _(form: Bars, part: Grid) -> None:
     _put_figures(part, 1, form.headings, widths, 2 + names, MUTED)
     top = max(bar.value or 0.0 for bar in form.bars) or 1.0
     labels = fit_labels([bar.label for bar in shown], names, form.fit)
-    for row, (bar, label) in zip(
-        range(2, 2 + step * len(shown), step), zip(shown, labels, strict=True), strict=True
-    ):
+    for index, (bar, label) in enumerate(zip(shown, labels, strict=True)):
+        row = 2 + index + (index // form.together if is_spaced else 0)
         if bar.target is not None:
             part.mark_spot(0, row, part.width, 1, [0], partial(_bar_target, bar.target))
         if bar.is_here:
@@ -677,8 +678,9 @@ def _(form: Bars, part: Grid) -> None:
 
 
 def _first_bar(form: Bars, rows: int) -> int:
-    """Return the first of the bars that are drawn in so many rows: not so far down that rows stay empty."""
-    return max(0, min(form.first, len(form.bars) - rows))
+    """Return the first of the bars that are drawn in so many rows: that of a group, and not far beyond the last page."""
+    first = max(0, min(form.first, len(form.bars) - rows))
+    return first + -first % form.together
 
 
 def _put_hidden(part: Grid, row: int, words: str, hidden: Sequence[Bar], width: int) -> None:

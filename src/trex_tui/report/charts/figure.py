@@ -253,6 +253,7 @@ class Bars:
         rest: What the bars from an index on add up to, in words: they are left out where there is no room.
         most: Bars in a picture, which is as high as they need.
         first: Index of the bar that a terminal without room for all begins with.
+        together: Bars of a group, between which there is no blank line.
         fit: Shortens a name to a number of characters, different from those of the other bars; by default `grid.apart`.
     """
 
@@ -263,6 +264,7 @@ class Bars:
     rest: Callable[[int], str] = lambda _: ""
     most: int = 25
     first: int = 0
+    together: int = 1
     fit: Callable[[str, int], str] | None = None
 
 

@@ -30,6 +30,7 @@ from trex_tui.report.charts.figure import (
     Bar,
     Bars,
     Blocks,
+    Chart,
     Columns,
     Histogram,
     IcicleBlock,
@@ -97,7 +98,7 @@ class Picture:
 
 
 def picture(
-    chart_id: str,
+    chart: str | Chart,
     engine: Engine,
     *,
     layers: Sequence[Layer] | None = None,
@@ -112,7 +113,7 @@ def picture(
     """A chart of an engine, with its sentences.
 
     Args:
-        chart_id: One of `IDS`.
+        chart: One of `IDS`, or a chart of something else.
         layers: Those that a filter left, in execution order; by default all.
         axes: Which extents the chart of products shows.
         value, color, x, size: As in `Subject`.
@@ -122,12 +123,12 @@ def picture(
     Raises:
         KeyError: There is no such chart.
     """
-    chart = CHARTS_BY_ID[chart_id]
+    chart = CHARTS_BY_ID[chart] if isinstance(chart, str) else chart
     is_filtered = layers is not None and len(layers) < len(engine.layers)
     chosen = engine.layers if layers is None else layers
     subject = Subject(engine, chosen, PALETTE, is_filtered, None, axes, width, value, color, x, size)
     figure = chart.make(subject)
-    title = f"{chart.title} · {engine.name}" if standalone else chart.title
+    title = f"{chart.title} · {engine.name}" if standalone and chart.id in CHARTS_BY_ID else chart.title
     caption = Caption(title, figure.words, figure.missing, width, standalone)
     svg = None if figure.form is None else draw_svg(figure.form, caption)
     return Picture(chart.id, chart.title, chart.help, svg, figure.words, figure.missing)

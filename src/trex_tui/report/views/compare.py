@@ -34,7 +34,14 @@ from trex_tui.analysis.short_names import ShortNames
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic, Severity
-from trex_tui.report.document import Cell, Column, Section, Table, drop_empty_columns, make_table
+from trex_tui.report.document import (
+    Cell,
+    Column,
+    Section,
+    Table,
+    drop_empty_columns,
+    make_table,
+)
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_markdown import comment_markdown
 from trex_tui.report.table_files import table_csv

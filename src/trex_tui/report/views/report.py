@@ -9,7 +9,8 @@ from trex_tui.errors import Diagnostic
 from trex_tui.report.document import TOP, Column, Document, Part, Section, make_table
 from trex_tui.report.views.accuracy import engines_sections
 from trex_tui.report.views.build import build_sections
-from trex_tui.report.views.compare import Shown, diff_document, sections
+from trex_tui.report.views.compare import Shown, diff_document
+from trex_tui.report.views.compare_charts import sections_with_charts
 from trex_tui.report.views.cross_tables import cross_sections
 from trex_tui.report.views.engine import (
     EngineSubject,
@@ -51,7 +52,7 @@ def note_sections(subject: EngineSubject) -> Iterator[Section]:
 def comparison_part(shown: Shown) -> Part:
     """Return sentences and tables of `diff`; JSON holds the object of `diff --json`, with the shown blocks."""
     data = diff_document(replace(shown, blocks=shown.rows))
-    return Part("comparison", "Comparison", list(sections(shown)), data=data)
+    return Part("comparison", "Comparison", list(sections_with_charts(shown)), data=data)
 
 
 SECTIONS: tuple[Callable[[EngineSubject], Iterator[Section]], ...] = (

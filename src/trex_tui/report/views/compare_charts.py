@@ -1,0 +1,208 @@
+"""Charts of a comparison: times of groups of layers or of blocks, the bars of all engines below each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from trex_tui.analysis.compare.model import letter
+from trex_tui.analysis.filter import format_operand
+from trex_tui.analysis.structure import UNKNOWN
+from trex_tui.report.charts.figure import (
+    BAR_SIGN,
+    NO_LAYER,
+    Bar,
+    Bars,
+    Chart,
+    Figure,
+    Key,
+    Subject,
+    Target,
+)
+from trex_tui.report.charts.grid import shorten
+from trex_tui.report.document import ChartReference, Section
+from trex_tui.report.views.compare import (
+    ComparisonNames,
+    Matrix,
+    Shown,
+    block_name,
+    find_rows,
+    sections,
+    signed_ms,
+)
+from trex_tui.text import format_count, format_ms, plural, printable
+
+_STYLES = ("$secondary", "$primary", "$accent", "$success", "$warning", "$error")
+"""Of the engines, in their order; the letter before each bar distinguishes them without colour."""
+_MOST_GROUPS_DRAWN = 12
+"""Groups in a picture."""
+_SECTIONS = {"compare-block": "blocks"}
+"""Chart -> its section, where the names differ."""
+_MOST_BLOCKS = 500
+"""Blocks with the largest differences."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The bars of a group.
+
+    Attributes:
+        layers, latency_ms, deltas_ms: By engine, as in `Row` and `Block`.
+        filter_text: Filter for its layers; empty if there is none.
+        layer: Index of its first layer in the engine of the chart; None for groups, and where it has none.
+    """
+
+    name: str
+    layers: Sequence[int]
+    latency_ms: Sequence[float | None]
+    deltas_ms: Sequence[float | None]
+    filter_text: str = ""
+    layer: int | None = None
+
+
+def _draw_matrix(shown: Shown, matrix: Matrix, _: Subject) -> Figure:
+    has_filter = matrix is not Matrix.MODULE
+    groups = [
+        _Group(
+            printable(row.key) or f"(no {matrix.value})",
+            row.layers,
+            row.latency_ms,
+            row.deltas_ms,
+            f"{matrix.value}:{'none' if row.key == UNKNOWN else format_operand(row.key)}"
+            if has_filter
+            else "",
+        )
+        for row in find_rows(shown.comparison, matrix)
+    ]
+    return _draw(shown, groups, matrix.value, shorten)
+
+
+def _draw_blocks(shown: Shown, subject: Subject) -> Figure:
+    comparison = shown.comparison
+    engines = comparison.engines
+    own = next(
+        (place for place, engine in enumerate(engines) if engine is subject.engine), comparison.baseline
+    )
+    names = ComparisonNames(comparison)
+    blocks = shown.blocks[:_MOST_BLOCKS]
+    groups = [
+        _Group(
+            block_name(comparison, block),
+            [len(layers) for layers in block.layers],
+            [time if layers else None for time, layers in zip(block.latency_ms, block.layers, strict=True)],
+            block.deltas_ms,
+            layer=next(iter(block.layers[own]), None),
+        )
+        for block in blocks
+    ]
+    by_name = {group.name: block for group, block in zip(reversed(groups), reversed(blocks), strict=True)}
+
+    def fit(name: str, width: int) -> str:
+        return names.fit_block(by_name[name], width)
+
+    return _draw(shown, groups, "block", fit)
+
+
+def _draw(shown: Shown, groups: Sequence[_Group], what: str, fit: Callable[[str, int], str]) -> Figure:
+    if not groups:
+        return Figure((NO_LAYER,))
+    comparison, places = shown.comparison, shown.columns
+    is_timed = any(time is not None for group in groups for time in group.latency_ms)
+    bars = [
+        bar for group in groups for bar in _group_bars(group, places, comparison.baseline, is_timed=is_timed)
+    ]
+    unit = "ms per sample" if comparison.per_batch else "ms"
+    headings = ("", "n", unit, "Δ") if is_timed else ("", "n")
+    keys = [
+        Key(BAR_SIGN, f"{letter(place)} {printable(comparison.sides[place].label)}", _style(place))
+        for place in places
+    ]
+    form = Bars(
+        bars,
+        headings,
+        f"time, {unit}" if is_timed else "layers",
+        keys,
+        partial(_describe_rest, len(groups), len(places), what),
+        _MOST_GROUPS_DRAWN * len(places) + 1,
+        together=len(places),
+        fit=lambda name, width: fit(name, width) if name else "",
+    )
+    words = f"Time by {what}, the largest difference first: {plural(len(groups), what)}."
+    if not is_timed:
+        words = f"Layers by {what}: {plural(len(groups), what)}. Times need --exportProfile."
+    left = len(shown.blocks) - len(groups) if what == "block" else 0
+    return Figure(
+        (words,), (f"{plural(left, 'block')} with smaller differences not shown.",) if left else (), form
+    )
+
+
+def _style(place: int) -> str:
+    return _STYLES[place % len(_STYLES)]
+
+
+def _group_bars(group: _Group, places: Sequence[int], baseline: int, *, is_timed: bool) -> Iterator[Bar]:
+    """Yield a bar for each engine; the first has the name of the group."""
+    for number, place in enumerate(places):
+        count, time = group.layers[place], group.latency_ms[place]
+        delta = "" if place == baseline else signed_ms(group.deltas_ms[place])
+        texts = (letter(place), format_count(count), *((format_ms(time), delta) if is_timed else ()))
+        figures = "  ".join(
+            (
+                plural(count, "layer"),
+                *((f"{format_ms(time)} ms", f"Δ {delta} ms" if delta else "") if is_timed else ()),
+            )
+        )
+        yield Bar(
+            "" if number else group.name,
+            time if is_timed else float(count),
+            texts,
+            _style(place),
+            target=Target(f"{letter(place)}  {group.name}", figures.rstrip(), group.layer, group.filter_text),
+        )
+
+
+def _describe_rest(groups: int, engines: int, what: str, first: int) -> str:
+    left = groups - first // engines
+    return f"and {left} more {what}s" if left != 1 else f"and 1 more {what}"
+
+
+def comparison_charts(shown: Shown) -> tuple[Chart, ...]:
+    """Return the charts of a comparison: one per matrix, and that of the blocks."""
+    matrices = (
+        Chart(
+            f"compare-{matrix.value}",
+            f"Compare by {matrix.value}",
+            f"Time of each engine by {matrix.value}.",
+            partial(_draw_matrix, shown, matrix),
+        )
+        for matrix in Matrix
+    )
+    return (
+        *matrices,
+        Chart(
+            "compare-block",
+            "Compare blocks",
+            "Time of each engine in each block.",
+            partial(_draw_blocks, shown),
+        ),
+    )
+
+
+def find_chart(shown: Shown, what: str) -> Chart:
+    """Return the chart of the times by kind, precision, module or block."""
+    return next(chart for chart in comparison_charts(shown) if chart.id == f"compare-{what}")
+
+
+def sections_with_charts(shown: Shown) -> Iterator[Section]:
+    """Yield the sections of a comparison; those with times of groups or blocks have a chart."""
+    engine = shown.comparison.engines[shown.comparison.baseline]
+    charts = {
+        _SECTIONS.get(chart.id, chart.id.replace("compare-", "by-")): chart
+        for chart in comparison_charts(shown)
+    }
+    for section in sections(shown):
+        chart = charts.get(section.id)
+        if chart is not None and section.tables:
+            section = replace(section, charts=[ChartReference(chart.id, engine, chart)])
+        yield section
