@@ -16,6 +16,7 @@ from helpers import ARTIFACTS, layer, some, tensor, write_graph
 from onnx_regions import close_region, random_region, without_metadata
 from trex_tui import load_engine
 from trex_tui.analysis.load import LoadOptions
+from trex_tui.analysis.onnx_model import model as onnx_model
 from trex_tui.analysis.onnx_model.content import layer_contents, list_parts
 from trex_tui.analysis.onnx_model.join import OnnxJoin, join_file, join_model
 from trex_tui.analysis.onnx_model.model import OnnxModel, infer_shapes, read_model
@@ -75,7 +76,7 @@ def relu(name: str, source: str, target: str) -> Any:
 
 
 def make_engine(tmp_path: Path, *layers: tuple[str, list[str], list[str]]) -> Engine:
-    tmp_path.mkdir(exist_ok=True)
+    tmp_path.mkdir(parents=True, exist_ok=True)
     listed = [
         layer(
             name,
@@ -507,6 +508,150 @@ def test_a_directory_has_the_model_by_its_name_or_alone(
     assert json.loads(capsys.readouterr().out)["engines"][0]["onnx"]["file"] == str(models / "net.onnx")
     stated = replace(engine, metadata=replace(engine.metadata, model_options={"Model": "/build/third.onnx"}))
     assert join_file(stated, models).onnx.model.path == models / "third.onnx"
+
+
+# A model beside the files
+
+
+def chain(path: Path, *names: str) -> Path:
+    """Write a model whose nodes follow each other; names beginning with `x` are not those of `named_engine`."""
+    tensors = ["x", *(f"t{step}" for step in range(1, len(names))), "y"]
+    return make_model(path, [relu(name, *tensors[step : step + 2]) for step, name in enumerate(names)])
+
+
+def named_engine(directory: Path) -> Path:
+    """Write a set with a block of all nodes from a to d."""
+    return make_engine(directory, ("{ForeignNode[a...d]}", ["x"], ["y"])).source.directory
+
+
+def summarized(
+    capsys: pytest.CaptureFixture[str], path: Path, *options: str
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return `onnx` and the notes of `summary --json`."""
+    assert main(["summary", str(path), "--json", *options]) == 0
+    engine = json.loads(capsys.readouterr().out)["engines"][0]
+    return engine["onnx"], [note["message"] for note in engine["diagnostics"]]
+
+
+def test_a_model_beside_the_files_is_used_unless_it_is_switched_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = named_engine(tmp_path / "set")
+    chain(directory / "any.onnx", *"abcd")
+    used, _ = summarized(capsys, directory)
+    assert used is not None
+    assert (used["file"], used["is_given"], used["nodes_in_layers"]) == (
+        str(directory / "any.onnx"),
+        False,
+        4,
+    )
+    assert summarized(capsys, directory, "--no-onnx")[0] is None
+    given, _ = summarized(capsys, directory, "--onnx", str(directory / "any.onnx"))
+    assert given is not None
+    assert given["is_given"]
+    assert main(["summary", str(directory)]) == 0
+    assert "any.onnx, found beside the files" in capsys.readouterr().out
+
+
+def test_a_model_beside_the_files_is_that_of_the_name_or_the_metadata(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = named_engine(tmp_path / "set")
+    for name in ("first", "second"):
+        chain(directory / f"{name}.onnx", *"abcd")
+    assert summarized(capsys, directory) == (None, [])
+    chain(directory / "net.onnx", *"abcd")
+    used, _ = summarized(capsys, directory)
+    assert used is not None
+    assert used["file"] == str(directory / "net.onnx")
+    (directory / "net.build.metadata.json").write_text(
+        json.dumps(
+            {"model_options": {"Format": "ONNX", "Model": "/elsewhere/second.onnx"}, "build_options": {}}
+        )
+    )
+    used, _ = summarized(capsys, directory)
+    assert used is not None
+    assert used["file"] == str(directory / "second.onnx")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert summarized(capsys, directory)[0] is None
+
+
+def test_a_model_is_not_followed_outside_the_directories_that_were_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = named_engine(tmp_path / "results" / "set")
+    outside = chain(tmp_path / "results" / "net.onnx", *"abcd")
+    (directory / "net.onnx").symlink_to(outside)
+    stated = {"model_options": {"Format": "ONNX", "Model": str(outside)}, "build_options": {}}
+    (directory / "net.build.metadata.json").write_text(json.dumps(stated))
+    assert summarized(capsys, directory)[0] is None
+    used, _ = summarized(capsys, tmp_path / "results")
+    assert used is not None
+    assert used["file"] == str(outside)
+
+
+def test_a_model_beside_the_files_that_may_be_another_costs_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layers = [(name, [f"t{step}"], [f"t{step + 1}"]) for step, name in enumerate("abcd")]
+    directory = make_engine(tmp_path / "set", *layers).source.directory
+    model = chain(directory / "net.onnx", *"abc", "else")
+    assert summarized(capsys, directory) == (
+        None,
+        ["not used: it has 3 of 4 node names of the layers; name it with --onnx to use it"],
+    )
+    assert summarized(capsys, directory, "--onnx", str(model))[0] is not None
+    chain(model, *"pqrs")
+    _, (note,) = summarized(capsys, directory)
+    assert note.startswith("not used: does not belong to net: the model has 0 of 4 node names")
+    model.write_bytes(b"no model")
+    _, (note,) = summarized(capsys, directory)
+    assert note.startswith("not used: is not an ONNX model, or is damaged")
+    with model.open("wb") as file:
+        file.truncate(300 << 20)
+    assert summarized(capsys, directory)[1] == ["not used: 300 MiB; name it with --onnx to use it"]
+    model.rename(directory / "other.onnx")
+    chain(directory / "other.onnx", *"pqrs")
+    assert summarized(capsys, directory) == (None, [])
+
+
+def test_commands_read_a_model_beside_the_files_only_where_they_show_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = named_engine(tmp_path / "set")
+    chain(directory / "net.onnx", *"abcd")
+    read: list[str] = []
+
+    def count(path: Path, *_: int) -> OnnxModel:
+        read.append(path.name)
+        return real_read(path, *_)
+
+    real_read = onnx_model._read
+    monkeypatch.setattr(onnx_model, "_read", count)
+    for arguments, times in (
+        (["layers"], 0),
+        (["layers", "--columns", "name,onnx_ops"], 1),
+        (["layers", "--filter", "op:Relu"], 1),
+        (["layers", "--json"], 1),
+        (["export", "--format", "dot"], 0),
+        (["lint"], 1),
+    ):
+        read.clear()
+        assert main([arguments[0], str(directory), *arguments[1:]]) in (0, 1), arguments
+        assert len(read) == times, arguments
+    capsys.readouterr()
+
+
+async def test_the_explorer_adds_a_model_when_the_engine_is_on_screen(tmp_path: Path) -> None:
+    directory = named_engine(tmp_path / "set")
+    chain(directory / "net.onnx", *"abcd")
+    for finds_onnx in (True, False):
+        options = LoadOptions(finds_onnx=finds_onnx)
+        async with running(directory, LARGE, tab="layers", options=options) as session:
+            shown = screen_text(session.app)
+            assert ("ONNX nodes (4, between its ends)" in shown) is finds_onnx
+            told = [note.message for note in session.app._notifications]
+            assert told == ["net.onnx: ONNX nodes of 1 layer"] * finds_onnx
 
 
 def test_a_closed_block_without_a_model_points_to_the_option(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ from trex_tui.screens.loading import (
     read_engines,
 )
 from trex_tui.screens.notice import Notice
-from trex_tui.screens.services import AnswerFailed, ReadingCancelled, ReloadAsked, is_refused
+from trex_tui.screens.services import AnswerFailed, ModelJoined, ReadingCancelled, ReloadAsked, is_refused
 from trex_tui.screens.settings import Settings, SettingsStore
 from trex_tui.screens.textual_caches import share_style_pairs
 from trex_tui.text import printable
@@ -381,6 +381,12 @@ class TrexApp(App[None]):
     @work(thread=True, group="reload", exclusive=True)
     def _read_again(self, request: OpenRequest, engine: Engine, choice: RunChoice | None) -> None:
         read_again(request, engine, choice, self.post_message)
+
+    @on(ModelJoined)
+    def _model_joined(self, event: ModelJoined) -> None:
+        """Show an engine with its model, as one that was reloaded."""
+        if self._current is not None:
+            self.post_message(Reloaded(self._current, event.old, event.new))
 
     @on(Reloaded)
     async def _reloaded(self, event: Reloaded) -> None:

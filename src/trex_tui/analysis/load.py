@@ -27,6 +27,8 @@ class LoadOptions:
         configured: Device facts from configuration files, by device name.
         run: Run to show, from 1, if a file has several; None for the last one that fits the graph.
         onnx: The ONNX model that the engines were built from; None for none.
+        finds_onnx: Whether a model beside the files of an engine is used without `onnx`.
+        roots: Directories that the user named, the limit of that search.
     """
 
     optimization_profile: int | None = None
@@ -34,6 +36,8 @@ class LoadOptions:
     configured: Mapping[str, DeviceOverrides] = field(default_factory=dict)
     run: int | None = None
     onnx: Path | None = None
+    finds_onnx: bool = False
+    roots: tuple[Path, ...] = ()
 
     @classmethod
     def of(
@@ -42,6 +46,9 @@ class LoadOptions:
         peaks: Sequence[str] = (),
         run: int | None = None,
         onnx: str | None = None,
+        *,
+        finds_onnx: bool = False,
+        roots: Sequence[str] = (),
     ) -> LoadOptions:
         """Return options from the command line and the configuration files.
 
@@ -49,9 +56,15 @@ class LoadOptions:
             TrexError: An option or a file has an invalid value.
         """
         tables = config_tables(os.environ)
-        model = None if onnx is None else Path(onnx)
+        plain = cls(
+            optimization_profile,
+            run=run,
+            onnx=None if onnx is None else Path(onnx),
+            finds_onnx=finds_onnx and onnx is None,
+            roots=tuple(map(Path, roots)),
+        )
         if not peaks and not tables:
-            return cls(optimization_profile, run=run, onnx=model)
+            return plain
         from trex_tui.analysis.device_overrides import overrides_from_options, overrides_in
 
         configured: dict[str, DeviceOverrides] = {}
@@ -59,9 +72,7 @@ class LoadOptions:
             for name, stated in overrides_in(table).items():
                 weaker = configured.get(name)
                 configured[name] = weaker.updated_with(stated) if weaker else stated
-        return cls(
-            optimization_profile, overrides_from_options(peaks) if peaks else None, configured, run, model
-        )
+        return replace(plain, peaks=overrides_from_options(peaks) if peaks else None, configured=configured)
 
 
 def options_of(engine: Engine, options: LoadOptions) -> LoadOptions:
@@ -86,6 +97,10 @@ def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None
         from trex_tui.analysis.onnx_model.join import join_file  # nobody else needs onnx
 
         engine = join_file(engine, options.onnx)
+    elif options.finds_onnx:
+        from trex_tui.analysis.onnx_model.search import join_model_beside
+
+        engine = join_model_beside(engine, options.roots)
     if options.peaks is None and not options.configured:
         return engine
     from trex_tui.analysis.device_overrides import overrides_for

@@ -20,13 +20,40 @@ if TYPE_CHECKING:
     from trex_tui.errors import Diagnostic
 
 
-def load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
+def load_options(
+    options: argparse.Namespace, run: int | None = None, *, finds_onnx: bool = True
+) -> LoadOptions:
+    """Return how a command loads its engines.
+
+    Args:
+        run: The run to show; by default the one of `--run`.
+        finds_onnx: Whether the command shows something of a model beside the files.
+
+    Raises:
+        TrexError: An option or a configuration file has an invalid value.
+    """
+    return LoadOptions.of(
+        options.optimization_profile,
+        options.peak,
+        options.run if run is None else run,
+        options.onnx,
+        finds_onnx=finds_onnx and not options.no_onnx,
+        roots=options.paths or ["."],
+    )
+
+
+def load_all(
+    options: argparse.Namespace, *, finds_onnx: bool = True
+) -> tuple[list[Engine], list[Diagnostic]]:
     """Load every engine that can be loaded; an error affects only its engine, unless it is the only one.
+
+    Args:
+        finds_onnx: As in `load_options`.
 
     Raises:
         ArtifactError: There is no engine, or none can be loaded.
     """
-    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
+    wanted = load_options(options, finds_onnx=finds_onnx)
     discovery = scan(options.paths or ["."])
     engines, strays = [], list(discovery.diagnostics)
     for source in discovery.sets:
@@ -44,14 +71,17 @@ def load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
     return engines, strays
 
 
-def load_one(options: argparse.Namespace) -> Engine:
+def load_one(options: argparse.Namespace, *, finds_onnx: bool = True) -> Engine:
     """Load the one engine of a command; its diagnostics cover all files at the paths.
+
+    Args:
+        finds_onnx: As in `load_options`.
 
     Raises:
         ArtifactError: As `load_all`.
         TrexError: There are several engines.
     """
-    engines, strays = load_all(options)
+    engines, strays = load_all(options, finds_onnx=finds_onnx)
     if len(engines) > 1:
         known = ", ".join(engine.name for engine in engines)
         raise TrexError(f"{len(engines)} engines found ({known}); give the path of one")
@@ -65,13 +95,18 @@ def collect_inputs(engines: Iterable[Engine], options: argparse.Namespace) -> In
     return list_inputs((engine.source for engine in known), [*options.paths, *models])
 
 
-def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
+def load_each(
+    options: argparse.Namespace, *, finds_onnx: bool = True
+) -> tuple[list[Engine], list[Diagnostic]]:
     """Load engines as `load_all`, in the order of the paths; a path given twice is loaded twice. Names are unique among all.
+
+    Args:
+        finds_onnx: As in `load_options`.
 
     Raises:
         ArtifactError: A path has no engine, or none that can be loaded.
     """
-    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
+    wanted = load_options(options, finds_onnx=finds_onnx)
     sets: list[ArtifactSet] = []
     strays: list[Diagnostic] = []
     for path in options.paths or ["."]:
@@ -90,6 +125,12 @@ def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
             strays += error.diagnostics or (error.diagnostic,)
     check_model(list(loaded.values()), wanted)
     return [loaded[key] for source in sets if (key := tuple(source.files.values())) in loaded], strays
+
+
+def uses_model(options: argparse.Namespace) -> bool:
+    """Return whether a column, a filter or an order of the command is of the ONNX model."""
+    words = (value for value in vars(options).values() if isinstance(value, str))
+    return any("onnx" in word or "op:" in word for word in words)
 
 
 def filter_indices(engines: Sequence[Engine], text: str | None) -> list[list[int]]:

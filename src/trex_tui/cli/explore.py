@@ -39,11 +39,10 @@ def run_open(options: argparse.Namespace) -> NoReturn:
         raise TrexError(f"not a terminal; use `trex-tui summary {' '.join(paths)}` instead")
     prepare_environment(os.environ)
     check_driver(os.environ)
-    from trex_tui.analysis.load import LoadOptions
     from trex_tui.app import run_app
+    from trex_tui.cli.engines import load_options
 
-    load_options = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
-    _leave_at_once(run_app(paths, load_options, is_read_only=options.read_only))
+    _leave_at_once(run_app(paths, load_options(options), is_read_only=options.read_only))
 
 
 def _leave_at_once(code: int) -> NoReturn:
@@ -76,6 +75,7 @@ class ServeOptions:
     read_only: bool = False
     max_sessions: int = MOST_SESSIONS
     onnx: str | None = None
+    no_onnx: bool = False
 
 
 def run_serve(options: argparse.Namespace) -> int:
@@ -96,6 +96,7 @@ def run_serve(options: argparse.Namespace) -> int:
             options.read_only,
             options.max_sessions,
             options.onnx,
+            options.no_onnx,
         ),
     )
 
@@ -109,6 +110,7 @@ def build_command(paths: Sequence[str], options: ServeOptions) -> list[str]:
         arguments += ["--run", str(options.run)]
     arguments += [f"--peak={peak}" for peak in options.peaks]
     arguments += [] if options.onnx is None else [f"--onnx={options.onnx}"]
+    arguments += ["--no-onnx"] if options.no_onnx else []
     arguments += ["--ascii"] if options.ascii else []
     arguments += ["--read-only"] if options.read_only else []
     return [*arguments, "--", *paths]

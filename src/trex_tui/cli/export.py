@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import ALL_COLUMNS, columns_named
-from trex_tui.cli.engines import collect_inputs, load_one
+from trex_tui.cli.engines import collect_inputs, load_one, uses_model
 from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.errors import ExitCode, TrexError
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import argparse
 
     from trex_tui.report.graph.engine_graph import GraphOptions
+
+
+_HAS_MODEL = ("onnx-annotated", "csv", "json", "graphml", "parquet", "xlsx", "trace")
+"""Formats with the columns of an ONNX model."""
 
 
 def run_export(options: argparse.Namespace) -> int:
@@ -30,7 +34,7 @@ def run_export(options: argparse.Namespace) -> int:
         return _export_trex(options)
     if form == "tea":
         return _export_archive(options)
-    engine = load_one(options)
+    engine = load_one(options, finds_onnx=form in _HAS_MODEL or uses_model(options))
     result = ResultWriter(options, (form,), EXPORT)
     if result.path is not None:  # a directory gets a file named after the engine
         ending = next(ending for ending, name in ENDINGS.items() if name == form)
@@ -96,7 +100,7 @@ def _export_archive(options: argparse.Namespace) -> int:
 
     if options.run is not None:
         raise TrexError("--run: an archive always contains all runs; use --run when you open it")
-    engine = load_one(options)
+    engine = load_one(options, finds_onnx=False)
     for diagnostic in engine.diagnostics:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     target = find_target(options.output, file_stem(engine.name) + ENDING)

@@ -69,6 +69,7 @@ def _load(options: argparse.Namespace, paths: list[str]) -> Loaded:
     if options.git is not None and not paths:
         raise TrexError(f"--git {options.git}: no commit has files of an engine; give another PATH")
     given = vars(options) | {"paths": paths, "runs": [], "run_a": None, "run_b": None}
+    given |= {"no_onnx": True}  # one file per set, for columns that a history does not show
     return load_runs(argparse.Namespace(**given))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import ALL_COLUMNS, columns_named
 from trex_tui.artifacts.output_files import OutputKind
-from trex_tui.cli.engines import collect_inputs, filter_indices, load_all, load_one
+from trex_tui.cli.engines import collect_inputs, filter_indices, load_all, load_one, uses_model
 from trex_tui.cli.options import top_rows
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.errors import ExitCode, TrexError
@@ -36,7 +36,7 @@ def run_summary(options: argparse.Namespace) -> int:
     if options.filter is not None and not is_grouped:
         raise TrexError("--filter needs --by; `trex-tui layers` filters the list of layers")
     result = ResultWriter(options, _BY_FORMATS if is_grouped else None, SUMMARY)
-    engines, strays = load_all(options)
+    engines, strays = load_all(options, finds_onnx=not is_grouped or uses_model(options))
     result.inputs = collect_inputs(engines, options)
     result.report(strays, errors_only=result.format == "json")  # which has the remarks
     result.report((note for engine in engines for note in engine.diagnostics), errors_only=True)
@@ -96,7 +96,7 @@ def run_layers(options: argparse.Namespace) -> int:
     if not options.chart and (options.value or options.color or options.x or options.size):
         raise TrexError("--x, --y, --size and --color need --chart")
     brief = result.format in ("text", "md")
-    engine = load_one(options)
+    engine = load_one(options, finds_onnx=not brief or uses_model(options))
     names = [name.strip() for name in options.columns.split(",")] if options.columns else None
     columns = columns_named(names or (BRIEF_COLUMNS if brief else [c.name for c in ALL_COLUMNS]), engine)
     layers = _choose_layers(options, engine)

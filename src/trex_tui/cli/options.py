@@ -94,9 +94,11 @@ def add_engine_globals(group: Arguments) -> None:
     model = group.add_argument(
         "--onnx",
         metavar="FILE",
-        help="ONNX model (with the nodes of each layer, also inside closed blocks; a directory is searched)",
+        help="ONNX model (with the nodes of each layer, also inside closed blocks; a directory is searched); default: the "
+        "model beside the files, if it certainly is that of the engine",
     )
     complete_files(model)
+    group.add_argument("--no-onnx", action="store_true", help="use no model beside the files")
 
 
 def add_run(group: Arguments) -> None:

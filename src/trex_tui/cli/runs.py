@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.compare.repeats import find_difference, group_repeats, numbers_of_repeats
-from trex_tui.analysis.load import LoadOptions, load
+from trex_tui.analysis.load import load
 from trex_tui.artifacts import ArtifactSet, scan
 from trex_tui.artifacts.discover import with_unique_names
 from trex_tui.cli import RUNS_SEPARATOR
-from trex_tui.cli.engines import load_each
+from trex_tui.cli.engines import load_each, load_options
 from trex_tui.cli.output import complain
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
@@ -113,9 +113,7 @@ def _load_file_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...
         first, second = with_unique_names([first, second])
     sides = []
     for source, number in ((first, options.run_a), (second, options.run_b)):
-        engine = load(
-            source, LoadOptions.of(options.optimization_profile, options.peak, number, options.onnx)
-        )
+        engine = load(source, load_options(options, number))
         shown = engine.run_number
         is_named = shown is not None and (is_one or number is not None)
         sides.append(replace(engine, name=f"{engine.name} run {shown}") if is_named else engine)
@@ -157,6 +155,6 @@ def _with_file_runs(
             numbers = [number for number in timed if number != engine.run_number]
         every_run.append(engine)
         for number in numbers:
-            wanted = LoadOptions.of(options.optimization_profile, options.peak, number, options.onnx)
+            wanted = load_options(options, number)
             every_run.append(replace(load(engine.source, wanted), name=f"{engine.name} run {number}"))
     return tuple(every_run)

@@ -21,7 +21,7 @@ def run_scaling(options: argparse.Namespace) -> int:
         ArtifactError: No engine can be read.
     """
     result = ResultWriter(options)
-    engines, strays = load_all(options)
+    engines, strays = load_all(options, finds_onnx=False)
     result.inputs = collect_inputs(engines, options)
     result.report([*strays, *(note for engine in engines for note in engine.diagnostics)], errors_only=True)
     scalings = find_scalings(engines)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.analysis.load import LoadOptions, load
+from trex_tui.analysis.load import load
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.file_kinds import ArtifactKind, display_name, engine_stem, sniff
 from trex_tui.artifacts.output_files import Inputs, reason, refusal, write_all
-from trex_tui.cli.engines import collect_inputs, load_each
+from trex_tui.cli.engines import collect_inputs, load_each, load_options
 from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
@@ -105,8 +105,8 @@ def _engines(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
     engines: list[Engine] = []
     strays: list[Diagnostic] = []
     if paths or not alone:
-        engines, strays = load_each(argparse.Namespace(**{**vars(options), "paths": paths}))
-    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run)
+        engines, strays = load_each(argparse.Namespace(**{**vars(options), "paths": paths}), finds_onnx=False)
+    wanted = load_options(options, finds_onnx=False)
     for path in alone:
         name = display_name(engine_stem(path)) or path.stem
         try:

@@ -31,7 +31,7 @@ from trex_tui.screens.compare_job import CompareJob
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen, bring_to_top
 from trex_tui.screens.explanation import ExplainScreen
 from trex_tui.screens.history import History, Visit
-from trex_tui.screens.jobs import BuildAsked, BuildJob, LintJob, SuppressionAsked
+from trex_tui.screens.jobs import BuildAsked, BuildJob, LintJob, ModelJob, SuppressionAsked
 from trex_tui.screens.layer_actions import choose_neighbour, copy_json, copy_names
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import (
@@ -200,6 +200,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.search = ListSearch()
         self.lint_job = LintJob(self, self._show_lint)
         self.build_job = BuildJob(self, self._show_build)
+        self.model_job = ModelJob(self)
         self.compare_job = CompareJob(self, engine)
         self.compare_job.compare_with(others)
         self._first_layer = layer
@@ -245,6 +246,8 @@ class EngineScreen(MainScreen, EngineHolder):
         self.call_after_refresh(self.lint_job.start, self.engine)
         if self.asks_for_run:
             self.action_choose_run()
+        else:
+            self.call_after_refresh(self.model_job.start, self.engine)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002 - as in the class above, which Textual calls too
         if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
@@ -756,6 +759,8 @@ class EngineScreen(MainScreen, EngineHolder):
         def choose(key: str | None) -> None:
             if key is not None and not choices[key].is_shown:
                 self.post_message(ReloadAsked(self.engine, choices[key]))
+            else:
+                self.model_job.start(self.engine)
 
         self.app.push_screen(ChooseScreen(f"{name}: {' and '.join(titles)}", texts, shown), choose)
 

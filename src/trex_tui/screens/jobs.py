@@ -16,7 +16,7 @@ from textual.widgets import Input
 from textual.worker import Worker, get_current_worker
 
 from trex_tui.analysis.build import BuildFacts, build_facts, kind_of_build_log
-from trex_tui.crash_log import internal, sentence
+from trex_tui.crash_log import internal, note, sentence
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
@@ -24,7 +24,7 @@ from trex_tui.lint.config import LintConfig, Suppression, append_suppression, fi
 from trex_tui.lint.model import LintResult
 from trex_tui.lint.registry import registry
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
-from trex_tui.screens.services import AnswerFailed, is_refused
+from trex_tui.screens.services import AnswerFailed, ModelJoined, get_services, is_refused
 from trex_tui.text import plural, printable
 
 LONG_BYTES = 16 << 20
@@ -136,6 +136,35 @@ class BuildJob:
         if worker is self._worker and not worker.is_cancelled:
             vars(self).update(answer)
             self._tell()
+
+
+class ModelJob:
+    """The ONNX model beside the files of an engine, looked for when the engine is on screen.
+
+    Args:
+        screen: Where the thread belongs. The app gets `ModelJoined`.
+    """
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+
+    def start(self, engine: Engine) -> None:
+        """Look for the model of an engine that has none."""
+        options = get_services(self._screen).load_options
+        if options.finds_onnx and engine.onnx is None:
+            run = partial(self._run, engine, options.roots)
+            self._screen.run_worker(run, thread=True, group="model", exclusive=True)
+
+    def _run(self, engine: Engine, roots: Sequence[Path]) -> None:
+        from trex_tui.analysis.onnx_model.search import join_model_beside
+
+        try:
+            joined = join_model_beside(engine, roots)
+        except Exception as error:  # noqa: BLE001 - it costs the nodes
+            note(error)
+        else:
+            if joined is not engine:
+                self._screen.app.post_message(ModelJoined(engine, joined))
 
 
 RULES = "The rules"

@@ -139,7 +139,7 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
     try:
         discovery = scan(request.paths)
         if len(discovery.sets) == 1:
-            engine = load(discovery.sets[0], request.options, begin)
+            engine = load(discovery.sets[0], replace(request.options, finds_onnx=False), begin)
             post(EngineLoaded(request, engine))
         elif request.compares_pair and len(request.paths) == len(discovery.sets) == 2:
             discovery = replace(discovery, sets=_in_order(discovery.sets, request.paths))
@@ -193,7 +193,7 @@ def _row(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None
     from trex_tui.screens.engines import EngineRow
 
     try:
-        return EngineRow.loaded(source, load(source, options, begin))
+        return EngineRow.loaded(source, load(source, replace(options, finds_onnx=False), begin))
     except OpeningCancelled:
         raise
     except ArtifactError as error:

@@ -12,7 +12,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import ArtifactError
 from trex_tui.report.views.runs import run_words
-from trex_tui.text import format_ms, plural
+from trex_tui.text import format_ms, plural, printable
 
 
 def same_set(discovery: Discovery, engine: Engine) -> ArtifactSet:
@@ -68,6 +68,8 @@ def corresponding(old: Engine, new: Engine, layer: Layer | None) -> Layer | None
 
 def changes(old: Engine, new: Engine) -> str:
     """Describe what changed in a sentence."""
+    if old.source is new.source:
+        return _describe_model(new)
     head = "Read again"
     if (old.requested_run, old.requested_profile) != (new.requested_run, new.requested_profile):
         head = ", ".join(run_words(new)).capitalize()
@@ -91,6 +93,14 @@ def changes(old: Engine, new: Engine) -> str:
     ):
         parts.append("some values changed")
     return f"{head}: {', '.join(parts) or 'nothing changed'}."
+
+
+def _describe_model(engine: Engine) -> str:
+    """Describe a model that was found beside the files, or why it is not used."""
+    if engine.onnx is None:
+        return printable(str(engine.diagnostics[-1]))
+    count = sum(bool(found.nodes) for found in engine.onnx.layers)
+    return f"{printable(engine.onnx.model.path.name)}: ONNX nodes of {plural(count, 'layer')}"
 
 
 def _names(paths: set[Path]) -> str:

@@ -36,6 +36,19 @@ class ReloadAsked(Message):
 
 
 @dataclass
+class ModelJoined(Message):
+    """A model was found beside the files of an engine.
+
+    Attributes:
+        old: The engine without the model.
+        new: The same engine with its nodes, or with a note why the model is not used.
+    """
+
+    old: Engine
+    new: Engine
+
+
+@dataclass
 class ReadingCancelled(Message):
     """Stop reading."""
 

@@ -21,6 +21,7 @@ from trex_tui.analysis.onnx_model.model import (
     infer_shapes,
     read_model,
 )
+from trex_tui.analysis.onnx_model.search import find_model
 from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class OnnxJoin:
         folded: Nodes that TensorRT computes while it builds: they depend on constants and shapes only.
         unplaced: Nodes in no layer.
         repeated: Nodes in several layers, with these.
+        is_given: Whether the user named the model; else it was found beside the engine.
     """
 
     model: OnnxModel
@@ -102,6 +104,7 @@ class OnnxJoin:
     folded: tuple[int, ...]
     unplaced: tuple[int, ...]
     repeated: Mapping[int, tuple[int, ...]]
+    is_given: bool = True
 
     def nodes(self, layer: Layer) -> list[OnnxNode]:
         """The nodes of a layer, in the order of the model."""
@@ -137,6 +140,11 @@ def join_file(engine: Engine, path: Path) -> Engine:
     except TrexError as error:
         note = Diagnostic(Severity.ERROR, path, "", str(error))
         return replace(engine, diagnostics=(*engine.diagnostics, note))
+    return add_join(engine, join)
+
+
+def add_join(engine: Engine, join: OnnxJoin) -> Engine:
+    """The engine with the nodes of a join at its layers. Doubts about a model that the user did not name are notes only."""
     names = [node.name for node in join.model.nodes]
     layers = tuple(
         [
@@ -146,32 +154,11 @@ def join_file(engine: Engine, path: Path) -> Engine:
             for layer, found in zip(engine.layers, join.layers, strict=True)
         ]
     )
-    notes = [Diagnostic(severity, path, "", text) for severity, text in describe_doubts(join)]
+    notes = [
+        Diagnostic(severity if join.is_given else Severity.INFO, join.model.path, "", text)
+        for severity, text in describe_doubts(join)
+    ]
     return replace(engine, layers=layers, onnx=join, diagnostics=(*engine.diagnostics, *notes))
-
-
-def find_model(engine: Engine, directory: Path) -> Path:
-    """Find the model of an engine in a directory: the one that its metadata names, or has its name, or the only one.
-
-    Subdirectories and links are not followed.
-
-    Raises:
-        ArtifactError: There is none, or several and none of these names.
-    """
-    try:
-        models = sorted(file for file in directory.glob("*.onnx") if file.is_file() and not file.is_symlink())
-    except OSError as error:
-        raise ArtifactError(directory, f"cannot be read: {error.strerror or error}") from None
-    stated = engine.metadata.model_options.get("Model") or (engine.capture.model if engine.capture else None)
-    wanted = (str(stated or "").replace("\\", "/").rpartition("/")[2], f"{engine.name}.onnx")
-    for name in filter(None, wanted):
-        named = next((file for file in models if file.name == name), None)
-        if named is not None:
-            return named
-    if len(models) == 1:
-        return models[0]
-    count = f"{len(models)} ONNX models" if models else "no ONNX model"
-    raise ArtifactError(directory, f"has {count}; name the file of {engine.name} with --onnx")
 
 
 def describe_doubts(join: OnnxJoin) -> Iterable[tuple[Severity, str]]:

@@ -8,10 +8,11 @@ ONNX_MODEL = Subject(
     "onnx",
     "ONNX model",
     "Overview, Layers; summary, report",
-    "ONNX model of --onnx; names and Metadata of the layer information",
+    "ONNX model of --onnx or beside the files; names and Metadata of the layer information",
     (
-        Term("engines.onnx", "Model joined to the engine; null without --onnx.", labels=("ONNX model",)),
+        Term("engines.onnx", "Model joined to the engine; null without one.", labels=("ONNX model",)),
         Term("onnx.file", "Path of the model."),
+        Term("is_given", "Whether --onnx named the model; false for one found beside the files."),
         Term("onnx.nodes", "Number of nodes, with those of subgraphs."),
         Term("names_stated", "Number of different node names that layers state."),
         Term("names_found", "Number of these names that the model has."),

@@ -124,6 +124,7 @@ def onnx_document(engine: Engine) -> dict[str, Any] | None:
     named = [layer for layer, found in zip(engine.layers, join.layers, strict=True) if found.nodes]
     return {
         "file": str(join.model.path),
+        "is_given": join.is_given,
         "nodes": len(nodes),
         "names_stated": join.stated,
         "names_found": join.found,
@@ -181,7 +182,10 @@ def onnx_sections(engine: Engine) -> Iterator[Section]:
     if lost:
         shown = ", ".join(map(printable, lost[:_MOST_NAMED])) + (" …" if len(lost) > _MOST_NAMED else "")
         words += f", {len(lost)} in no layer: {shown}"
-    facts = [("ONNX model", printable(engine.onnx.model.path.name)), ("ONNX nodes", words)]
+    name = printable(engine.onnx.model.path.name) + (
+        "" if engine.onnx.is_given else ", found beside the files"
+    )
+    facts = [("ONNX model", name), ("ONNX nodes", words)]
     if document["latency_with_nodes_ms"] is not None and engine.latency_sum_ms:
         share = 100 * document["latency_with_nodes_ms"] / engine.latency_sum_ms
         layers = plural(document["layers_with_nodes"], "layer")
