@@ -18,9 +18,10 @@ from trex_tui import load_engine
 from trex_tui.analysis.load import LoadOptions
 from trex_tui.analysis.onnx_model import model as onnx_model
 from trex_tui.analysis.onnx_model.content import layer_contents, list_parts
-from trex_tui.analysis.onnx_model.join import OnnxJoin, join_file, join_model
+from trex_tui.analysis.onnx_model.join import OnnxJoin, join_model
 from trex_tui.analysis.onnx_model.model import OnnxModel, infer_shapes, read_model
 from trex_tui.analysis.onnx_model.patterns import find_patterns
+from trex_tui.analysis.onnx_model.search import join_file
 from trex_tui.cli import main
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError

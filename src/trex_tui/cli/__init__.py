@@ -171,8 +171,13 @@ def _with_command(arguments: list[str]) -> list[str]:
 
 _TOP_OPTIONS = ("-h", "--help", "-V", "--version", "--print-completion")
 _GLOBALS = {
-    "--ascii": 1, "--no-onnx": 1,
-    "--log-file": 2, "--optimization-profile": 2, "--run": 2, "--peak": 2, "--onnx": 2,
+    "--ascii": 1,
+    "--no-onnx": 1,
+    "--log-file": 2,
+    "--optimization-profile": 2,
+    "--run": 2,
+    "--peak": 2,
+    "--onnx": 2,
 }
 """Global option -> number of arguments it takes, including itself."""
 

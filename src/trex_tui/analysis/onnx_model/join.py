@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.onnx_model.layer_names import NameIndex, StatedNodes
@@ -19,10 +18,8 @@ from trex_tui.analysis.onnx_model.model import (
     OnnxNode,
     Shapes,
     infer_shapes,
-    read_model,
 )
-from trex_tui.analysis.onnx_model.search import find_model
-from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
+from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
@@ -125,22 +122,6 @@ class OnnxJoin:
         tensors = (tensor for node in self.nodes(layer) for tensor in node.inputs)
         names = {name for tensor in tensors for name in self._weights.get(tensor, ())}
         return self.model.unique_weights(sorted(names))
-
-
-def join_file(engine: Engine, path: Path) -> Engine:
-    """The engine with a model, or the one in a directory, and with the nodes of the model at its layers.
-
-    A model that cannot be used, or onnx that is not installed, adds an error to the diagnostics.
-    """
-    try:
-        path = find_model(engine, path) if path.is_dir() else path
-        join = join_model(engine, read_model(path))
-    except ArtifactError as error:
-        return replace(engine, diagnostics=(*engine.diagnostics, error.diagnostic))
-    except TrexError as error:
-        note = Diagnostic(Severity.ERROR, path, "", str(error))
-        return replace(engine, diagnostics=(*engine.diagnostics, note))
-    return add_join(engine, join)
 
 
 def add_join(engine: Engine, join: OnnxJoin) -> Engine:
