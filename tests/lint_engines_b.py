@@ -21,7 +21,21 @@ from trex_tui.lint.context import Context
 from trex_tui.lint.model import Finding, NotChecked, Rule
 from trex_tui.lint.registry import builtin_modules, collect
 
-FAMILIES = ("ATTN", "BUILD", "DLA", "DYN", "FUSE", "HOT", "LAUNCH", "MEASURE", "MEM", "OK", "PLUG", "ROOF")
+FAMILIES = (
+    "ATTN",
+    "BUILD",
+    "DLA",
+    "DYN",
+    "FUSE",
+    "HOT",
+    "LAUNCH",
+    "MEASURE",
+    "MEM",
+    "OK",
+    "ONNX",
+    "PLUG",
+    "ROOF",
+)
 RULES: dict[str, Rule] = {
     rule.id: rule
     for rule in collect(builtin_modules()).rules

@@ -24,9 +24,10 @@ from trex_tui.analysis.onnx_model.patterns import find_patterns
 from trex_tui.analysis.onnx_model.search import join_file
 from trex_tui.cli import main
 from trex_tui.engine.engine import Engine
+from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.errors import ArtifactError
 from trex_tui.report.views.layer_details import layer_lines
-from trex_tui.report.views.onnx_model import REMEDY, onnx_lines
+from trex_tui.report.views.onnx_model import onnx_lines
 from tui import LARGE, running, screen_text
 
 onnx = pytest.importorskip("onnx")
@@ -404,7 +405,7 @@ def test_details_of_a_closed_block_show_its_content() -> None:
     assert all(
         "attention (12 heads, 64)" in line.text and "MLP" in line.text for line in tree if " · " in line.text
     )
-    assert texts[-1] == REMEDY
+    assert texts[-1] == OPEN_BLOCK
     assert len(lines) < 60
 
 

@@ -50,13 +50,20 @@ class Content:
 
 
 @per_engine
+def model_patterns(engine: Engine) -> tuple[Pattern, ...]:
+    """Return all patterns of the model, in the order of their first node; none without a model."""
+    join: OnnxJoin | None = engine.onnx
+    return () if join is None else tuple(find_patterns(join.model, join.shapes))
+
+
+@per_engine
 def layer_contents(engine: Engine) -> tuple[Content | None, ...]:
     """Return the content of each layer; None for a layer without nodes, and for all without a model."""
     join: OnnxJoin | None = engine.onnx
     if join is None:
         return (None,) * len(engine.layers)
     places: dict[int, list[Pattern]] = {}
-    for pattern in find_patterns(join.model, join.shapes):
+    for pattern in model_patterns(engine):
         places.setdefault(pattern.nodes[0], []).append(pattern)
     contents: list[Content | None] = []
     for layer, found in zip(engine.layers, join.layers, strict=True):

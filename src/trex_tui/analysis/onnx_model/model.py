@@ -376,7 +376,7 @@ def infer_shapes(model: OnnxModel, inputs: Mapping[str, tuple[int, ...]]) -> Sha
                 dim.dim_value if dim.HasField("dim_value") else None
                 for dim in value.type.tensor_type.shape.dim
             )
-    return Shapes(extents, _find_constants(model, extents), reason)
+    return Shapes(extents, find_constants(model, extents), reason)
 
 
 def _forget_shapes(proto: onnx.ModelProto) -> None:
@@ -396,8 +396,12 @@ def _value_infos(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
                 yield from _value_infos(attribute.g)
 
 
-def _find_constants(model: OnnxModel, extents: Mapping[str, tuple[int | None, ...]]) -> frozenset[str]:
-    """Return tensors known at build time: initializers, and values computed from constants and shapes."""
+def find_constants(model: OnnxModel, extents: Mapping[str, tuple[int | None, ...]]) -> frozenset[str]:
+    """Return tensors known at build time: initializers, and values computed from constants and shapes.
+
+    Args:
+        extents: Shapes that are the same in each run.
+    """
     constants = set(model.initializers)
     for node in model.nodes:
         if node.path or node.op in _RANDOM:

@@ -18,6 +18,7 @@ from trex_tui.analysis.timing import (
 )
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.engine.model import Device, Layer
 from trex_tui.lint.context import (
     BEST_PRACTICES,
@@ -328,9 +329,7 @@ def hot_layer(context: Context, latency_pct: float) -> Findings:
             at_roof = f"; at {roof:.0f} % of its roofline, only less work helps"
         remedy = ""
         if layer in context.opaque_blocks:
-            remedy = (
-                "Opaque Myelin block: TensorRT 10 and later list its kernels (--profilingVerbosity=detailed)."
-            )
+            remedy = OPEN_BLOCK
         elif layer.layer_type is None:
             remedy = (
                 "Build with --profilingVerbosity=detailed and export with --exportLayerInfo: shapes, types and tactic then "

@@ -26,6 +26,7 @@ FAMILIES = {
     "MEASURE": "Whether the numbers can be trusted.",
     "MEM": "Activations that stay in memory for long.",
     "OK": "Strengths.",
+    "ONNX": "Nodes of the ONNX model in more kernels than needed, or computed again in every run.",
     "PLUG": "Costs of plugins in addition to their time.",
     "PREC": "Layers and engines in wider types than needed, or with precision lost in the build.",
     "QDQ": "Quantization that needs separate kernels, or is undone directly after its layer.",

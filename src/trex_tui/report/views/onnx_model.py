@@ -13,6 +13,7 @@ from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine import attributes
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
+from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.engine.model import Layer
 from trex_tui.report.document import Section
 from trex_tui.report.views.layer_details import Line
@@ -33,10 +34,6 @@ _EVIDENCE = {
     "range": "between its ends",
     "tensors": "between its tensors",
 }
-REMEDY = (
-    "To see its kernels: build with TensorRT 10 or later and detailed verbosity, mark an output inside the range to split "
-    "it, or profile with nsys."
-)
 
 
 def onnx_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
@@ -65,7 +62,7 @@ def onnx_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
             f"{plural(len(found.doubtful), 'node')} may be in another closed block", "warning", indent=2
         )
     if found.is_block:
-        yield Line(REMEDY, "muted", indent=2)
+        yield Line(OPEN_BLOCK, "muted", indent=2)
 
 
 def _part_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
