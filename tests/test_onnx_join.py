@@ -439,7 +439,7 @@ def test_summary_has_the_model(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_key_of_the_model_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = make_model(tmp_path / "m.onnx", [relu("a", "x", "b"), relu("lost", "b", "y")])
-    directory = make_engine(tmp_path, ("a", ["x"], ["b"]), ("Identity", ["b"], ["y"])).source.directory
+    directory = make_engine(tmp_path, ("a", ["x"], ["b"]), ("Identity", ["t1"], ["t2"])).source.directory
     assert main(["summary", str(directory), "--onnx", str(path), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["engines"][0]["onnx"]["nodes_in_no_layer"] == ["lost"]

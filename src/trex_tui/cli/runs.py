@@ -37,9 +37,19 @@ def load_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], li
     return _load_stated_runs(options) if options.runs else _load_repeats(options)
 
 
+def _load_alike(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
+    """Load engines as `load_each`; a model that is found for one is used for others of the same network."""
+    engines, strays = load_each(options)
+    if options.no_onnx or all(engine.onnx is None for engine in engines):
+        return engines, strays
+    from trex_tui.analysis.onnx_model.search import share_models
+
+    return share_models(engines), strays
+
+
 def _load_repeats(options: argparse.Namespace) -> tuple[list[tuple[Engine, ...]], list[Diagnostic]]:
     """Group sets that are runs of another by their names."""
-    engines, strays = load_each(options)
+    engines, strays = _load_alike(options)
     grouped = group_repeats(engines)
     for note in grouped.notes:
         complain(f"note: {printable(note)}")
@@ -59,7 +69,7 @@ def _load_stated_runs(options: argparse.Namespace) -> tuple[list[tuple[Engine, .
     if len(sides) < 2:
         raise TrexError("--runs: diff compares two or more engines; write --runs A1 A2 -- B1 B2")
     options.paths = [path for paths in sides for path in paths]
-    engines, strays = load_each(options)
+    engines, strays = _load_alike(options)
     groups: list[tuple[Engine, ...]] = []
     first = 0
     for paths in sides:

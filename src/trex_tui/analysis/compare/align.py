@@ -154,7 +154,7 @@ def _with_nodes(pairing: Pairing, side: int, *, opaque: bool) -> list[int]:
     return [
         layer
         for layer in pairing.open(side)
-        if traits[layer].nodes and not traits[layer].parts.role and (opaque or not traits[layer].parts.ends)
+        if traits[layer].nodes and not traits[layer].parts.role and (opaque or not traits[layer].is_opaque)
     ]
 
 
@@ -291,11 +291,11 @@ def _join_by_nodes(pairing: Pairing, sides: tuple[list[int], list[int]], least: 
 def foreign_ranges(pairing: Pairing) -> None:
     """Match a `{ForeignNode[a...b]}` with all unmatched layers of the other engine between `a` and `b`."""
     for side in (0, 1):
-        opaque = [layer for layer in pairing.open(side) if pairing.trait(side, layer).parts.ends]
+        opaque = [layer for layer in pairing.open(side) if pairing.trait(side, layer).is_opaque]
         if not opaque:
             continue
         places: dict[str, list[int]] = defaultdict(list)
-        plain = [layer for layer in pairing.open(1 - side) if not pairing.trait(1 - side, layer).parts.ends]
+        plain = [layer for layer in pairing.open(1 - side) if not pairing.trait(1 - side, layer).is_opaque]
         candidates = sorted(plain, key=pairing.traits(1 - side).order.__getitem__)
         for index, layer in enumerate(candidates):
             for node in pairing.trait(1 - side, layer).nodes:
@@ -392,6 +392,25 @@ def match_passive(pairing: Pairing, *, by_role: bool) -> None:
     if by_role:
         _match_keys(pairing, lambda side, layer: _served_key(pairing, side, layer), Match.NAME, 0.9)
     _match_keys(pairing, lambda side, layer: _between_key(pairing, side, layer), Match.STRUCTURE, 0.8)
+    for side in (0, 1):
+        for layer in list(pairing.open(side)):
+            label = _label_of_closed_block(pairing, side, layer)
+            if label is not None:
+                block = pairing.blocks[label]
+                pairing.add(label, side, layer, block.confidence, block.why)
+
+
+def _label_of_closed_block(pairing: Pairing, side: int, layer: int) -> int | None:
+    """Return the block of a closed subgraph of the other engine; None unless a passive layer has all neighbours in it."""
+    traits = pairing.traits(side)
+    labels = {pairing.labels[side][other] for other in (*traits.before[layer], *traits.after[layer])}
+    if not traits.of[layer].passive or len(labels) != 1 or OPEN in labels:
+        return None
+    (label,) = labels
+    block = pairing.blocks[label]
+    others = block.left if side else block.right
+    is_closed = len(others) == 1 and bool(pairing.trait(1 - side, others[0]).parts.ends)
+    return label if is_closed and block.match is not Match.MANUAL else None
 
 
 def _served_key(pairing: Pairing, side: int, layer: int) -> Hashable:

@@ -69,8 +69,8 @@ class Trait:
 
     Attributes:
         parts: Its parsed name.
-        nodes: Nodes of the network, with weights: from `Metadata`, else from the name.
-        stated: Whether `Metadata` has them.
+        nodes: Nodes of the network, with weights: from `Metadata` or the ONNX model, else from the name.
+        stated: Whether `Metadata` or the model has them.
         generic: Whether its name only describes the computation, so that equal names may be at different positions.
         passive: Whether it exists for formats, precision or order, not for the network.
         family: Kind of work; empty if unknown, which fits all.
@@ -89,6 +89,11 @@ class Trait:
     signature: Hashable
     loose: Hashable
     core: tuple[Hashable, ...] | None
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether only the first and the last node are known, as for a `{ForeignNode[a...b]}` without the ONNX model."""
+        return bool(self.parts.ends) and not self.stated
 
 
 class Traits:

@@ -19,6 +19,7 @@ from trex_tui.analysis.onnx_model.model import (
     Shapes,
     infer_shapes,
 )
+from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ _LEAST_SHARE = 0.5
 _MOST_STEPS = 8
 """Reformats that are followed from a layer to a tensor of the model."""
 _MOST_NAMED = 3
+_LEAST_TENSORS = 3
+"""Tensors by which a model without a common name with the layers is recognized."""
+_INSERTED = frozenset(
+    {LayerKind.REFORMAT, LayerKind.NOOP, LayerKind.SYNC, LayerKind.SHAPE, LayerKind.CONSTANT}
+)
 MULTIPLYING = frozenset(
     {
         "Conv",
@@ -184,15 +190,17 @@ def join_model(engine: Engine, model: OnnxModel) -> OnnxJoin:
     found = dict.fromkeys(name for layer in stated for name in layer.found)
     missing = dict.fromkeys(name for layer in stated for name in layer.missing)
     total = len(found) + len(missing)
+    shapes: Shapes | None = None
     if not found or len(found) < _LEAST_SHARE * total:
+        shapes = _infer(engine, model)
+        alike, known = _count_tensors(engine, shapes)
+    if shapes is not None and (alike < _LEAST_TENSORS or alike < _LEAST_SHARE * known):
         share = f"{len(found)} of {total} node names" + (
             f" ({100 * len(found) / total:.0f} %)" if total else ""
         )
         message = f"does not belong to {engine.name}: the model has {share} of its layers; give the model it was built from"
         raise ArtifactError(model.path, message)
-    shapes = infer_shapes(
-        model, {binding.name: binding.shape for binding in engine.bindings if binding.shape is not None}
-    )
+    shapes = shapes or _infer(engine, model)
     layers = _Placement(engine, model, shapes, index, stated).place()
     places: dict[int, list[int]] = {}
     for position, layer in enumerate(layers):
@@ -225,6 +233,30 @@ def join_model(engine: Engine, model: OnnxModel) -> OnnxJoin:
         tuple(unplaced),
         {node: tuple(where) for node, where in places.items() if len(where) > 1},
     )
+
+
+def _infer(engine: Engine, model: OnnxModel) -> Shapes:
+    shapes = {binding.name: binding.shape for binding in engine.bindings if binding.shape is not None}
+    return infer_shapes(model, shapes)
+
+
+def _count_tensors(engine: Engine, shapes: Shapes) -> tuple[int, int]:
+    """Return how many tensors that layers compute the model has, with the same shape, and of how many.
+
+    Network inputs and outputs do not count: many models call them alike.
+    """
+    ends = {binding.name for binding in engine.bindings}
+    computed = {
+        tensor.name: tensor.shape
+        for layer in engine.layers
+        if layer.kind not in _INSERTED
+        for tensor in layer.outputs
+        if tensor.name not in ends
+    }
+    alike = sum(
+        tuple(shape) == shapes.extents.get(name, ()) for name, shape in computed.items() if len(shape) > 1
+    )
+    return alike, len(computed)
 
 
 class _Placement:
@@ -267,7 +299,7 @@ class _Placement:
         generated = [
             position
             for position, stated in enumerate(self._stated)
-            if stated.is_generated and not self._layers[position].onnx_nodes
+            if (stated.is_generated or self._is_nameless(position)) and not self._layers[position].onnx_nodes
         ]
         for position in sorted(generated, key=lambda position: bool(self._stated[position].nodes)):
             layers[position] = self._extend(self._layers[position], self._stated[position])
@@ -275,6 +307,25 @@ class _Placement:
         for position, nodes in self._place_blocks(blocks).items():
             layers[position] = nodes
         return tuple(layers)
+
+    def _is_unknown(self, position: int) -> bool:
+        """Whether a layer computes something, and has a name of which the model knows nothing."""
+        stated = self._stated[position]
+        is_unknown = bool(stated.missing) and not stated.found and not stated.is_block
+        return is_unknown and self._layers[position].kind not in _INSERTED
+
+    def _is_nameless(self, position: int) -> bool:
+        """Whether a layer has a name of which the model knows nothing, and only tensors that the model has."""
+        layer = self._layers[position]
+        if not self._is_unknown(position):
+            return False
+        read = {link.tensor for link in self._engine.producers(layer)}
+        return (
+            bool(layer.outputs)
+            and len(self._outputs(layer)) == len({tensor.name for tensor in layer.outputs})
+            and bool(self._inputs(layer))
+            and all(self._find_name(layer, tensor, forward=False) is not None for tensor in read)
+        )
 
     @staticmethod
     def _stated_nodes(layer: Layer, stated: StatedNodes) -> LayerNodes:
@@ -342,7 +393,8 @@ class _Placement:
             if link is None:
                 return None
             next_index = link.target if forward else link.source
-            if self._stated[next_index].nodes or self._stated[next_index].is_block:
+            stated = self._stated[next_index]
+            if stated.nodes or stated.is_block or self._is_unknown(next_index):
                 return None
             layer = self._layers[next_index]
             data = layer.outputs if forward else layer.data_inputs

@@ -17,6 +17,7 @@ from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
 from trex_tui.text import format_bytes
 
 if TYPE_CHECKING:
+    from trex_tui.analysis.onnx_model.model import OnnxModel
     from trex_tui.engine.engine import Engine
 
 _ENDING = ".onnx"
@@ -106,6 +107,25 @@ def join_model_beside(engine: Engine, roots: Sequence[Path] = ()) -> Engine:
         text = f"not used: it has {join.found} of {join.stated} node names of the layers; name it with --onnx to use it"
         return _with_note(engine, path, text)
     return add_join(engine, replace(join, is_given=False))
+
+
+def share_models(engines: Sequence[Engine]) -> list[Engine]:
+    """Engines that are compared: one without a model gets that of another, if it is certainly its own as well."""
+    models = list({engine.onnx.model.path: engine.onnx.model for engine in engines if engine.onnx}.values())
+    return [_join_first(engine, models) if models and engine.onnx is None else engine for engine in engines]
+
+
+def _join_first(engine: Engine, models: Sequence[OnnxModel]) -> Engine:
+    from trex_tui.analysis.onnx_model.join import add_join, join_model
+
+    for model in models:
+        try:
+            join = join_model(engine, model)
+        except ArtifactError:
+            continue
+        if join.found >= _LEAST_SHARE * join.stated:
+            return add_join(engine, replace(join, is_given=False))
+    return engine
 
 
 def _with_note(engine: Engine, path: Path, text: str) -> Engine:
