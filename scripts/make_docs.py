@@ -58,9 +58,9 @@ def _part(name: str) -> str:
     if kind == "keys":
         return _keys(Place(which))
     if kind == "command":
-        return _options_table(_own_actions(commands()[which]))
+        return _options_table(own_actions(commands()[which]))
     if kind == "globals":
-        return _options_table(_global_actions(build_parser()))
+        return _options_table(global_actions(build_parser()))
     if kind == "glossary":
         return f"\n{glossary_markdown()}\n"
     if kind == "words":
@@ -151,16 +151,18 @@ def _gates(metrics: GateMetrics) -> str:
     return "\n".join([*lines, "", ""])
 
 
-def _global_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+def global_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """The options of every command."""
     titles = (GLOBAL_OPTIONS, "engine options")
     return [
         action for group in parser._action_groups if group.title in titles for action in group._group_actions
     ]
 
 
-def _own_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    global_actions = _global_actions(parser)
-    return [action for action in parser._actions if action not in global_actions]
+def own_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Arguments and options of a command alone."""
+    known = global_actions(parser)
+    return [action for action in parser._actions if action not in known]
 
 
 def _options_table(actions: list[argparse.Action]) -> str:
@@ -169,18 +171,19 @@ def _options_table(actions: list[argparse.Action]) -> str:
     for action in actions:
         if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
             continue
-        lines.append(f"| {_spelled(action)} | {_cell(_sentence(action))} |")
+        lines.append(f"| {_spelled(action)} | {_cell(sentence_of(action))} |")
     return "\n".join([*lines, "", ""])
 
 
 def _spelled(action: argparse.Action) -> str:
-    value = _value(action)
+    value = value_of(action)
     if not action.option_strings:
         return f"`{value}`"
     return " ".join(f"`{option} {value}`" if value else f"`{option}`" for option in action.option_strings)
 
 
-def _value(action: argparse.Action) -> str:
+def value_of(action: argparse.Action) -> str:
+    """The value of an option, or an argument, as a usage has it."""
     if action.nargs == 0:
         return ""
     choices = ",".join(map(str, action.choices or ()))
@@ -189,7 +192,8 @@ def _value(action: argparse.Action) -> str:
     return shapes.get(action.nargs, one) if isinstance(action.nargs, str) else one
 
 
-def _sentence(action: argparse.Action) -> str:
+def sentence_of(action: argparse.Action) -> str:
+    """The help of an argument."""
     said = (action.help or "").replace("%%", "%")
     return re.sub(r"%\((\w+)\)s", lambda found: str(getattr(action, found[1], "")), said)
 

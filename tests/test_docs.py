@@ -23,7 +23,7 @@ import make_docs
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
 ALL = [*PAGES, *sorted(REPOSITORY.glob("*.md"))]
-NOT_RUN = ("open", "serve", "mcp", "capture", "doctor", "accuracy")
+NOT_RUN = ("open", "demo", "serve", "mcp", "capture", "doctor", "accuracy")
 """What draws, listens, or needs a machine with a GPU: these lines are only parsed."""
 
 

@@ -47,7 +47,7 @@ from trex_tui.report.views.lint import EngineReport, LintReport
 from trex_tui.report.views.summary import print_summaries
 
 WITHOUT_SETS = frozenset(
-    {"open", "serve", "mcp", "keys", "schema", "explain", "capture", "doctor", "accuracy"}
+    {"open", "demo", "serve", "mcp", "keys", "schema", "explain", "capture", "doctor", "accuracy"}
 )
 """Commands without a result of a set of files."""
 WAYS: dict[str, tuple[tuple[str, ...], ...]] = {

@@ -32,6 +32,12 @@ def recent_file(environ: Mapping[str, str]) -> Path | None:
     return _in_home(environ, "XDG_STATE_HOME", ".local/state", "user_state_path", "recent.json")
 
 
+def cache_directory(environ: Mapping[str, str]) -> Path | None:
+    """Return the directory of files that can be made again; None without a home directory."""
+    file = _in_home(environ, "XDG_CACHE_HOME", ".cache", "user_cache_path", "")
+    return None if file is None else Path(file)
+
+
 def hosts_file(environ: Mapping[str, str]) -> Path | None:
     """Return the record of machines that captured sets over ssh; None without a home directory."""
     return _in_home(environ, "XDG_STATE_HOME", ".local/state", "user_state_path", "hosts.json")

@@ -25,6 +25,7 @@ _OK, _BAD_INPUT, _INTERRUPTED = 0, 2, 130  # ExitCode, without the cost of impor
 
 COMMANDS = {
     "open": "explore:run_open",
+    "demo": "demo:run_demo",
     "serve": "explore:run_serve",
     "mcp": "mcp:run_mcp",
     "keys": "explore:run_keys",

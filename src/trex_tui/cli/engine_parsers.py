@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from trex_tui.cli.argument_types import positive, whole
-from trex_tui.cli.command_parser import CommandParser
+from trex_tui.cli.command_parser import GLOBAL_OPTIONS, CommandParser
 from trex_tui.cli.options import (
     Commands,
     add_columns,
     add_command,
     add_engine_command,
+    add_engine_globals,
     add_filter,
     add_outdir,
     add_result_options,
@@ -79,6 +80,28 @@ examples:
 """,
     )
     _add_read_only(command)
+
+
+def add_demo(commands: Commands[CommandParser]) -> None:
+    demo = add_command(
+        commands,
+        "demo",
+        "Explore the samples of trex-tui",
+        "Explore the samples of trex-tui: no files, no GPU and no clone needed.",
+        """\
+The samples are modelled, not measured: `before`, a network in FP16; `after`,
+the same in INT8; `transformer`, an encoder in FP8; `broken`, damaged files.
+
+examples:
+  trex-tui demo
+  trex-tui demo --path
+""",
+    )
+    demo.add_argument(
+        "--path", action="store_true", help="print the directory of the samples, for other commands"
+    )
+    _add_read_only(demo)
+    add_engine_globals(next(group for group in demo._action_groups if group.title == GLOBAL_OPTIONS))
 
 
 def add_serve(commands: Commands[CommandParser]) -> None:

@@ -32,6 +32,7 @@ examples:
 """
 _COMMANDS = {
     "open": engine_parsers.add_open,
+    "demo": engine_parsers.add_demo,
     "serve": engine_parsers.add_serve,
     "summary": engine_parsers.add_summary,
     "layers": engine_parsers.add_layers,
