@@ -23,4 +23,4 @@ for line in metadata.read_text(encoding="utf-8").splitlines():
 END
 python3 -m pip install --quiet --target "$work/site" --only-binary=:all: --platform any --implementation py \
     --python-version 3.10 --requirement "$work/requirements.txt"
-shiv --quiet --console-script trex-tui --compressed --python '/usr/bin/env python3' --site-packages "$work/site" --output-file "$out"
+shiv --console-script trex-tui --compressed --python '/usr/bin/env python3' --site-packages "$work/site" --output-file "$out"

@@ -67,7 +67,7 @@ def list_samples() -> Iterator[tuple[str, bytes]]:
 
 
 def is_shipped(source: str, name: str) -> bool:
-    """Return whether a file of the samples is in the package, which is to stay small: not the log of a run, whose numbers are in
+    """Return whether a file of the samples is in the package, which is to stay small: not the log of a run, with numbers of
     the metadata, and not the timing of the third set.
     """
     return not name.endswith(".profile.log") and (source, name[-12:]) != (SETS["transformer"], ".timing.json")
