@@ -19,15 +19,25 @@ from trex_tui.analysis.build import tactic_rows
 from trex_tui.analysis.columns import columns_named
 from trex_tui.analysis.compare import Comparison, compare
 from trex_tui.analysis.compare.builds import load_build
+from trex_tui.analysis.structure import hottest
 from trex_tui.artifacts import scan
 from trex_tui.buildlog.build_trace import Fusion
 from trex_tui.engine.engine import Engine, load_set
 from trex_tui.engine.model import Layer
+from trex_tui.lint.model import LintResult
+from trex_tui.lint.run import run
+from trex_tui.report.chart_file import NO_COLOURS
+from trex_tui.report.charts.catalogue import CHARTS_BY_ID
+from trex_tui.report.charts.figure import Bars, Subject
+from trex_tui.report.charts.grid import fit_labels
 from trex_tui.report.document import Table
 from trex_tui.report.render_text import print_table
 from trex_tui.report.views.build import pass_nodes, step_text
 from trex_tui.report.views.compare import Shown, block_name, sections
 from trex_tui.report.views.layers import BRIEF_COLUMNS, layers_table
+from trex_tui.report.views.lint import EngineReport, list_entries
+from trex_tui.screens.lint import finding_columns
+from trex_tui.screens.overview import MOST_HOT_TALL, hot_columns
 from trex_tui.widgets.block_table import BlockRow, BlockTable
 from trex_tui.widgets.build_tables import Outline, layer_columns, pass_columns, tactic_columns
 from trex_tui.widgets.lane_table import LaneTable
@@ -91,6 +101,19 @@ def printed_texts(table: Table, key: str, width: int) -> Iterator[Row]:
         yield text, column.shorten(text, widths[-1]) if widths else text
 
 
+def chart_texts(engine: Engine, chart: str, width: int) -> Iterator[Row]:
+    """The names of the bars of a chart, in the cells that the terminal gives them at least."""
+    form = CHARTS_BY_ID[chart].make(Subject(engine, engine.layers, NO_COLOURS)).form
+    if isinstance(form, Bars):
+        names = [bar.label for bar in form.bars]
+        yield from zip(names, fit_labels(names, width // 3, form.fit), strict=True)
+
+
+@cache
+def find_all(engine: Engine) -> LintResult:
+    return run(engine)
+
+
 def layer_name(layer: Layer) -> str:
     return layer.name
 
@@ -103,6 +126,15 @@ def engine_tables(engine: Engine, width: int) -> Iterator[tuple[str, list[Row]]]
     wanted = [column for column in latency if column.key in ("index", "tactic")]
     yield "tactic", [*column_texts(wanted, "tactic", with_tactic, lambda row: row.tactic, width)]
     yield "memory", [*column_texts(memory, "name", engine.layers, layer_name, width)]
+    hot = hottest(engine.layers, MOST_HOT_TALL)
+    yield "overview", [*column_texts(hot_columns(engine, "Hottest layers"), "name", hot, layer_name, width)]
+    yield "chart", [*chart_texts(engine, "bar", width)]
+    yield "kernel chart", [*chart_texts(engine, "tactic", width)]
+    entries = [entry for entry in list_entries(EngineReport(engine, find_all(engine))) if entry.layers]
+    # One layer may have several findings: the rule is in a column of its own.
+    columns = finding_columns(engine, lambda entry: entry.title)
+    where = column_texts(columns, "where", entries, lambda row: row.describe_place(), width)
+    yield "lint", [*where]
     tree = LayerTree(engine, id="tree")
     tree.expanded = tree.expandable_keys()
     tree.rebuild()

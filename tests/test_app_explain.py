@@ -9,6 +9,7 @@ from helpers import REPOSITORY
 from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.report.glossary.charts import CHART_TERMS
 from trex_tui.report.glossary.registry import find_terms
+from trex_tui.report.views.lint import describe_evidence
 from trex_tui.screens.explanation import ExplainScreen, ShownNumber
 from trex_tui.screens.pane import TablePane
 from trex_tui.widgets.build_tables import View
@@ -67,7 +68,9 @@ async def test_every_screen_of_an_engine():
         assert keys(lint.numbers())[0] == "findings.saving_ms"
         assert {"engines.saving_ms", "findings.severity", "findings.layer_ms"} <= set(values(lint.numbers()))
         evidence = lint.table.cursor_item.judged.finding.evidence
-        assert {item.name for item in evidence} <= {number.label for number in lint.numbers()}
+        assert {describe_evidence(item)[0] for item in evidence} <= {
+            number.label for number in lint.numbers()
+        }
         assert len(lint.numbers()) < 20, "not the columns of layers"
         assert unexplained(lint) == []
         await session.press("i")

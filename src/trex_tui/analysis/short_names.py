@@ -238,23 +238,36 @@ def shorten_label(label: str, width: int) -> str:
 def _tell_apart(labels: Sequence[str], width: int) -> dict[str, str]:
     """Return a text of at most `width` characters for each label, all different if possible.
 
-    Labels that are equal after cutting are cut again: the parts that the fewest of them have stay. Labels that are still
-    equal get a number.
+    Labels that are equal after cutting are cut again: without the beginning that they share, else to the parts that the
+    fewest of them have. Labels that are still equal get a number.
     """
     texts = {label: shorten_label(label, width) for label in labels}
-    for _ in range(2):
+    for cut_again in (_without_beginning, _rarest_parts, _rarest_parts):
         alike: dict[str, list[str]] = defaultdict(list)
         for label, text in texts.items():
             alike[text].append(label)
         for same in alike.values():
             if len(same) > 1:
-                texts |= _rarest_parts(same, width)
+                texts |= cut_again(same, width)
     used = Counter(texts.values())
     taken = set(used)
     for label, text in texts.items():
         if used[text] > 1:
             texts[label] = _numbered(label, width, taken)
     return texts
+
+
+def _without_beginning(labels: Sequence[str], width: int) -> dict[str, str]:
+    """Return each label without the words that all begin with; as they were cut before if some would still be equal."""
+    first, last = min(labels), max(labels)
+    common = next(
+        (place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0
+    )
+    start = max(first.rfind(separator, 0, common) for separator in "/. ") + 1
+    texts = {label: ELLIPSIS + shorten_label(label[start:], width - 1) for label in labels}
+    if start > 1 and len(set(texts.values())) == len(labels):
+        return texts
+    return dict.fromkeys(labels, shorten_label(labels[0], width))
 
 
 def _rarest_parts(labels: Sequence[str], width: int) -> dict[str, str]:

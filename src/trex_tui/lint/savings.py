@@ -80,7 +80,7 @@ SLACK = 1.5
 BUSY = 0.6
 """Share of the memory bandwidth from which a layer is memory-bound: faster arithmetic would not help."""
 TENSOR_CORE_FORMULA = (
-    "latency_ms − max(1.5 · roof on tensor cores, shortest layer); "
+    "layer time − max(1.5 · roof on tensor cores, shortest layer); "
     "roof = max(2 · macs / peak, bytes / bandwidth)"
 )
 

@@ -18,7 +18,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Judged, LintResult
 from trex_tui.report.document import Section, Table
 from trex_tui.report.views.layers import cell_text
-from trex_tui.report.views.lint import EngineReport, format_evidence
+from trex_tui.report.views.lint import EngineReport, describe_evidence
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.text import MISSING, format_ms, format_pct, printable
 from trex_tui.widgets.table import VirtualTable
@@ -170,7 +170,7 @@ def finding_numbers(report: EngineReport, judged: Judged) -> Iterator[ShownNumbe
     yield from term_numbers(values)
     for evidence in judged.finding.evidence:
         entry = column_entry(evidence.name) or next(iter(find_terms("findings.evidence")), None)
-        yield ShownNumber(evidence.name, format_evidence(evidence), entry)
+        yield ShownNumber(*describe_evidence(evidence), entry)
 
 
 def group_numbers(tables: Iterable[Table]) -> Iterator[ShownNumber]:

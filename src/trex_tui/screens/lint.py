@@ -1,4 +1,4 @@
-"""What is wrong with the engine, what it costs, and what to do: the findings, and all about the one under the cursor."""
+"""Screen of the lint findings, with details of the selected one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import ClassVar, cast
 
+from rich.cells import cell_len, set_cell_size
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -31,6 +32,7 @@ from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.explanation import ShownNumber, finding_numbers, saving_numbers
 from trex_tui.screens.jobs import LintJob, SuppressionAsked
 from trex_tui.screens.pane import LayerChosen, LayerOpened, ShowsLint, TablePane
+from trex_tui.text import ELLIPSIS
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.expandable_table import COLLAPSED_SIGN, EXPANDED_SIGN
@@ -60,6 +62,7 @@ def finding_columns(engine: Engine, title_text: Callable[[Entry], str]) -> list[
             "style": lambda entry: "" if entry.severity in LEVELS else "$muted",
             "text": title_text,
             "longest": lambda: MOST_TITLE,
+            "shorten": lambda entry, width: _cut(title_text(entry), width),
         },
         where={
             "text": lambda entry: entry.describe_place(),
@@ -68,6 +71,11 @@ def finding_columns(engine: Engine, title_text: Callable[[Entry], str]) -> list[
         },
         confidence={"style": muted},
     )
+
+
+def _cut(title: str, width: int) -> str:
+    """Cut a title at its end."""
+    return title if cell_len(title) <= width else set_cell_size(title, width - 1).rstrip() + ELLIPSIS
 
 
 LOOKING = "Checking rules …"
@@ -184,11 +192,15 @@ class LintPane(TablePane[Entry], ShowsLint):
         self._fill()
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Stand on the worst finding about the layer, unless the one under the cursor is about it; on the same if none is."""
+        """Stand on the worst finding about the layer, unless the one under the cursor is about it; stay if none is."""
         if layer is None:
             return
         here = self.table.cursor_item
-        about = [entry for entry in self.table.shown_rows if layer.index in entry.layers]
+        about = [
+            entry
+            for entry in self.table.shown_rows
+            if entry.severity in LEVELS and layer.index in entry.layers
+        ]
         if about and (here is None or layer.index not in here.layers):
             self.table.move_to(about[0])
             here = about[0]

@@ -279,7 +279,7 @@ def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
 
     tables = (
         table("Weights", [(total, total.weights_bytes, total.weights_unknown) for total in totals]),
-        table("Touched", [(total, total.footprint_bytes, total.footprint_unknown) for total in totals]),
+        table("Traffic", [(total, total.footprint_bytes, total.footprint_unknown) for total in totals]),
     )
     return [shown for shown in tables if shown.rows]
 

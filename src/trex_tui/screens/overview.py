@@ -98,7 +98,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self.is_unfolded = False
         self._tables: list[Table] | None = None
         self.table = VirtualTable(
-            _hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text="No layer matches the filter."
+            hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text="No layer matches the filter."
         )
         self.words: TextColumns = TextColumns(self._make_columns, id="overview-facts")
 
@@ -166,7 +166,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
     def _show_hot(self) -> None:
         if self.engine.has_profile:
             rows = [*self._hot, *([self._extra] if self._extra is not None else [])]
-            self.table.set_columns(_hot_columns(self.engine, self._hot_title()))
+            self.table.set_columns(hot_columns(self.engine, self._hot_title()))
             self.table.set_rows(rows, keep=lambda layer: layer.index)
 
     def _hot_title(self) -> str:
@@ -388,7 +388,8 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return self._tables
 
 
-def _hot_columns(engine: Engine, title: str) -> list[TableColumn[Layer]]:
+def hot_columns(engine: Engine, title: str) -> list[TableColumn[Layer]]:
+    """Return the columns of the hottest layers; `title` is that of the names."""
     columns = {column.key: column for column in latency_columns(engine)}
     columns["name"] = replace(columns["name"], title=title, width=max(_NAME_WIDTH, len(title)))
     return [columns[name] for name in _HOT_COLUMNS]

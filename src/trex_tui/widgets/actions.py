@@ -165,7 +165,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("blocks.collapse_all", "C", "collapse_all", "collapse all", "Hide the layers of all blocks.", Place.BLOCKS),
     Action("app.help", "question_mark,f1", "help", "help", "Show available keys.", Place.EVERYWHERE, True),
     Action(
-        "app.palette", "ctrl+p,colon", "command_palette", "find", "Find a command or a layer; :123 goes to layer 123.",
+        "app.palette", "ctrl+p,colon", "command_palette", "palette", "Find a command or a layer; :123 goes to layer 123.",
         Place.EVERYWHERE, True,
     ),
     Action(
@@ -194,7 +194,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "engine.search", "f", "search", "search", "Search the list in view; all rows stay.", Place.ENGINE,
-        priority=True,
+        True, spare=1, priority=True,
     ),
     Action("engine.next_match", "n", "next_match(1)", "next match", "Go to the next match of the search.", Place.ENGINE),
     Action(

@@ -132,7 +132,7 @@ def _find_softmax_by_name(context: Context) -> Findings:
         layers,
         confidence=Confidence.LOW,
         savings=layers,
-        formula="latency_ms of the softmax kernels: a fused kernel keeps the scores on chip",
+        formula="time of the softmax kernels: a fused kernel keeps the scores on chip",
         evidence={"softmax_layers": len(layers), "softmax_ms": sum_latency_ms(layers)},
     )
 
@@ -173,9 +173,7 @@ def unfused_attention(context: Context) -> Findings:
             f"({context.format_time(*kernels)}); the scores go to memory and back.",
             kernels,
             savings=between,
-            formula=(
-                "latency_ms of the kernels between the two GEMMs: a fused kernel keeps the scores on chip"
-            ),
+            formula=("time of the kernels between the two GEMMs: a fused kernel keeps the scores on chip"),
             evidence={
                 "kernels": len(kernels),
                 "scores_shape": str(score.outputs[0].shape if score.outputs else ()),
@@ -216,7 +214,7 @@ def separate_projections(context: Context) -> Findings:
                 f"{context.format_time(*gemms)}. One GEMM with concatenated weights can replace them.",
                 gemms,
                 savings=[gemm for gemm in gemms if gemm is not longest],
-                formula="sum of latency_ms without the longest (upper bound: the merged GEMM is larger)",
+                formula="sum of layer times without the longest (upper bound: the merged GEMM is larger)",
                 evidence={
                     "gemms": len(gemms),
                     "tensor": gemms[0].data_inputs[0].name,

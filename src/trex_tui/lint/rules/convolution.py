@@ -107,7 +107,7 @@ def _compare_with_tensor_cores(context: Context, layer: Layer, precision: DataTy
         [layer],
         confidence=Confidence.LOW if savings is None and context.has_profile else Confidence.MEDIUM,
         savings=fraction(context, layer, 1.0) if savings is None else savings,
-        formula="latency_ms (upper bound: peaks or MACs are unknown)"
+        formula="layer time (upper bound: peaks or MACs are unknown)"
         if savings is None
         else TENSOR_CORE_FORMULA,
         evidence=layer_evidence(
@@ -173,7 +173,7 @@ def single_precision_on_cuda_cores(context: Context, peak_ratio: float) -> Findi
             f"{context.format_time(layer)}.",
             [layer],
             savings=saving(layer, None if time is None or better is None else time - better),
-            formula="latency_ms − max(latency_ms · FP32 peak / TF32 peak, bytes / bandwidth, shortest layer); the FP32 "
+            formula="layer time − max(layer time · FP32 peak / TF32 peak, bytes / bandwidth, shortest layer); the FP32 "
             "peak of a Winograd kernel counts 2.25 times",
             evidence=layer_evidence(layer, peak_ratio=round(ratio, 2)),
             group=f"layers run FP32 on CUDA cores; TF32 has {ratio:.1f} times the peak",
@@ -232,7 +232,7 @@ def padded_channels(context: Context, waste_pct: float) -> Findings:
             [layer],
             severity=Severity.WARNING if share is not None and share >= 2 else None,
             savings=savings,
-            formula="latency_ms · (1 − C · K / (C and K rounded up to the granule)); bound by bandwidth, latency_ms · (1 "
+            formula="layer time · (1 − C · K / (C and K rounded up to the granule)); bound by bandwidth, layer time · (1 "
             "− footprint_bytes / footprint_allocated_bytes); bound by its launch, or with fewer tiles than SMs, nothing",
             evidence=layer_evidence(
                 layer,
@@ -342,10 +342,10 @@ def _describe_first(context: Context, layer: Layer) -> Finding:
     unit = "CUDA cores" if on_cuda_cores else _name_unit(tactic)
     copies = _find_conversions(context, layer)
     savings = latencies(copies)
-    formula = "latency_ms of its Q and reformats"
+    formula = "time of its Q and reformats"
     if on_cuda_cores:
         savings |= _save_with_halves(context, layer)
-        formula = "latency_ms − 4 · bytes with 16-bit elements / bandwidth, plus its Q, DQ and reformats"
+        formula = "layer time − 4 · bytes with 16-bit elements / bandwidth, plus its Q, DQ and reformats"
     remedy = "Run it in FP16, or pack 2×2 pixels into channels (space to depth)."
     if context.is_quantized(layer):
         remedy = (

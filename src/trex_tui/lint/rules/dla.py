@@ -161,7 +161,7 @@ def transitions(context: Context) -> Findings:
         [*blocks, *rows],
         savings=savings,
         formula=(
-            "latency_ms of copies to and from nvm, their ends, and reformats around DLA blocks, without waits"
+            "time of copies to and from nvm, their ends, and reformats around DLA blocks, without waits"
         ),
         evidence={
             "dla_blocks": len(blocks),
@@ -214,7 +214,7 @@ def fallback_between_blocks(context: Context) -> Findings:
             f"the blocks {cost}.",
             [*group.layers, *group.crossing_rows],
             savings=group.crossing_rows,
-            formula="latency_ms of copies and conversions between the two blocks, without the wait",
+            formula="time of copies and conversions between the two blocks, without the wait",
             evidence={
                 "gpu_layers": len(group.layers),
                 "gpu_ms": sum_latency_ms(group.layers),

@@ -120,7 +120,7 @@ def type_conversion(context: Context) -> Findings:
             [layer],
             confidence=Confidence.HIGH,
             savings=[layer] if is_reformat else (),
-            formula="latency_ms: not needed if its neighbours use one type" if is_reformat else "",
+            formula="layer time: not needed if its neighbours use one type" if is_reformat else "",
             evidence=layer_evidence(layer, kind=layer.kind.value),
             group=f"layers convert {source.value if source else 'unknown'} to {target.value if target else 'unknown'} "
             "inside the network",
@@ -230,7 +230,7 @@ def layout_detour(context: Context) -> Findings:
             (there, *filling, back),
             confidence=Confidence.HIGH,
             savings=(there, back),
-            formula="latency_ms of both reformats",
+            formula="time of both reformats",
             evidence=layer_evidence(
                 there, filling=", ".join(layer.kind.value for layer in filling) or "nothing"
             ),
@@ -283,7 +283,7 @@ def expensive_reformat(context: Context, share_pct: float, ratio: float) -> Find
             f"{100 * own / time:.0f} % of the time that {what}.",
             [layer],
             savings=[layer],
-            formula="latency_ms: not needed with one layout along the chain",
+            formula="layer time: not needed with one layout along the chain",
             evidence=layer_evidence(layer, served_ms=time, served_layers=len(served)),
             group="reformats take at least half of the time of their layers",
         )
@@ -330,7 +330,7 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
             severity=Severity.WARNING if share is not None and share >= 2 else None,
             confidence=Confidence.HIGH,
             savings=[layer],
-            formula="latency_ms: not needed if the caller uses the network's type and layout",
+            formula="layer time: not needed if the caller uses the network's type and layout",
             evidence=layer_evidence(layer, side=side, neighbours_ms=sum_latency_ms(neighbours)),
             remedy=_advise_binding(layer, layer.outputs[0] if at_input else layer.inputs[0], side),
             group=f"layers convert network {side}s, {format_types(layer)}",
@@ -440,7 +440,7 @@ def needless_copy(context: Context) -> Findings:
             f"{context.format_time(layer)}.",
             [layer],
             savings=[layer],
-            formula="latency_ms",
+            formula="layer time",
             evidence=layer_evidence(layer, operators=" ".join(operators(layer))),
             remedy=f"The plugin {quote_layer(plugin)} next to it requires the copy: let it accept the existing "
             "format and tensor."

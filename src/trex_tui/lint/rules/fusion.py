@@ -82,7 +82,7 @@ def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
                 f"convolution or GEMM: {context.format_time(*kernels)}.",
                 [layer for pair in pairs for layer in pair],
                 savings=kernels,
-                formula="latency_ms of the pointwise layers: almost free as epilogues",
+                formula="time of the pointwise layers: almost free as epilogues",
                 evidence={
                     "kernels": len(pairs),
                     "pointwise_ms": sum_latency_ms(kernels),
@@ -99,7 +99,7 @@ def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
             f"{quote_layer(product)}, its only input.",
             (product, pointwise),
             savings=[pointwise],
-            formula="latency_ms of the pointwise layer: almost free as an epilogue",
+            formula="time of the pointwise layer: almost free as an epilogue",
             evidence={"pointwise_ms": pointwise.latency_ms, "product": product.name, **counted},
             remedy=remedy,
             group="pointwise layers run separately after their convolution or GEMM",
@@ -179,7 +179,7 @@ def pointwise_chain(context: Context) -> Findings:
             f"{format_time(sum_latency_ms([layer, *between, reader]))} in {len(between) + 2} kernels.",
             [layer, *between, reader],
             savings=[shorter, *between],
-            formula="latency_ms of the shorter of the two and of the reformats between: one kernel reads and writes once",
+            formula="time of the shorter of the two and of the reformats between: one kernel reads and writes once",
             evidence={
                 "first_ms": layer.latency_ms,
                 "second_ms": reader.latency_ms,
@@ -220,7 +220,7 @@ def padding(context: Context) -> Findings:
             [layer],
             confidence=Confidence.HIGH if len(readers) == 1 else Confidence.MEDIUM,
             savings=[layer],
-            formula="latency_ms of the padding layer",
+            formula="time of the padding layer",
             evidence={
                 "layer_type": layer.layer_type,
                 "reader": readers[0].name,
@@ -271,7 +271,7 @@ def normalization(context: Context) -> Findings:
             [layer for pair in pairs for layer in pair],
             confidence=Confidence.LOW,
             savings=savings,
-            formula="latency_ms of the shorter kernel of each pair (upper bound)",
+            formula="time of the shorter kernel of each pair (upper bound)",
             evidence={"pairs": len(pairs), "tactic": pairs[0][0].tactic},
         )
     yield from _find_normalization_plugins(context)
@@ -301,7 +301,7 @@ def _find_normalization_plugins(context: Context) -> Iterator[Finding]:
             layers.values(),
             severity=Severity.WARNING if is_large else None,
             savings=savings,
-            formula="latency_ms of the copies (half if another layer reads them) and of all pointwise layers after "
+            formula="time of the copies (half if another layer reads them) and of all pointwise layers after "
             "each plugin but the longest",
             evidence={
                 "plugin_type": plugin_type,
@@ -377,7 +377,7 @@ def copies_around_plugin(context: Context) -> Findings:
             [plugin, *copies],
             confidence=Confidence.HIGH if only_reformats else Confidence.MEDIUM,
             savings=savings,
-            formula="sum of latency_ms of the copies (half if another layer uses them)",
+            formula="time of the copies (half if another layer uses them)",
             evidence={
                 "plugin_type": region.plugin_type,
                 "copies_ms": total,

@@ -121,7 +121,7 @@ def unaligned_dimensions(context: Context, share_pct: float) -> Findings:
             f"{context.format_time(*layers)}, {100 * waste:.0f} % of the multiply-adds are padding.",
             layers,
             savings=fractions(context, layers, waste),
-            formula="latency_ms · (1 − N · K / (N and K rounded up to 128 bits))",
+            formula="layer time · (1 − N · K / (N and K rounded up to 128 bits))",
             evidence=layer_evidence(
                 layers[0], gemm_n=n, gemm_k=k, granule=granule, waste_pct=round(100 * waste, 1)
             ),
@@ -174,7 +174,7 @@ def bound_by_weights(context: Context, share_pct: float) -> Findings:
                 [layer],
                 confidence=Confidence.HIGH if context.bandwidth_bytes_per_ms else Confidence.MEDIUM,
                 savings=fraction(context, layer, (weights / size if weights and size else 1.0) / 2),
-                formula="latency_ms · weights_bytes / bytes · ½: half the weight bytes"
+                formula="layer time · weight bytes / bytes · ½: half the weight bytes"
                 + (f" (now {layer.precision.value})" if layer.precision else ""),
                 evidence=layer_evidence(
                     layer, weights_bytes=weights, bandwidth_pct=round(100 * reading / time, 1)
@@ -285,7 +285,7 @@ def _find_partial_wave(context: Context, group: TiledProduct, sms: int, full: fl
             layers,
             confidence=Confidence.LOW,
             savings=fractions(context, layers, 1 - waves / whole),
-            formula="latency_ms · (1 − waves / whole waves); waves = tiles / SMs, with one block per SM",
+            formula="layer time · (1 − waves / whole waves); waves = tiles / SMs, with one block per SM",
             evidence=layer_evidence(layers[0], waves=round(waves, 2), tiles=tiles, sms=sms),
             group="shapes end with a partly filled wave of tiles",
         )
@@ -348,7 +348,7 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
             f"{context.format_time(*layers)}.",
             layers,
             savings=savings,
-            formula="latency_ms − max(latency_ms · useful part of the tiles, bytes / bandwidth, shortest layer)",
+            formula="layer time − max(layer time · useful part of the tiles, bytes / bandwidth, shortest layer)",
             evidence=layer_evidence(layers[0], useful_pct=round(100 * useful, 1), tiles=group.tiling.tiles),
             remedy="N = 1 and a large batch: write it as a multiplication and a sum, or fold the batch into M."
             if is_column

@@ -410,7 +410,7 @@ def shapes_at_run_time(context: Context, least_pct: float) -> Findings:
             ),
             layers,
             savings=layers,
-            formula="sum of latency_ms of shape computations and of light layers with integer and boolean tensors only",
+            formula="time of shape computations and of light layers with integer and boolean tensors only",
             evidence={"layers": len(layers), "index_ms": total, "index_pct": share},
         )
 

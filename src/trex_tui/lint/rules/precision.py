@@ -103,7 +103,7 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
                 f"{context.format_time(layer)}.",
                 [layer],
                 savings=fraction(context, layer, 0.5),
-                formula="latency_ms / 2: half of the bytes",
+                formula="layer time / 2: half of the bytes",
                 evidence=layer_evidence(layer),
                 group="layers have FP32 inputs and outputs in a reduced-precision engine",
             )
@@ -184,8 +184,8 @@ def _describe_islands(context: Context, cause: str, is_hard: bool, islands: Sequ
         layers.values(),
         severity=Severity.INFO if is_hard else None,
         savings=savings,
-        formula="Q, DQ and reformats: latency_ms; light layers: latency_ms · (1 − 8 / bits); products: bytes saved by "
-        "residual and result of 8 bits / bandwidth; in another layout than the data, latency_ms · bytes saved / bytes",
+        formula="Q, DQ and reformats: layer time; light layers: layer time · (1 − 8 / bits); products: bytes saved by "
+        "residual and result of 8 bits / bandwidth; in another layout than the data, layer time · bytes saved / bytes",
         evidence=layer_evidence(
             largest.layers[0],
             islands=len(islands),
@@ -313,7 +313,7 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
             f"on a device with FP16 tensor cores: {context.format_time(*products)}.",
             products,
             savings=savings,
-            formula="bound by bandwidth or unknown: latency_ms / 2; bound by compute: latency_ms · (1 − peak now / FP16 "
+            formula="bound by bandwidth or unknown: layer time / 2; bound by compute: layer time · (1 − peak now / FP16 "
             "peak)",
             evidence={"layers": len(products), "builder_precision": stated, "device": device.name},
         )

@@ -79,7 +79,7 @@ def dangling_quantization(context: Context) -> Findings:
             severity=Severity.INFO if at_edge or is_dynamic else None,
             confidence=Confidence.HIGH,
             savings=[layer],
-            formula="latency_ms: free if fused",
+            formula="layer time: free if fused",
             evidence=layer_evidence(layer, role=role, origin=origin if isinstance(origin, str) else None),
             remedy=remedy,
             group=f"separate kernels that {role.removesuffix('s')}{' weights' if is_weights else ''}{edge}",
@@ -147,7 +147,7 @@ def floating_result(context: Context) -> Findings:
             [layer, *behind],
             severity=None if behind or feeds_residual else Severity.INFO,
             savings=_save_output(context, layer) | latencies(behind) if behind else {},
-            formula="bytes saved by a result of 8 bits / bandwidth, plus latency_ms of the Q after it"
+            formula="bytes saved by a result of 8 bits / bandwidth, plus time of the Q after it"
             if behind
             else "",
             evidence=layer_evidence(layer, quantizing_layers=len(behind), feeds_residual=feeds_residual),
@@ -209,7 +209,7 @@ def floating_residual(context: Context) -> Findings:
                 f"{context.format_time(layer)}.",
                 [layer],
                 savings=saving(layer, None if layer.latency_ms is None else part * layer.latency_ms),
-                formula="latency_ms · (1 − bytes of one branch / bytes): remaining if the convolution or GEMM adds "
+                formula="layer time · (1 − bytes of one branch / bytes): remaining if the convolution or GEMM adds "
                 "the other branch",
                 evidence=layer_evidence(layer),
                 remedy="Give both branches the same scale, or no Q and DQ before the addition, so that the "
@@ -252,8 +252,7 @@ def _describe_fused_residual(context: Context, layer: Layer, residuals: list[Ten
         [layer, *behind],
         savings=own | latencies(behind),
         formula=(
-            "latency_ms · bytes saved by residual and result of 8 bits / bytes, plus latency_ms of the Q "
-            "after it"
+            "layer time · bytes saved by residual and result of 8 bits / bytes, plus time of the Q after it"
         ),
         evidence=layer_evidence(
             layer, residual_type=_name(residuals[0].dtype), quantizing_layers=len(behind)
@@ -296,7 +295,7 @@ def mostly_floating(context: Context, share_pct: float) -> Findings:
         wide[:10],
         confidence=Confidence.LOW,
         savings=fractions(context, wide[:10], 0.5),
-        formula="latency_ms / 2 of the ten slowest floating-point compute layers (upper bound)",
+        formula="layer time / 2 of the ten slowest floating-point compute layers (upper bound)",
         evidence={
             "quantized_layers": len(quantized),
             "products": len(products),

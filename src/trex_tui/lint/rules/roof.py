@@ -130,7 +130,7 @@ def _describe_low(context: Context, layer: Layer, point: RooflinePoint, net_ms: 
         [layer],
         confidence=Confidence.LOW if point.assumptions or has_few_tiles else Confidence.MEDIUM,
         savings={layer.index: max(net_ms - roof_ms / REACHABLE, 0.0)},
-        formula="latency_ms − profiling overhead − roof_ms / 0.7: at 70 % of the roofline",
+        formula="layer time − profiling overhead − roof time / 0.7: at 70 % of the roofline",
         evidence={
             "roof_pct": roof_pct,
             "bound": point.bound.value if point.bound else None,
@@ -193,7 +193,7 @@ def slow_movement(context: Context, best_pct: float) -> Findings:
             [layer],
             confidence=Confidence.HIGH if on_main else Confidence.LOW,
             savings={layer.index: time * (1.0 - rate / best)},
-            formula="latency_ms · (1 − its bytes per second / the engine's best)",
+            formula="layer time · (1 − its bytes per second / the engine's best)",
             evidence={
                 "bytes": size,
                 "bytes_per_s": 1000.0 * rate,

@@ -124,7 +124,7 @@ LINT = Subject(
         _of_finding(
             "confidence",
             "Confidence of the saving, or of the finding without one: high, medium or low.",
-            "Sure",
+            "Confidence",
         ),
         _of_finding("formula", "How the saving is computed."),
         _of_finding("evidence", "Values behind the finding."),

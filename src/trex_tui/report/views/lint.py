@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trex_tui.analysis.short_names import short_names
@@ -17,6 +17,7 @@ from trex_tui.report.views.layer_details import Line
 from trex_tui.text import (
     MISSING,
     as_sentence,
+    format_bytes,
     format_ms,
     format_pct,
     plural,
@@ -331,9 +332,9 @@ SCREEN_COLUMNS = (
     ),
     Column(
         "confidence",
-        "Sure",
+        "Confidence",
         value=lambda entry: entry.judged.confidence.value if entry.judged else None,
-        width=6,
+        width=10,
         priority=1,
     ),
 )
@@ -470,7 +471,8 @@ def _weight_lines(report: EngineReport, judged: Judged) -> Iterator[Line]:
     if judged.finding.evidence:
         yield Line("Evidence", "section")
         for evidence in judged.finding.evidence:
-            yield Line(format_evidence(evidence), label=evidence.name, indent=2)
+            label, text = describe_evidence(evidence)
+            yield Line(text, label=label, indent=2)
 
 
 def _rule_lines(rule: Rule, judged: Judged | None) -> Iterator[Line]:
@@ -498,13 +500,20 @@ def _layer_lines(engine: Engine, judged: Judged) -> Iterator[Line]:
         yield Line(f"and {len(judged.layers) - MOST_LAYERS} more", "muted", indent=2)
 
 
-def format_evidence(evidence: Evidence) -> str:
-    """Format a value by the unit in its name."""
-    value = evidence.value
+_EVIDENCE_UNITS: dict[str, Callable[[float], str]] = {
+    "_ms": lambda value: f"{format_ms(value)} ms",
+    "_pct": lambda value: f"{format_pct(value)} %",
+    "_bytes": format_bytes,
+}
+
+
+def describe_evidence(evidence: Evidence) -> tuple[str, str]:
+    """Return label and text; the unit at the end of the name goes to the value: `latency`, `0.0952 ms`."""
+    name, value = evidence.name, evidence.value
+    unit = next((unit for unit in _EVIDENCE_UNITS if name.endswith(unit)), "")
+    label = name.removesuffix(unit).replace("_", " ")
     if value is None:
-        return MISSING
-    if isinstance(value, float):
-        if evidence.name.endswith("_ms"):
-            return format_ms(value)
-        return format_pct(value) if evidence.name.endswith("_pct") else f"{value:.4g}"
-    return str(value)
+        return label, MISSING
+    if unit and isinstance(value, (int, float)):
+        return label, _EVIDENCE_UNITS[unit](value)
+    return label, f"{value:.4g}" if isinstance(value, float) else str(value)
