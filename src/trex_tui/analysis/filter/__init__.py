@@ -13,11 +13,13 @@ takes 2 ms.
 from trex_tui.analysis.filter.parser import (
     MOST_CHARACTERS,
     Expression,
+    FilterColumn,
     FilterError,
     format_indices,
     format_operand,
     join_filters,
     parse,
+    parse_with,
     unparse,
 )
 from trex_tui.analysis.filter.selection import (
@@ -27,7 +29,9 @@ from trex_tui.analysis.filter.selection import (
     describe_no_match,
     filter_engines,
     filter_layers,
+    plain_value,
     select,
+    select_rows,
 )
 
 __all__ = [
@@ -35,6 +39,7 @@ __all__ = [
     "MOST_CHARACTERS",
     "Completion",
     "Expression",
+    "FilterColumn",
     "FilterError",
     "complete",
     "describe_no_match",
@@ -44,6 +49,9 @@ __all__ = [
     "format_operand",
     "join_filters",
     "parse",
+    "parse_with",
+    "plain_value",
     "select",
+    "select_rows",
     "unparse",
 ]

@@ -21,19 +21,48 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from trex_tui.analysis.columns import find_abbreviated_column, suggest_column
-from trex_tui.engine.columns import RAW_PREFIX, UNKNOWN_TYPE, LayerColumn
+from trex_tui.engine.columns import RAW_PREFIX, UNKNOWN_TYPE
 from trex_tui.errors import TrexError
 from trex_tui.text import did_you_mean, parse_quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from trex_tui.engine.engine import Engine
     from trex_tui.engine.model import Layer
 
 KEYWORDS = ("and", "or", "not")
 _EXCERPT = 32
+
+
+class FilterColumn(Protocol):
+    """A column that a filter can compare, with the attributes of `engine.columns.LayerColumn`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def vocabulary(self) -> Mapping[str, str]: ...
+    @property
+    def is_number(self) -> bool: ...
+    @property
+    def is_free_text(self) -> bool: ...
+
+
+class FilterColumns(Protocol):
+    """The columns of a table that is filtered."""
+
+    def find(self, name: str) -> FilterColumn | None:
+        """Return the column with a name, a short name or the beginning of one; None if there is none."""
+
+    def suggest(self, name: str) -> str:
+        """Return `did you mean latency_ms?` for an unknown name; empty if nothing is similar."""
 
 
 class FilterError(TrexError):
@@ -357,12 +386,12 @@ _WRITTEN = {
 }
 
 
-def parse_number(text: str, column: LayerColumn) -> float | None:
+def parse_number(text: str, column: FilterColumn) -> float | None:
     """Return the number in the column's unit: `4Mi`, `50us`, `2%`; None if it is not finite, or the unit does not fit."""
     return parse_quantity(text, column.unit)
 
 
-def list_units(column: LayerColumn) -> str:
+def list_units(column: FilterColumn) -> str:
     """Return the possible units of a column, for an error message."""
     return _WRITTEN.get(column.unit, "k M G Ki Mi Gi")
 
@@ -399,17 +428,39 @@ def parse(
     Raises:
         FilterError: With position and message.
     """
+    return parse_with(text, _LayerColumns(engines or [None], allows_absent), is_typing=is_typing)
+
+
+def parse_with(text: str, columns: FilterColumns, *, is_typing: bool = False) -> Expression:
+    """Parse a filter of any table; arguments and errors as for `parse`."""
     if len(text) > MOST_CHARACTERS:
         raise FilterError(text, MOST_CHARACTERS, f"longer than {MOST_CHARACTERS} characters")
-    return _ExpressionParser(text, engines, is_typing, allows_absent).expression()
+    return _ExpressionParser(text, columns, is_typing).expression()
+
+
+@dataclass(frozen=True, slots=True)
+class _LayerColumns:
+    """The columns of layers; None instead of an engine for any attribute."""
+
+    engines: Sequence[Engine | None]
+    allows_absent: bool
+
+    def find(self, name: str) -> FilterColumn | None:
+        for engine in self.engines:
+            column = find_abbreviated_column(name, engine)
+            if column is not None:
+                return column
+        return find_abbreviated_column(name) if self.allows_absent else None
+
+    def suggest(self, name: str) -> str:
+        return suggest_column(name, self.engines[0])
 
 
 class _ExpressionParser:
-    def __init__(self, text: str, engines: Sequence[Engine], is_typing: bool, allows_absent: bool) -> None:
+    def __init__(self, text: str, columns: FilterColumns, is_typing: bool) -> None:
         self._text = text
-        self._engines: Sequence[Engine | None] = engines or [None]
+        self._columns = columns
         self._is_typing = is_typing
-        self._allows_absent = allows_absent
         self._position = 0
         self._depth = 0
         self._before = ""
@@ -509,21 +560,17 @@ class _ExpressionParser:
             operands += self._values(column, ",")
         return ColumnTest(column.name, operator, tuple(dict.fromkeys(operands)))
 
-    def _column(self, text: str) -> LayerColumn:
+    def _column(self, text: str) -> FilterColumn:
         """column = name | short name | the beginning of one column | "attr." key | "attr." quoted"""
         head, quote, key = text.partition('"')
         name = head + _without_escapes(key[:-1]) if quote else text
-        for engine in self._engines:
-            column = find_abbreviated_column(name, engine)
-            if column is not None:
-                return column
-        column = find_abbreviated_column(name) if self._allows_absent else None
+        column = self._columns.find(name)
         if column is None:
-            hint = suggest_column(name, self._engines[0]) or "put text of a name in quotes"
+            hint = self._columns.suggest(name) or "put text of a name in quotes"
             raise self._error(f"no column '{name}'", hint=hint)
         return column
 
-    def _values(self, column: LayerColumn, after: str) -> list[Operand]:
+    def _values(self, column: FilterColumn, after: str) -> list[Operand]:
         """value = "?" | "none" | "*" | number | quoted | text, which may hold `*`"""
         self._skip_space()
         start = self._position
@@ -545,7 +592,7 @@ class _ExpressionParser:
             return [self._number(column, after)]
         raise self._error(f"expected a value after `{after}`")
 
-    def _parse_words(self, column: LayerColumn, text: str, start: int) -> list[Operand]:
+    def _parse_words(self, column: FilterColumn, text: str, start: int) -> list[Operand]:
         """Return the text, or values of a fixed vocabulary that equal it or, while it is typed, begin with it."""
         if not column.vocabulary:
             return [Literal(_TIMES.sub("x", text))]
@@ -558,12 +605,12 @@ class _ExpressionParser:
                 return [Literal(value) for value in begun]
         raise self._unknown_value(column, text, start)
 
-    def _unknown_value(self, column: LayerColumn, text: str, start: int) -> FilterError:
+    def _unknown_value(self, column: FilterColumn, text: str, start: int) -> FilterError:
         values = list(dict.fromkeys(column.vocabulary.values()))
         hint = did_you_mean(text, values) or f"the values are {', '.join(values)}"
         return self._error(f"no {column.name} '{text}'", start, hint)
 
-    def _number(self, column: LayerColumn, after: str) -> Number:
+    def _number(self, column: FilterColumn, after: str) -> Number:
         self._skip_space()
         match = _BARE_VALUE.match(self._text, self._position)
         if match is None:

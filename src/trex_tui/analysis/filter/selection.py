@@ -11,10 +11,10 @@ import operator
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from trex_tui.analysis.columns import ALIASES, engine_columns, find_abbreviated_column, find_column
 from trex_tui.analysis.filter.parser import (
@@ -83,11 +83,8 @@ def filter_engines(engines: Sequence[Engine], text: str, *, is_typing: bool = Fa
 
 
 def _select_in_time(engine: Engine, expression: Expression, text: str) -> list[Layer]:
-    try:
-        return select(engine, expression)
-    except _TooSlowError as error:
-        message = "this regular expression takes too long; start it with letters"
-        raise FilterError(text, error.position, message) from None
+    indices = select_rows(engine_values(engine), expression, text)
+    return [engine.layers[index] for index in indices]
 
 
 def describe_no_match(engine: Engine, text: str, *, is_typing: bool = False) -> str:
@@ -98,7 +95,7 @@ def describe_no_match(engine: Engine, text: str, *, is_typing: bool = False) -> 
     return f"{sentence}: {absent}" if absent else sentence
 
 
-def _absent_values(values: EngineValues, expression: Expression) -> Iterator[str]:
+def _absent_values(values: FilterValues, expression: Expression) -> Iterator[str]:
     if isinstance(expression, (And, Or)):
         for term in expression.terms:
             yield from _absent_values(values, term)
@@ -106,7 +103,7 @@ def _absent_values(values: EngineValues, expression: Expression) -> Iterator[str
         if not any(expression.text.casefold() in name for name in values.folded_names):
             yield f"no name contains '{expression.text}'"
     elif isinstance(expression, ColumnTest) and expression.operator in (Operator.HAS, Operator.EQUAL):
-        counts, finds_part = values.counts(expression.column), _finds_part(expression)
+        counts, finds_part = values.counts(expression.column), _finds_part(values, expression)
         for operand in expression.operands:
             if isinstance(operand, Literal) and not any(map(_operand_test(operand, finds_part), counts)):
                 known = {str(part) for value in counts for part in _parts(value)}
@@ -116,8 +113,41 @@ def _absent_values(values: EngineValues, expression: Expression) -> Iterator[str
 
 def select(engine: Engine, expression: Expression) -> list[Layer]:
     """Return the layers that an expression matches, in execution order."""
-    indices = _select(engine_values(engine), expression, range(len(engine.layers)))
-    return [engine.layers[index] for index in indices]
+    values = engine_values(engine)
+    return [engine.layers[index] for index in _select(values, expression, range(len(values.folded_names)))]
+
+
+class FilterValues(Protocol):
+    """The values of a table that is filtered; a row per layer, or per engine of a fleet."""
+
+    @property
+    def folded_names(self) -> Sequence[str]:
+        """Name of each row, ignoring case, in which words are searched."""
+
+    def of(self, column: str) -> Sequence[Any]:
+        """Return a value per row: a number, text, or a tuple of texts; None for missing values and empty texts."""
+
+    def counts(self, column: str) -> Mapping[Any, int]:
+        """Return how often each value of a column occurs."""
+
+    def is_free_text(self, column: str) -> bool:
+        """Return whether `:` searches within the texts of a column."""
+
+
+def select_rows(values: FilterValues, expression: Expression, text: str) -> Sequence[int]:
+    """Return the indices of the rows that an expression matches, in their order.
+
+    Args:
+        text: The expression as typed, for errors.
+
+    Raises:
+        FilterError: A regular expression takes too long.
+    """
+    try:
+        return _select(values, expression, range(len(values.folded_names)))
+    except _TooSlowError as error:
+        message = "this regular expression takes too long; start it with letters"
+        raise FilterError(text, error.position, message) from None
 
 
 class EngineValues:
@@ -142,7 +172,7 @@ class EngineValues:
             if source is None:  # an attribute that only other engines have
                 self._columns[column] = [None] * len(self._engine.layers)
             else:
-                normal = _split if source.is_list else _plain
+                normal = _split if source.is_list else plain_value
                 self._columns[column] = [normal(value) for value in source.values(self._engine)]
         return self._columns[column]
 
@@ -152,6 +182,10 @@ class EngineValues:
             self._counts[column] = Counter(self.of(column))
         return self._counts[column]
 
+    def is_free_text(self, column: str) -> bool:
+        source = find_column(column)
+        return source is not None and source.is_free_text
+
 
 @per_engine
 def engine_values(engine: Engine) -> EngineValues:
@@ -159,7 +193,8 @@ def engine_values(engine: Engine) -> EngineValues:
     return EngineValues(engine)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any cell
+def plain_value(value: Any) -> Any:  # noqa: ANN401 - any cell
+    """Return a value as filters compare it: flags as words, None for empty texts and NaN."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
@@ -170,13 +205,13 @@ def _split(value: Any) -> tuple[str, ...] | None:  # noqa: ANN401 - any cell
     return tuple([part for part in parts if part]) or None
 
 
-def _select(values: EngineValues, expression: Expression, among: Sequence[int]) -> Sequence[int]:
+def _select(values: FilterValues, expression: Expression, among: Sequence[int]) -> Sequence[int]:
     """Return those of the layers `among` that the expression matches, in their order."""
     if isinstance(expression, Word):
         word, names = expression.text.casefold(), values.folded_names
         return [index for index in among if word in names[index]]
     if isinstance(expression, ColumnTest):
-        column, test = values.of(expression.column), _make_test(expression)
+        column, test = values.of(expression.column), _make_test(values, expression)
         accepted = {value for value in values.counts(expression.column) if test(value)}
         return [index for index in among if column[index] in accepted]
     if isinstance(expression, Not):
@@ -192,13 +227,13 @@ def _select(values: EngineValues, expression: Expression, among: Sequence[int]) 
     return [index for index in among if index in matching]
 
 
-def _make_test(comparison: ColumnTest) -> Test:
+def _make_test(values: FilterValues, comparison: ColumnTest) -> Test:
     if comparison.operator in _ORDERS:
         (operand,) = comparison.operands
         assert isinstance(operand, Number)
         order, bound = _ORDERS[comparison.operator], operand.value
         return lambda value: isinstance(value, (int, float)) and order(value, bound)
-    finds_part = _finds_part(comparison)
+    finds_part = _finds_part(values, comparison)
     numbers = [operand.value for operand in comparison.operands if isinstance(operand, Number)]
     others = (operand for operand in comparison.operands if not isinstance(operand, Number))
     tests = [_operand_test(operand, finds_part) for operand in others]
@@ -222,9 +257,8 @@ def _number_test(numbers: Sequence[float]) -> Test:
     return holds
 
 
-def _finds_part(comparison: ColumnTest) -> bool:
-    column = find_column(comparison.column)
-    return column is not None and column.is_free_text and comparison.operator is Operator.HAS
+def _finds_part(values: FilterValues, comparison: ColumnTest) -> bool:
+    return comparison.operator is Operator.HAS and values.is_free_text(comparison.column)
 
 
 def _operand_test(operand: Missing | Literal | Glob | Pattern, finds_part: bool) -> Test:
