@@ -37,6 +37,7 @@ COMMANDS = {
     "lint": "lint:run_lint",
     "diff": "report:run_diff",
     "report": "report:run_report",
+    "engines": "fleet:run_engines",
     "history": "history:run_history",
     "scaling": "scaling:run_scaling",
     "times": "times:run_times",

@@ -24,6 +24,7 @@ SEVERITIES = ("error", "warning", "info", "good")
 DIFF_FORMATS = ("text", "md", "json", "csv", "html")
 DIFF_CHARTS = ("kind", "precision", "module", "block")
 REPORT_FORMATS = ("html", "md", "json")
+ENGINES_FORMATS = ("text", "json", "csv", "md", "html", "parquet")
 HISTORY_FORMATS = ("text", "md", "json", "html")
 HISTORY_KEYS = ("date", "tensorrt", "path")
 """Copy of `fleet.history.KEYS`, which parsers do not load."""
@@ -442,6 +443,50 @@ examples:
     add_top(report, _ROWS)
     add_baseline(report)
     add_result_options(report, REPORT_FORMATS, default="md", schema="report/2", has_strict=True)
+
+
+def add_engines(commands: Commands[CommandParser]) -> None:
+    engines = add_engine_command(
+        commands,
+        "engines",
+        "Compare many engines in one table",
+        "Show a row per engine, and per run of files with several runs.",
+        """\
+Engines with the same inputs and outputs and mostly the same nodes are one
+model. --by never mixes models. A set that cannot be read is a row with its
+error.
+
+--filter is the language of `trex-tui layers`, with the columns of this table;
+`trex-tui explain engines` lists them. text, md and html have the main columns,
+csv, json and parquet all but findings and saving_ms, which run lint.
+
+html and md add the charts of each model: the Pareto front of two measures, the
+latency over time, and the layer times by kind.
+
+examples:
+  trex-tui engines nightly/
+  trex-tui engines nightly/ --filter 'device:orin p99<5' --sort p99 --reverse
+  trex-tui engines nightly/ --by device,precision
+  trex-tui engines nightly/ --columns engine,median,findings,saving
+  trex-tui engines nightly/ --pareto median,energy,device -o fleet.html
+  trex-tui engines nightly/ -o fleet.parquet
+""",
+    )
+    add_columns(engines)
+    add_filter(engines)
+    add_sort(engines)
+    add_top(engines)
+    engines.add_argument(
+        "--by",
+        metavar="A,B",
+        help="group by columns, within a model: number, range of measures, best engine",
+    )
+    engines.add_argument(
+        "--pareto",
+        metavar="X,Y[,COLOR]",
+        help="measures of the Pareto charts in html and md, and the column shown by colour",
+    )
+    add_result_options(engines, ENGINES_FORMATS, schema="engines/1", has_strict=True)
 
 
 def add_history(commands: Commands[CommandParser]) -> None:

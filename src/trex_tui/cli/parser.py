@@ -39,6 +39,7 @@ _COMMANDS = {
     "lint": engine_parsers.add_lint,
     "diff": engine_parsers.add_diff,
     "report": engine_parsers.add_report,
+    "engines": engine_parsers.add_engines,
     "history": engine_parsers.add_history,
     "scaling": engine_parsers.add_scaling,
     "times": engine_parsers.add_times,

@@ -45,6 +45,7 @@ _ENDINGS = {
     "sarif": "sarif",
     "svg": "svg",
     "png": "png",
+    "parquet": "parquet",
 }
 """File suffix -> format, of any command or of none."""
 COMPANION_ENDING = ".diagnostics.csv"

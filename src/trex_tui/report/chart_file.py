@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.columns import columns_named
 from trex_tui.artifacts.output_files import OutputKind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
-from trex_tui.report.charts.figure import Chart, Palette, Subject
+from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject
+
+if TYPE_CHECKING:
+    from trex_tui.report.charts.cells import Drawing
 
 MARK = "trex-tui/chart/1"
 """Stands in every SVG and PNG, so that the next run may replace it."""
@@ -112,5 +115,15 @@ def draw_text(chart: Chart, subject: Subject, size: tuple[int, int] = _TEXT_SIZE
     """The chart of the explorer, in columns and rows."""
     from trex_tui.report.charts.cells import draw
 
-    lines = draw(chart, subject, *size).lines
-    return "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)
+    return _text_of(draw(chart, subject, *size))
+
+
+def draw_figure_text(figure: Figure, title: str, size: tuple[int, int] = _TEXT_SIZE) -> str:
+    """A figure that is of no engine, in columns and rows."""
+    from trex_tui.report.charts.cells import draw_figure
+
+    return _text_of(draw_figure(figure, title, *size))
+
+
+def _text_of(drawing: Drawing) -> str:
+    return "".join("".join(span.text for span in line).rstrip() + "\n" for line in drawing.lines)

@@ -29,7 +29,7 @@ from trex_tui.text import (
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
     from trex_tui.errors import Diagnostic
-    from trex_tui.report.charts.figure import Chart
+    from trex_tui.report.charts.figure import Chart, Figure
 
 TOP = 20
 """Rows of a table without `--top`."""
@@ -180,6 +180,19 @@ class ChartReference:
 
 
 @dataclass(frozen=True, slots=True)
+class FigureChart:
+    """A chart that is of no single engine.
+
+    Attributes:
+        figure: What is drawn, before it has a size.
+    """
+
+    id: str
+    title: str
+    figure: Figure
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A heading with its content, in this order: sentences, facts, charts, tables.
 
@@ -197,7 +210,7 @@ class Section:
     sentences: Sequence[str] = ()
     facts: Sequence[tuple[str, str]] = ()
     folded: Sequence[tuple[str, str]] = ()
-    charts: Sequence[ChartReference] = ()
+    charts: Sequence[ChartReference | FigureChart] = ()
     tables: Sequence[Table] = ()
     is_warning: bool = False
 

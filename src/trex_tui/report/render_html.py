@@ -13,8 +13,18 @@ from html import escape
 from itertools import repeat
 
 from trex_tui.report.charts.svg_elements import ROOT, stylesheet
-from trex_tui.report.charts.svg_painter import Picture, picture
-from trex_tui.report.document import Column, Document, Part, Section, Table, describe_folded, number
+from trex_tui.report.charts.svg_painter import Picture, figure_picture, picture
+from trex_tui.report.document import (
+    ChartReference,
+    Column,
+    Document,
+    FigureChart,
+    Part,
+    Section,
+    Table,
+    describe_folded,
+    number,
+)
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import printable, shorten_middle
 
@@ -176,9 +186,13 @@ def bullets(lines: Sequence[str]) -> Iterable[str]:
         yield "<ul>" + "".join(f"<li>{safe(line.strip())}</li>" for line in lines) + "</ul>"
 
 
-def document_page(document: Document) -> str:
-    """Return the HTML of a document. Every text is escaped, and the policy allows no script but the one for sorting."""
-    return page(document.title, _body(document), f"{_REPORT_STYLE}{stylesheet()}", _SCRIPT, REPORT_SCHEMA)
+def document_page(document: Document, kind: str = REPORT_SCHEMA) -> str:
+    """Return the HTML of a document. Every text is escaped, and the policy allows no script but the one for sorting.
+
+    Args:
+        kind: Name of the producer, for programs.
+    """
+    return page(document.title, _body(document), f"{_REPORT_STYLE}{stylesheet()}", _SCRIPT, kind)
 
 
 def sections_page(title: str, sections: Iterable[Section]) -> str:
@@ -227,7 +241,7 @@ def _section(part: Part, section: Section) -> Iterator[str]:
     anchor = _anchor(part, section)
     yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
     yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>'
-    charts = [picture(chart.chart or chart.id, chart.engine) for chart in section.charts]
+    charts = list(map(_picture, section.charts))
     captions = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
     yield from bullets([sentence for sentence in section.sentences if sentence not in captions])
     yield from _all_facts(section)
@@ -243,6 +257,12 @@ def _all_facts(section: Section) -> Iterator[str]:
         yield f"<details><summary>{describe_folded(section)}</summary>"
         yield from _facts(section.folded)
         yield "</details>"
+
+
+def _picture(chart: ChartReference | FigureChart) -> Picture:
+    if isinstance(chart, FigureChart):
+        return figure_picture(chart.id, chart.title, "", chart.figure)
+    return picture(chart.chart or chart.id, chart.engine)
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -6,7 +6,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from trex_tui.report.document import ChartReference, Column, Document, Section, Table, describe_folded, number
+from trex_tui.report.document import (
+    ChartReference,
+    Column,
+    Document,
+    FigureChart,
+    Section,
+    Table,
+    describe_folded,
+    number,
+)
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import format_bar, printable, shorten_middle
 
@@ -144,7 +153,7 @@ def _section_lines(section: Section) -> Iterator[str]:
         yield from _fact_lines(section.folded)
         yield from ("", "</details>", "")
     for chart in section.charts:
-        if chart.id in _CHARTS:
+        if isinstance(chart, FigureChart) or chart.id in _CHARTS:
             yield from _chart_lines(chart)
     for table in section.tables:
         if table.title:
@@ -157,14 +166,18 @@ def _section_lines(section: Section) -> Iterator[str]:
             yield ""
 
 
-def _chart_lines(chart: ChartReference) -> Iterator[str]:
+def _chart_lines(chart: ChartReference | FigureChart) -> Iterator[str]:
     """The chart of the explorer, in a fence that nothing in it can close."""
-    from trex_tui.report.chart_file import NO_COLOURS, draw_text
+    from trex_tui.report.chart_file import NO_COLOURS, draw_figure_text, draw_text
     from trex_tui.report.charts.catalogue import CHARTS_BY_ID
     from trex_tui.report.charts.figure import Subject
 
-    subject = Subject(chart.engine, chart.engine.layers, NO_COLOURS)
-    lines = draw_text(CHARTS_BY_ID[chart.id], subject, _CHART_SIZE).splitlines()
+    if isinstance(chart, FigureChart):
+        text = draw_figure_text(chart.figure, chart.title, _CHART_SIZE)
+    else:
+        subject = Subject(chart.engine, chart.engine.layers, NO_COLOURS)
+        text = draw_text(CHARTS_BY_ID[chart.id], subject, _CHART_SIZE)
+    lines = text.splitlines()
     longest = max((len(ticks) for line in lines for ticks in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"{fence}text"

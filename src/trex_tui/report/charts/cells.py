@@ -23,6 +23,7 @@ from trex_tui.report.charts.figure import (
     Blocks,
     Chart,
     Columns,
+    Figure,
     Histogram,
     IcicleBlock,
     Key,
@@ -99,8 +100,19 @@ def draw(chart: Chart, subject: Subject, width: int, height: int, first: int = 0
         first: Index of the bar to begin with, if there is no room for all.
     """
     figure = chart.make(replace(subject, width=width))
+    return draw_figure(figure, chart.title, width, height, subject if figure.marks_layer else None)
+
+
+def draw_figure(
+    figure: Figure, title: str, width: int, height: int, subject: Subject | None = None
+) -> Drawing:
+    """Draw a figure in exactly `height` lines of exactly `width` cells.
+
+    Args:
+        subject: Has the current layer, which the title names; None for figures without layers.
+    """
     grid = Grid(width, height)
-    _draw_title(grid, chart.title, subject if figure.marks_layer and figure.form else None)
+    _draw_title(grid, title, subject if figure.form else None)
     words = [(text, "") for text in figure.words] + [(text, WARNING) for text in figure.missing]
     lines = [CellSpan(part, style) for text, style in words for part in wrap_text(printable(text), width)]
     rows = height - 1 - min(len(lines), max(2, height // 3))

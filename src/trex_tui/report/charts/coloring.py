@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.structure import UNKNOWN, known_value
@@ -20,13 +20,13 @@ from trex_tui.report.document import Column
 
 OTHERS = "others"
 """Group of the values without a separate tone."""
-_TONES = ("$primary", "$accent", "$success", "$secondary", "$error", "$warning")
+TONES = ("$primary", "$accent", "$success", "$secondary", "$error", "$warning")
 _LEAST_RANGES = 3
 """Number of ranges of a number with more values than tones; at most twice as many, since two neighbours together hold
 more than this part of all values."""
 _LONGEST_KEY = 30
 """Maximum characters of a value in a legend."""
-_PATTERNS = "█▓▒░"
+PATTERNS = "█▓▒░"
 """Fill characters of the parts of a bar, so that they differ without colour too."""
 
 
@@ -108,7 +108,7 @@ def color_layers(subject: Subject, default: str) -> Coloring:
     """
     column = subject.color or ALL_COLUMNS_BY_NAME[default]
     values = [known_value(column.value(subject.engine, layer)) for layer in subject.layers]
-    texts = _group_texts(column, values)
+    texts = group_texts(column, values)
     ordered = _order_groups(subject, column, values, texts)
     looks = _looks(subject, column, ordered)
     shown = [text for text in ordered if text in looks]
@@ -116,8 +116,7 @@ def color_layers(subject: Subject, default: str) -> Coloring:
         shown.append(OTHERS)
         looks[OTHERS] = ("$foreground", "$foreground")
     groups = [
-        ColorGroup(text, *looks[text], _PATTERNS[number % len(_PATTERNS)])
-        for number, text in enumerate(shown)
+        ColorGroup(text, *looks[text], PATTERNS[number % len(PATTERNS)]) for number, text in enumerate(shown)
     ]
     position_of = {text: shown.index(text if text in looks else OTHERS) for text in ordered}
     positions = {layer.index: position_of[text] for layer, text in zip(subject.layers, texts, strict=True)}
@@ -143,16 +142,27 @@ def _order_groups(
     return sorted(weights, key=lambda text: (-weights[text][0], -weights[text][1], text))
 
 
-def format_value(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cell
+class ValueColumn(Protocol):
+    """A column whose values have colours: one of layers, or of engines."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def is_number(self) -> bool: ...
+
+
+def format_value(column: ValueColumn, value: Any) -> str:  # noqa: ANN401 - any cell
     """Return a value of a column as text, without the unit in its name."""
     return Column(column.name, column.title).text(value)
 
 
-def _group_texts(column: LayerColumn, values: Sequence[Any]) -> list[str]:
+def group_texts(column: ValueColumn, values: Sequence[Any]) -> list[str]:
     """Return the group of each value: itself, or its range; a frequent number is a range of its own."""
     numbers = sorted(value for value in values if value is not None) if column.is_number else []
     counts = Counter(numbers)
-    if len(counts) <= len(_TONES):
+    if len(counts) <= len(TONES):
         return [UNKNOWN if value is None else format_value(column, value) for value in values]
     ranges: list[list[Any]] = []
     size = 0
@@ -166,7 +176,7 @@ def _group_texts(column: LayerColumn, values: Sequence[Any]) -> list[str]:
     return [UNKNOWN if value is None else texts[value] for value in values]
 
 
-def _format_range(column: LayerColumn, low: Any, high: Any) -> str:  # noqa: ANN401 - any number
+def _format_range(column: ValueColumn, low: Any, high: Any) -> str:  # noqa: ANN401 - any number
     first, last = format_value(column, low), format_value(column, high)
     return first if first == last else f"{first} to {last}"
 
@@ -183,5 +193,5 @@ def _looks(subject: Subject, column: LayerColumn, ordered: Sequence[str]) -> dic
             text: (palette.precision(types.get(text)), precision_style(types.get(text))) for text in ordered
         }
     known = [text for text in ordered if text != UNKNOWN]
-    looks = {text: (tone, tone) for text, tone in zip(known, _TONES, strict=False)}
+    looks = {text: (tone, tone) for text, tone in zip(known, TONES, strict=False)}
     return {**looks, **({UNKNOWN: (MUTED, MUTED)} if UNKNOWN in ordered else {})}

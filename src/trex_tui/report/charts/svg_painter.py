@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import accumulate
 
@@ -32,6 +32,7 @@ from trex_tui.report.charts.figure import (
     Blocks,
     Chart,
     Columns,
+    Figure,
     Histogram,
     IcicleBlock,
     Key,
@@ -129,9 +130,23 @@ def picture(
     subject = Subject(engine, chosen, PALETTE, is_filtered, None, axes, width, value, color, x, size)
     figure = chart.make(subject)
     title = f"{chart.title} · {engine.name}" if standalone and chart.id in CHARTS_BY_ID else chart.title
+    drawn = figure_picture(chart.id, title, chart.help, figure, width=width, standalone=standalone)
+    return replace(drawn, title=chart.title)
+
+
+def figure_picture(
+    id: str,  # noqa: A002 - as the field of Picture
+    title: str,
+    help: str,  # noqa: A002 - as the field of Picture
+    figure: Figure,
+    *,
+    width: int = WIDTH,
+    standalone: bool = False,
+) -> Picture:
+    """A figure with its sentences; arguments as for `picture`."""
     caption = Caption(title, figure.words, figure.missing, width, standalone)
     svg = None if figure.form is None else draw_svg(figure.form, caption)
-    return Picture(chart.id, chart.title, chart.help, svg, figure.words, figure.missing)
+    return Picture(id, title, help, svg, figure.words, figure.missing)
 
 
 @singledispatch

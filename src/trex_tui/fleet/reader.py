@@ -1,0 +1,77 @@
+"""Read all sets below some paths into one table: discovery, then each set on its own, in this process or in others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from trex_tui.analysis.load import LoadOptions
+from trex_tui.artifacts.discover import ArtifactSet, Discovery, is_damage, with_unique_names
+from trex_tui.artifacts.file_kinds import display_name, engine_stem
+from trex_tui.errors import Diagnostic
+from trex_tui.fleet.engine_columns import Need
+from trex_tui.fleet.table import FleetRow, SetRows, make_table, read_rows
+
+Job = Callable[[ArtifactSet], SetRows]
+Mapper = Callable[[Job, Sequence[ArtifactSet]], Iterator[SetRows]]
+"""Applies the job to each set, here or elsewhere, and yields the results in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """A table of engines.
+
+    Attributes:
+        diagnostics: Of all files, each once.
+    """
+
+    rows: list[FleetRow]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def read_fleet(
+    discovery: Discovery,
+    options: LoadOptions,
+    need: Need = Need.LOGS,
+    *,
+    map_sets: Mapper = map,
+    progress: Callable[[int, int], None] | None = None,
+) -> Fleet:
+    """Return the rows of all sets found, with a row for each broken file that belongs to no set.
+
+    Args:
+        options: As for a single engine.
+        need: What the columns read.
+        map_sets: Where the sets are read.
+        progress: Called with the number of sets read and their total.
+    """
+    broken = dict(_broken_sets(discovery))
+    sets = with_unique_names([*discovery.sets, *broken.values()])
+    readable = sets[: len(discovery.sets)]
+    rows: list[FleetRow] = []
+    diagnostics: dict[Diagnostic, None] = dict.fromkeys(discovery.diagnostics)
+    job = partial(read_rows, options=options, need=need)
+    for number, result in enumerate(map_sets(job, readable), start=1):
+        rows += result.rows
+        diagnostics.update(dict.fromkeys(result.diagnostics))
+        if progress is not None:
+            progress(number, len(readable))
+    for source, error in zip(sets[len(readable) :], broken, strict=True):
+        rows.append(FleetRow({"error": str(error)}, None, source))
+    return Fleet(make_table(rows), tuple(diagnostics))
+
+
+def _broken_sets(discovery: Discovery) -> Iterator[tuple[Diagnostic, ArtifactSet]]:
+    """Yield the first error of each engine of which every file is damaged."""
+    known = {
+        (source.directory, engine_stem(path)) for source in discovery.sets for path in source.files.values()
+    }
+    for note in discovery.diagnostics:
+        if note.file is None or note.file.is_dir() or not is_damage(note):
+            continue
+        stem = engine_stem(note.file)
+        if (note.file.parent, stem) not in known:
+            known.add((note.file.parent, stem))
+            name = display_name(stem) or note.file.parent.absolute().name
+            yield note, ArtifactSet(name, note.file.parent, {})

@@ -1,0 +1,330 @@
+"""The table of engines: a set of files becomes rows of plain values, which are sorted, filtered and grouped without engines.
+
+A row is JSON, so that it can be cached, computed in another process and written as Parquet. Reading a set never raises: a set
+that cannot be read is a row with its error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from trex_tui.analysis.filter import FilterColumn, parse_with, plain_value, select_rows
+from trex_tui.analysis.load import LoadOptions, load
+from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.file_kinds import display_name, engine_stem
+from trex_tui.engine.engine import Engine
+from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
+from trex_tui.fleet.engine_columns import (
+    ALIASES,
+    COLUMNS,
+    COLUMNS_BY_NAME,
+    LOADED_COLUMNS,
+    Better,
+    FleetColumn,
+    Need,
+)
+from trex_tui.fleet.models import Signature, group_models, make_signature
+from trex_tui.text import did_you_mean
+
+_SHORTEST_PREFIX = 3
+Value = Any
+"""A text, a number, a list of texts, or None if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRow:
+    """An engine, or one run of files with several.
+
+    Attributes:
+        values: Name of a column -> plain value. Columns that nobody asked for are missing.
+        signature: None for a set that cannot be read.
+        source: The files.
+    """
+
+    values: Mapping[str, Value]
+    signature: Signature | None
+    source: ArtifactSet
+
+    def value(self, column: str) -> Value:
+        return self.values.get(column)
+
+
+@dataclass(frozen=True, slots=True)
+class SetRows:
+    """All rows of a set, and the diagnostics of its files."""
+
+    rows: tuple[FleetRow, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def read_rows(source: ArtifactSet, options: LoadOptions, need: Need = Need.LOGS) -> SetRows:
+    """Return the rows of a set: one per run of its files, or the only one. Never raises for the content of files.
+
+    Args:
+        options: With a run, that run only.
+        need: Columns that need more are left out.
+    """
+    try:
+        engine = load(source, options)
+        engines = [engine, *_load_runs(engine, options)]
+    except (ArtifactError, TrexError) as error:
+        notes = getattr(error, "diagnostics", ()) or (
+            getattr(error, "diagnostic", Diagnostic(Severity.ERROR, source.directory, "", str(error))),
+        )
+        values = {"error": str(error)}
+        return SetRows((FleetRow(values, None, source),), tuple(notes))
+    notes = tuple(dict.fromkeys(note for engine in engines for note in engine.diagnostics))
+    return SetRows(tuple(make_row(engine, need) for engine in engines), notes)
+
+
+def _load_runs(engine: Engine, options: LoadOptions) -> list[Engine]:
+    """Return the further timed runs in the files of an engine."""
+    if options.run is not None or engine.run_number is None:
+        return []
+    numbers = sorted({run.number for run in engine.runs if run.queries is not None} - {engine.run_number})
+    return [load(engine.source, replace(options, run=number)) for number in numbers]
+
+
+def make_row(engine: Engine, need: Need = Need.LOGS) -> FleetRow:
+    """Return the row of a loaded engine; `make_table` adds the columns that depend on other rows."""
+    values = {
+        column.name: _plain(column.value(engine))
+        for column in LOADED_COLUMNS
+        if column.need <= need and column.value is not None
+    }
+    stem = find_stem(engine.source)
+    return FleetRow(values, make_signature(engine, stem), engine.source)
+
+
+def find_stem(source: ArtifactSet) -> str:
+    """Return the part of the file names that identifies the engine, else the name of the set."""
+    stems = (display_name(engine_stem(path)) for path in source.files.values())
+    return next(filter(None, stems), source.name)
+
+
+def _plain(value: Value) -> Value:
+    """Return a value as JSON has it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return list(value) if isinstance(value, tuple) else value
+
+
+def make_table(rows: Iterable[FleetRow]) -> list[FleetRow]:
+    """Return the rows with the columns that depend on their place and on the others: engine, directory, model."""
+    every = list(rows)
+    models = group_models([row.signature for row in every])
+    return [
+        replace(
+            row,
+            values={
+                "engine": row.source.name,
+                "directory": str(row.source.directory),
+                "model": model,
+                **row.values,
+            },
+        )
+        for row, model in zip(every, models, strict=True)
+    ]
+
+
+# Columns by name
+
+
+def find_column(name: str) -> FleetColumn | None:
+    """Return the column with a name, a short name or, from three characters on, the beginning of only one."""
+    folded = name.casefold()
+    column = COLUMNS_BY_NAME.get(ALIASES.get(folded, folded))
+    if column is not None or len(folded) < _SHORTEST_PREFIX:
+        return column
+    names = {full for full in COLUMNS_BY_NAME if full.startswith(folded)}
+    names |= {full for alias, full in ALIASES.items() if alias.startswith(folded)}
+    return COLUMNS_BY_NAME[names.pop()] if len(names) == 1 else None
+
+
+def suggest_column(name: str) -> str:
+    """Return `did you mean device?` for an unknown name; empty if nothing is similar."""
+    return did_you_mean(name, [*COLUMNS_BY_NAME, *ALIASES], cutoff=0.7)
+
+
+def columns_named(names: Iterable[str], option: str) -> list[FleetColumn]:
+    """Return columns by name, in order.
+
+    Args:
+        option: The option with the names, for errors.
+
+    Raises:
+        TrexError: A name is not a column.
+    """
+    columns = []
+    for name in names:
+        column = find_column(name)
+        if column is None:
+            hint = suggest_column(name) or f"columns: {', '.join(column.name for column in COLUMNS)}"
+            raise TrexError(f"{option}: no column {name!r}; {hint}")
+        columns.append(column)
+    return list(dict.fromkeys(columns))
+
+
+class _Columns:
+    """The columns of the table, as the filter language asks for them."""
+
+    def find(self, name: str) -> FilterColumn | None:
+        return find_column(name)
+
+    def suggest(self, name: str) -> str:
+        return suggest_column(name)
+
+
+class _Values:
+    """The values of rows, as the filter language asks for them."""
+
+    def __init__(self, rows: Sequence[FleetRow]) -> None:
+        self._rows = rows
+        self.folded_names = [str(row.value("engine")).casefold() for row in rows]
+
+    def of(self, column: str) -> list[Any]:
+        return [
+            tuple(value) or None if isinstance(value, list) else plain_value(value)
+            for value in (row.value(column) for row in self._rows)
+        ]
+
+    def counts(self, column: str) -> Mapping[Any, int]:
+        return Counter(self.of(column))
+
+    def is_free_text(self, column: str) -> bool:
+        return COLUMNS_BY_NAME[column].is_free_text
+
+
+def filter_columns(text: str) -> list[FleetColumn]:
+    """Return the columns that a filter compares.
+
+    Raises:
+        FilterError: It is not a filter.
+    """
+    expression, columns = parse_with(text, _Columns()), []
+    pending: list[Any] = [expression]
+    while pending:
+        part = pending.pop()
+        pending += getattr(part, "terms", ()) or filter(None, [getattr(part, "term", None)])
+        if name := getattr(part, "column", ""):
+            columns.append(COLUMNS_BY_NAME[name])
+    return columns
+
+
+def filter_rows(rows: Sequence[FleetRow], text: str) -> list[FleetRow]:
+    """Return the rows that a filter matches, such as `device:orin latency_p99_ms<5`; all for an empty text.
+
+    Raises:
+        FilterError: It is not a filter, or a regular expression in it takes too long.
+    """
+    return [rows[index] for index in select_rows(_Values(rows), parse_with(text, _Columns()), text)]
+
+
+def sort_rows(rows: Iterable[FleetRow], column: FleetColumn, *, is_reversed: bool = False) -> list[FleetRow]:
+    """Return the rows sorted by a column: numbers from the largest, texts from A; missing values last."""
+    every = list(rows)
+    known = [row for row in every if row.value(column.name) is not None]
+    known.sort(
+        key=lambda row: (
+            row.value(column.name) if column.is_number else str(row.value(column.name)).casefold()
+        ),
+        reverse=column.is_number != is_reversed,
+    )
+    return [*known, *(row for row in every if row.value(column.name) is None)]
+
+
+# Groups
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Smallest, median and largest value of a measure in a group."""
+
+    count: int
+    min: float
+    median: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows of one model with equal values of the chosen columns.
+
+    Attributes:
+        model: None for sets that cannot be read.
+        keys: Chosen column -> value; None if unknown.
+        ranges: Measure -> range of its known values; measures without any are missing.
+        best: The best row of the group by the measure that decides; None if no row has it.
+    """
+
+    model: str | None
+    keys: Mapping[str, Value]
+    rows: tuple[FleetRow, ...]
+    ranges: Mapping[str, Range]
+    best: FleetRow | None
+
+
+def group_rows(
+    rows: Iterable[FleetRow],
+    by: Sequence[FleetColumn],
+    measures: Sequence[FleetColumn],
+    decisive: FleetColumn,
+) -> list[RowGroup]:
+    """Return groups of rows with equal values of columns, in the order found. Models are never mixed.
+
+    Args:
+        measures: Columns with a range.
+        decisive: The measure of the best row.
+    """
+    groups: dict[tuple[Any, ...], list[FleetRow]] = defaultdict(list)
+    for row in rows:
+        values = tuple(_hashable(row.value(column.name)) for column in by)
+        groups[(row.value("model"), *values)].append(row)
+    return [
+        RowGroup(
+            model,
+            {column.name: members[0].value(column.name) for column in by},
+            tuple(members),
+            {
+                measure.name: found
+                for measure in measures
+                if (found := _find_range(members, measure)) is not None
+            },
+            find_best(members, decisive),
+        )
+        for (model, *_), members in groups.items()
+    ]
+
+
+def _hashable(value: Value) -> Value:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _find_range(rows: Iterable[FleetRow], measure: FleetColumn) -> Range | None:
+    known = [value for row in rows if (value := row.value(measure.name)) is not None]
+    return Range(len(known), min(known), median(known), max(known)) if known else None
+
+
+def find_best(rows: Iterable[FleetRow], measure: FleetColumn) -> FleetRow | None:
+    """Return the first row with the best value of a measure; None if no row has it."""
+    known = [row for row in rows if row.value(measure.name) is not None]
+    if not known:
+        return None
+    choose = max if measure.better is Better.HIGHER else min
+    return choose(known, key=lambda row: row.value(measure.name))
+
+
+def is_readable(row: FleetRow) -> bool:
+    """Return whether the files of a row could be read."""
+    return row.signature is not None
+
+
+def row_file(row: FleetRow) -> Path:
+    """Return the first file of a row, or its directory."""
+    return next(iter(row.source.files.values()), row.source.directory)
