@@ -19,6 +19,7 @@ SUBJECTS = {
     "lint": ["net"],
     "diff": ["net", "net"],
     "report": ["net"],
+    "engines": ["net"],
     "history": ["net"],
     "scaling": ["net"],
     "times": ["net"],

@@ -66,6 +66,7 @@ DOCUMENTS = {
         "--spread",
     ],
     "scaling": ["scaling", str(SAMPLES)],
+    "engines": ["engines", str(SAMPLES), "--by", "precision,device"],
     "layers": ["layers", PAIR[0], "--format", "json"],
     "keys": ["keys", "--format", "json"],
     "explain": ["explain", "p99", "CONV001"],

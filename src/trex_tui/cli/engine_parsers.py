@@ -6,6 +6,7 @@ from trex_tui.cli.argument_types import positive, whole
 from trex_tui.cli.command_parser import GLOBAL_OPTIONS, CommandParser
 from trex_tui.cli.options import (
     Commands,
+    add_by,
     add_columns,
     add_command,
     add_engine_command,
@@ -154,12 +155,7 @@ examples:
 """,
     )
     summary.add_argument("--all", action="store_true", help="also show options at their default")
-    summary.add_argument(
-        "--by",
-        metavar="A,B",
-        help="group layers and time by these columns instead, such as kind,precision (all groups unless --top is "
-        "given; also as csv)",
-    )
+    add_by(summary, "layers and time, such as kind,precision; all groups unless --top is given; also as csv")
     add_filter(summary)
     add_top(summary, 5)
     add_result_options(summary, ("text", "json", "md", "csv"), schema="summary/2", has_strict=True)
@@ -473,14 +469,10 @@ examples:
 """,
     )
     add_columns(engines)
-    add_filter(engines)
-    add_sort(engines)
+    add_filter(engines, noun="engine")
+    add_sort(engines, "order found")
     add_top(engines)
-    engines.add_argument(
-        "--by",
-        metavar="A,B",
-        help="group by columns, within a model: number, range of measures, best engine",
-    )
+    add_by(engines, "number of engines, range of measures and best engine, each within one model")
     engines.add_argument(
         "--pareto",
         metavar="X,Y[,COLOR]",

@@ -56,7 +56,7 @@ def run_engines(options: argparse.Namespace) -> int:
         used += [column for column in (axes.x, axes.y, axes.color) if column is not None]
     need = max((column.need for column in used), default=Need.FILES)
     discovery = scan(options.paths or ["."])
-    result.check(list_inputs(discovery.sets, options.paths))
+    result.inputs = list_inputs(discovery.sets, options.paths)
     wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
     fleet = read_fleet(discovery, wanted, need, progress=_progress())
     result.report(fleet.diagnostics, errors_only=True)

@@ -192,25 +192,42 @@ def add_outdir(group: Arguments, default: str) -> None:
     )
 
 
-def add_filter(group: Arguments, *old_names: str) -> None:
-    """Add `--filter EXPR`; `options.filter` is None without it."""
+def add_filter(group: Arguments, *old_names: str, noun: str = "layer") -> None:
+    """Add `--filter EXPR`; `options.filter` is None without it.
+
+    Args:
+        noun: What has the columns.
+    """
     group.add_argument(
         "--filter",
         metavar="EXPR",
-        help="only layers that match, as with / in the explorer (see `trex-tui layers --help`)",
+        help=f"only what matches, as with / in the explorer (with the columns of each {noun}; see `trex-tui layers --help`)",
     )
     for name in old_names:
         group.add_argument(name, dest="filter", metavar="EXPR", help=argparse.SUPPRESS)
 
 
-def add_sort(group: Arguments) -> None:
-    """Add `--sort COLUMN` and `--reverse`."""
+def add_sort(group: Arguments, default: str = "execution order") -> None:
+    """Add `--sort COLUMN` and `--reverse`.
+
+    Args:
+        default: The order without the option, in words.
+    """
     group.add_argument(
         "--sort",
         metavar="COLUMN",
-        help="sort by a column (numbers descending, text ascending); default: execution order",
+        help=f"sort by a column (numbers descending, text ascending); default: {default}",
     )
     group.add_argument("--reverse", action="store_true", help="reverse the order")
+
+
+def add_by(group: Arguments, what: str) -> None:
+    """Add `--by A,B`; `options.by` is None without it.
+
+    Args:
+        what: What a group has, in words.
+    """
+    group.add_argument("--by", metavar="A,B", help=f"group by these columns instead (with {what})")
 
 
 def add_columns(group: Arguments) -> None:

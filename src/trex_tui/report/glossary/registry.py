@@ -21,6 +21,7 @@ from trex_tui.report.glossary.details import DETAILS
 from trex_tui.report.glossary.dla import DLA
 from trex_tui.report.glossary.document import DOCUMENT
 from trex_tui.report.glossary.engine import COMPUTE, ENGINE, MEMORY, STRUCTURE
+from trex_tui.report.glossary.fleet import FLEET
 from trex_tui.report.glossary.history import HISTORY
 from trex_tui.report.glossary.lint import LINT
 from trex_tui.report.glossary.onnx_model import ONNX_MODEL
@@ -29,7 +30,7 @@ from trex_tui.report.glossary.power import POWER
 from trex_tui.report.glossary.scaling import SCALING
 from trex_tui.report.glossary.term import Subject, Term
 from trex_tui.report.glossary.timing import GAP, TIMING
-from trex_tui.report.views import accuracy, build, dla, history, lint, memory, power, scaling
+from trex_tui.report.views import accuracy, build, dla, fleet, history, lint, memory, power, scaling
 from trex_tui.text import close_matches
 
 SUBJECTS = (
@@ -45,6 +46,7 @@ SUBJECTS = (
     ONNX_MODEL,
     LINT,
     COMPARISON,
+    FLEET,
     HISTORY,
     SCALING,
     BUILD_LOG,
@@ -68,6 +70,7 @@ TABLES: dict[str, tuple[tuple[str, Sequence[Column]], ...]] = {
         ("strategies", build.STRATEGIES),
         ("messages", build.MESSAGES),
     ),
+    "engines": (("engines.rows", fleet.TABLE_COLUMNS),),
     "history": (
         ("builds", history.BUILD_COLUMNS),
         ("changes", history.CHANGE_COLUMNS),

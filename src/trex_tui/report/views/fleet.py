@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trex_tui._version import __version__
 from trex_tui.errors import Diagnostic
-from trex_tui.fleet.engine_columns import COLUMNS_BY_NAME, FleetColumn
+from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, FleetColumn
 from trex_tui.fleet.table import FleetRow, RowGroup, is_readable
 from trex_tui.report.document import Cell, Column, FigureChart, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object, row_objects
@@ -96,6 +96,9 @@ def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
     if isinstance(value, list):
         return Cell(tuple(value), "; ".join(map(printable, value)))
     return Cell(value, printable(value)) if isinstance(value, str) else value
+
+
+TABLE_COLUMNS = tuple(map(document_column, COLUMNS))
 
 
 def engines_table(shown: ShownFleet) -> Table:
@@ -243,11 +246,11 @@ def fleet_object(shown: ShownFleet, diagnostics: Iterable[Diagnostic]) -> dict[s
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "trex_tui": __version__,
-        "engines_total": len(shown.rows),
-        "engines": row_objects(engines_table(shown)),
+        "rows_total": len(shown.rows),
+        "rows": row_objects(engines_table(shown)),
     }
     if shown.groups is not None:
-        document["groups"] = [
+        document["row_groups"] = [
             {
                 "model": group.model,
                 "keys": dict(group.keys),
