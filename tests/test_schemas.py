@@ -95,7 +95,7 @@ def test_documents_of_real_pairs(capsys: pytest.CaptureFixture[str], artifacts: 
 def test_documents_of_other_real_files(
     capsys: pytest.CaptureFixture[str], artifacts: Path, kind: str
 ) -> None:
-    for command in ("summary", "lint --fail-on never", "times", "scaling"):
+    for command in ("summary", "lint --fail-on never", "times", "scaling", "engines"):
         run(capsys, command, artifacts / kind)
     if kind == "logs":
         for log in sorted((artifacts / kind).glob("*.log")):

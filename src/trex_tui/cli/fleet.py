@@ -168,6 +168,8 @@ def _write(shown: ShownFleet, result: ResultWriter) -> None:
 
         if shown.groups is not None:
             raise TrexError("--by: not with Parquet, which has a row per engine; group when reading it")
+        if result.path is None and sys.stdout.isatty():
+            raise TrexError("Parquet is binary; name a file with -o, or pipe it")
         result.write(write_parquet(shown.rows[: shown.top], shown.columns))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.conditions import doubts
 from trex_tui.analysis.energy import power_statistics
@@ -20,6 +20,9 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import Severity
+
+if TYPE_CHECKING:
+    from trex_tui.lint.model import LintResult
 
 _UNITS = {
     "_ms": "milliseconds",
@@ -226,7 +229,7 @@ def _saving_ms(engine: Engine) -> float | None:
     return _lint(engine).saving_ms
 
 
-def _lint(engine: Engine) -> Any:  # noqa: ANN401 - a LintResult
+def _lint(engine: Engine) -> LintResult:
     from trex_tui.engine.cache import per_engine
     from trex_tui.lint.run import run  # 60 ms for the rules, and few tables have its columns
 

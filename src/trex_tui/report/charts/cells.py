@@ -100,16 +100,22 @@ def draw(chart: Chart, subject: Subject, width: int, height: int, first: int = 0
         first: Index of the bar to begin with, if there is no room for all.
     """
     figure = chart.make(replace(subject, width=width))
-    return draw_figure(figure, chart.title, width, height, subject if figure.marks_layer else None)
+    return draw_figure(figure, chart.title, width, height, subject if figure.marks_layer else None, first)
 
 
 def draw_figure(
-    figure: Figure, title: str, width: int, height: int, subject: Subject | None = None
+    figure: Figure,
+    title: str,
+    width: int,
+    height: int,
+    subject: Subject | None = None,
+    first: int = 0,
 ) -> Drawing:
     """Draw a figure in exactly `height` lines of exactly `width` cells.
 
     Args:
         subject: Has the current layer, which the title names; None for figures without layers.
+        first: As for `draw`.
     """
     grid = Grid(width, height)
     _draw_title(grid, title, subject if figure.form else None)

@@ -68,7 +68,7 @@ def pareto_figure(
         current: The row to mark.
     """
     known = known_rows(rows, x, y)
-    missing = ()
+    missing: tuple[str, ...] = ()
     if len(known) < len(rows):
         missing = (f"{plural(len(rows) - len(known), 'engine')} without {x.name} or {y.name} not shown.",)
     if not known:
@@ -170,7 +170,7 @@ def kind_shares_figure(rows: Sequence[FleetRow], *, is_share: bool = True) -> Fi
     """
     total = COLUMNS_BY_NAME["latency_sum_ms"]
     timed = [row for row in rows if row.value(total.name)]
-    missing = ()
+    missing: tuple[str, ...] = ()
     if len(timed) < len(rows):
         count = plural(len(rows) - len(timed), "engine")
         missing = (f"{count} without layer times not shown (needs --exportProfile).",)
@@ -222,7 +222,7 @@ def trend_figure(rows: Sequence[FleetRow], measure: FleetColumn) -> Figure:
         words = (f"No model has {measure.name} at two dates.",)
         return Figure(words, marks_layer=False)
     shown = sorted(lines, key=lambda name: -len(lines[name]))[:_MOST_SERIES]
-    missing = ()
+    missing: tuple[str, ...] = ()
     if len(shown) < len(lines):
         missing = (f"{len(lines) - len(shown)} further series not shown.",)
     dates = [date for name in shown for date, _ in lines[name]]

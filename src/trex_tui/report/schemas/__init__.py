@@ -21,6 +21,7 @@ DOCUMENTS = {
     "lint-rules": ("The lint rules", "lint --rules --json"),
     "diff": ("Comparison of engines", "diff --json"),
     "report": ("Sections of a report as raw values", "report --json"),
+    "engines": ("Table of engines", "engines --json"),
     "history": ("Builds of a model in order, changes and their causes", "history --json"),
     "scaling": ("Throughput and latency over batches or shapes", "scaling --json"),
     "times": ("End-to-end latency, percentiles, stability", "times --json"),
