@@ -54,8 +54,8 @@ class TestStatedByTheUser:
             ("bandwith=3", "unknown key 'bandwith'"),
             ("bandwidth=", "bandwidth =  is not a number"),
             ("bandwidth=300GB/s", "300GB/s is not a number"),
-            ("bandwidth=-1", "between 0.1 and"),
-            ("clock=1425", "between 0.01 and 20"),
+            ("bandwidth=-1", "bandwidth = -1.0 is out of range; write a number from 0.1 to "),
+            ("clock=1425", "is out of range; write a number from 0.01 to 20"),
             ("clock=nan", "nan is not a number"),
             ("sms=2.5", "whole number"),
             ("fp16=inf", "inf is not a number"),
@@ -129,14 +129,19 @@ class TestStatedByTheUser:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("device = 3", "must be a table per device"),
-            ("[device]\nL4 = 3", "device.L4 must be in a table"),
-            ("[device.L4]\nclock_mhz = 3", "device.L4: unknown key 'clock_mhz'"),
-            ("[device.L4]\nsms = true", "sms = True is not a number"),
-            ("[device.L4]\nclock = '1.2'", "is not a number"),
-            ("[device.L4.peak_tflops]\nint32 = 1", "has no precision 'int32'"),
+            ("device = 3", ":1: device must be a table per device; write ["),
+            ("[device]\nL4 = 3", ":2: device.L4 must be in a table; write ["),
+            ("[device.L4]\nclock_mhz = 3", ":2: device.L4: unknown key 'clock_mhz'"),
+            (
+                "[device.L4]\nsms = true",
+                ":2: device.L4: sms = True is not a number; write a number from 1 to ",
+            ),
+            ("[device.L4]\nclock = '1.2'", "is not a number; write a number from "),
+            ("[device.L4.peak_tflops]\nint32 = 1", ":2: device.L4: peak_tflops has no precision 'int32'"),
             ("[device.L4]\npeak_tflops = 3", "unknown key 'peak_tflops'"),
-            ("[device.L4", "is not valid TOML"),
+            ("[device.L4", "is not valid TOML ("),
+            ("[device.L4]\n\nsms = \n", ":3: is not valid TOML ("),
+            ("\nsms = 1.5", ":2: sms = 1.5 is not whole; write a whole number"),
         ],
     )
     def test_files_that_cannot_be(self, tmp_path: Path, text: str, message: str) -> None:
@@ -158,6 +163,7 @@ class TestStatedByTheUser:
         def absent(name: str) -> Any:
             raise ModuleNotFoundError(name)
 
+        (tmp_path / "any.toml").write_text("sms = 1", encoding="utf-8")
         monkeypatch.setattr(importlib, "import_module", absent)
         with pytest.raises(TrexError, match="or the package tomli"):
             load_overrides(tmp_path / "any.toml")

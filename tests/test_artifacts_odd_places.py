@@ -36,7 +36,7 @@ def test_nothing_there(tmp_path: Path) -> None:
         ArtifactError, match=r"\(1 other file; the first: .*net.plan is a serialized engine, which"
     ):
         find(tmp_path)
-    with pytest.raises(ArtifactError, match=r"nowhere: does not exist$"):
+    with pytest.raises(ArtifactError, match=r"nowhere: does not exist; check the path$"):
         find(tmp_path / "nowhere")
 
 

@@ -405,7 +405,7 @@ def test_a_broken_file_has_line_cause_and_remedy(
 
 
 BAD_INPUTS = {
-    "absent": "does not exist",
+    "absent": "does not exist; check the path",
     "empty": "no engine found",
     "junk.json": "is binary but not a TensorRT plan",
     "cut.graph.json": "is truncated: the JSON ends in the middle",

@@ -101,7 +101,7 @@ def test_paths_that_are_not_utf_8(sample: Path) -> None:
         assert b"Traceback" not in done.stderr
     done = run("summary", odd + b"/nothing")
     assert done.returncode == 2
-    assert done.stderr.endswith(b"caf\\udce9/nothing: does not exist\n")
+    assert done.stderr.endswith(b"caf\\udce9/nothing: does not exist; check the path\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

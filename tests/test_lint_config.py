@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from helpers import chain, write_graph
 from linting import HOSTILE, rule
 from trex_tui.analysis.filter import filter_layers
-from trex_tui.config import CONFIG_NAME, PROJECT_NAME, parse_toml
+from trex_tui.config import CONFIG_NAME, PROJECT_NAME, find_line, parse_toml
 from trex_tui.engine import load_engine
 from trex_tui.errors import TrexError
 from trex_tui.lint.config import (
@@ -127,10 +128,10 @@ class TestReading:
     @pytest.mark.parametrize(
         ("text", "told"),
         [
-            ("lint = 3", "lint must be a table"),
-            ('[lint]\nselct = ["CONV"]', "lint: no key 'selct'; did you mean select?"),
+            ("lint = 3", ":1: lint must be a table; write [lint]"),
+            ('[lint]\nselct = ["CONV"]', ":2: lint: no key 'selct'; did you mean select?"),
             ('[lint]\nselect = ["CNV001"]', "lint.select: no rule or family 'CNV001'; did you mean CONV001"),
-            ("[lint]\nignore = 3", "lint.ignore must be a list"),
+            ("[lint]\nignore = 3", ":2: lint.ignore must be a list of strings; write ["),
             ("[lint]\nignore = [3]", "lint.ignore must be a list"),
             (
                 '[lint]\nmin_severity = "worst"',
@@ -141,15 +142,27 @@ class TestReading:
             ("[lint]\nthresholds = 3", "lint.thresholds must be a table"),
             ('[lint.thresholds]\n"CONV003.wast_pct" = 3', "did you mean CONV003.waste_pct"),
             ("[lint.thresholds]\nnothing = 3", "no threshold 'nothing'; `trex-tui lint --explain ID`"),
-            ('[lint.thresholds]\n"CONV003.least" = "much"', "CONV003.least = much is not a number"),
+            (
+                '[lint.thresholds]\n"CONV003.least" = "much"',
+                ":2: lint.thresholds: CONV003.least = much is not a number; write one without quotes",
+            ),
             ('[lint.thresholds]\n"CONV003.least" = true', "CONV003.least = True is not a number"),
             ('[lint.thresholds]\n"CONV003.least" = nan', "CONV003.least = nan is not a number"),
-            ("[lint]\nsuppress = 3", "lint.suppress must be tables [[lint.suppress]]"),
+            ("[lint]\nsuppress = 3", ":2: lint.suppress must be tables; write [[lint.suppress]]"),
             ('[[lint.suppress]]\nlayers = "a"', "lint.suppress[1]: reason is missing"),
-            ('[[lint.suppress]]\nlayers = "a"\nreason = " "', "lint.suppress[1]: reason is missing"),
-            ('[[lint.suppress]]\nlayers = "a"\nreason = 3', "lint.suppress[1].reason must be a string"),
+            (
+                '[[lint.suppress]]\nlayers = "a"\nreason = " "',
+                ':1: lint.suppress[1]: reason is missing; add reason = "…"',
+            ),
+            (
+                '[[lint.suppress]]\nlayers = "a"\nreason = 3',
+                ":3: lint.suppress[1].reason must be a string; put it in quotes",
+            ),
             ('[[lint.suppress]]\nreason = "x"', "lint.suppress[1]: rules or layers are missing"),
-            ('[[lint.suppress]]\nrules = ["X"]\nreason = "x"', "lint.suppress[1].rules: no rule or family"),
+            (
+                '[[lint.suppress]]\nrules = ["X"]\nreason = "x"',
+                ":2: lint.suppress[1].rules: no rule or family",
+            ),
             ('[[lint.suppress]]\nlayers = "kind:"\nreason = "x"', "lint.suppress[1].layers: "),
             ('[[lint.suppress]]\nlayer = "a"\nreason = "x"', "did you mean layers"),
             ('[lint]\n"\\u001b[31m" = 3', "no key"),
@@ -158,7 +171,7 @@ class TestReading:
     def test_errors_name_file_and_key(self, text: str, told: str) -> None:
         with pytest.raises(TrexError) as caught:
             read(text)
-        assert str(caught.value).startswith(f"{CONFIG_NAME}: ")
+        assert re.match(rf"{CONFIG_NAME}(:\d+)?: ", str(caught.value))
         assert told in str(caught.value)
         assert "\n" not in str(caught.value)
         assert "\x1b" not in str(caught.value)
@@ -271,3 +284,54 @@ def test_without_a_reader_the_sentence_says_so(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(importlib, "import_module", absent)
     with pytest.raises(TrexError, match="the package tomli"):
         find_config({"HOME": "/nowhere"}, RULES)
+
+
+TOML_TEXT = """# no = "key"
+top = 1
+[lint]
+select = ["A"]
+  "quoted key" = 2
+[lint.thresholds]
+CONV003.waste_pct = 3
+"CONV004.waste_pct" = 4
+[[lint.suppress]]
+reason = "a"
+[[ lint . suppress ]]
+layers = 'name = "x"'
+[device."NVIDIA L4"]
+peak_tflops = { fp16 = 1 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ("top", 2),
+        ("lint", 3),
+        ("lint.select", 4),
+        ("lint.quoted key", 5),
+        ("lint.thresholds.CONV003.waste_pct", 7),
+        ("lint.thresholds.CONV004.waste_pct", 8),
+        ("lint.suppress", 9),
+        ("lint.suppress[1].reason", 10),
+        ("lint.suppress[2].layers", 12),
+        ("lint.suppress[2].rules", 11),
+        ("device.NVIDIA L4.peak_tflops.fp16", 14),
+        ("lint.ignore", 3),
+        ("no", None),
+        ("absent.key", None),
+    ],
+)
+def test_lines_of_keys(key: str, line: int | None) -> None:
+    assert find_line(TOML_TEXT, key) == line
+
+
+def test_a_key_in_a_project_file_has_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(PROJECT_NAME).write_text(
+        '[project]\nname = "x"\n[tool.trex-tui.lint]\nfail_on = "no"\n', encoding="utf-8"
+    )
+    with pytest.raises(
+        TrexError, match=rf"^{PROJECT_NAME}:4: tool\.trex-tui\.lint\.fail_on: no is invalid; "
+    ):
+        find_config({}, RULES)

@@ -147,7 +147,7 @@ def test_a_configuration_has_an_end(tmp_path: Path, capsys: pytest.CaptureFixtur
     with (tmp_path / "big.toml").open("wb") as file:
         file.truncate(17 << 20)
     assert main(["lint", str(tmp_path), "--config", str(tmp_path / "big.toml")]) == 2
-    assert "big.toml: cannot be read: File too large" in capsys.readouterr().err
+    assert "big.toml: cannot be read: File too large; name a smaller file" in capsys.readouterr().err
 
 
 # --- what has no end ------------------------------------------------------------------------------------------------
@@ -232,9 +232,13 @@ def test_a_file_that_grows_or_goes_after_it_was_found(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.graph.json": GRAPH, "a.profile.json": PROFILE})
     (found,) = find(tmp_path)
     (tmp_path / "a.profile.json").unlink()
-    assert messages(load_set(found).diagnostics) == ["cannot be read: No such file or directory"]
+    assert messages(load_set(found).diagnostics) == [
+        "cannot be read: No such file or directory; check the path"
+    ]
     os.mkfifo(tmp_path / "a.profile.json")
-    assert messages(load_set(found).diagnostics) == ["cannot be read: it is not a regular file"]
+    assert messages(load_set(found).diagnostics) == [
+        "cannot be read: it is not a regular file; name a regular file"
+    ]
     (tmp_path / "a.graph.json").unlink()
     with pytest.raises(ArtifactError, match="No such file"):
         load_set(found)
@@ -280,8 +284,8 @@ def test_files_and_directories_without_permission(shared_place: Path) -> None:
     (shared_place / "closed").chmod(0o755)
     (shared_place / "blind").chmod(0o755)
     assert [one.name for one in found.sets] == ["a"]
-    assert messages(engine.diagnostics) == ["cannot be read: Permission denied"]
-    assert "cannot be listed: Permission denied" in messages(found.diagnostics)
+    assert messages(engine.diagnostics) == ["cannot be read: Permission denied; check its permissions"]
+    assert "cannot be listed: Permission denied; check its permissions" in messages(found.diagnostics)
 
 
 def test_nothing_is_written_where_nothing_can_be(

@@ -10,13 +10,15 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.input_files import open_bytes, read_fully
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_os_error
 from trex_tui.text import printable
 
 NAME = "trex-tui"
@@ -64,6 +66,7 @@ PROJECT_NAME = "pyproject.toml"
 _MOST_BYTES = 16 << 20
 """Larger than any real configuration."""
 _PROJECT_TABLE = ("tool", "trex-tui")
+NOT_UTF_8 = "is not valid TOML (it is not UTF-8); save it as UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +77,82 @@ class ConfigTable:
         path: The file.
         prefix: Prefix of every key of the table in the file: `tool.trex-tui.`, or empty.
         values: The table.
+        text: The file's text, in which messages find the line of a key.
     """
 
     path: Path
     prefix: str
     values: Mapping[str, Any]
+    text: str = ""
 
-    def place(self, key: str) -> str:
-        return f"{self.path}: {self.prefix}{printable(key)}"
+    def place(self, key: str) -> ConfigPlace:
+        return ConfigPlace(self, key)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigPlace:
+    """A key of a configuration file; as text the beginning of a message: `trex-tui.toml:12: lint.select`.
+
+    Attributes:
+        key: Path of the key below the table, with indices from 1 of repeated tables: `lint.suppress[2].layers`; empty for the
+            table itself.
+        inner: Key below it whose line is stated instead, if it is in the file.
+    """
+
+    table: ConfigTable
+    key: str
+    inner: str = ""
+
+    def below(self, key: str) -> ConfigPlace:
+        return ConfigPlace(self.table, f"{self.key}{key}")
+
+    def at(self, inner: str) -> ConfigPlace:
+        """Return the place with the line of a key below it."""
+        return ConfigPlace(self.table, self.key, inner)
+
+    @property
+    def name(self) -> str:
+        """The place without its line: `trex-tui.toml: lint.select`."""
+        return f"{self.table.path}{self._shown_key}"
+
+    @property
+    def _shown_key(self) -> str:
+        return f": {self.table.prefix}{printable(self.key)}" if self.key else ""
+
+    def __str__(self) -> str:
+        whole = self.table.prefix + ".".join(filter(None, (self.key, self.inner)))
+        line = find_line(self.table.text, whole)
+        return f"{self.table.path}:{line}{self._shown_key}" if line else self.name
+
+
+_TOML_KEY = r"""[\w-]+|"[^"\n]*"|'[^'\n]*'"""
+_TOML_PATH = rf"(?:{_TOML_KEY})(?:\s*\.\s*(?:{_TOML_KEY}))*"
+_TOML_LINE = re.compile(rf"\s*(?:(?P<mark>\[\[?)\s*(?P<table>{_TOML_PATH})\s*\]|(?P<key>{_TOML_PATH})\s*=)")
+
+
+def find_line(text: str, key: str) -> int | None:
+    """Return the line of a key in TOML, from 1; the line of the nearest table around it if it has none, else None.
+
+    A line `key =` inside a string of several lines counts as a key: such strings are rare in a configuration.
+    """
+    counts: Counter[str] = Counter()
+    lines: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if (match := _TOML_LINE.match(line)) is None:
+            continue
+        path = ".".join(part.strip("\"'") for part in re.findall(_TOML_KEY, match["table"] or match["key"]))
+        if match["mark"] == "[[":
+            counts[path] += 1
+            lines.setdefault(path, number)
+            path = f"{path}[{counts[path]}]"
+        if match["mark"]:
+            table = f"{path}."
+        else:
+            path = table + path
+        lines.setdefault(path, number)
+    around = [path for path in lines if key == path or key.startswith((f"{path}.", f"{path}["))]
+    return lines[max(around, key=len)] if around else None
 
 
 def config_files(environ: Mapping[str, str]) -> list[Path]:
@@ -129,31 +200,27 @@ def read_config(path: Path) -> ConfigTable:
     Raises:
         TrexError: The file cannot be read or parsed, or this Python (3.10 without tomli) has no reader for TOML.
     """
-    root = read_toml(path)
+    text = _read_text(path)
+    root = parse_toml(text, path)
     if path.name != PROJECT_NAME:
-        return ConfigTable(path, "", root)
+        return ConfigTable(path, "", root, text)
     table: Any = root
     for depth, key in enumerate(_PROJECT_TABLE, 1):
         table = table.get(key, {})
         if not isinstance(table, dict):
-            raise TrexError(f"{path}: {'.'.join(_PROJECT_TABLE[:depth])} must be a table")
-    return ConfigTable(path, f"{'.'.join(_PROJECT_TABLE)}.", table)
+            name = ".".join(_PROJECT_TABLE[:depth])
+            place = ConfigTable(path, "", root, text).place(name)
+            raise TrexError(f"{place} must be a table; write [{'.'.join(_PROJECT_TABLE)}]")
+    return ConfigTable(path, f"{'.'.join(_PROJECT_TABLE)}.", table, text)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return the root table of a file.
-
-    Raises:
-        TrexError: As `read_config`.
-    """
-    reader = _toml_reader(path)
+def _read_text(path: Path) -> str:
     try:
-        text = read_content(path).decode("utf-8")
+        return read_content(path).decode("utf-8")
     except OSError as error:
-        raise TrexError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise TrexError(f"{path}: {describe_os_error(error)}") from error
     except ValueError as error:
-        raise TrexError(f"{path}: is not valid TOML (it is not UTF-8)") from error
-    return _parsed(reader, text, path)
+        raise TrexError(f"{path}: {NOT_UTF_8}") from error
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
@@ -162,7 +229,15 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     Raises:
         TrexError: As `read_config`.
     """
-    return _parsed(_toml_reader(path), text, path)
+    try:
+        root: dict[str, Any] = _toml_reader(path).loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        line = re.search(r"\(at line (\d+),", reason)
+        raise TrexError(
+            f"{path}{f':{line[1]}' if line else ''}: is not valid TOML ({reason}); correct the syntax"
+        ) from error
+    return root
 
 
 def _toml_reader(path: Path) -> Any:  # noqa: ANN401 - a module
@@ -172,11 +247,3 @@ def _toml_reader(path: Path) -> Any:  # noqa: ANN401 - a module
         except ModuleNotFoundError:
             continue
     raise TrexError(f"{path}: TOML needs Python 3.11 or the package tomli; or use command-line options")
-
-
-def _parsed(reader: Any, text: str, path: Path) -> dict[str, Any]:  # noqa: ANN401 - a module
-    try:
-        root: dict[str, Any] = reader.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise TrexError(f"{path}: is not valid TOML ({' '.join(str(error).split())})") from error
-    return root

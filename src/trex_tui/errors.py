@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,6 +75,27 @@ class TrexError(Exception):
     """A failure that the user can act on; its text is one line. Commands convert it into `exit_code`."""
 
     exit_code = ExitCode.BAD_INPUT
+
+
+NOT_THERE = "does not exist; check the path"
+_REMEDIES = {
+    errno.ENOENT: "check the path",
+    errno.ENOTDIR: "check the path",
+    errno.ENAMETOOLONG: "check the path",
+    errno.ELOOP: "check the links of the path",
+    errno.EISDIR: "name a file in it",
+    errno.EACCES: "check its permissions",
+    errno.EPERM: "check its permissions",
+    errno.EFBIG: "name a smaller file",
+    errno.EINVAL: "name a regular file",
+    errno.EMFILE: "close other programs, or raise `ulimit -n`",
+}
+
+
+def describe_os_error(error: OSError, failed: str = "cannot be read") -> str:
+    """Return the reason why a file could not be used, and the remedy, for a message that begins with the file."""
+    remedy = _REMEDIES.get(error.errno or 0, "check the disk, or copy it again")
+    return f"{failed}: {error.strerror or error}; {remedy}"
 
 
 class ArtifactError(TrexError):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.input_files import finite_number
-from trex_tui.config import ConfigTable, read_config
+from trex_tui.config import ConfigPlace, ConfigTable, read_config
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
@@ -110,28 +110,30 @@ def _parse_value(text: str) -> float | str:
         return text.strip()
 
 
-def overrides_from_mapping(values: Mapping[str, Any], source: str) -> DeviceOverrides:
+def overrides_from_mapping(values: Mapping[str, Any], source: ConfigPlace) -> DeviceOverrides:
     """Read overrides from a table of a configuration file.
 
     Raises:
         TrexError: A key is unknown or a value is not plausible; the message begins with `source`.
     """
-    overrides = DeviceOverrides(source=source)
+    overrides = DeviceOverrides(source=source.name)
     for key, value in values.items():
         if key == "peak_tflops" and isinstance(value, Mapping):
             for precision, peak in value.items():
                 if precision.lower() not in _PRECISION_OF_KEY:
                     raise TrexError(
-                        f"{source}: peak_tflops has no precision {printable(precision)!r};"
+                        f"{source.at(f'peak_tflops.{precision}')}: peak_tflops has no precision {printable(precision)!r};"
                         f" known are {', '.join(_PRECISION_OF_KEY)}"
                     )
-                overrides = _with_value(overrides, precision, peak, source)
+                overrides = _with_value(overrides, precision, peak, source.at(f"peak_tflops.{precision}"))
         else:
-            overrides = _with_value(overrides, key, value, source)
+            overrides = _with_value(overrides, key, value, source.at(key))
     return overrides
 
 
-def _with_value(overrides: DeviceOverrides, key: str, value: object, where: str) -> DeviceOverrides:
+def _with_value(
+    overrides: DeviceOverrides, key: str, value: object, where: str | ConfigPlace
+) -> DeviceOverrides:
     lowered = key.lower()
     precision = _PRECISION_OF_KEY.get(lowered)
     if precision is not None:
@@ -146,15 +148,16 @@ def _with_value(overrides: DeviceOverrides, key: str, value: object, where: str)
     if attribute == "clock_ghz":
         return replace(overrides, clock_ghz=number)
     if not number.is_integer():
-        raise TrexError(f"{where}: {key} must be a whole number, not {number:g}")
+        raise TrexError(f"{where}: {key} = {number:g} is not whole; write a whole number")
     return replace(overrides, sms=int(number))
 
 
-def _plausible(key: str, value: object, least: float, most: float, where: str) -> float:
+def _plausible(key: str, value: object, least: float, most: float, where: str | ConfigPlace) -> float:
     number = finite_number(value)
     if number is None or math.isnan(number) or not least <= number <= most:
         shown = printable(str(value))[:40]
-        raise TrexError(f"{where}: {key} = {shown} is not a number between {least:g} and {most:g}")
+        fault = "is not a number" if number is None or math.isnan(number) else "is out of range"
+        raise TrexError(f"{where}: {key} = {shown} {fault}; write a number from {least:g} to {most:g}")
     return number
 
 
@@ -175,19 +178,19 @@ def overrides_in(config: ConfigTable) -> dict[str, DeviceOverrides]:
     Raises:
         TrexError: A key is unknown or a value is not plausible.
     """
-    path, root = config.path, config.values
+    root = config.values
     if "device" not in root:
         flat = {
             key: value for key, value in root.items() if key == "peak_tflops" or not isinstance(value, dict)
         }
-        return {ANY_DEVICE: overrides_from_mapping(flat, str(path))} if flat else {}
+        return {ANY_DEVICE: overrides_from_mapping(flat, config.place(""))} if flat else {}
     devices, stated = root["device"], {}
     table = f"{config.prefix}device"
     if not isinstance(devices, dict):
-        raise TrexError(f'{path}: {table} must be a table per device, such as [{table}."NVIDIA L4"]')
+        raise TrexError(f'{config.place("device")} must be a table per device; write [{table}."NVIDIA L4"]')
     for name, values in devices.items():
         if not isinstance(values, dict):
-            raise TrexError(f'{config.place(f"device.{name}")} must be in a table [{table}."NAME"]')
+            raise TrexError(f'{config.place(f"device.{name}")} must be in a table; write [{table}."NAME"]')
         stated[name] = overrides_from_mapping(values, config.place(f"device.{name}"))
     return stated
 

@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from trex_tui.artifacts.file_kinds import engine_stem
 from trex_tui.artifacts.input_files import open_bytes
 from trex_tui.artifacts.temporary_files import remove_stale, temporary_prefix
-from trex_tui.errors import ARCHIVES
+from trex_tui.errors import ARCHIVES, describe_os_error
 
 MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
 """Larger archives do not belong to one engine: a mistake or an attack."""
@@ -64,7 +64,7 @@ def unpack(path: Path) -> Unpacked:
     try:
         status = path.stat()
     except OSError as error:
-        return Unpacked(path.parent, (), f"cannot be read: {error.strerror or error}")
+        return Unpacked(path.parent, (), describe_os_error(error))
     return _unpack(path.absolute(), status.st_mtime_ns, status.st_size)
 
 

@@ -30,7 +30,7 @@ from trex_tui.artifacts.file_kinds import (
 )
 from trex_tui.artifacts.input_files import OUTSIDE, is_allowed
 from trex_tui.artifacts.plan import describe_plan, read_plan_head
-from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.errors import NOT_THERE, ArtifactError, Diagnostic, Severity, describe_os_error
 from trex_tui.text import plural
 
 MAX_BESIDE = 400
@@ -312,14 +312,14 @@ def _checked(path: Path) -> Path:
     """Raise for a path that is neither a regular file nor a directory; reading a FIFO would hang."""
     try:
         if not path.exists():
-            reason = "is a broken link" if path.is_symlink() else "does not exist"
+            reason = "is a broken link; check its target" if path.is_symlink() else NOT_THERE
             raise ArtifactError(path, reason)
         if not path.is_dir() and not path.is_file():
-            raise ArtifactError(path, "is neither a file nor a directory")
+            raise ArtifactError(path, "is neither a file nor a directory; name a regular file")
     except OSError as error:
-        raise ArtifactError(path, f"cannot be opened: {error.strerror or error}") from error
+        raise ArtifactError(path, describe_os_error(error, "cannot be opened")) from error
     except ValueError as error:  # a NUL in the path
-        raise ArtifactError(Path(repr(str(path))), "is not a valid path") from error
+        raise ArtifactError(Path(repr(str(path))), "is not a valid path; check the path") from error
     return path
 
 
@@ -368,7 +368,7 @@ def _scan_tree(root: Path) -> Discovery:
             with os.scandir(directory) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            reason = f"cannot be listed: {error.strerror or error}"
+            reason = describe_os_error(error, "cannot be listed")
             strays.append(Diagnostic(Severity.ERROR, directory, "", reason))
             continue
         files = [Path(entry.path) for entry in entries if _is_file(entry)]

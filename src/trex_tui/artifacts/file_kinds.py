@@ -32,7 +32,7 @@ from trex_tui.artifacts.log_prefixes import STAMPED, is_routed_log
 from trex_tui.artifacts.plan import MARK, OLD_MARK, read_plan_head
 from trex_tui.artifacts.time_units import UnknownUnitError, plain, split_unit
 from trex_tui.artifacts.timing import timing_column
-from trex_tui.errors import ArtifactError
+from trex_tui.errors import ArtifactError, describe_os_error
 
 
 class ArtifactKind(str, Enum):
@@ -251,7 +251,7 @@ def sniff(path: Path) -> Sniffed:
             return Sniffed(None, "is not a regular file")
         head = read_head(path, HEAD_BYTES)
     except OSError as error:
-        return Sniffed(None, f"cannot be read: {error.strerror or error}", claims=True)
+        return Sniffed(None, describe_os_error(error), claims=True)
     if not head:
         return Sniffed(None, f"is empty; {COPY_AGAIN}", claims=path.suffix.lower() in (".json", ".log"))
     if _is_plan(path, head):

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from trex_tui.errors import ARCHIVES, ArtifactError
+from trex_tui.errors import ARCHIVES, ArtifactError, describe_os_error
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Do not wait for a writer: a pipe without one is empty."""
@@ -227,7 +227,7 @@ def read_text(path: Path) -> str:
                 raise ArtifactError(path, message)
             data = read_fully(file, size)
     except OSError as error:
-        raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
+        raise ArtifactError(path, describe_os_error(error)) from error
     except MemoryError as error:
         raise ArtifactError(path, "exceeds the memory of this machine") from error
     return decode_text(data)

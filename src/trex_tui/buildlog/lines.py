@@ -22,7 +22,7 @@ from trex_tui.artifacts.file_kinds import GZIP_MARK
 from trex_tui.artifacts.input_files import open_bytes, read_piece
 from trex_tui.artifacts.log_prefixes import BANNER, ESCAPE, STAMPED, UNSTAMPED, strip_prefixes
 from trex_tui.buildlog.tuner import STAMP_INSIDE
-from trex_tui.errors import ArtifactError
+from trex_tui.errors import ArtifactError, describe_os_error
 
 PIECE_BYTES = 32 * 1024
 """Bytes decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
@@ -88,7 +88,7 @@ def open_log(path: Path) -> BinaryIO:
     try:
         return open_bytes(path, may_be_pipe=True)
     except OSError as error:
-        raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
+        raise ArtifactError(path, describe_os_error(error)) from error
 
 
 def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:

@@ -17,7 +17,7 @@ from trex_tui.cli.engine_parsers import MOST_SESSIONS
 from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.cli.signals import remove_unpacked
-from trex_tui.errors import ExitCode, TrexError
+from trex_tui.errors import NOT_THERE, ExitCode, TrexError
 from trex_tui.widgets.actions import ACTIONS, Place, key_label, keys_table
 from trex_tui.widgets.terminal import can_draw, check_driver, prepare_environment
 
@@ -34,7 +34,7 @@ def run_open(options: argparse.Namespace) -> NoReturn:
     paths = options.paths or ["."]
     missing = next((path for path in paths if not os.path.lexists(path)), None)
     if missing is not None:
-        raise TrexError(f"{missing}: does not exist")
+        raise TrexError(f"{missing}: {NOT_THERE}")
     if not can_draw(os.environ, is_terminal=sys.stdin.isatty() and sys.stderr.isatty()):
         raise TrexError(f"not a terminal; use `trex-tui summary {' '.join(paths)}` instead")
     prepare_environment(os.environ)

@@ -18,7 +18,7 @@ from trex_tui.cli.options import top_rows
 from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.cli.runs import load_runs
-from trex_tui.errors import ExitCode, Severity, TrexError
+from trex_tui.errors import Diagnostic, ExitCode, Severity, TrexError
 from trex_tui.report.report_file import make_document, render_document
 from trex_tui.report.views.compare import Shown, filtered, sections
 from trex_tui.text import did_you_mean, plural, printable, shorten_middle
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from trex_tui.analysis.compare.builds import BuildDifference
     from trex_tui.analysis.gates import Gate
     from trex_tui.engine.engine import Engine
-    from trex_tui.errors import Diagnostic
     from trex_tui.lint.model import LintResult
 
 
@@ -162,7 +161,8 @@ def _find_pins(named: Sequence[NamedPin], engines: Sequence[Engine], baseline: i
             printable(shorten_middle(end.name, _MOST_NAME)) for end in (pin.baseline, pin.other)
         )
         words = f"no two engines have layers {names}; remove the pin"
-        complain(f"warning: {printable(file)}: {pin.where}: {words}")
+        place = Diagnostic(Severity.WARNING, Path(file), pin.where, words)
+        complain(f"warning: {printable(str(place))}")
     return pins
 
 

@@ -27,9 +27,17 @@ from typing import Any
 
 from trex_tui.analysis.gates import Gate, GateError, GateMetrics, parse_gate
 from trex_tui.artifacts.input_files import finite_number
-from trex_tui.config import PROJECT_NAME, ConfigTable, config_tables, parse_toml, read_config
+from trex_tui.config import (
+    NOT_UTF_8,
+    PROJECT_NAME,
+    ConfigPlace,
+    ConfigTable,
+    config_tables,
+    parse_toml,
+    read_config,
+)
 from trex_tui.engine.model import Layer
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_os_error
 from trex_tui.lint.model import FindingSeverity, Rule
 from trex_tui.lint.registry import Registry, similar
 from trex_tui.text import printable
@@ -121,7 +129,7 @@ def updated(config: LintConfig, table: ConfigTable, rules: Registry) -> LintConf
     """
     values = table.values.get(TABLE, {})
     if not isinstance(values, dict):
-        raise TrexError(f"{table.place(TABLE)} must be a table")
+        raise TrexError(f"{table.place(TABLE)} must be a table; write [{table.prefix}{TABLE}]")
     _check_keys(values, _KEYS, table.place(TABLE))
     places = {key: table.place(f"{TABLE}.{key}") for key in _KEYS}
     changes: dict[str, Any] = {}
@@ -141,7 +149,7 @@ def updated(config: LintConfig, table: ConfigTable, rules: Registry) -> LintConf
     return replace(config, **changes)
 
 
-def rule_names(names: Sequence[str], rules: Registry, origin: str) -> tuple[str, ...]:
+def rule_names(names: Sequence[str], rules: Registry, origin: str | ConfigPlace) -> tuple[str, ...]:
     """Return canonical ids and families.
 
     Raises:
@@ -185,7 +193,7 @@ def restrict(
     return replace(config, min_severity=FindingSeverity(min_severity))
 
 
-def parse_fail_on(value: object, origin: str) -> FindingSeverity | Gate | None:
+def parse_fail_on(value: object, origin: str | ConfigPlace) -> FindingSeverity | Gate | None:
     """Parse a severity, `never` or a gate as in `LintConfig`.
 
     Raises:
@@ -209,14 +217,16 @@ def format_fail_on(fail_on: FindingSeverity | Gate | None) -> str:
     return fail_on.text if isinstance(fail_on, Gate) else fail_on.value if fail_on else NEVER
 
 
-def _check_keys(values: Mapping[str, Any], known: Sequence[str], origin: str) -> None:
+def _check_keys(values: Mapping[str, Any], known: Sequence[str], origin: ConfigPlace) -> None:
     for key in values:
         if key not in known:
             hint = similar(key, known) or f"known are {', '.join(known)}"
-            raise TrexError(f"{origin}: no key {printable(key)!r}; {hint}")
+            raise TrexError(f"{origin.at(key)}: no key {printable(key)!r}; {hint}")
 
 
-def _choice(values: Mapping[str, Any], key: str, known: Sequence[str], places: Mapping[str, str]) -> str:
+def _choice(
+    values: Mapping[str, Any], key: str, known: Sequence[str], places: Mapping[str, ConfigPlace]
+) -> str:
     value = values[key]
     if value not in known:
         raise TrexError(
@@ -225,25 +235,26 @@ def _choice(values: Mapping[str, Any], key: str, known: Sequence[str], places: M
     return str(value)
 
 
-def _strings(value: object, origin: str) -> list[str]:
+def _strings(value: object, origin: ConfigPlace) -> list[str]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
-        raise TrexError(f'{origin} must be a list of strings, such as ["CONV001"]')
+        raise TrexError(f'{origin} must be a list of strings; write ["CONV001"]')
     return listed
 
 
-def _read_thresholds(value: object, rules: Registry, origin: str) -> dict[str, float]:
+def _read_thresholds(value: object, rules: Registry, origin: ConfigPlace) -> dict[str, float]:
     if not isinstance(value, dict):
-        raise TrexError(f"{origin} must be a table")
+        raise TrexError(f"{origin} must be a table; write [{origin.table.prefix}{origin.key}]")
     known = rules.thresholds
     numbers = {}
     for key, stated in _flatten(value).items():
         if key not in known:
             hint = similar(key, list(known)) or "`trex-tui lint --explain ID` lists the thresholds of a rule"
-            raise TrexError(f"{origin}: no threshold {printable(key)!r}; {hint}")
+            raise TrexError(f"{origin.at(key)}: no threshold {printable(key)!r}; {hint}")
         number = finite_number(stated)
         if number is None or math.isnan(number):
-            raise TrexError(f"{origin}: {key} = {printable(str(stated))[:40]} is not a number")
+            shown = printable(str(stated))[:40]
+            raise TrexError(f"{origin.at(key)}: {key} = {shown} is not a number; write one without quotes")
         numbers[key] = number
     return numbers
 
@@ -257,29 +268,35 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _read_suppressions(value: object, rules: Registry, origin: str) -> list[Suppression]:
+def _read_suppressions(value: object, rules: Registry, origin: ConfigPlace) -> list[Suppression]:
     if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
-        raise TrexError(f"{origin} must be tables [[{origin.rpartition(': ')[2]}]]")
-    return [_read_suppression(table, rules, f"{origin}[{number}]") for number, table in enumerate(value, 1)]
+        raise TrexError(f"{origin} must be tables; write [[{origin.table.prefix}{origin.key}]]")
+    return [
+        _read_suppression(table, rules, origin.below(f"[{number}]")) for number, table in enumerate(value, 1)
+    ]
 
 
-def _read_suppression(value: Mapping[str, Any], rules: Registry, origin: str) -> Suppression:
+def _read_suppression(value: Mapping[str, Any], rules: Registry, origin: ConfigPlace) -> Suppression:
     _check_keys(value, _SUPPRESS_KEYS, origin)
     for key in ("layers", "reason"):
         if not isinstance(value.get(key, ""), str):
-            raise TrexError(f"{origin}.{key} must be a string")
+            raise TrexError(f"{origin.below(f'.{key}')} must be a string; put it in quotes")
     reason, layers = " ".join(value.get("reason", "").split()), value.get("layers", "").strip()
     if not reason:
-        raise TrexError(f"{origin}: reason is missing")
-    names = rule_names(_strings(value.get("rules", []), f"{origin}.rules"), rules, f"{origin}.rules")
+        raise TrexError(f'{origin}: reason is missing; add reason = "…"')
+    names = rule_names(
+        _strings(value.get("rules", []), origin.below(".rules")), rules, origin.below(".rules")
+    )
     if not names and not layers:
-        raise TrexError(f"{origin}: rules or layers are missing; without them it would suppress everything")
+        raise TrexError(
+            f"{origin}: rules or layers are missing; add one: without both it would suppress everything"
+        )
     if layers:
-        _check_filter(layers, f"{origin}.layers")
-    return Suppression(names, layers, reason, origin)
+        _check_filter(layers, origin.below(".layers"))
+    return Suppression(names, layers, reason, origin.name)
 
 
-def _check_filter(text: str, origin: str) -> None:
+def _check_filter(text: str, origin: ConfigPlace) -> None:
     from trex_tui.analysis.filter import FilterError, parse
 
     try:
@@ -357,7 +374,7 @@ def append_suppression(
         with path.open("ab") as file:
             file.write(added.encode("utf-8"))
     except OSError as error:
-        raise TrexError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise TrexError(f"{path}: {describe_os_error(error, 'cannot be written')}") from error
     return suppression
 
 
@@ -367,9 +384,9 @@ def _read(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise TrexError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise TrexError(f"{path}: {describe_os_error(error)}") from error
     except ValueError as error:
-        raise TrexError(f"{path}: is not valid TOML (it is not UTF-8)") from error
+        raise TrexError(f"{path}: {NOT_UTF_8}") from error
 
 
 def _as_read_again(path: Path, prefix: str, old: str, added: str, registry: Registry) -> Suppression:
@@ -388,4 +405,4 @@ def _lint_config(path: Path, prefix: str, text: str, registry: Registry) -> Lint
     table = parse_toml(text, path)
     for key in prefix.rstrip(".").split(".") if prefix else ():
         table = table.get(key, {})
-    return updated(LintConfig(), ConfigTable(path, prefix, table), registry)
+    return updated(LintConfig(), ConfigTable(path, prefix, table, text), registry)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui.analysis.compare.model import Comparison, Pin
-from trex_tui.artifacts.input_files import load_json
+from trex_tui.artifacts.input_files import parse_json, read_text
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
 
@@ -61,27 +61,50 @@ def read_pins(path: Path) -> list[NamedPin]:
     Raises:
         ArtifactError: It cannot be read, is not JSON, or has another content than pins.
     """
-    root = load_json(path)
+    text = read_text(path)
+    root = parse_json(text, path)
     entries = root.get("pins") if isinstance(root, dict) else None
     if not isinstance(root, dict) or not isinstance(entries, list):
         raise ArtifactError(
-            path, f'not a file of pins: {{"schema": "{PINS_SCHEMA}", "pins": […]}} is expected'
+            path, f'is not a file of pins ({{"schema": "{PINS_SCHEMA}", "pins": […]}}); export the pins again'
         )
     if root.get("schema") != PINS_SCHEMA:
-        raise ArtifactError(path, f"its schema is not {PINS_SCHEMA}; export the pins again")
-    return [_read_pin(path, f"pins[{index}]", entry) for index, entry in enumerate(entries)]
+        raise ArtifactError(path, f"has another schema than {PINS_SCHEMA}; export the pins again")
+    places = _find_lines(text, entries) or [f"pins[{index}]" for index in range(len(entries))]
+    return [_read_pin(path, where, entry) for where, entry in zip(places, entries, strict=True)]
+
+
+def _find_lines(text: str, entries: Sequence[object]) -> list[str]:
+    """Return the line of each pin, as `line 3`; empty if the list is not found in the text."""
+    decoder = json.JSONDecoder(strict=False)
+    position = text.find("[", text.find('"pins"')) + 1
+    lines, decoded = [], []
+    try:
+        for _ in entries:
+            while text[position].isspace() or text[position] == ",":
+                position += 1
+            lines.append(f"line {text.count(chr(10), 0, position) + 1}")
+            entry, position = decoder.raw_decode(text, position)
+            decoded.append(entry)
+    except (ValueError, IndexError):
+        return []
+    return lines if decoded == entries else []
 
 
 def _read_pin(path: Path, where: str, entry: object) -> NamedPin:
     if not isinstance(entry, dict) or not entry.keys() <= _KEYS:
-        raise ArtifactError(path, f"not a pin; its keys are {', '.join(sorted(_KEYS))}", where)
+        raise ArtifactError(path, f"is not a pin; its keys are {', '.join(sorted(_KEYS))}", where)
     ends = []
     for key in ("baseline", "other"):
         name, occurrence = entry.get(key), entry.get(f"{key}_occurrence", 0)
         if not isinstance(name, str) or not name:
-            raise ArtifactError(path, f"'{key}' is not the name of a layer", where)
+            raise ArtifactError(path, f"'{key}' is not the name of a layer; write its full name", where)
         if not isinstance(occurrence, int) or isinstance(occurrence, bool) or occurrence < 0:
-            raise ArtifactError(path, f"'{key}_occurrence' is not a number from 0", where)
+            raise ArtifactError(
+                path,
+                f"'{key}_occurrence' is not a whole number; write 0 for the first layer of the name",
+                where,
+            )
         ends.append(LayerName(name, occurrence))
     return NamedPin(ends[0], ends[1], where)
 
