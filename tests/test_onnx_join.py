@@ -437,6 +437,64 @@ def test_summary_has_the_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert "engine 22.3 MiB (50.00 %)" in shown
 
 
+def test_a_closed_block_has_its_operators_and_nodes_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["p"], "product"),
+        relu("act", "p", "q"),
+        helper.make_node("MatMul", ["q", "w"], ["y"], "again"),
+    ]
+    outputs = {"y": [2, 4]}
+    path = make_model(tmp_path / "m.onnx", nodes, [weight("w", [4, 4])], {"x": [2, 4]}, outputs)
+    directory = make_engine(
+        tmp_path / "set", ("{ForeignNode[product...again]}", ["x"], ["y"])
+    ).source.directory
+    document = json.loads((directory / "net.graph.json").read_text().replace("[1, 4]", "[2, 4]"))
+    (directory / "net.graph.json").write_text(json.dumps(document))
+    assert main(["summary", str(directory), "--onnx", str(path), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert_keys_explained("summary", summary)
+    (block,) = summary["engines"][0]["onnx"]["blocks"]
+    # 2 x 4 x 4 multiply-accumulates each; 64 bytes of weights, 32 of each activation
+    assert (block["layer"], block["macs"], block["params"], block["params_bytes"]) == (0, 64, 16, 64)
+    product, activation = block["operators"]
+    assert product == {
+        "op": "MatMul",
+        "count": 2,
+        "macs": 64,
+        "params": 16,
+        "params_bytes": 64,
+        "moved_bytes": 256,
+        "intensity": 0.5,
+    }
+    assert (activation["op"], activation["macs"], activation["moved_bytes"]) == ("Relu", 0, 64)
+    first = block["nodes"][0]
+    assert (first["input_shapes"], first["output_shapes"]) == ([[2, 4], [4, 4]], [[2, 4]])
+    assert (first["macs"], first["moved_bytes"], first["intensity"]) == (32, 128, 0.5)
+
+
+def test_work_of_a_block_is_unknown_where_a_shape_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [
+        helper.make_node("Mystery", ["x"], ["p"], "mystery", domain="custom"),
+        helper.make_node("MatMul", ["p", "w"], ["y"], "product"),
+    ]
+    path = make_model(tmp_path / "m.onnx", nodes, [weight("w", [4, 4])])
+    directory = make_engine(
+        tmp_path / "set", ("{ForeignNode[mystery...product]}", ["x"], ["y"])
+    ).source.directory
+    assert main(["summary", str(directory), "--onnx", str(path), "--json"]) == 0
+    (block,) = json.loads(capsys.readouterr().out)["engines"][0]["onnx"]["blocks"]
+    for work in (block, *block["operators"], *block["nodes"]):
+        assert work["moved_bytes"] is work["intensity"] is None
+    product = block["nodes"][1]
+    assert (product["macs"], product["params_bytes"]) == (None, 64)
+    assert product["input_shapes"] == [None, [4, 4]]
+    assert block["macs"] is None
+
+
 def test_every_key_of_the_model_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = make_model(tmp_path / "m.onnx", [relu("a", "x", "b"), relu("lost", "b", "y")])
     directory = make_engine(tmp_path, ("a", ["x"], ["b"]), ("Identity", ["t1"], ["t2"])).source.directory

@@ -21,8 +21,8 @@ def run_mcp(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         raise TrexError("mcp needs the library mcp: pip install 'trex-tui[mcp]'") from error
     from trex_tui.agent.tools import make_tools
-    from trex_tui.analysis.load import LoadOptions
+    from trex_tui.cli.engines import load_options
 
-    wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
+    wanted = load_options(options)
     serve(make_tools(options.paths or ["."], wanted))
     return int(ExitCode.OK)

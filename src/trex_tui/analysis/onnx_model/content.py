@@ -77,7 +77,7 @@ def layer_contents(engine: Engine) -> tuple[Content | None, ...]:
             for pattern in places.get(node, ())
             if own.issuperset(pattern.nodes)
         ]
-        weights = join.weights(layer)
+        weights = join.weights(join.nodes(layer))
         contents.append(
             Content(
                 count_ops(join.nodes(layer)),
@@ -127,6 +127,64 @@ def _node_macs(node: OnnxNode, shapes: Shapes) -> int | None:
 
 def _shape(tensors: tuple[str, ...], place: int, shapes: Shapes) -> tuple[int, ...] | None:
     return shapes.known(tensors[place]) if place < len(tensors) else None
+
+
+# Work of the nodes of a layer
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Work of nodes of a layer.
+
+    Attributes:
+        nodes: In the order of the model.
+        macs: As in `Content`.
+        params, params_bytes: As in `Content`.
+        bytes: Size of what the nodes read and write, with parameters, in the types of the model; None if unknown for one.
+    """
+
+    nodes: tuple[OnnxNode, ...]
+    macs: int | None
+    params: int
+    params_bytes: int
+    bytes: int | None
+
+    @property
+    def intensity(self) -> float | None:
+        """FLOP per byte, if the nodes run one after the other through memory; None if unknown."""
+        return 2 * self.macs / self.bytes if self.bytes and self.macs is not None else None
+
+
+def measure_work(join: OnnxJoin, nodes: Sequence[OnnxNode]) -> Work:
+    """Return the work of some nodes."""
+    weights = join.weights(nodes)
+    sizes = [_moved_bytes(node, join) for node in nodes]
+    total = None if None in sizes else sum(size for size in sizes if size is not None)
+    return Work(
+        tuple(nodes),
+        count_macs(nodes, join.shapes),
+        sum(weight.elements for weight in weights),
+        sum(weight.bytes for weight in weights),
+        total,
+    )
+
+
+def _moved_bytes(node: OnnxNode, join: OnnxJoin) -> int | None:
+    total = 0
+    for tensor in filter(None, dict.fromkeys((*node.inputs, *node.outputs))):
+        size = join.shapes.bytes(tensor)
+        if size is None:
+            return None
+        total += size
+    return total
+
+
+def work_by_operator(join: OnnxJoin, nodes: Sequence[OnnxNode]) -> dict[str, Work]:
+    """Return the work of each operator among some nodes, the one with most nodes first."""
+    groups: dict[str, list[OnnxNode]] = {op: [] for op in count_ops(nodes)}
+    for node in nodes:
+        groups[node.op].append(node)
+    return {op: measure_work(join, members) for op, members in groups.items()}
 
 
 # Parts of a layer

@@ -123,9 +123,9 @@ class OnnxJoin:
                 sources.update(dict.fromkeys(node.outputs, frozenset().union(*parts)))
         return sources
 
-    def weights(self, layer: Layer) -> list[Initializer]:
-        """The parameters that the nodes of a layer read; those with the same content once."""
-        tensors = (tensor for node in self.nodes(layer) for tensor in node.inputs)
+    def weights(self, nodes: Iterable[OnnxNode]) -> list[Initializer]:
+        """The parameters that some nodes read; those with the same content once."""
+        tensors = (tensor for node in nodes for tensor in node.inputs)
         names = {name for tensor in tensors for name in self._weights.get(tensor, ())}
         return self.model.unique_weights(sorted(names))
 

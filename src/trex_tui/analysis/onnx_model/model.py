@@ -324,11 +324,13 @@ class Shapes:
 
     Attributes:
         extents: By tensor; None for an unknown extent. A tensor of unknown rank is missing.
+        bits: By tensor, of an element; without unknown types.
         constants: Tensors that do not depend on an input: TensorRT computes them while it builds.
         reason: Why shapes are missing; empty if shape inference succeeded.
     """
 
     extents: Mapping[str, tuple[int | None, ...]]
+    bits: Mapping[str, int]
     constants: frozenset[str]
     reason: str = ""
 
@@ -338,6 +340,11 @@ class Shapes:
         if shape is None or any(extent is None for extent in shape):
             return None
         return tuple(extent for extent in shape if extent is not None)
+
+    def bytes(self, tensor: str) -> int | None:
+        """Return the size of a tensor in the model's type; None if unknown."""
+        shape, bits = self.known(tensor), self.bits.get(tensor)
+        return None if shape is None or bits is None else -(-math.prod(shape) * bits // 8)
 
 
 def infer_shapes(model: OnnxModel, inputs: Mapping[str, tuple[int, ...]]) -> Shapes:
@@ -367,16 +374,20 @@ def infer_shapes(model: OnnxModel, inputs: Mapping[str, tuple[int, ...]]) -> Sha
         reason = (
             f"shape inference failed: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
         )
-    extents: dict[str, tuple[int | None, ...]] = {
-        item.name: item.shape for item in model.initializers.values()
-    }
+    weights = model.initializers.values()
+    extents: dict[str, tuple[int | None, ...]] = {item.name: item.shape for item in weights}
+    bits = {item.name: _BITS.get(item.dtype, 8) for item in weights}
+    types = {number: name for name, number in onnx.TensorProto.DataType.items()}
     for value in _value_infos(proto.graph):
-        if value.type.tensor_type.HasField("shape"):
+        stated = value.type.tensor_type
+        if stated.HasField("shape"):
             extents[value.name] = tuple(
-                dim.dim_value if dim.HasField("dim_value") else None
-                for dim in value.type.tensor_type.shape.dim
+                dim.dim_value if dim.HasField("dim_value") else None for dim in stated.shape.dim
             )
-    return Shapes(extents, find_constants(model, extents), reason)
+        dtype = types.get(stated.elem_type, "UNDEFINED")
+        if dtype not in ("UNDEFINED", "STRING"):
+            bits[value.name] = _BITS.get(dtype, 8)
+    return Shapes(extents, bits, find_constants(model, extents), reason)
 
 
 def _forget_shapes(proto: onnx.ModelProto) -> None:

@@ -48,6 +48,50 @@ ONNX_MODEL = Subject(
             "Type -> elements of the weights that layers list. Fewer bits make the engine smaller than the model.",
             entries="types",
         ),
+        Term("onnx.blocks", "Closed blocks with ONNX nodes, with the work of their operators and nodes."),
+        Term("blocks.layer", "Index of the block among the layers."),
+        Term("onnx.blocks.name", "Name of the layer."),
+        Term("onnx.blocks.latency_ms", "Time of the layer."),
+        Term("blocks.patterns", "Pattern -> number of it in the block.", entries="patterns"),
+        Term("doubtful_nodes", "Number of nodes that may be in another closed block."),
+        Term("blocks.operators", "Operators in the block, the most frequent first."),
+        Term("operators.count", "Number of nodes of the operator."),
+        Term(
+            "onnx.blocks.nodes", "ONNX nodes of the block, in the order of the model.", also=("blocks.nodes",)
+        ),
+        Term("nodes.name", "Name of the node."),
+        Term("nodes.op", "Operator.", also=("operators.op",)),
+        Term(
+            "nodes.input_shapes",
+            "Extents of what the node reads; null for unknown ones.",
+            also=("nodes.output_shapes",),
+        ),
+        Term(
+            "blocks.macs",
+            "Multiply-accumulates of convolutions and matrix products; null if a shape is unknown.",
+            also=("operators.macs", "nodes.macs"),
+        ),
+        Term(
+            "blocks.params",
+            "Elements of the parameters; those with the same content count once.",
+            also=("operators.params", "nodes.params"),
+        ),
+        Term(
+            "blocks.params_bytes",
+            "Size of these parameters in the model.",
+            also=("operators.params_bytes", "nodes.params_bytes"),
+        ),
+        Term(
+            "moved_bytes",
+            "Size of what the nodes read and write, with parameters, in the types of the model; null if unknown.",
+        ),
+        Term(
+            "blocks.intensity",
+            "FLOP per byte if each node reads from memory and writes to it. A fused kernel reaches more.",
+            also=("operators.intensity", "nodes.intensity"),
+            unit="FLOP per byte",
+            formula="2 · macs / moved_bytes",
+        ),
         Term("patterns", "Patterns of ONNX nodes in the layer, with their number."),
         Term(
             "ONNX operators",

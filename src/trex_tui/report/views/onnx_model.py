@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.device import find_device
 from trex_tui.analysis.gpu_peaks import peak_ops
-from trex_tui.analysis.onnx_model.content import Content, layer_contents, list_parts
+from trex_tui.analysis.onnx_model.content import (
+    Content,
+    Work,
+    layer_contents,
+    list_parts,
+    measure_work,
+    work_by_operator,
+)
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine import attributes
 from trex_tui.engine.dtypes import DataType
@@ -139,7 +146,53 @@ def onnx_document(engine: Engine) -> dict[str, Any] | None:
         "duplicate_bytes": _duplicate_bytes(join),
         "bytes_by_type": _bytes_by_type(join),
         "engine_weights_by_type": _engine_weights(engine),
+        "blocks": [_block_object(engine, layer) for layer in named if join.layers[layer.index].is_block],
     }
+
+
+def _block_object(engine: Engine, layer: Layer) -> dict[str, Any]:
+    """A closed block with its operators and its nodes."""
+    join: OnnxJoin = engine.onnx
+    nodes, content = join.nodes(layer), layer_contents(engine)[layer.index]
+    patterns = Counter(pattern.label for pattern in content.patterns) if content else Counter()
+    return {
+        "layer": layer.index,
+        "name": layer.name,
+        "latency_ms": layer.latency_ms,
+        "patterns": dict(patterns),
+        "doubtful_nodes": len(join.layers[layer.index].doubtful),
+        **_work_object(measure_work(join, nodes)),
+        "operators": [
+            {"op": op, "count": len(work.nodes), **_work_object(work)}
+            for op, work in work_by_operator(join, nodes).items()
+        ],
+        "nodes": [
+            {
+                "name": node.name,
+                "op": node.op,
+                "input_shapes": [_list_extents(join, tensor) for tensor in node.inputs],
+                "output_shapes": [_list_extents(join, tensor) for tensor in node.outputs],
+                **_work_object(measure_work(join, [node])),
+            }
+            for node in nodes
+        ],
+    }
+
+
+def _work_object(work: Work) -> dict[str, Any]:
+    return {
+        "macs": work.macs,
+        "params": work.params,
+        "params_bytes": work.params_bytes,
+        "moved_bytes": work.bytes,
+        "intensity": work.intensity,
+    }
+
+
+def _list_extents(join: OnnxJoin, tensor: str) -> list[int | None] | None:
+    """The extents of a tensor; None for one of unknown rank, or an omitted one."""
+    shape = join.shapes.extents.get(tensor)
+    return None if shape is None else list(shape)
 
 
 def _duplicate_bytes(join: OnnxJoin) -> int:
