@@ -28,6 +28,7 @@ from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.errors import ArtifactError
 from trex_tui.report.views.layer_details import layer_lines
 from trex_tui.report.views.onnx_model import onnx_lines
+from trex_tui.screens.engine import EngineScreen
 from tui import LARGE, running, screen_text
 
 onnx = pytest.importorskip("onnx")
@@ -378,6 +379,54 @@ def test_files_that_are_no_model_cost_a_sentence(
     assert "pip install 'trex-tui[onnx]'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("cycle", [["x", "c"], ["x", "b"]])
+def test_cycles_of_nodes_end(tmp_path: Path, cycle: list[str]) -> None:
+    nodes = [helper.make_node("Add", cycle, ["b"], "a"), relu("b", "b", "c"), relu("d", "c", "y")]
+    model = make_model(tmp_path / "m.onnx", nodes)
+    engine = join_file(make_engine(tmp_path / "set", ("{ForeignNode[a...d]}", ["x"], ["y"])), model)
+    assert node_names(engine.onnx, 0) == {"a", "b", "d"}
+    assert layer_contents(engine)[0] is not None
+
+
+@pytest.mark.parametrize(("depth", "is_read"), [(4, True), (20, False), (45, False)])
+def test_nested_subgraphs_are_read_up_to_a_depth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], depth: int, is_read: bool
+) -> None:
+    returned = [helper.make_tensor_value_info("o", TensorProto.FLOAT, [1, 4])]
+    graph = helper.make_graph([relu("inner", "x", "o")], "g", [], returned)
+    leaf = helper.make_graph([relu("other", "x", "o")], "g", [], returned)
+    for level in range(depth):
+        choice = helper.make_node("If", ["flag"], ["o"], f"if{level}", then_branch=graph, else_branch=leaf)
+        graph = helper.make_graph([choice], "g", [], returned)
+    last = helper.make_node("If", ["flag"], ["y"], "d", then_branch=graph, else_branch=leaf)
+    make_model(tmp_path / "m.onnx", [relu("a", "x", "b"), last])
+    engine = make_engine(tmp_path / "set", ("{ForeignNode[a...d]}", ["x"], ["y"])).source.directory
+    assert main(["layers", str(engine), "--onnx", str(tmp_path / "m.onnx")]) == (0 if is_read else 2)
+    error = capsys.readouterr().err
+    assert error.count("\n") == (0 if is_read else 1), error
+    assert is_read or error.endswith(("m.onnx: is nested too deeply\n", "or is damaged\n")), error
+
+
+def test_external_data_and_impossible_extents_cost_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No path in the model is followed, and no tensor is allocated."""
+    outside = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[-4, 1 << 62, 1 << 62])
+    outside.data_location = TensorProto.EXTERNAL
+    outside.external_data.add(key="location", value="../outside.bin")
+    (tmp_path / "outside.bin").mkdir()
+    nodes = [relu("a", "x", "b"), helper.make_node("Mul", ["b", "w"], ["y"], "d")]
+    (tmp_path / "models").mkdir()
+    model = make_model(tmp_path / "models" / "m.onnx", nodes, [outside])
+    engine = make_engine(tmp_path / "set", ("{ForeignNode[a...d]}", ["x"], ["y"])).source.directory
+    assert (
+        main(["layers", str(engine), "--onnx", str(model), "--json", "--columns", "onnx_ops,onnx_params"])
+        == 0
+    )
+    (row,) = json.loads(capsys.readouterr().out)["layers"]
+    assert (row["onnx_ops"], row["onnx_params"]) == (["Mul", "Relu"], 0)
+
+
 # What is inside a layer
 
 
@@ -702,7 +751,11 @@ def test_commands_read_a_model_beside_the_files_only_where_they_show_it(
     capsys.readouterr()
 
 
-async def test_the_explorer_adds_a_model_when_the_engine_is_on_screen(tmp_path: Path) -> None:
+async def test_the_explorer_adds_a_model_when_the_engine_is_on_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(EngineScreen, "notify", lambda _, message, **__: told.append(message))
     directory = named_engine(tmp_path / "set")
     chain(directory / "net.onnx", *"abcd")
     for finds_onnx in (True, False):
@@ -710,8 +763,8 @@ async def test_the_explorer_adds_a_model_when_the_engine_is_on_screen(tmp_path: 
         async with running(directory, LARGE, tab="layers", options=options) as session:
             shown = screen_text(session.app)
             assert ("ONNX nodes (4, between its ends)" in shown) is finds_onnx
-            told = [note.message for note in session.app._notifications]
             assert told == ["net.onnx: ONNX nodes of 1 layer"] * finds_onnx
+            told.clear()
 
 
 def test_a_closed_block_without_a_model_points_to_the_option(tmp_path: Path) -> None:

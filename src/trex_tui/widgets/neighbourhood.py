@@ -105,11 +105,14 @@ class Drawing:
         return min(there, key=lambda n: abs(self.boxes[n].centre - here.centre), default=number)
 
 
-def draw(around: Neighbourhood, width: int, selected: int | None = None) -> Drawing:
+def draw(
+    around: Neighbourhood, width: int, selected: int | None = None, inside: Sequence[str] = ()
+) -> Drawing:
     """Draw a neighbourhood into `width` cells.
 
     Args:
         selected: Which box is drawn as the one under the cursor.
+        inside: Lines in the box of the middle, below its facts.
     """
     width = max(width, SLOT)
     above, below = fitted(around.producers, width // SLOT), fitted(around.consumers, width // SLOT)
@@ -128,8 +131,9 @@ def draw(around: Neighbourhood, width: int, selected: int | None = None) -> Draw
             canvas.connect(_joined(levels, level), flows_to_child=True)
         top = canvas.height
         for placed in levels[level]:
-            box = placed.box(top)
-            canvas.box(box, _leads(box, levels, around), is_selected=len(boxes) == selected)
+            lines = inside if level == 0 else ()
+            box = placed.box(top, len(lines))
+            canvas.box(box, _leads(box, levels, around), lines, is_selected=len(boxes) == selected)
             boxes.append(box)
         if level < 0:
             canvas.connect(_joined(levels, level), flows_to_child=False)
@@ -155,11 +159,12 @@ class _Placed:
     def centre(self) -> int:
         return self.start + (self.end - self.start) // 2
 
-    def box(self, top: int) -> Box:
+    def box(self, top: int, inside: int = 0) -> Box:
+        """Args: inside: Lines below the facts."""
         shown, marks = self.branch.shown, ""
         widest = WIDEST if self.level else WIDEST_CENTRE
         width = min(self.end - self.start - GAP, widest)
-        region = Region(self.centre - width // 2, top, width, BOX_HEIGHT)
+        region = Region(self.centre - width // 2, top, width, BOX_HEIGHT + inside)
         if isinstance(shown, Neighbour):
             marks = (LOOP if shown.is_loop else "") + (REPEATED if shown.is_repeated else "")
         return Box(
@@ -240,7 +245,7 @@ class _Canvas:
                 text += _CONNECTIONS[(*ends, x > first, x < last)]
             self._put(y, first, Content.styled(text, "$muted"))
 
-    def box(self, box: Box, leads: tuple[bool, bool], *, is_selected: bool) -> None:
+    def box(self, box: Box, leads: tuple[bool, bool], inside: Sequence[str], *, is_selected: bool) -> None:
         look = "rest" if isinstance(box.shown, Rest) else "layer" if box.level else "centre"
         corners, region = _CORNERS[look], box.region
         style = "bold $accent" if is_selected else "$current" if look == "centre" else "$muted"
@@ -252,7 +257,9 @@ class _Canvas:
         if leads[1]:
             bottom[port] = _LEAVING[look]
         self._put(region.y, region.x, Content.styled(corners[0] + "".join(top) + corners[2], style))
-        for offset, text in enumerate(_box_text(box, region.width - 4), start=1):
+        room = region.width - 4
+        below = [Content.styled(fit(line, room), "$muted") for line in inside]
+        for offset, text in enumerate((*_box_text(box, room), *below), start=1):
             # The cursor's box is reversed as well: without colours nothing else would tell it.
             inner = Content.styled(text.plain, "reverse") if is_selected else text
             side = Content.styled(corners[3], style)
@@ -344,8 +351,15 @@ class NeighbourhoodView(TextView):
         key = (self.centre.index, self.depth, width, self.selected)
         if self._drawn is None or self._drawn[0] != key:
             around = neighbourhood(self.engine, self.centre, self.depth)
-            self._drawn = (key, draw(around, width, self.selected))
+            self._drawn = (key, draw(around, width, self.selected, self._list_nodes(self.centre)))
         return self._drawn[1]
+
+    def _list_nodes(self, layer: Layer) -> Sequence[str]:
+        if self.engine.onnx is None:
+            return ()
+        from trex_tui.report.views.onnx_model import node_tree  # most engines have no model
+
+        return node_tree(self.engine, layer)
 
     @property
     def current(self) -> Drawing | None:

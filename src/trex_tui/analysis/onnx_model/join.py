@@ -6,6 +6,7 @@ back to its inputs. Where its tensors are not in the model they are those connec
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -112,6 +113,15 @@ class OnnxJoin:
     def nodes(self, layer: Layer) -> list[OnnxNode]:
         """The nodes of a layer, in the order of the model."""
         return [self.model.nodes[index] for index in self.layers[layer.index].nodes]
+
+    @cached_property
+    def holders(self) -> Mapping[int, tuple[int, ...]]:
+        """Node -> indices of its layers; without nodes in no layer."""
+        holders: dict[int, list[int]] = {}
+        for index, layer in enumerate(self.layers):
+            for node in layer.nodes:
+                holders.setdefault(node, []).append(index)
+        return {node: tuple(indices) for node, indices in holders.items()}
 
     @cached_property
     def _weights(self) -> Mapping[str, frozenset[str]]:
@@ -319,12 +329,13 @@ class _Placement:
         layer = self._layers[position]
         if not self._is_unknown(position):
             return False
+        return bool(self._outputs(layer) and self._inputs(layer)) and self._knows_tensors(layer)
+
+    def _knows_tensors(self, layer: Layer) -> bool:
+        """Whether the model has all that a layer writes, and all that it reads of other layers."""
         read = {link.tensor for link in self._engine.producers(layer)}
-        return (
-            bool(layer.outputs)
-            and len(self._outputs(layer)) == len({tensor.name for tensor in layer.outputs})
-            and bool(self._inputs(layer))
-            and all(self._find_name(layer, tensor, forward=False) is not None for tensor in read)
+        return len(self._outputs(layer)) == len({tensor.name for tensor in layer.outputs}) and all(
+            self._find_name(layer, tensor, forward=False) is not None for tensor in read
         )
 
     @staticmethod
@@ -441,7 +452,7 @@ class _Placement:
         for block in blocks:
             stated, layer = self._stated[block], self._layers[block]
             inputs, outputs = self._inputs(layer), self._outputs(layer)
-            if outputs and len(outputs) == len({tensor.name for tensor in layer.outputs}):
+            if inputs and outputs and self._knows_tensors(layer):
                 inside = self._walk_back(outputs, inputs, stated.last)
             else:
                 loose.append(block)
@@ -465,10 +476,9 @@ class _Placement:
                 certain[owners[0]] |= self._without_removed(component, certain[owners[0]])
             for block in owners if len(owners) > 1 else ():
                 doubtful[block] |= component
-        for node in taken:
-            owners = [block for block in blocks if node in certain[block]]
-            for block in owners if len(owners) > 1 else ():
-                doubtful[block].add(node)
+        counts = Counter(node for nodes in certain.values() for node in nodes)
+        for block, nodes in certain.items():
+            doubtful[block] |= {node for node in nodes if counts[node] > 1}
         return {
             block: LayerNodes(
                 tuple(sorted(certain[block] | doubtful[block])),

@@ -69,14 +69,14 @@ class _Places:
 def _find_places(context: Context, nodes: Collection[int]) -> _Places | None:
     """Find the layers of some nodes; None if it is unknown for one of them."""
     join: OnnxJoin = context.engine.onnx
-    holders = [found for found in join.layers if not set(nodes).isdisjoint(found.nodes)]
-    if any(not set(nodes).isdisjoint(found.doubtful) for found in holders):
+    wanted = set(nodes)
+    if not wanted <= join.holders.keys():
         return None
-    held = {node for found in holders for node in found.nodes}
-    if not held.issuperset(nodes):
+    indices = sorted({index for node in nodes for index in join.holders[node]})
+    holders = [join.layers[index] for index in indices]
+    if any(not wanted.isdisjoint(found.doubtful) for found in holders):
         return None
-    whole = [found for found in holders if set(nodes) <= set(found.nodes)]
-    indices = [index for index, found in enumerate(join.layers) if not set(nodes).isdisjoint(found.nodes)]
+    whole = [found for found in holders if wanted.issubset(found.nodes)]
     layers = tuple(filter(takes_time, (context.layers[index] for index in indices)))
     return _Places(tuple(nodes), layers, any(found.is_block for found in whole), bool(whole))
 
@@ -186,13 +186,12 @@ _NORM_REMEDY = (
 )
 def split_normalization(context: Context) -> Findings:
     join: OnnxJoin = context.engine.onnx
-    placed = {node for layer in join.layers for node in layer.nodes}
     hidden = 0
     for pattern in _select_patterns(context, _NORMS):
-        nodes = placed.intersection(pattern.nodes)
+        nodes = [node for node in pattern.nodes if node in join.holders]
         if not nodes:
             continue
-        places = _find_places(context, sorted(nodes))
+        places = _find_places(context, nodes)
         if places is None or places.is_fused or len(places.layers) < 2:
             hidden += places is not None and places.is_closed
             continue

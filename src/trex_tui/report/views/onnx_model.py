@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.device import find_device
 from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.analysis.onnx_model.content import (
     Content,
+    Part,
     Work,
     layer_contents,
     list_parts,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from trex_tui.analysis.onnx_model.join import OnnxJoin
 
 _MOST_LINES = 40
+_SMALL_TREE = 8
+"""Lines of the tree in the box of a layer among its neighbours."""
 _MOST_OPS = 12
 _MOST_NAMED = 3
 _FEW_NODES = 12
@@ -61,7 +64,7 @@ def onnx_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
         ops = dict(list(content.ops.items())[:_MOST_OPS])
         rest = len(content.ops) - len(ops)
         yield Line(_count_words(ops) + (f", {rest} more" if rest else ""), label="operators", indent=2)
-        yield from _part_lines(engine, layer)
+        yield from _part_lines(list_parts(engine, layer), _MOST_LINES)
     else:
         yield from (Line(f"{node.op}  {node.name}", indent=2) for node in join.nodes(layer))
     if found.doubtful:
@@ -72,15 +75,31 @@ def onnx_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
         yield Line(OPEN_BLOCK, "muted", indent=2)
 
 
-def _part_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
-    parts = list_parts(engine, layer)
-    for part in parts[:_MOST_LINES]:
+def node_tree(engine: Engine, layer: Layer) -> list[str]:
+    """The nodes of a layer as a few indented lines; empty without a model, and for a layer with one node."""
+    join: OnnxJoin | None = engine.onnx
+    nodes = join.nodes(layer) if join else []
+    if len(nodes) < 2:
+        return []
+    if len(nodes) <= _SMALL_TREE:
+        lines = [f"  {node.op}  {node.name}" for node in nodes]
+    else:
+        parts = list_parts(engine, layer)
+        depths = [part.depth for part in parts]
+        deepest = max((d for d in set(depths) if sum(x <= d for x in depths) <= _SMALL_TREE), default=0)
+        shown = [part for part in parts if part.depth <= deepest]
+        lines = [" " * line.indent + line.text for line in _part_lines(shown, _SMALL_TREE)]
+    return [plural(len(nodes), "ONNX node"), *lines]
+
+
+def _part_lines(parts: Sequence[Part], most: int) -> Iterator[Line]:
+    for part in parts[:most]:
         words = [part.name] + ([plural(len(part.nodes), "node")] if len(part.nodes) > 1 else [])
         words += [f"{format_count(part.macs)} MACs"] if part.macs else []
         words += [_count_words(part.patterns)] if part.patterns else []
         yield Line(" · ".join(words), indent=2 + 2 * part.depth)
-    if len(parts) > _MOST_LINES:
-        yield Line(f"+{len(parts) - _MOST_LINES} more", "muted", indent=2)
+    if len(parts) > most:
+        yield Line(f"+{len(parts) - most} more", "muted", indent=2)
 
 
 def _count_words(counts: Mapping[str, int]) -> str:
