@@ -29,6 +29,7 @@ class LoadOptions:
         onnx: The ONNX model that the engines were built from; None for none.
         finds_onnx: Whether a model beside the files of an engine is used without `onnx`.
         roots: Directories that the user named, the limit of that search.
+        skips_logs: As for `artifacts.read`.
     """
 
     optimization_profile: int | None = None
@@ -38,6 +39,7 @@ class LoadOptions:
     onnx: Path | None = None
     finds_onnx: bool = False
     roots: tuple[Path, ...] = ()
+    skips_logs: bool = False
 
     @classmethod
     def of(
@@ -92,7 +94,7 @@ def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None
         ArtifactError: None of its files could be used, or none has this run.
         TrexError: The optimization profile does not exist.
     """
-    engine = load_set(source, options.optimization_profile, begin, options.run)
+    engine = load_set(source, options.optimization_profile, begin, options.run, skips_logs=options.skips_logs)
     if options.onnx is not None:
         from trex_tui.analysis.onnx_model.search import join_file  # nobody else needs onnx
 

@@ -186,14 +186,12 @@ def find_batch_size(engine: Engine) -> Batch | None:
 
     None if inputs disagree, nothing states it, or it is unknown whether the batch is explicit.
     """
+    size, is_onnx = find_batch(engine), engine.metadata.model_options.get("Format") == "ONNX"
+    if is_onnx and size is not None:  # before logs are read
+        return Batch(size, "first extent of the inputs")
     run, built = timed_run(engine), build_run(engine).options
     stated, largest = run.inference.get("Batch", ""), built.get("Max batch", "")
-    size = find_batch(engine)
-    is_explicit = (
-        not _SMALL.fullmatch(stated)
-        or largest.lower() == "explicit batch"
-        or engine.metadata.model_options.get("Format") == "ONNX"
-    )
+    is_explicit = is_onnx or not _SMALL.fullmatch(stated) or largest.lower() == "explicit batch"
     if not is_explicit and (_SMALL.fullmatch(largest) or int(stated) > 1 or size in (None, int(stated))):
         return Batch(int(stated), "--batch of the run") if int(stated) else None
     if size is not None:

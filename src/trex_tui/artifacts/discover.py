@@ -266,8 +266,11 @@ def find(path: str | Path | Iterable[str | Path]) -> list[ArtifactSet]:
     return list(scan(path).sets)
 
 
-def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
+def scan(path: str | Path | Iterable[str | Path], most_files: int = MAX_FILES) -> Discovery:
     """Return the sets as `find`, with the diagnostics that belong to no set.
+
+    Args:
+        most_files: Files examined below one path, at most.
 
     Raises:
         ArtifactError: As `find`.
@@ -279,7 +282,7 @@ def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
     sets: list[ArtifactSet] = []
     strays: list[Diagnostic] = []
     for directory in (path for path in paths if path not in given):
-        below = _scan_tree(directory)
+        below = _scan_tree(directory, most_files)
         sets.extend(below.sets)
         strays.extend(below.diagnostics)
     sets.extend(_sets_of_files(given))
@@ -349,7 +352,7 @@ def _nothing_found(paths: Sequence[Path], strays: list[Diagnostic]) -> ArtifactE
     return ArtifactError(where, message, diagnostics=tuple(strays))
 
 
-def _scan_tree(root: Path) -> Discovery:
+def _scan_tree(root: Path, most_files: int) -> Discovery:
     """Search a directory recursively. Links to directories are followed, each directory once."""
     sets: list[ArtifactSet] = []
     strays: list[Diagnostic] = []
@@ -373,8 +376,8 @@ def _scan_tree(root: Path) -> Discovery:
             continue
         files = [Path(entry.path) for entry in entries if _is_file(entry)]
         looked_at += len(files)
-        if looked_at > MAX_FILES:
-            message = f"more than {MAX_FILES} files: the rest was not searched; pass narrower paths"
+        if looked_at > most_files:
+            message = f"more than {most_files} files: the rest was not searched; pass narrower paths"
             strays.append(Diagnostic(Severity.WARNING, root, "", message))
             break
         discovery = _sets_of_folder(directory, files)
@@ -710,8 +713,11 @@ def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
     """
     folders = [Path(os.path.abspath(source.directory)) for source in sets]  # noqa: PTH100 - without `..`
     own = [source.name.rpartition("/")[2] for source in sets]
-    for folder in set(folders):
-        _tell_apart([index for index, other in enumerate(folders) if other == folder], own, sets)
+    by_folder: dict[Path, list[int]] = {}
+    for index, folder in enumerate(folders):
+        by_folder.setdefault(folder, []).append(index)
+    for places in by_folder.values():
+        _tell_apart(places, own, sets)
     parents = [folder.parts[1:] for folder in folders]  # the root is not part of a name
     names = list(own)
     for depth in range(1, max(map(len, parents), default=0) + 1):

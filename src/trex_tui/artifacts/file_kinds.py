@@ -9,11 +9,14 @@ toolkits' `layers_resnet.json`, `resnet_profile.json`, and bare `profile.json`.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
@@ -210,6 +213,7 @@ _TIMES = re.compile(
     r'(?:[mun\u00b5\u03bc]?s|(?:milli|micro|nano)?seconds)?\)?"\s*:\s*(?:\[\s*[-\d{]|\{\s*(?:"unit"\s*:\s*"[^"]*"\s*,\s*)?"(?:values|samples|data|raw)"\s*:\s*\[)',
     re.IGNORECASE,
 )
+_JSON_ROWS = re.compile(r"\ufeff?\s*\[\s*\{\s*\"")
 _NUMBERS = re.compile(r"\[\s*-?\d[\d.eE+-]*\s*[,\]]")
 _TIMES_NAME = re.compile(r"times?(?![a-z])|timings?(?![a-z])|latenc(?:y|ies)", re.IGNORECASE)
 _MANIFEST = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
@@ -244,8 +248,56 @@ class Sniffed:
     claims: bool = False
 
 
+@dataclass(slots=True)
+class KnownKinds:
+    """Kinds of files from an earlier search, by path.
+
+    Attributes:
+        entries: Path -> size, time of change in nanoseconds, kind.
+        used: The entries of this search.
+    """
+
+    entries: dict[str, tuple[int, int, Sniffed]] = field(default_factory=dict)
+    used: dict[str, tuple[int, int, Sniffed]] = field(default_factory=dict)
+
+    @property
+    def has_changed(self) -> bool:
+        return self.used != self.entries
+
+    def sniff(self, path: Path) -> Sniffed:
+        """Return the kind of a file: the known one if size and time are as before."""
+        name = os.path.abspath(path)  # noqa: PTH100 - as text
+        try:
+            status = os.stat(name)  # noqa: PTH116 - `Path.stat` takes twice as long
+        except (OSError, ValueError):
+            return _sniff(path)
+        entry = self.used.get(name) or self.entries.get(name)
+        if entry is None or entry[0] != status.st_size or entry[1] != status.st_mtime_ns:
+            entry = (status.st_size, status.st_mtime_ns, _sniff(path))
+        self.used[name] = entry
+        return entry[2]
+
+
+_known: ContextVar[KnownKinds | None] = ContextVar("known_kinds", default=None)
+
+
+@contextmanager
+def remember_kinds(known: KnownKinds) -> Iterator[None]:
+    """Use known kinds while the block runs, and add new ones."""
+    token = _known.set(known)
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
 def sniff(path: Path) -> Sniffed:
     """Recognize one file. Never raises; for an unreadable file the error is the reason."""
+    known = _known.get()
+    return _sniff(path) if known is None else known.sniff(path)
+
+
+def _sniff(path: Path) -> Sniffed:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return Sniffed(None, "is not a regular file")
@@ -326,7 +378,8 @@ def _is_monitor(text: str) -> bool:
 
 def _sniff_log(text: str, path: Path) -> Sniffed | None:
     """Recognize a log of trtexec, or of another program with the library's messages; None if it is neither."""
-    if STAMPED.search(text) or is_routed_log(text):
+    is_rows = _JSON_ROWS.match(text) is not None  # numbers, in which the search would take 2 ms
+    if STAMPED.search(text) or (not is_rows and is_routed_log(text)):
         return Sniffed(_log_role(text, path))
     return None
 

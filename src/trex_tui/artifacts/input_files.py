@@ -130,7 +130,7 @@ MOST_BYTES = 2 << 30
 """Limit of a file that is read completely: seven million timing rows, or an engine of a million layers."""
 COPY_AGAIN = "copy or export it again"
 """Remedy of a file that is empty, truncated or damaged."""
-_LARGEST_NUMBER = 1e15
+LARGEST_NUMBER = 1e15
 """No value of trtexec is larger; up to here sums stay finite and precise enough."""
 
 
@@ -168,12 +168,12 @@ def finite_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
     """Return the number of a JSON value; None for other values, and for impossible measurements: `nan`, `inf`, 1e300."""
     if type(value) is not float and type(value) is not int:
         return None
-    return float(value) if -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER else None
+    return float(value) if -LARGEST_NUMBER <= value <= LARGEST_NUMBER else None
 
 
 def positive_count(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
     """Return the count of a JSON value; None for other values, and for impossible counts: 0, 10 ** 400."""
-    return value if type(value) is int and 0 < value <= _LARGEST_NUMBER else None
+    return value if type(value) is int and 0 < value <= LARGEST_NUMBER else None
 
 
 def without_depths(values: dict[str, Any]) -> dict[str, Any]:

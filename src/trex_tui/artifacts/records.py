@@ -66,13 +66,21 @@ class Records:
     monitor: Monitor | None = None
 
 
-def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None, run: int | None = None) -> Records:
+def read(
+    source: ArtifactSet,
+    begin: Callable[[Path], None] | None = None,
+    run: int | None = None,
+    *,
+    skips_logs: bool = False,
+) -> Records:
     """Read every file of a set; a broken file is skipped.
 
     Args:
         source: The set.
         begin: Called with each large file before it is read; an exception from it ends the reading.
         run: Run to read, from 1, if a file has several; None for the last one that fits the graph.
+        skips_logs: Leave out the logs if the other files have layers, options, device and times; then names of kernels and
+            memory that only logs state are unknown.
 
     Raises:
         ArtifactError: No file that describes an engine could be read, or no file has a run of this number.
@@ -95,12 +103,16 @@ def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None, run: 
     profiles = attempt(ArtifactKind.PROFILE, read_profiles) or []
     timings = attempt(ArtifactKind.TIMING, read_timings) or []
     needs_names = _needs_kernel_names(layer_info)
-    traces = _read_logs(source, attempt, has_names=needs_names)
     kinds = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
     metadata, more = read_metadata([source.files[kind] for kind in kinds if kind in source.files])
+    has_layers = layer_info is not None and not layer_info.names_only
+    is_complete = has_layers and profiles and timings and metadata.performance
+    is_complete = is_complete and metadata.build_options and metadata.inference_options and metadata.device
+    has_logs = not (skips_logs and is_complete) and any(kind in source.files for kind in LOGS)
+    traces = _read_logs(source, attempt, has_names=needs_names) if has_logs else {}
     shown = choose_runs(source, layer_info, profiles, timings, traces, metadata, run)
     profile, timing = shown.profile, shown.timing
-    if any(kind in source.files for kind in LOGS):
+    if has_logs:
         known = _Known(layer_info, profile, timing is not None, metadata)
         filled = _with_logs(known, source, traces, shown, notes)
         layer_info, profile, metadata = filled.layer_info, filled.profile, filled.metadata

@@ -13,12 +13,14 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.input_files import finite_number, parse_documents, read_text
+from trex_tui.artifacts.input_files import LARGEST_NUMBER, finite_number, parse_documents, read_text
 from trex_tui.artifacts.time_units import MS, UnknownUnitError, plain, split_unit, stated_unit
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 from trex_tui.text import plural
@@ -119,7 +121,7 @@ def _without_negative(columns: dict[str, array[float]]) -> dict[str, int]:
     counts = {}
     for key in DURATIONS & columns.keys():
         column = columns[key]
-        if count := sum(value < 0 for value in column):
+        if count := sum(map((0.0).__gt__, column)):
             columns[key] = array("d", [math.nan if value < 0 else value for value in column])
             counts[key] = count
     return counts
@@ -310,6 +312,19 @@ def _keys_seen(root: object) -> str:
 
 
 def _column(rows: list[dict[str, Any]], key: str) -> array[float]:
+    try:
+        values = list(map(itemgetter(key), rows))
+    except KeyError:
+        values = [row.get(key) for row in rows]
+    if set(map(type, values)) <= {float, int}:
+        with suppress(OverflowError):
+            column = array("d", values)
+            if (
+                math.isfinite(sum(column))
+                and min(column) >= -LARGEST_NUMBER
+                and max(column) <= LARGEST_NUMBER
+            ):
+                return column
     return array(
         "d", [math.nan if (number := finite_number(row.get(key))) is None else number for row in rows]
     )

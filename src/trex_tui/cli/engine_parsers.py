@@ -478,6 +478,21 @@ examples:
         metavar="X,Y[,COLOR]",
         help="measures of the Pareto charts in html and md, and the column shown by colour",
     )
+    reading = engines.add_argument_group("reading")
+    reading.add_argument(
+        "--jobs", type=positive, metavar="N", default=1, help="processes that read sets; default: 1"
+    )
+    reading.add_argument(
+        "--dask", metavar="ADDRESS", help="read on the workers of a Dask cluster, which see the same paths"
+    )
+    reading.add_argument("--no-cache", action="store_true", help="read all files, and keep no rows")
+    complete_files(
+        reading.add_argument(
+            "--out",
+            metavar="DIR",
+            help="instead of a table, add the rows that DIR lacks to its Parquet files, one directory per model",
+        )
+    )
     add_result_options(engines, ENGINES_FORMATS, schema="engines/1", has_strict=True)
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.filter import FilterError
@@ -14,10 +17,14 @@ from trex_tui.artifacts.output_files import list_inputs
 from trex_tui.cli.options import top_rows
 from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
+from trex_tui.config import cache_directory
 from trex_tui.errors import TrexError
+from trex_tui.fleet.dataset import append_dataset, write_parquet
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, DEFAULT_COLUMNS, FleetColumn, Need
 from trex_tui.fleet.reader import read_fleet
+from trex_tui.fleet.row_cache import RowCache, known_kinds
 from trex_tui.fleet.table import columns_named, filter_columns, filter_rows, group_rows, sort_rows
+from trex_tui.fleet.workers import map_in_processes, map_on_dask
 from trex_tui.report.views.fleet import (
     ParetoAxes,
     ShownFleet,
@@ -26,13 +33,16 @@ from trex_tui.report.views.fleet import (
     fleet_sections,
     groups_table,
 )
+from trex_tui.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trex_tui.fleet.reader import Fleet
+    from trex_tui.fleet.reader import Fleet, Mapper
 
 _TITLE = "Engines"
+_MOST_FILES = 100_000_000
+"""A fleet is searched completely, unlike a home directory."""
 _RANGED = ("latency_median_ms", "latency_p99_ms", "throughput_qps", "energy_per_inference_j")
 """Measures of groups without `--columns`."""
 _WHOLE = ("csv", "json", "parquet")
@@ -47,7 +57,7 @@ def run_engines(options: argparse.Namespace) -> int:
         ArtifactError: No engine is found.
     """
     result = ResultWriter(options)
-    columns = _choose_columns(options, result.format)
+    columns = _choose_columns(options, "parquet" if options.out is not None else result.format)
     by = columns_named(_split(options.by), "--by")
     sort = columns_named([options.sort], "--sort") if options.sort else []
     axes = _choose_axes(options.pareto)
@@ -55,12 +65,26 @@ def run_engines(options: argparse.Namespace) -> int:
     if axes is not None:
         used += [column for column in (axes.x, axes.y, axes.color) if column is not None]
     need = max((column.need for column in used), default=Need.FILES)
-    discovery = scan(options.paths or ["."])
-    result.inputs = list_inputs(discovery.sets, options.paths)
+    if options.out is not None and by:
+        raise TrexError("--out: not with --by; a dataset has a row per engine")
+    directory = None if options.no_cache else cache_directory(os.environ)
+    with known_kinds(directory, options.paths or ["."]) if directory else nullcontext():
+        discovery = scan(options.paths or ["."], most_files=_MOST_FILES)
+    if result.path is not None and result.path.exists():  # a tenth of the time of a cached run
+        result.inputs = list_inputs(discovery.sets, options.paths)
     wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
-    fleet = read_fleet(discovery, wanted, need, progress=_progress())
+    # Rows with an ONNX model depend on a file that is not in the set.
+    cache = RowCache.of(directory, wanted, need) if directory and options.onnx is None else None
+    fleet = read_fleet(
+        discovery, wanted, need, map_sets=_choose_mapper(options), cache=cache, progress=_progress()
+    )
     result.report(fleet.diagnostics, errors_only=True)
-    _write(_show(options, fleet, columns, by, sort, axes), result)
+    shown = _show(options, fleet, columns, by, sort, axes)
+    if options.out is not None:
+        added = append_dataset(Path(options.out), shown.rows, columns)
+        complain(f"{options.out}: {plural(added, 'row')} added, {len(shown.rows) - added} known")
+        return result.exit_code()
+    _write(shown, result)
     return result.exit_code()
 
 
@@ -70,6 +94,12 @@ def _choose_columns(options: argparse.Namespace, form: str) -> list[FleetColumn]
     if form in _WHOLE:
         return [column for column in COLUMNS if column.need < Need.LINT]
     return [COLUMNS_BY_NAME[name] for name in DEFAULT_COLUMNS]
+
+
+def _choose_mapper(options: argparse.Namespace) -> Mapper:
+    if options.dask is not None:
+        return map_on_dask(options.dask)
+    return map_in_processes(options.jobs)
 
 
 def _split(text: str | None) -> list[str]:
@@ -164,8 +194,6 @@ def _write(shown: ShownFleet, result: ResultWriter) -> None:
         )
         result.write(table_csv(table))
     else:
-        from trex_tui.fleet.dataset import write_parquet
-
         if shown.groups is not None:
             raise TrexError("--by: not with Parquet, which has a row per engine; group when reading it")
         if result.path is None and sys.stdout.isatty():

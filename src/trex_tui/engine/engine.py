@@ -372,12 +372,14 @@ def load_set(
     optimization_profile: int | None = None,
     begin: Callable[[Path], None] | None = None,
     run: int | None = None,
+    *,
+    skips_logs: bool = False,
 ) -> Engine:
-    """Read and join one set. `begin` is called with each file before it is read; `run` is as for `artifacts.read`.
+    """Read and join one set. `begin` is called with each file before it is read; the rest is as for `artifacts.read`.
 
     Raises:
         ArtifactError: None of its files could be used, or none has this run.
         TrexError: The optimization profile does not exist.
     """
     with gc_paused():
-        return Engine.from_records(read(source, begin, run), optimization_profile)
+        return Engine.from_records(read(source, begin, run, skips_logs=skips_logs), optimization_profile)

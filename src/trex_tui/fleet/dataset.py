@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from trex_tui.errors import TrexError
 from trex_tui.fleet.engine_columns import FleetColumn
 from trex_tui.fleet.table import FleetRow
 
 SCHEMA = "trex-tui/engines/1"
+_METADATA_KEY = b"trex-tui"
+_NO_MODEL = "unreadable"
 
 
 def write_parquet(rows: Sequence[FleetRow], columns: Sequence[FleetColumn]) -> bytes:
@@ -19,6 +26,13 @@ def write_parquet(rows: Sequence[FleetRow], columns: Sequence[FleetColumn]) -> b
     Raises:
         TrexError: pyarrow is not installed.
     """
+    return _parquet_bytes(rows, columns)
+
+
+def _parquet_bytes(
+    rows: Sequence[FleetRow], columns: Sequence[FleetColumn], digests: Sequence[str] | None = None
+) -> bytes:
+    """Return a file; with digests a part of a dataset, in which the model is the name of the directory."""
     pyarrow, parquet = _import_pyarrow()
     types = {
         "float64": pyarrow.float64(),
@@ -26,12 +40,66 @@ def write_parquet(rows: Sequence[FleetRow], columns: Sequence[FleetColumn]) -> b
         "string": pyarrow.string(),
         "object": pyarrow.list_(pyarrow.string()),
     }
+    columns = [column for column in columns if digests is None or column.name != "model"]
     fields = [pyarrow.field(column.name, types[column.dtype]) for column in columns]
+    if digests is not None:
+        fields.append(pyarrow.field("row_digest", pyarrow.string()))
     schema = pyarrow.schema(fields, metadata={"trex-tui": SCHEMA})
     data = {column.name: [_encode(row.value(column.name)) for row in rows] for column in columns}
+    if digests is not None:
+        data["row_digest"] = list(digests)
     sink = io.BytesIO()
     parquet.write_table(pyarrow.table(data, schema=schema), sink, compression="zstd")
     return sink.getvalue()
+
+
+def append_dataset(directory: Path, rows: Sequence[FleetRow], columns: Sequence[FleetColumn]) -> int:
+    """Add the rows that a dataset does not have to it, and return their number.
+
+    The dataset is a directory per model (`model=NAME/`), with a file per addition, named by the digest of its rows, so that
+    the same rows are never added twice. A row is known by the digest of its values, its column `row_digest`. Readers of
+    Parquet take the directory as it is.
+
+    Raises:
+        TrexError: pyarrow is not installed, the directory has files of something else, or it cannot be written.
+    """
+    _, parquet = _import_pyarrow()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        known: set[str] = set()
+        for path in directory.rglob("*.parquet"):
+            if _METADATA_KEY not in (parquet.read_schema(path).metadata or {}):
+                raise TrexError(
+                    f"--out {path}: was not written by trex-tui engines; choose another directory"
+                )
+            known.update(
+                parquet.read_table(path, columns=["row_digest"], partitioning=None)["row_digest"].to_pylist()
+            )
+        new: dict[str, list[tuple[str, FleetRow]]] = {}
+        for row in rows:
+            digest = _digest_row(row, columns)
+            if digest not in known:
+                known.add(digest)
+                new.setdefault(str(row.value("model") or _NO_MODEL), []).append((digest, row))
+        for model, members in new.items():
+            folder = directory / f"model={quote(model, safe='')}"
+            folder.mkdir(exist_ok=True)
+            name = hashlib.blake2b(
+                "".join(digest for digest, _ in members).encode(), digest_size=12
+            ).hexdigest()
+            target = folder / f"{name}.parquet"
+            staged = target.with_name(f".{name}.{os.getpid()}")
+            staged.write_bytes(_parquet_bytes([row for _, row in members], columns, [d for d, _ in members]))
+            staged.replace(target)
+    except OSError as error:
+        raise TrexError(f"--out {directory}: {error.strerror or error}") from None
+    return sum(map(len, new.values()))
+
+
+def _digest_row(row: FleetRow, columns: Sequence[FleetColumn]) -> str:
+    values = {column.name: row.value(column.name) for column in columns if column.name != "model"}
+    text = json.dumps(values, sort_keys=True, allow_nan=False)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _import_pyarrow() -> tuple[Any, Any]:

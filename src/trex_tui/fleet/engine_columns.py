@@ -15,6 +15,7 @@ from trex_tui.analysis.structure import total_by_kind
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.analysis.trtexec_runs import find_batch_size
 from trex_tui.artifacts.file_kinds import ArtifactKind
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.columns import vocabulary
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
@@ -130,23 +131,27 @@ def _text(
     return FleetColumn(name, title, "string", description, value, is_default=is_default, **more)
 
 
+_latency = per_engine(end_to_end)
+_totals = per_engine(total_by_kind)
+
+
 def _median_ms(engine: Engine) -> float | None:
-    latency = end_to_end(engine)
+    latency = _latency(engine)
     return None if latency is None else latency.summary.median_ms
 
 
 def _p99_ms(engine: Engine) -> float | None:
-    latency = end_to_end(engine)
+    latency = _latency(engine)
     return None if latency is None else latency.summary.percentiles_ms.get(99)
 
 
 def _throughput_qps(engine: Engine) -> float | None:
-    latency = end_to_end(engine)
+    latency = _latency(engine)
     return engine.metadata.throughput_qps if latency is None else latency.throughput_qps
 
 
 def _queries(engine: Engine) -> int | None:
-    latency = end_to_end(engine)
+    latency = _latency(engine)
     return None if latency is None else latency.queries
 
 
@@ -193,12 +198,12 @@ def _engine_bytes(engine: Engine) -> int | None:
 def _kind_pct(kind: LayerKind, engine: Engine) -> float | None:
     if engine.latency_sum_ms is None:
         return None
-    return next((total.latency_pct for total in total_by_kind(engine) if total.key == kind.value), 0.0)
+    return next((total.latency_pct for total in _totals(engine) if total.key == kind.value), 0.0)
 
 
 def _main_kinds(engine: Engine) -> list[str] | None:
     """Return the kinds with at least a twentieth of the time, the largest share first."""
-    totals = total_by_kind(engine)
+    totals = _totals(engine)
     shares = [(total.key, total.latency_pct) for total in totals if (total.latency_pct or 0.0) >= 5.0]
     return [f"{kind} {share:.0f}" for kind, share in shares] or None
 
@@ -230,7 +235,6 @@ def _saving_ms(engine: Engine) -> float | None:
 
 
 def _lint(engine: Engine) -> LintResult:
-    from trex_tui.engine.cache import per_engine
     from trex_tui.lint.run import run  # 60 ms for the rules, and few tables have its columns
 
     return per_engine(run)(engine)
@@ -368,7 +372,6 @@ COLUMNS: tuple[FleetColumn, ...] = (
         _engine_bytes,
         dtype="Int64",
         source="engine file, else a log",
-        is_default=True,
         need=Need.LOGS,
     ),
     _measure(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from trex_tui.analysis.load import LoadOptions
 from trex_tui.artifacts.discover import ArtifactSet, Discovery, is_damage, with_unique_names
 from trex_tui.artifacts.file_kinds import display_name, engine_stem
 from trex_tui.errors import Diagnostic
 from trex_tui.fleet.engine_columns import Need
+from trex_tui.fleet.row_cache import RowCache
 from trex_tui.fleet.table import FleetRow, SetRows, make_table, read_rows
 
 Job = Callable[[ArtifactSet], SetRows]
@@ -24,10 +24,26 @@ class Fleet:
 
     Attributes:
         diagnostics: Of all files, each once.
+        cached: Sets whose rows were in the cache.
     """
 
     rows: list[FleetRow]
     diagnostics: tuple[Diagnostic, ...]
+    cached: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Reads one set: what a process needs for it."""
+
+    options: LoadOptions
+    need: Need
+    cache: RowCache | None = None
+
+    def __call__(self, source: ArtifactSet) -> SetRows:
+        if self.cache is not None:
+            return self.cache.read(source, self.options, self.need)
+        return read_rows(source, self.options, self.need)
 
 
 def read_fleet(
@@ -36,6 +52,7 @@ def read_fleet(
     need: Need = Need.LOGS,
     *,
     map_sets: Mapper = map,
+    cache: RowCache | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Fleet:
     """Return the rows of all sets found, with a row for each broken file that belongs to no set.
@@ -44,6 +61,7 @@ def read_fleet(
         options: As for a single engine.
         need: What the columns read.
         map_sets: Where the sets are read.
+        cache: Rows read before; None to read all.
         progress: Called with the number of sets read and their total.
     """
     broken = dict(_broken_sets(discovery))
@@ -51,15 +69,19 @@ def read_fleet(
     readable = sets[: len(discovery.sets)]
     rows: list[FleetRow] = []
     diagnostics: dict[Diagnostic, None] = dict.fromkeys(discovery.diagnostics)
-    job = partial(read_rows, options=options, need=need)
-    for number, result in enumerate(map_sets(job, readable), start=1):
+    known = [None if cache is None else cache.find(source) for source in readable]
+    unknown = [source for source, found in zip(readable, known, strict=True) if found is None]
+    new = iter(map_sets(Read(options, need, cache), unknown)) if unknown else iter(())
+    cached = len(readable) - len(unknown)
+    for number, found in enumerate(known, start=1):
+        result = next(new) if found is None else found
         rows += result.rows
         diagnostics.update(dict.fromkeys(result.diagnostics))
         if progress is not None:
             progress(number, len(readable))
     for source, error in zip(sets[len(readable) :], broken, strict=True):
         rows.append(FleetRow({"error": str(error)}, None, source))
-    return Fleet(make_table(rows), tuple(diagnostics))
+    return Fleet(make_table(rows), tuple(diagnostics), cached)
 
 
 def _broken_sets(discovery: Discovery) -> Iterator[tuple[Diagnostic, ArtifactSet]]:

@@ -71,7 +71,9 @@ def read_rows(source: ArtifactSet, options: LoadOptions, need: Need = Need.LOGS)
         need: Columns that need more are left out.
     """
     try:
-        engine = load(source, options)
+        engine = load(source, replace(options, skips_logs=need < Need.LOGS))
+        if need < Need.LOGS and engine.weights_bytes is None:  # a log may have the sum
+            engine = load(source, options)
         engines = [engine, *_load_runs(engine, options)]
     except (ArtifactError, TrexError) as error:
         notes = getattr(error, "diagnostics", ()) or (

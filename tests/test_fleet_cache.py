@@ -1,0 +1,193 @@
+"""The cache of rows, other processes, Dask, and the Parquet dataset of `trex-tui engines`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import REPOSITORY
+from trex_tui.analysis.load import LoadOptions
+from trex_tui.artifacts import scan
+from trex_tui.cli import main
+from trex_tui.fleet import reader, row_cache
+from trex_tui.fleet.engine_columns import LOADED_COLUMNS, Need
+from trex_tui.fleet.table import read_rows
+
+SAMPLES = REPOSITORY / "sample_artifacts"
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("alexnet", "names_only"):
+        shutil.copytree(SAMPLES / name, tmp_path / "tree" / name)
+    return tmp_path / "tree"
+
+
+def read(capsys: Captured, *arguments: object) -> Any:
+    assert main(["engines", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    names: list[str] = []
+
+    def counted(source: Any, *arguments: Any, **more: Any) -> Any:
+        names.append(source.name)
+        return read_rows(source, *arguments, **more)
+
+    monkeypatch.setattr(row_cache, "read_rows", counted)
+    monkeypatch.setattr(reader, "read_rows", counted)
+    return names
+
+
+def test_a_second_run_reads_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    names = count_reads(monkeypatch)
+    first = read(capsys, tree)
+    assert len(names) == 2
+    assert read(capsys, tree) == first
+    assert len(names) == 2
+    assert read(capsys, tree, "--no-cache") == first
+    assert len(names) == 4
+
+
+def test_a_changed_file_is_read_again(tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    first = read(capsys, tree)["rows"]
+    names = count_reads(monkeypatch)
+    timing = tree / "alexnet" / "alexnet_fp16.timing.json"
+    rows = json.loads(timing.read_text())
+    timing.write_text(json.dumps([{**row, "latencyMs": 2.0 * row["latencyMs"]} for row in rows]))
+    second = read(capsys, tree)["rows"]
+    assert names == ["alexnet_fp16"]
+    assert second[0]["latency_median_ms"] == pytest.approx(2 * first[0]["latency_median_ms"])
+    assert second[1] == first[1]
+
+
+def test_a_copy_is_known_by_its_content(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    first = read(capsys, tree)["rows"]
+    names = count_reads(monkeypatch)
+    shutil.copytree(tree, tmp_path / "copy")
+    second = read(capsys, tmp_path / "copy")["rows"]
+    assert names == []
+    place = str(tmp_path / "copy")
+    assert all(row["directory"].startswith(place) for row in second)
+    for row in (*first, *second):
+        del row["directory"]
+    assert first == second
+
+
+def test_other_options_are_other_rows(tree: Path, capsys: Captured) -> None:
+    assert "engine_bytes" in read(capsys, tree)["rows"][0]
+    (row, _) = read(capsys, tree, "--columns", "engine,findings")["rows"]
+    assert row["findings"] > 0
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"rows": [{}]}', b'{"stats": 1, "rows": 2}', b"\xff\x00"]
+)
+def test_damaged_entries_are_ignored_and_written_again(
+    tree: Path, tmp_path: Path, content: bytes, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = read(capsys, tree)
+    entries = list((tmp_path / "cache").rglob("*.json"))
+    assert len(entries) >= 5
+    for path in entries:
+        path.write_bytes(content)
+    names = count_reads(monkeypatch)
+    assert read(capsys, tree) == first
+    assert len(names) == 2
+    assert read(capsys, tree) == first
+    assert len(names) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tree: Path, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "cache").write_text("a file")
+    assert len(read(capsys, tree)["rows"]) == 2
+
+
+def test_two_processes_share_the_cache(tree: Path) -> None:
+    command = [sys.executable, "-m", "trex_tui", "engines", str(tree), "--json"]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ) for _ in range(2)]
+    results = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0]
+    assert results[0] == results[1]
+
+
+def test_errors_come_from_the_cache_too(tree: Path, capsys: Captured) -> None:
+    profile = tree / "alexnet" / "alexnet_fp16.profile.json"
+    profile.write_text(profile.read_text()[:100])
+    first = read(capsys, tree)
+    assert any("profile.json" in note["file"] for note in first["diagnostics"])
+    assert read(capsys, tree) == first
+    assert main(["engines", str(tree), "--strict"]) == 2
+    capsys.readouterr()
+
+
+def test_rows_without_logs_have_the_same_values() -> None:
+    for source in scan(SAMPLES).sets:
+        (short,) = read_rows(source, LoadOptions(), Need.FILES).rows
+        (whole,) = read_rows(source, LoadOptions(), Need.LOGS).rows
+        for column in LOADED_COLUMNS:
+            if column.need is Need.FILES:
+                assert short.value(column.name) == whole.value(column.name), column.name
+        assert short.signature == whole.signature
+
+
+def test_processes_give_the_same_table(tree: Path, capsys: Captured) -> None:
+    assert read(capsys, tree, "--no-cache", "--jobs", "2") == read(capsys, tree, "--no-cache")
+
+
+def test_two_workers_of_dask_give_the_same_table(tree: Path, capsys: Captured) -> None:
+    distributed = pytest.importorskip("distributed")
+    expected = read(capsys, tree, "--no-cache")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        assert read(capsys, tree, "--no-cache", "--dask", cluster.scheduler_address) == expected
+
+
+def test_no_scheduler_is_one_line(tree: Path, capsys: Captured) -> None:
+    pytest.importorskip("distributed")
+    assert main(["engines", str(tree), "--no-cache", "--dask", "nonsense://x"]) == 2
+    assert "--dask nonsense://x: no scheduler" in capsys.readouterr().err
+
+
+def test_a_dataset_grows_by_new_rows_only(tree: Path, tmp_path: Path, capsys: Captured) -> None:
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    out = tmp_path / "fleet"
+    command = ["engines", str(tree), "--out", str(out)]
+    assert main(command) == 0
+    assert "2 rows added, 0 known" in capsys.readouterr().err
+    before = {path: path.read_bytes() for path in out.rglob("*.parquet")}
+    shutil.copytree(SAMPLES / "alexnet_fp32", tree / "alexnet_fp32")
+    assert main(command) == 0
+    assert "1 row added, 2 known" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in before} == before
+    frame = pd.read_parquet(out)
+    assert sorted(frame["engine"]) == ["alexnet_fp16", "alexnet_fp32", "squeezenet_fp16"]
+    assert set(frame["model"]) >= {"squeezenet_fp16"}
+    assert frame["row_digest"].is_unique
+
+
+def test_a_directory_of_other_files_is_refused(tree: Path, tmp_path: Path, capsys: Captured) -> None:
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    (tmp_path / "other").mkdir()
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other" / "x.parquet")
+    assert main(["engines", str(tree), "--out", str(tmp_path / "other")]) == 2
+    assert "was not written by trex-tui engines" in capsys.readouterr().err
+    assert main(["engines", str(tree), "--out", str(tmp_path / "d"), "--by", "device"]) == 2
+    assert "--out: not with --by" in capsys.readouterr().err
