@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from trex_tui.artifacts.discover import ArtifactSet
@@ -44,11 +45,11 @@ def map_on_dask(address: str) -> Mapper:
         TrexError: dask.distributed is not installed, or no scheduler answers.
     """
     try:
-        from distributed import Client  # 600 ms
+        distributed: Any = import_module("distributed")  # 600 ms
     except ImportError:
         raise TrexError("--dask needs dask.distributed: pip install 'trex-tui[dask]'") from None
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client = distributed.Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split()) or "no answer"
         raise TrexError(
