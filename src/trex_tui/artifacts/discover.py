@@ -25,6 +25,7 @@ from trex_tui.artifacts.file_kinds import (
     is_archive,
     is_canonical,
     logged_engine,
+    reader_problems,
     sniff,
     tells_role,
 )
@@ -293,7 +294,7 @@ def scan(path: str | Path | Iterable[str | Path], most_files: int = MAX_FILES) -
     ]
     if not unique:
         raise _nothing_found(paths, strays)
-    return Discovery(tuple(with_unique_names(list(unique.values()))), tuple(strays))
+    return Discovery(tuple(with_unique_names(list(unique.values()))), (*strays, *reader_problems()))
 
 
 def _without_used_logs(sets: list[ArtifactSet]) -> list[ArtifactSet]:

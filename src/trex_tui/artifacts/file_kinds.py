@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ from trex_tui.artifacts.log_prefixes import STAMPED, is_routed_log
 from trex_tui.artifacts.plan import MARK, OLD_MARK, read_plan_head
 from trex_tui.artifacts.time_units import UnknownUnitError, plain, split_unit
 from trex_tui.artifacts.timing import timing_column
-from trex_tui.errors import ArtifactError, describe_os_error
+from trex_tui.errors import ArtifactError, Diagnostic, describe_os_error
 
 
 class ArtifactKind(str, Enum):
@@ -310,7 +311,25 @@ def _sniff(path: Path) -> Sniffed:
         return Sniffed(ArtifactKind.PLAN)
     if head.startswith(GZIP_MARK):
         return _sniff_gzip(path, head)
-    return _sniff_text(decode_text(head), path)
+    text = decode_text(head)
+    sniffed = _sniff_text(text, path)
+    return sniffed if sniffed.kind else _ask_plugins(path, text) or sniffed
+
+
+def _ask_plugins(path: Path, text: str) -> Sniffed | None:
+    from trex_tui.artifacts.readers import (
+        find_reader,  # 20 ms for entry points, which known files do not need
+    )
+
+    reader = find_reader(path, text)
+    return Sniffed(reader.kind) if reader else None
+
+
+def reader_problems() -> tuple[Diagnostic, ...]:
+    """Return why readers of plug-ins cannot be used; none as long as no file needed one."""
+    module = sys.modules.get("trex_tui.artifacts.readers")
+    problems: tuple[Diagnostic, ...] = module.all_readers()[1] if module else ()
+    return problems
 
 
 def _is_plan(path: Path, head: bytes) -> bool:

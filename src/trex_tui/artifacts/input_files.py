@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -213,8 +213,17 @@ def decode_text(data: bytes) -> str:
     return data.decode("utf-8-sig", errors="replace")
 
 
+_conversions: dict[str, Callable[[str], str]] = {}
+"""File -> conversion to the JSON of trtexec, for files that a plug-in recognizes."""
+
+
+def convert_with(path: Path, convert: Callable[[str], str]) -> None:
+    """Convert the text of a file from now on, whenever it is read."""
+    _conversions[str(path.absolute())] = convert
+
+
 def read_text(path: Path) -> str:
-    """Return the text of a file, decoded as `decode_text` does.
+    """Return the text of a file, decoded as `decode_text` does, and converted if a plug-in reads it.
 
     Raises:
         ArtifactError: The file cannot be read, or is larger than `MOST_BYTES`.
@@ -230,7 +239,8 @@ def read_text(path: Path) -> str:
         raise ArtifactError(path, describe_os_error(error)) from error
     except MemoryError as error:
         raise ArtifactError(path, "exceeds the memory of this machine") from error
-    return decode_text(data)
+    convert = _conversions.get(str(path.absolute())) if _conversions else None
+    return convert(decode_text(data)) if convert else decode_text(data)
 
 
 def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever the file holds

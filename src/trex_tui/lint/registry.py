@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.errors import Diagnostic, Severity, TrexError
 from trex_tui.lint import rules as builtin
 from trex_tui.lint.model import Rule
+from trex_tui.plugins import Loaded, find_entry_points, load_plugins
 from trex_tui.text import did_you_mean, printable
 
 if TYPE_CHECKING:
@@ -90,9 +91,7 @@ def similar(wanted: str, known: Sequence[str]) -> str:
 @lru_cache(maxsize=1)
 def registry() -> Registry:
     """Return the rules of this installation, cached."""
-    from importlib.metadata import entry_points  # 20 ms
-
-    return collect(builtin_modules(), entry_points(group=GROUP))
+    return collect(builtin_modules(), find_entry_points(GROUP))
 
 
 def builtin_modules() -> list[ModuleType]:
@@ -117,34 +116,27 @@ def collect(modules: Iterable[ModuleType], plugins: Iterable[EntryPoint] = ()) -
                 raise ValueError(f"{module.__name__}: {problem}")
             rules[rule.id] = rule
     diagnostics: list[Diagnostic] = []
-    for plugin in sorted(plugins, key=lambda plugin: (plugin.name, plugin.value)):
-        diagnostics += _add_plugin(plugin, rules)
+    for plugin in load_plugins(plugins, "lint rules", _list_rules):
+        diagnostics += _add_rules(plugin, rules)
     return Registry(tuple(rules[rule_id] for rule_id in sorted(rules)), tuple(diagnostics))
 
 
-def _add_plugin(plugin: EntryPoint, rules: dict[str, Rule]) -> list[Diagnostic]:
-    where = f"lint rules {plugin.name!r} ({plugin.value})"
-    try:
-        loaded = plugin.load()
-        offered = [loaded] if isinstance(loaded, Rule) else _list_rules(loaded)
-    except Exception as error:  # noqa: BLE001 - somebody else's module: whatever it raises costs its rules
-        from trex_tui.crash_log import note
-
-        note(error)
-        message = f"cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
-        return [Diagnostic(Severity.WARNING, None, where, message)]
-    diagnostics = []
-    for rule in offered:
+def _add_rules(plugin: Loaded, rules: dict[str, Rule]) -> Iterator[Diagnostic]:
+    """Add the rules of a plug-in; yield what is wrong with it."""
+    if plugin.problem is not None:
+        yield plugin.problem
+    for rule in plugin.objects:
         problem = _find_problem(rule, rules)
         if problem:
-            diagnostics.append(Diagnostic(Severity.WARNING, None, where, f"{problem}; skipped"))
+            yield Diagnostic(Severity.WARNING, None, plugin.where, f"{problem}; skipped")
         else:
             rules[rule.id] = rule
-    return diagnostics
 
 
 def _list_rules(source: Any) -> list[Any]:  # noqa: ANN401 - whatever an entry point names
-    """Return `RULES` of a module, else every rule at its top level; or the content of an iterable."""
+    """Return `RULES` of a module, else every rule at its top level; the content of an iterable; or the one rule."""
+    if isinstance(source, Rule):
+        return [source]
     if hasattr(source, "RULES"):
         return list(source.RULES)
     if isinstance(source, ModuleType):

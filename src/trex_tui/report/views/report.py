@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from trex_tui.errors import Diagnostic
 from trex_tui.report.document import TOP, Column, Document, Part, Section, make_table
+from trex_tui.report.plugin_sections import plugin_sections
 from trex_tui.report.views.accuracy import engines_sections
 from trex_tui.report.views.build import build_sections
 from trex_tui.report.views.compare import Shown, diff_document
@@ -65,6 +66,7 @@ SECTIONS: tuple[Callable[[EngineSubject], Iterator[Section]], ...] = (
     roofline_sections,
     findings_sections,
     build_sections,
+    plugin_sections,
     note_sections,
 )
 """Views of the sections about an engine, in the order of the report."""
