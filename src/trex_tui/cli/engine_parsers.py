@@ -500,7 +500,7 @@ def add_history(commands: Commands[CommandParser]) -> None:
     history = add_engine_command(
         commands,
         "history",
-        "Show the builds of a model and what changed",
+        "Show the builds of a model and their changes",
         "Show the builds of a model in order, and the builds at which a measure changes.",
         """\
 Engines with the same inputs, outputs, batch and device are builds of one
@@ -563,7 +563,7 @@ def add_scaling(commands: Commands[CommandParser]) -> None:
         commands,
         "scaling",
         "Show how a model scales over batch or shape",
-        "Show times per sample over batches or shapes, and what limits the layers.",
+        "Show times per sample over batches or shapes, and the bound of each layer.",
         """\
 Engines with the same inputs, outputs, device and precision are points of one
 model, such as those of `trex-tui capture --sweep`. A layer's limit is launch,

@@ -150,7 +150,7 @@ def _markdown_section(report: EngineReport) -> Iterator[str]:
     counts, *rest = describe_summary(report)
     yield from (f"### {escaped(report.engine.name)}", "", "; ".join((f"**{counts}**", *rest)), "")
     if result.findings:
-        yield "| | rule | finding | layers | saving ms | % | what to do |"
+        yield "| | rule | finding | layers | saving ms | % | remedy |"
         yield "|---|---|---|---|---:|---:|---|"
         yield from (_markdown_row(report, judged) for judged in result.findings[:MOST_FINDINGS])
         yield ""
@@ -339,7 +339,7 @@ def _indent(text: str) -> list[str]:
 
 def _rule_parts(rule: Rule) -> Iterator[tuple[str, str]]:
     parts = (
-        ("Looks for", rule.looks_for),
+        ("Condition", rule.looks_for),
         ("Not when", rule.not_when),
         ("Why", rule.why),
         ("Remedy", rule.remedy),

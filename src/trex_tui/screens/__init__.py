@@ -1,3 +1,3 @@
-"""What a person sees: one module per screen."""
+"""Screens of the explorer, one module each."""
 
 from __future__ import annotations

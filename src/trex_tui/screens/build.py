@@ -1,4 +1,4 @@
-"""What the builder did, out of its log: phases, passes, the tactics of every layer, memory, strategies, warnings."""
+"""Build screen: phases, passes, tactics of every layer, memory, strategies and warnings of the build log."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NO_LOG = (
 
 
 class BuildPane(TablePane[Any], ShowsBuild):
-    """A table of what the log tells, and beside it all about what the cursor is on.
+    """Table of a view of the build log, with details of the selected row.
 
     Attributes:
         view: What is shown.

@@ -1,4 +1,4 @@
-"""Before an engine is measured once more: what would be run, where the result is to lie, and for how long it measures."""
+"""Screens that profile an engine again: commands, output directory and duration, then progress."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _LABEL_WIDTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a person wants to be run."""
+    """Chosen commands and options."""
 
     request: CaptureRequest
     trtexec: Trtexec
@@ -69,7 +69,7 @@ class Chosen:
 
 @dataclass
 class Located(Message):
-    """A trtexec was found, or is asked for; `problem` says why there is none.
+    """Result of the search for trtexec; `problem` is the reason if there is none.
 
     Attributes:
         known: Where the set was captured, if that was over ssh and is known.
@@ -84,7 +84,7 @@ class Located(Message):
 
 @dataclass
 class NobodyWaits:
-    """Ends a question to another machine when nobody waits for the answer any more: a `StopRequest`."""
+    """`StopRequest` of a query over ssh whose window is closed."""
 
     times: int = 0
 
@@ -306,7 +306,7 @@ _OVER = "j k scroll · Esc closes"
 
 @dataclass
 class Progressed(Message):
-    """There is something new to show."""
+    """Progress of a capture."""
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, Progressed)
@@ -314,7 +314,7 @@ class Progressed(Message):
 
 @dataclass
 class CaptureEnded(Message):
-    """It is over: with a result, or with the reason why there is none; and with the new engine if all went well."""
+    """End of a capture: its result or its error, and the new engine after a success."""
 
     result: CaptureResult | None
     engine: Engine | None = None
@@ -322,7 +322,7 @@ class CaptureEnded(Message):
 
 
 class WindowView(CaptureView):
-    """What the thread that captures reports; the window draws it when it can.
+    """Progress reported by the capture thread and drawn by the window.
 
     Attributes:
         heading, facts, last: How far it is, in words; the last lines of the log.
@@ -384,7 +384,7 @@ def _capture(chosen: Chosen, stop: Stop, view: WindowView) -> CaptureResult:
 
 
 class CaptureRunScreen(Dialog[CaptureEnded]):
-    """Runs what was chosen. It closes by itself when there is a new set, and stays to tell what went wrong.
+    """Runs the chosen commands. Closes after a success, and stays open with the error otherwise.
 
     Args:
         chosen: What to do.

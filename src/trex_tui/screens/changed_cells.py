@@ -1,4 +1,4 @@
-"""What a terminal shows, so that only the cells that change are written to it.
+"""Copy of the cells on the terminal, to write only the cells that change.
 
 Textual writes every line of a changed widget whole, each segment with all its colours, and a change of screen three times:
 80 kB, of which three quarters are colour sequences. Over a slow line that is what a person waits for. Here the text that
@@ -127,7 +127,7 @@ def _cells(text: str) -> list[str]:
 
 
 class ChangedCells:
-    """A terminal's file that is given frames and writes the cells that have changed.
+    """File of a terminal that takes frames and writes only changed cells.
 
     Args:
         file: The terminal.

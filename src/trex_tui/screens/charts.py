@@ -50,26 +50,26 @@ _GAP = "  "
 
 @dataclass
 class ChartResized(Message):
-    """There is another room for the chart now."""
+    """The size of the chart changed."""
 
 
 @dataclass
 class ChartPicked(Message):
-    """A person pointed at the title of a chart, the one at an index of the list."""
+    """Click on the title of a chart."""
 
     index: int
 
 
 @dataclass
 class SpotOpened(Message):
-    """A person opens what stands under the cursor of the chart."""
+    """Open the mark under the cursor."""
 
     spot: Spot
 
 
 @dataclass
 class ChartScrolled(Message):
-    """The bars from an index on are wanted."""
+    """Scroll the bars to an index."""
 
     first: int
 
@@ -88,7 +88,7 @@ _MOST_SEARCHED = 100
 
 
 class ChartView(Widget, can_focus=True):
-    """Shows a drawing, which is as large as it is or will be soon, with a cursor on its marks while it has the focus.
+    """Shows a drawing, with a cursor on its marks while focused.
 
     Attributes:
         marked: What the cursor was put on; it stays when the chart is drawn anew.
@@ -309,7 +309,7 @@ def _measure_distance(spot: Spot, *, x: int, y: int) -> float:
 
 
 class ChartList(Widget, can_focus=True):
-    """The titles: below each other, or in one row around the current one."""
+    """Titles of the charts: a column, or a row around the current one."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -412,7 +412,7 @@ HELD_S = 0.08
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """All that the looks of a chart depend on. Colours do not count: they are theme tokens until the terminal gets them."""
+    """Everything that the drawing of a chart depends on, as a cache key. Colours are theme tokens."""
 
     chart: str
     axes: tuple[str, str]
@@ -429,14 +429,14 @@ class Wanted:
 
 @dataclass
 class Drawn(Message):
-    """A chart is drawn."""
+    """Drawing of a chart, from a thread."""
 
     wanted: Wanted
     drawing: Drawing
 
 
 class ChartsPane(EnginePane):
-    """The list of charts, and one of them. Drawing takes a thread; the chart before stays until the next is there."""
+    """List of charts and the current chart. Charts are drawn in a thread; the previous one stays until then."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings_in(Place.CHARTS),

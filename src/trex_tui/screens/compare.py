@@ -1,4 +1,4 @@
-"""Two to four engines side by side: what can be said, and block by block where the difference is."""
+"""Compare screen: two to four engines, their verdict and causes, and their blocks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ LayerEnd = tuple[Engine, int]
 
 
 class CompareLook(NamedTuple):
-    """How a comparison is shown, as in the attributes of the pane."""
+    """View settings of a comparison, as in the attributes of the pane."""
 
     only_changed: bool
     shows_cautions: bool
@@ -162,7 +162,7 @@ class Pins:
 
 
 class ComparePane(TablePane[Any]):
-    """The blocks of a comparison, or two of its engines side by side, and text about it above or beside them."""
+    """Blocks of a comparison, or two engines side by side, with text above or beside them."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.COMPARE)
 

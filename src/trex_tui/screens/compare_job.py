@@ -1,4 +1,4 @@
-"""What a person chose to compare: engines, baseline, evidence, and layers pinned by hand."""
+"""Choice of engines to compare, baseline, evidence and pins, and the comparison in the background."""
 
 from __future__ import annotations
 
@@ -487,7 +487,7 @@ class CompareJob:
             self._say_problem(problem, "Not read")
 
     def _read_others(self, others: tuple[Engine, ...]) -> None:
-        self._wait("Reading the other engines again …")
+        self._wait("Reloading the other engines …")
         self._in_thread(self._reread, others, get_services(self._screen).load_options, group="compare-read")
 
     def _reread(self, others: Sequence[Engine], options: LoadOptions) -> None:

@@ -1,4 +1,4 @@
-"""The small windows over a screen: text, a choice, columns, a line to type, a path."""
+"""Dialogs: text, choice, columns, prompt and path."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Dialog(ModalScreen[Result]):
 
 
 class TextScreen(Dialog[None]):
-    """Text in a window as wide as it needs to be."""
+    """Text in a window as wide as the text."""
 
     DEFAULT_CSS = """
     TextScreen TextBlock { width: auto; max-width: 100%; }

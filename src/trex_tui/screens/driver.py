@@ -1,4 +1,4 @@
-"""The signals that end the program, from the first byte that changes the terminal on, and an end that comes.
+"""Signals that end the program and restore the terminal, and an exit that cannot hang.
 
 With them: threads that nobody waits for at the end, and the garbage collector, at work while nobody waits. A full
 collection looks at every object of an engine: a third of a second at 20 000 layers, in the middle of a key. While the
@@ -127,7 +127,7 @@ def collecting_when_idle() -> Iterator[None]:
 
 
 class Collector:
-    """Knows when there is time, and what is worth looking at."""
+    """Decides when to collect garbage, and which generation."""
 
     def __init__(self) -> None:
         self._last_input = monotonic()

@@ -1,4 +1,4 @@
-"""One engine: its header, its screens, and what they share — the current layer and the filter."""
+"""Screen of an engine: header, tabs, and the shared current layer and filter."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class EngineReplaced(Message):
 
 
 class LayerFilter:
-    """The layers of an engine that a filter leaves.
+    """Result of a filter.
 
     Attributes:
         layers: What is left.
@@ -166,7 +166,7 @@ class LayerFilter:
 
 
 class EngineScreen(MainScreen, EngineHolder):
-    """An engine. The panes follow `current_layer` and `filter_text`; they post what a person does in them.
+    """Tabs of an engine. Panes follow `current_layer` and `filter_text`, and post user actions.
 
     Args:
         engine: What is shown.

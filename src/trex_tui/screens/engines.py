@@ -1,4 +1,4 @@
-"""Several engines: their key numbers, to choose one from."""
+"""List of engines with their key numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window of `i`: what the numbers of a screen are, the selected one first, in the words of `trex-tui explain`."""
+"""Window of `i`: definitions of the numbers on a screen, the selected one first, as in `trex-tui explain`."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def _files(engine: Engine, source: str) -> Iterator[str]:
 
 
 class ExplainScreen(TextScreen):
-    """What the numbers of a screen are, the selected one first."""
+    """Definitions of the numbers on a screen, the selected one first."""
 
     def __init__(self, engine: Engine, title: str, heading: str, numbers: Sequence[ShownNumber]) -> None:
         super().__init__(printable(title), explanation_lines(engine, heading, numbers))

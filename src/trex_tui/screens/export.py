@@ -1,4 +1,4 @@
-"""From the question what to export and where to, to the file and the sentence about it."""
+"""Export: choice of content, format and path, and writing the file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ExportTarget:
 
 
 class ExportScreen(PromptScreen[ExportTarget]):
-    """Asks for path and format, and before it overwrites.
+    """Asks for path and format, and before overwriting.
 
     Args:
         what: What is exported: `9 layers`.
@@ -134,7 +134,7 @@ _MOST_FILTER = 40
 
 @dataclass(frozen=True, slots=True)
 class ExportOffer:
-    """Something on a screen that may become a file.
+    """Exportable content of a screen.
 
     Attributes:
         choice: What it is called where there are several.
@@ -261,7 +261,7 @@ def _format_table_size(rows: Sequence[object], noun: str, columns: Sequence[obje
 
 
 class Exporter:
-    """Asks what to export and where to, and writes the file."""
+    """Asks for content and path, and writes the file."""
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen, self._app = screen, screen.app

@@ -1,4 +1,4 @@
-"""The places that jumps led to, to go back to and forward: tab, layer, filter and what the pane showed."""
+"""Navigation history: tab, layer, filter and scroll position of each jump."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Visit:
 
 
 class History:
-    """Visits in the order of the jumps between them, and which of them is now."""
+    """Visits in order, and the position of the current one."""
 
     def __init__(self) -> None:
         self._visits: list[Visit] = []

@@ -34,12 +34,12 @@ _STEPS = 100
 
 
 class _CancelledError(Exception):
-    """Nobody waits for the log any more."""
+    """Reading the log was cancelled."""
 
 
 @dataclass
 class BuildAsked(Message):
-    """A person looks at the build, and its log has not been read."""
+    """Request to read the build log."""
 
 
 def log_of_build(engine: Engine) -> Path | None:
@@ -49,7 +49,7 @@ def log_of_build(engine: Engine) -> Path | None:
 
 
 class BuildJob:
-    """The log of the build of a screen's engine, read when somebody asks for it.
+    """Build log of a screen's engine, read on request.
 
     Args:
         screen: Where the thread belongs; answers come back in its queue.
@@ -139,7 +139,7 @@ class BuildJob:
 
 
 class ModelJob:
-    """The ONNX model beside the files of an engine, looked for when the engine is on screen.
+    """Search for the ONNX model beside the files of an engine.
 
     Args:
         screen: Where the thread belongs. The app gets `ModelJoined`.
@@ -177,14 +177,14 @@ MOST_NAMED = 40
 
 @dataclass
 class SuppressionAsked(Message):
-    """A person wants a finding left out."""
+    """Request to suppress a finding."""
 
     rule: str
     layers: tuple[int, ...]
 
 
 class ReasonScreen(PromptScreen[str]):
-    """Asks for the reason; there is no leaving out without one."""
+    """Asks for the reason of a suppression, which is required."""
 
     title_text = "Reason for the suppression"
     hint = "Enter accepts · Esc closes"
@@ -207,7 +207,7 @@ class ReasonScreen(PromptScreen[str]):
 
 
 class LintJob:
-    """The rules at work on the engine of a screen.
+    """Lint of the engine of a screen.
 
     Args:
         screen: Where threads and windows belong; answers come back in its queue.

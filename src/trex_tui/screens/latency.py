@@ -1,4 +1,4 @@
-"""The layers as a table."""
+"""Latency screen: table of layers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from trex_tui.widgets.table_model import TableColumn
 
 
 class LatencyPane(LayerTablePane, ShowsLint):
-    """The layers as a table, with sums of the shown and the marked ones."""
+    """Table of layers, with sums of shown and marked layers."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LATENCY)
 

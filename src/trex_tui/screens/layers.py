@@ -1,4 +1,4 @@
-"""The layers as a tree, and beside it everything about one of them, or its neighbourhood."""
+"""Layers screen: tree of layers, with details or neighbourhood of one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from trex_tui.widgets.text_view import LinkedText, LinkFollowed
 
 
 class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
-    """Tree and details: side by side where there is room, else one above the other.
+    """Tree and details: side by side, or one above the other in narrow terminals.
 
     Attributes:
         facts: What the details tell of products and roofs; None until it is computed, which begins when it is first

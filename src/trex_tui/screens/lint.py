@@ -84,7 +84,7 @@ NO_MATCH = "No finding matches the filter."
 
 
 class LintPane(TablePane[Entry], ShowsLint):
-    """The findings as a table; what one means below or beside it."""
+    """Table of findings, with details of the selected one."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LINT)
     table_id = "findings"

@@ -1,4 +1,4 @@
-"""Reading engines in the background: what is asked for, and the messages that tell how far it got."""
+"""Reads engines in the background: requests, progress messages and the loading screen."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ _MEANWHILE = _keys("app.help", "app.open")
 
 
 class LoadingScreen(Screen[None]):
-    """Shows what is being read. Keys other than those of this screen wait for what comes.
+    """Progress of reading. Other keys are kept for the screen that follows.
 
     Args:
         paths: What a person asked for.

@@ -1,4 +1,4 @@
-"""Where the memory goes: weights and activations by layer and by kind, and what is live when."""
+"""Memory screen: weights and activations by layer and kind, and live tensors."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class MemoryPane(LayerTablePane):
         self._is_computing = True
         compute(
             self,
-            "What is live when",
+            "Computing live memory",
             partial(memory_figures, self.engine),
             self._take_figures,
             self._refuse_figures,

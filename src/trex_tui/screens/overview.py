@@ -1,4 +1,4 @@
-"""What an engine is and where its time goes, at a glance."""
+"""Overview screen: facts, time breakdown and hottest layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command palette: every action that works here, themes, and layers by the words of their names.
+"""Command palette: available actions, themes, and layers by name.
 
 Titles are `Text`, never strings: Textual reads strings as markup.
 """
@@ -37,7 +37,7 @@ _INDEX_SCORE = 2.0
 
 
 class PaletteWindow(CommandPalette):
-    """Textual's palette, which may be asked for a command more than once, and in a terminal without room for it."""
+    """Textual's palette, robust against repeated commands and tiny terminals."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         return super().dismiss(result) if bring_to_top(self) else AwaitComplete()

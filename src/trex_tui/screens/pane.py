@@ -1,4 +1,4 @@
-"""What the screens of an engine have in common: the pane, the pane around a table, and what panes post."""
+"""Base classes of the tabs of an engine, and their messages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LayerOpened(Message):
 
 @dataclass
 class LayerJumped(Message):
-    """Select a layer elsewhere; the focus stays."""
+    """Select a layer; the focus stays."""
 
     layer: Layer
 
@@ -90,12 +90,12 @@ class OtherOpened(Message):
 
 @dataclass
 class MarksChanged(Message):
-    """Other layers are marked."""
+    """The marks changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What copy and export apply to on a pane.
+    """Content that copy and export apply to.
 
     Attributes:
         engine: Whose layers are copied: with `layers` another one than that of the screen where those are another's.
@@ -212,7 +212,7 @@ _ZOOMS = ("-only-table", "-only-words")
 
 @dataclass(frozen=True, slots=True)
 class TablePlace:
-    """What a pane with a table has in view.
+    """Cursor, scroll positions and zoom of a pane with a table.
 
     Attributes:
         rows: Cursor and scroll position of the table.

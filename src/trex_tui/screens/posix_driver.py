@@ -1,4 +1,4 @@
-"""The terminal that may go away, and the program that is suspended only where it can be continued.
+"""Driver that survives the loss of its terminal and suspends only under job control.
 
 Textual's driver leaves six gaps. A byte that is no UTF-8 ends its thread that reads, and with that the program; the parts
 of a key that come apart are other keys. Its thread that writes dies with the first write to a terminal that is gone; then its
@@ -31,7 +31,7 @@ from trex_tui.screens.driver import catch_signals
 
 
 class LastingOutput:
-    """A terminal to write to, that takes everything without a word once it is gone.
+    """Output that ignores writes after the loss of its terminal.
 
     Args:
         file: The terminal.
@@ -72,7 +72,7 @@ _PART = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)\Z")
 
 
 class PartialKeys:
-    """Holds the beginning of a sequence until the rest comes.
+    """Buffer for incomplete key sequences.
 
     A slow connection delivers `ESC [ A` in parts. After a tenth of a second Textual takes the first part for the key Esc, and
     the rest for letters: an arrow closes a window, and types into what is below.

@@ -1,4 +1,4 @@
-"""What became of an engine whose files were read again."""
+"""Matches an engine with its version after a reload."""
 
 from __future__ import annotations
 

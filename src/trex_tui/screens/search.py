@@ -1,4 +1,4 @@
-"""A search in the list in view: what it is for, where it began, and which match the cursor is on."""
+"""Search in the current list: text, start and current match."""
 
 from __future__ import annotations
 

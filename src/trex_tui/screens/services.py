@@ -1,4 +1,4 @@
-"""What screens ask of the application, without knowing its class, and of threads."""
+"""Interface of the application for screens, and computations in threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person chose and expects to find again: theme, columns, order.
+"""Remembered settings: theme, columns, sort.
 
 `settings.json` in the configuration directory is written by the program, one choice at a time; `trex-tui.toml` beside it is
 for people and is never written. Whatever a file says wrongly is left out, never an error.
@@ -20,7 +20,7 @@ from trex_tui.config import read_content
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Remembered choices; empty where nobody chose.
+    """Remembered settings; empty by default.
 
     Attributes:
         theme: In terminals of many colours.

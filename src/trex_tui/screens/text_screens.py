@@ -1,4 +1,4 @@
-"""Windows of text: the keys that work here, and what was wrong with the files."""
+"""Text windows: keys, and problems in the input files."""
 
 from __future__ import annotations
 

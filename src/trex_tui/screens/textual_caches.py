@@ -1,4 +1,4 @@
-"""Caches of Textual that keep what is gone: panes, and with them the engine before a reload."""
+"""Clears Textual's caches that would keep removed panes and their engine."""
 
 from __future__ import annotations
 

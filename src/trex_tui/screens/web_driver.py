@@ -1,4 +1,4 @@
-"""The driver for a browser, which ends when the server has gone.
+"""Driver for a browser that ends with its server.
 
 Textual's goes on without anyone to draw for, and has two threads write packets into one pipe, where the parts of a download
 get between those of a frame.

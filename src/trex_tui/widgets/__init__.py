@@ -1,1 +1,1 @@
-"""Reusable Textual widgets that know nothing of engines."""
+"""Reusable Textual widgets."""

@@ -44,7 +44,7 @@ class Place(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A thing a person can do with a key.
+    """A command with its keys.
 
     Attributes:
         id: Stable name, for key maps of a person's own.
@@ -82,7 +82,7 @@ def _movement(id: str, keys: str, help: str) -> Action:  # noqa: A002 - the fiel
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A screen of an engine: its identifier, its title, what it is, and the places whose keys work on it."""
+    """Tab of an engine: id, title, description, and the places whose keys work on it."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""Bars in text: tables of a document with bars, as lines of an exact width, and a quantity along the execution."""
+"""Bars in text: tables of a document, and a strip chart in execution order."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def draw_marks(bars: Grid, count: int, *, peak: int | None = None, here: int | N
 
 @dataclass
 class StripClicked(Message):
-    """A person pointed at a place of the chart: `index` is the first value there."""
+    """Click on the chart; `index` is the first value there."""
 
     index: int
 

@@ -40,7 +40,7 @@ PINNED = "pinned"
 
 
 class Order(NamedTuple):
-    """What blocks are ordered by, and in which direction. What is unknown comes last in both."""
+    """Sort of blocks. Unknown values come last in both directions."""
 
     by: str = SIZE
     descending: bool = True

@@ -1,4 +1,4 @@
-"""The views of a build: what each lists, in which columns, with which words beside it."""
+"""Tables of the build views, their columns and details."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _OutlineModel(TableModel[OutlineNode]):
 
 
 class Outline(ExpandableTable[OutlineNode]):
-    """An outline. Sorting changes the order of lines that stand below the same one, and takes what is below along."""
+    """Outline. Sorting applies to siblings; children move with their parent."""
 
     indent_below_top = " "
 
@@ -269,7 +269,7 @@ _STRATEGY_COLUMNS = (
 
 
 class View(Enum):
-    """What the screen shows of a build. The values are titles."""
+    """View of a build. The values are titles."""
 
     PHASES = "phases"
     PASSES = "passes"

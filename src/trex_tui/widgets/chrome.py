@@ -1,4 +1,4 @@
-"""What surrounds the panes: the screen that covers a too small terminal, the line about the engine, the line of keys.
+"""Frame of the panes: header, tabs, footer, and the message in a terminal that is too small.
 
 Textual's footer has a widget for each key, and makes all of them anew when one key comes or goes: two layouts of the screen
 for each letter typed into a filter, and for each other tab. This one is a line of text.
@@ -267,7 +267,7 @@ MORE = "…"
 
 @dataclass(frozen=True, slots=True)
 class FooterKey:
-    """A key, and what it does.
+    """Key of the footer.
 
     Attributes:
         key: Textual's name.
@@ -291,7 +291,7 @@ class FooterKey:
 
 
 class KeyFooter(Widget):
-    """Where there is no room for all keys, those go that the table of actions calls spare, and `…` stands at the end."""
+    """Footer. Without room for all keys, spare ones are hidden and `…` is at the end."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """

@@ -1,4 +1,4 @@
-"""The text beside a comparison. Apart from the other text widgets, which do without anything of a comparison."""
+"""Text beside a comparison. Separate, so that other text widgets do not import comparisons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST_IN_VIEW = 2
 
 
 class CompareText(LinkedText):
-    """A story that is told for the width there is; some of its lines lead to blocks and layers."""
+    """Text of a comparison for a width, with links to blocks and layers."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)

@@ -1,4 +1,4 @@
-"""A table of rows that expand: what stands below a row is shown, or not.
+"""Table with expandable rows.
 
 A subclass says what stands below what, and in which order; the table itself is the same as everywhere.
 """
@@ -18,7 +18,7 @@ EXPANDED_SIGN, COLLAPSED_SIGN = "▾", "▸"
 
 
 class Position(NamedTuple):
-    """Where a row stands. (A tuple, because 20 000 of them are made in a keystroke.)
+    """Position of a row. (A tuple, because a keystroke makes 20 000 of them.)
 
     Attributes:
         guides: What is drawn before the name.

@@ -1,4 +1,4 @@
-"""The line to type a filter in, as in less and vim, and below it what is wrong or could follow."""
+"""Filter line, with errors and completions below it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GAP = "  "
 
 @dataclass
 class FilterChanged(Message):
-    """The text changed; the list behind follows while a person types.
+    """The text changed; the list follows while typing.
 
     A later one replaces those still in the queue: fast typing waits for the last list only.
     """
@@ -61,7 +61,7 @@ class _Ghost(Suggester):
 
 
 class Harmless(Highlighter):
-    """Draws a line of input without what a terminal would act on; its value stays as it is."""
+    """Input that draws control characters harmlessly; its value is unchanged."""
 
     def highlight(self, text: Text) -> None:
         if not text.plain.isprintable():
@@ -191,7 +191,7 @@ class FilterBar(Vertical):
 
 
 class FilterHint(Widget):
-    """One line: what is wrong, what could follow, or what the language is like."""
+    """Line with an error, completions, or an example of the language."""
 
     error: reactive[FilterError | None] = reactive(None)
     note: reactive[str] = reactive("")

@@ -37,7 +37,7 @@ Entry = Group | Layer
 
 
 class LayerTree(ExpandableTable[Entry]):
-    """The tree of layers. The parent sets filter and current layer; `RowHighlighted` tells where the cursor is."""
+    """Tree of layers. The parent sets filter and current layer; `RowHighlighted` reports the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.TREE)
 
@@ -233,9 +233,7 @@ class LayerTree(ExpandableTable[Entry]):
             return "" if number is None else lanes.rows[number]
 
         shared = f"║ = {lanes.shared}" if lanes.shared else ""
-        words = (
-            "What feeds what: each value has a lane from the layer that writes it to the last that reads it."
-        )
+        words = "Data flow: one lane per value, from its writer to its last reader."
         if shared:
             words += f" {plural(lanes.shared, 'value')} without a separate lane share the double one."
         return [

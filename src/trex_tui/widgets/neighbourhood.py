@@ -209,7 +209,7 @@ def _leads(box: Box, levels: dict[int, list[_Placed]], around: Neighbourhood) ->
 
 
 class _Canvas:
-    """Lines that grow downwards; what stands in one is put there from left to right."""
+    """Lines that grow downwards and are filled from left to right."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -307,7 +307,7 @@ class BoxOpened(Message):
 
 @dataclass
 class RestOpened(Message):
-    """A person wants to choose among all neighbours on one side of a layer."""
+    """Request to choose among all neighbours on one side of a layer."""
 
     layer: Layer
     outgoing: bool

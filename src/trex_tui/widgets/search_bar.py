@@ -1,4 +1,4 @@
-"""The line to type a search in. The list behind goes to the first match while a person types."""
+"""Search line. The list goes to the first match while typing."""
 
 from __future__ import annotations
 

@@ -399,7 +399,7 @@ __all__ = ["RowHighlighted", "RowSelected", "SortChanged", "SortKey", "TableColu
 
 @dataclass
 class TableMessage(Message, Generic[Row], namespace="virtual_table"):
-    """What every message of a table has: the table."""
+    """Base class of the messages of a table."""
 
     table: VirtualTable[Row]
 
@@ -411,7 +411,7 @@ class TableMessage(Message, Generic[Row], namespace="virtual_table"):
 
 @dataclass
 class RowHighlighted(TableMessage[Row], namespace="virtual_table"):
-    """The cursor came to stand on another row, or its row moved. `item` is None, at -1, when no row is shown.
+    """The cursor is on another row, or its row moved. `item` is None, at -1, when no row is shown.
 
     A later one replaces those still in the queue: whoever holds `j` waits for the last row's details only.
     """
@@ -426,7 +426,7 @@ class RowHighlighted(TableMessage[Row], namespace="virtual_table"):
 
 @dataclass
 class RowSelected(TableMessage[Row], namespace="virtual_table"):
-    """A person wants to go into the row: Enter, or a click on the row that has the cursor."""
+    """Open a row: Enter, or a click on the row with the cursor."""
 
     item: Row
     row_index: int

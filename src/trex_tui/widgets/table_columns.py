@@ -1,4 +1,4 @@
-"""Columns of the tables on screen: those of a document, with what only a terminal has."""
+"""Columns of tables on screen, made from those of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows, their order and what is shown of them: the part of the table that needs no terminal.
+"""Model of a table, without a terminal: rows, sort, filter and columns.
 
 Rows never move. Sorting and filtering make lists of indices into them, so an index stands for a row for as
 long as the rows stay, and the widget can cache a drawn line or remember the current row by it.
@@ -25,7 +25,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class TableColumn(Generic[Row]):
-    """What a table shows of each row under one title, and how it sorts by it.
+    """Column of a table: text and sort value of each row.
 
     Attributes:
         key: Identifies the column in sort keys and in configuration.

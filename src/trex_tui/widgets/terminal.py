@@ -1,4 +1,4 @@
-"""What the terminal can do, asked before Textual is imported: it reads its settings from the environment while importing."""
+"""Abilities of the terminal, determined before Textual is imported, which reads the environment on import."""
 
 from __future__ import annotations
 

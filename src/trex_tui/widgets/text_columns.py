@@ -1,4 +1,4 @@
-"""Text in columns side by side that scroll together; lines that lead somewhere can be chosen and opened."""
+"""Text in columns that scroll together, with selectable links."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TargetOpened(Message):
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A line that leads somewhere: its column, its first row, and how many rows it takes."""
+    """Link: target, column, first row and number of rows."""
 
     target: object
     column: int
@@ -48,7 +48,7 @@ class _Link:
 
 
 class TextColumns(TextView):
-    """`j` and `k` choose the next line of a column that leads somewhere, and scroll where the next one is far away."""
+    """Columns of text. `j` and `k` select the next link of a column, and scroll if it is far away."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings_in(Place.FACTS),

@@ -161,7 +161,7 @@ class TextScroll(VerticalScroll, can_focus=True):
 
 
 class LineScroll(ScrollView):
-    """Draws lines itself, those in view; its own place does not depend on how many there are."""
+    """Draws only the lines in view; its layout does not depend on their number."""
 
     def set_line_count(self, count: int) -> None:
         """Say how many lines there are to scroll over.
@@ -311,7 +311,7 @@ _LINK, _CHOSEN_LINK = "$secondary", "reverse"
 
 @dataclass
 class LinkFollowed(Message):
-    """A person wants to go to the layer of this index, or to this finding."""
+    """Open a layer by its index, or a finding."""
 
     target: int | Judged
 

@@ -307,7 +307,7 @@ def _drawing(code: int, char: str) -> str:
 
 
 class AsciiFilter(LineFilter):
-    """Replaces each character by one that every terminal has. Textual keeps the result with each drawn line."""
+    """Replaces characters outside ASCII. Textual caches the result with each drawn line."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
         if all(segment.text.isascii() for segment in segments):

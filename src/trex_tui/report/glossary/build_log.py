@@ -52,8 +52,8 @@ BUILD_LOG = Subject(
             "Durations that the log states. Phases contain each other: no sum.",
             labels=("Phases",),
         ),
-        Term("phases.kind", "What was timed."),
-        Term("phases.phase", "What was timed."),
+        Term("phases.kind", "Kind of the phase."),
+        Term("phases.phase", "Name of the phase."),
         Term("phases.layer", "Layer of a subgraph compilation."),
         Term("phases.ended_s", "When it ended, since the first line of the log."),
         Term(
@@ -85,7 +85,7 @@ BUILD_LOG = Subject(
             )
         ),
         Term("build-log.memory", "Memory in use over the build."),
-        Term("memory.event", "What had been done."),
+        Term("memory.event", "Event before the measurement."),
         Term("is_managed", "Whether only TensorRT's own allocations count."),
         Term("layer_memory", "Memory of each layer, as the builder states it."),
         Term("memory_totals", "Memory of the engine, as the builder states it.", labels=("Memory totals",)),
@@ -189,7 +189,7 @@ BUILD_LOG = Subject(
         Term("passes", "Passes of the optimizer.", labels=("Passes",)),
         Term("passes.in_engine", "Whether the pass belongs to the engine that was kept."),
         Term("passes.pass", "Name of the pass."),
-        Term("passes.step", "What the pass did: fused, removed, converted or tried."),
+        Term("passes.step", "Action of the pass: fused, removed, converted or tried."),
         Term("passes.layer", "Layer of the step."),
         Term("passes.with", "Layer that it was fused with."),
         Term("passes.from_type", "Type before."),
@@ -309,7 +309,7 @@ BUILD_LOG = Subject(
         ),
         Term("layers.cached", "Whether the result came from the timing cache.", also=("tunings.cached",)),
         Term("phases.name", "Phase of the build, or layer of a subgraph compilation."),
-        Term("passes.name", "Name of the pass, or what it did to a layer."),
+        Term("passes.name", "Name of the pass, or its effect on a layer."),
         Term("strategies.name", "Candidate engine, or operator that Myelin tuned for it."),
     ),
 )

@@ -127,7 +127,7 @@ CAPTURE = Subject(
         Term("can_capture", "Whether a capture can run here: no check is an error."),
         Term("summary", "The result, in a sentence."),
         Term("checks", "The checks."),
-        Term("checks.found", "What the check found."),
+        Term("checks.found", "Result of the check."),
         Term("checks.remedy", "Remedy; null where nothing is wrong."),
         Term("doctor-hosts.hosts", "The machines asked with --host."),
         Term("host_asked", "Machine as named on the command line."),

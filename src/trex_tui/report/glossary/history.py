@@ -14,7 +14,7 @@ HISTORY = Subject(
         Term("histories.name", "Name of the newest build."),
         Term("histories.builds", "The builds in order."),
         Term("histories.changes", "Measures that change their level at a build, beyond noise."),
-        Term("histories.causes", "What differs between a build with a change and the build before."),
+        Term("histories.causes", "Differences between a build with a change and the build before."),
         Term("histories.first_builds", "First build per cause; null without --bisect."),
         Term("histories.gates", "Results of the gates for the newest build."),
         Term("histories.spread", "Spread between the builds; null without --spread, or for one build."),

@@ -14,7 +14,7 @@ def _of_finding(key: str, definition: str, *labels: str, formula: str = "") -> T
 
 FAMILIES = {
     "ATTN": "Attention that TensorRT split into separate layers, and projections computed one by one.",
-    "BUILD": "How the engine was built, and what the builder tried and chose.",
+    "BUILD": "Build settings, and the tactics that were tried and chosen.",
     "CONV": "Convolutions without tensor cores, or with unsuitable shapes.",
     "DLA": "Layers that left the accelerator, and the transitions to and from it.",
     "DYN": "Dynamic shapes and data-dependent indices.",
@@ -30,7 +30,7 @@ FAMILIES = {
     "PLUG": "Costs of plugins in addition to their time.",
     "PREC": "Layers and engines in wider types than needed, or with precision lost in the build.",
     "QDQ": "Quantization that needs separate kernels, or is undone directly after its layer.",
-    "ROOF": "Layers far below what the device, or this engine itself, can reach.",
+    "ROOF": "Layers far below the limits of the device or of this engine.",
 }
 """Subjects of the rule families."""
 
@@ -79,7 +79,7 @@ LINT = Subject(
         ),
         Term("not_checked.rule", "Id of the rule."),
         Term("not_checked.rules", "Ids of the rules."),
-        Term("not_checked.reason", "What the rule needs and how to get it."),
+        Term("not_checked.reason", "Missing data, and how to get it."),
         Term("not_checked.layers", "Layers it could not check; null for the whole engine."),
         Term("broken_rules", "Rules that ended with an internal error."),
         Term("engines.milder", "Number of findings that --min-severity hides."),

@@ -28,7 +28,7 @@ PLAN = Subject(
     "metadata, log, or manifest of the capture",
     (
         Term("engines.plan", "Model, device, builder and run of the engine.", labels=("plan",)),
-        Term("plan.model", "What the engine was built from.", labels=("Model",)),
+        Term("plan.model", "Model that the engine was built from.", labels=("Model",)),
         Term("plan.device", "GPU of the run, as the files state it."),
         Term("plan.builder", "Options of trtexec that built the engine.", labels=("Builder",)),
         Term("plan.run", "Options of trtexec that ran the engine.", labels=("Run",)),

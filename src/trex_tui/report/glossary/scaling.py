@@ -23,10 +23,10 @@ SCALING = Subject(
             "First point, from 0, with 95 % of the best samples per second; null if unknown.",
         ),
         Term("scalings.points", "The points, the smallest first."),
-        Term("scalings.limits", "Layers that change what limits them, the longest first."),
+        Term("scalings.limits", "Layers whose bound changes, the longest first."),
         Term(
             "limits.limit_by_point",
-            "What limits the layer at each point: launch, latency, bandwidth or compute; null if unknown.",
+            "Bound of the layer at each point: launch, latency, bandwidth or compute; null if unknown.",
         ),
     ),
 )

@@ -171,7 +171,7 @@ MESSAGES = (
     _number("count", "Times", attrgetter("count"), width=6, format=format_count,
             help="Messages that differ only in names and numbers."),
     Column("message", "Message", value=lambda message: " ".join(message.text.split()), flex=True, width=40),
-    Column("said_by", "Said by", value=lambda message: "trtexec" if message.is_trtexec else "library"),
+    Column("said_by", "Source", value=lambda message: "trtexec" if message.is_trtexec else "library"),
     _line(1),
     _number("last_line", "Last line", attrgetter("last_line")),
 )

@@ -79,7 +79,7 @@ CAUSE_COLUMNS = (
     Column("number", "#", is_number=True, format=str, help="Number of the build."),
     Column("build", "build", flex=True, width=12, help="Name of the build."),
     Column("cause", "cause", help="Subject of the difference."),
-    Column("text", "difference", flex=True, width=24, help="What differs."),
+    Column("text", "difference", flex=True, width=24, help="Differences."),
     Column("delta_ms", "Δ ms", is_number=True, help="Its part of the difference of layer times."),
 )
 SPREAD_COLUMNS = (

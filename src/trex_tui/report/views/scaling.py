@@ -116,7 +116,7 @@ LIMIT_COLUMNS = (
         "limits",
         flex=True,
         width=20,
-        help="What limits the layer, from the smallest point to the largest.",
+        help="Bound of the layer, from the smallest point to the largest.",
     ),
     Column("min_ms", "min ms", is_number=True, help="Shortest time over the points."),
     Column("max_ms", "max ms", is_number=True, help="Longest time over the points."),
