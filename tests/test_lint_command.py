@@ -327,7 +327,7 @@ class TestRules:
     def test_explain(self, run: Any) -> None:
         out = run("--explain", "conv002")[1]
         assert out.startswith("CONV002  Title of CONV002  (warning)\n")
-        for words in ("Looks for\n  Something.", "Remedy\n  Mend CONV002.", "https://example.com/a"):
+        for words in ("Condition\n  Something.", "Remedy\n  Mend CONV002.", "https://example.com/a"):
             assert words in out
 
     def test_as_json(self, run: Any) -> None:
