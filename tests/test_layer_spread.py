@@ -11,7 +11,7 @@ import pytest
 
 from helpers import layer, strict_json, tensor
 from trex_tui import load_engine
-from trex_tui.artifacts.layer_times import LayerSpread
+from trex_tui.artifacts.layer_spread import LayerSpread
 from trex_tui.artifacts.profile import read_profile
 from trex_tui.cli import main
 from trex_tui.report.views.layer_details import layer_lines
@@ -35,15 +35,19 @@ def test_percentile_and_spread(tmp_path: Path, samples: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("samples", "expected"),
+    ("samples", "known", "p99_ms", "cv_pct"),
     [
-        ([2.0], LayerSpread(1, 2.0, None)),
-        ([0.0, 0.0], LayerSpread(2, 0.0, None)),
-        ([1.0, None, "x", -1.0, [], 3.0], LayerSpread(2, 3.0, 50.0)),
+        ([2.0], [2.0], 2.0, None),
+        ([0.0, 0.0], [0.0, 0.0], 0.0, None),
+        ([1.0, None, "x", -1.0, [], 3.0], [1.0, 3.0], 3.0, 50.0),
     ],
 )
-def test_few_and_damaged_samples(tmp_path: Path, samples: list[Any], expected: LayerSpread) -> None:
-    assert spread_of(tmp_path, samples) == expected
+def test_few_and_damaged_samples(
+    tmp_path: Path, samples: list[Any], known: list[float], p99_ms: float, cv_pct: float | None
+) -> None:
+    spread = spread_of(tmp_path, samples)
+    assert spread is not None
+    assert (list(spread.times_ms), spread.p99_ms, spread.cv_pct) == (known, p99_ms, cv_pct)
 
 
 def engine_folder(tmp_path: Path) -> Path:

@@ -22,6 +22,8 @@ from enum import Enum
 from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
+from trex_tui.artifacts.execution_trace import NAME as EXECUTION_TRACE
+from trex_tui.artifacts.execution_trace import is_execution_trace
 from trex_tui.artifacts.input_files import (
     COPY_AGAIN,
     decode_text,
@@ -90,10 +92,8 @@ class ArtifactKind(str, Enum):
         return self in (ArtifactKind.MONITOR, ArtifactKind.IDLE_POWER)
 
 
-_TORCH = re.compile(
-    r"(?P<stem>.+?)(?:_engine)+_(?:layer_information\.json|execution_profile\.trace)", re.DOTALL
-)
-"""Names in Torch-TensorRT's debug folder: `_run_on_acc_0_engine_layer_information.json` for engine `_run_on_acc_0`."""
+_TORCH = re.compile(r"(?P<stem>.+?)(?:_engine)+_layer_information\.json", re.DOTALL)
+"""Name in Torch-TensorRT's debug folder: `_run_on_acc_0_engine_layer_information.json` for engine `_run_on_acc_0`."""
 _CANONICAL = re.compile(
     r"(?P<stem>.+?)\.(?:"
     r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
@@ -160,7 +160,7 @@ def engine_stem(path: Path) -> str:
     match = _CANONICAL.fullmatch(path.name)
     if match:
         return _ENGINE_EXTENSION.sub("", match["stem"])
-    if match := _TORCH.fullmatch(path.name):
+    if match := _TORCH.fullmatch(path.name) or EXECUTION_TRACE.fullmatch(path.name):
         return match["stem"]
     base = _EXTENSION.sub("", path.name)
     words = list(_WORD.finditer(base))
@@ -495,6 +495,8 @@ def _sniff_list(head: str, path: Path) -> Sniffed:
         )
     if _LAYER_POWER.search(head):
         return Sniffed(None, "has layer powers computed by another tool")
+    if is_execution_trace(head, path):
+        return Sniffed(ArtifactKind.PROFILE)
     keys = set(_KEY.findall(head))
     has_names = any(plain(key) in NAME_KEYS for key in keys)
     for wanted, kind in _LIST_KEYS:
@@ -504,6 +506,8 @@ def _sniff_list(head: str, path: Path) -> Sniffed:
         return Sniffed(ArtifactKind.PROFILE)
     if any(timing_column(key)[0] in _TELLING_COLUMNS for key in keys):
         return Sniffed(ArtifactKind.TIMING)
+    if {"ph", "ts"} <= keys:
+        return Sniffed(None, "is a trace of events, without layers")
     if _NUMBERS.match(head.lstrip("\ufeff \t\r\n")) and _TIMES_NAME.search(path.name):
         return Sniffed(ArtifactKind.TIMING)
     return _truncation(head, path) or _unknown("a JSON list", sorted(keys))

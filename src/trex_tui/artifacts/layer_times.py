@@ -13,9 +13,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from trex_tui.artifacts.input_files import finite_number, positive_count
+from trex_tui.artifacts.layer_spread import LayerSpread, measure_spread
 from trex_tui.artifacts.time_units import MS, UnknownUnitError, plain, split_unit, stated_unit
 from trex_tui.artifacts.timing import timing_column
 
@@ -54,20 +55,6 @@ _LIKE_LAYER = re.compile(
     r"[/\[{(]|\s\+\s|conv|relu|pool|gemm|matmul|softmax|reformat|shuffle|concat|resize|norm|linear|dense|myl|kgen|pwn|^(?:fc|bn|add)\d*$",
     re.IGNORECASE,
 )
-
-
-class LayerSpread(NamedTuple):
-    """Spread of the single times of a layer.
-
-    Attributes:
-        samples: Number of times.
-        p99_ms: The 99th percentile as trtexec defines it: the largest time of fewer than 100.
-        cv_pct: Standard deviation in percent of the mean; None of fewer than 2 times, or where all are 0.
-    """
-
-    samples: int
-    p99_ms: float
-    cv_pct: float | None
 
 
 @dataclass(slots=True)
@@ -338,7 +325,7 @@ def _set_figure(
         layer.average_ms = layer.total_ms / len(known)
         layer.median_ms = median(known)
         layer.samples = len(known)
-        layer.spread = _measure_spread(known, layer.average_ms)
+        layer.spread = measure_spread(known)
         table.units.setdefault("samples", unit)
         return
     time = _time(value)
@@ -350,15 +337,6 @@ def _set_figure(
         layer.time_key = key
     setattr(layer, f"{column}_ms", time * scale)
     table.units.setdefault(column, unit)
-
-
-def _measure_spread(times: Sequence[float], mean: float) -> LayerSpread:
-    count = len(times)
-    p99 = sorted(times)[max(count - 1 - count // 100, 0)]
-    if count < 2 or not mean:
-        return LayerSpread(count, p99, None)
-    deviation = math.sqrt(math.fsum((time - mean) ** 2 for time in times) / count)
-    return LayerSpread(count, p99, 100.0 * deviation / mean)
 
 
 def _time(value: object) -> float | None:

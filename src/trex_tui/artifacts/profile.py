@@ -21,8 +21,10 @@ from operator import itemgetter, ne
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from trex_tui.artifacts.execution_trace import SUMS, is_execution_trace, read_execution_trace
 from trex_tui.artifacts.input_files import finite_number, parse_documents, read_text
-from trex_tui.artifacts.layer_times import LayerSpread, LayerTable, LayerTimes, find_layer_times
+from trex_tui.artifacts.layer_spread import LayerSpread
+from trex_tui.artifacts.layer_times import LayerTable, LayerTimes, find_layer_times
 from trex_tui.artifacts.time_units import UnknownUnitError
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 from trex_tui.text import plural
@@ -33,6 +35,7 @@ _LINE = re.compile(
 )
 _NUMBERS = frozenset((float, int))
 _MOST_MS = 1e9
+_HEAD = 1 << 16
 _COUNT_LINE = re.compile(r'^[\[, ]*\{ "count" : (?P<count>\d{1,18}) \}\s*,?\]?$')
 
 
@@ -84,6 +87,8 @@ def read_profiles(path: Path) -> list[Profile]:
         ArtifactError: The file has no profile record.
     """
     text = read_text(path)
+    if is_execution_trace(text[:_HEAD], path):
+        return [_read_trace(text, path)]
     try:
         documents = parse_documents(text, path)
     except ArtifactError as error:
@@ -104,6 +109,26 @@ def read_profile(path: Path) -> Profile:
         ArtifactError: As `read_profiles`.
     """
     return read_profiles(path)[-1]
+
+
+def _read_trace(text: str, path: Path) -> Profile:
+    """Read the execution profile of Torch-TensorRT. A sum over calls stands for the time of one where there is no average."""
+    trace = read_execution_trace(text, path)
+    rows = [
+        ProfileRow(
+            row.name,
+            row.total_ms,
+            row.total_ms if trace.is_perfetto else row.average_ms,
+            None,
+            row.percentage,
+        )
+        for row in trace.rows
+    ]
+    notes = [Diagnostic(Severity.ERROR, path, "", trace.damage)] if trace.damage else []
+    if trace.is_perfetto:
+        notes.append(Diagnostic(Severity.WARNING, path, "", SUMS))
+    run = _Run(rows, trace.calls, is_whole=not trace.damage)
+    return _checked(path, run, notes, SUMS if trace.is_perfetto else "")
 
 
 def _read_records(root: object, path: Path) -> list[Profile]:

@@ -17,7 +17,7 @@ from trex_tui.text import format_ms, format_shape, printable, shorten_middle
 if TYPE_CHECKING:
     import networkx as nx
 
-    from trex_tui.artifacts.layer_times import LayerSpread
+    from trex_tui.artifacts.layer_spread import LayerSpread
     from trex_tui.engine.engine import Engine
 
 MOST_ELEMENTS = 2**44

@@ -16,13 +16,14 @@ from trex_tui.analysis.timing import EndToEnd, end_to_end
 from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError, Severity
+from trex_tui.fleet.split_model import find_split_models
 from trex_tui.report.document import Column
 from trex_tui.report.views.runs import run_words
 from trex_tui.screens.compare_job import MOST_OTHERS
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.services import EngineHolder, ReloadAsked
 from trex_tui.screens.text_screens import diagnostic_lines
-from trex_tui.text import format_bytes, plural, printable
+from trex_tui.text import format_bytes, format_ms, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import MainScreen, SummaryLine, TooSmall, missing_parts
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
@@ -143,6 +144,10 @@ class EnginesScreen(MainScreen, EngineHolder):
         words = plural(len(self._rows), "engine")
         if read < len(self._rows):
             words += f", {read} read"
+        words += "".join(
+            f" · {printable(model.name)}: {len(model.parts)} parts, Σ layers {format_ms(model.latency_sum_ms)} ms"
+            for model in find_split_models(self.held_engines())
+        )
         if self._discovery.diagnostics:
             words += f" · {plural(len(self._discovery.diagnostics), 'file')} skipped"
         if self._marked:

@@ -48,6 +48,19 @@ ENGINE = Subject(
     "layer information and metadata",
     (
         Term("engines.name", "Name of the engine: the stem its files share.", also=("results.name",)),
+        Term(
+            "summary.split_models",
+            "Models that Torch-TensorRT split into several of the engines, with the sums over these.",
+        ),
+        Term("split_models.name", "Directory of the engines, or the common beginning of their names."),
+        Term("split_models.latency_sum_ms", "Sum of the layer times of all engines with times.", unit="ms"),
+        Term("split_models.layers", "Layers of all engines."),
+        Term("split_models.engines_without_times", "Engines without a profile, not in the sum."),
+        Term(
+            "split_models.missing_parts",
+            "Numbers of parts without files: run by PyTorch, or stored elsewhere.",
+        ),
+        Term("split_models.parts", "The engines in order of their numbers."),
         Term("files", "Files of the engine, by kind.", labels=("Files",)),
         *(
             Term(

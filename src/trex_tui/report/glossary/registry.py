@@ -30,7 +30,18 @@ from trex_tui.report.glossary.power import POWER
 from trex_tui.report.glossary.scaling import SCALING
 from trex_tui.report.glossary.term import Subject, Term
 from trex_tui.report.glossary.timing import GAP, TIMING
-from trex_tui.report.views import accuracy, build, dla, fleet, history, lint, memory, power, scaling
+from trex_tui.report.views import (
+    accuracy,
+    build,
+    dla,
+    fleet,
+    history,
+    lint,
+    memory,
+    power,
+    scaling,
+    split_model,
+)
 from trex_tui.text import close_matches
 
 SUBJECTS = (
@@ -56,6 +67,7 @@ SUBJECTS = (
     DOCUMENT,
 )
 TABLES: dict[str, tuple[tuple[str, Sequence[Column]], ...]] = {
+    "engine": (("parts", split_model.PART_COLUMNS), ("hottest", split_model.HOT_COLUMNS)),
     "lint": (("findings", lint.SCREEN_COLUMNS), ("findings", lint.FINDING_COLUMNS)),
     "power": (("layer_energy", power.COLUMNS), ("power.layers", power.COLUMNS)),
     "dla": (("dla_blocks", dla.COLUMNS), ("dla.blocks", dla.COLUMNS)),

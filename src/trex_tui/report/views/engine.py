@@ -38,6 +38,7 @@ from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic, Severity
+from trex_tui.fleet.split_model import find_split_models
 from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.views.dla import dla_document, dla_sections
@@ -222,11 +223,15 @@ def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic
         engines: In the order they were found.
         diagnostics: Those that belong to no engine.
     """
+    from trex_tui.report.views.split_model import split_model_documents  # only a command needs it
+
+    every = list(engines)
     with gc_paused():
-        summaries = [engine_summary(engine) for engine in engines]
+        summaries = [engine_summary(engine) for engine in every]
     return {
         "schema": SUMMARY_SCHEMA,
         "engines": summaries,
+        "split_models": split_model_documents(find_split_models(every)),
         "diagnostics": [diagnostic_object(diagnostic) for diagnostic in diagnostics],
     }
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Severity
+from trex_tui.fleet.split_model import find_split_models
 from trex_tui.report.document import Section
 from trex_tui.report.render_markdown import sections_markdown
 from trex_tui.report.render_text import print_sections
 from trex_tui.report.views.engine import analyse, engine_sections
 from trex_tui.report.views.layers import bound_section, brief_hot_section, group_section
+from trex_tui.report.views.split_model import split_model_section
 from trex_tui.report.views.timing import performance_sections
 from trex_tui.text import printable
 
@@ -48,7 +50,10 @@ def print_summaries(
     engines: Iterable[Engine], console: Console, *, top: int | None = HOTTEST, is_unfolded: bool = False
 ) -> None:
     """Print the summary of each engine; arguments as for `brief_sections`."""
-    for engine in engines:
+    every = list(engines)
+    for model in find_split_models(every):
+        print_sections([split_model_section(model, top)], console)
+    for engine in every:
         print_engine(engine, brief_sections(engine, top, is_unfolded=is_unfolded), console)
 
 
@@ -72,7 +77,12 @@ def summary_markdown(
     engines: Iterable[Engine], *, top: int | None = HOTTEST, is_unfolded: bool = False
 ) -> str:
     """Return Markdown of the summary of each engine; arguments as for `brief_sections`."""
-    return "\n".join(
+    every = list(engines)
+    models = [
+        sections_markdown(model.name, [split_model_section(model, top)]) for model in find_split_models(every)
+    ]
+    parts = (
         sections_markdown(engine.name, brief_sections(engine, top, is_unfolded=is_unfolded))
-        for engine in engines
+        for engine in every
     )
+    return "\n".join([*models, *parts])
