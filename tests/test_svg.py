@@ -112,7 +112,8 @@ def test_every_chart_of_the_terminal_is_drawn_with_its_sentences(samples):
         "power",
         "temperature",
         "clock",
-    }  # the samples have no sensors; test_power draws them
+        "spread",
+    }  # the samples have no sensors and no single times; test_power and test_layer_spread draw them
 
 
 def test_a_picture_that_stands_alone_has_title_sentences_ground_and_style(samples):

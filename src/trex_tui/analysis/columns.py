@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.analysis.compute import Compute, compute_products, uses_tensor_cores
 from trex_tui.analysis.device import find_device
 from trex_tui.analysis.dla import find_dla_use
+from trex_tui.analysis.layer_samples import count_outliers
 from trex_tui.analysis.roofline import FORMULAS, Bound, Roofline, RooflinePoint, roofline
+from trex_tui.analysis.stability import OUTLIER_LEAST_PCT, OUTLIER_SCORE
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.attributes import format_extents
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.columns import (
     COLUMNS,
     RAW_PREFIX,
+    SAMPLES,
     YES_OR_NO,
     FromLayer,
     LayerColumn,
@@ -174,6 +177,15 @@ _DIMENSIONS = "layer information: Kernel, Groups, Dimensions"
 _SAMPLES = "log of power; profile with a time stamp per call"
 _MODEL = "ONNX model of --onnx"
 DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
+    LayerColumn(
+        "outliers",
+        "Outliers",
+        "Int64",
+        f"Single times at least {OUTLIER_LEAST_PCT:g} % of the median away from the times around them, with a modified "
+        f"z-score above {OUTLIER_SCORE:g}; missing for profiles of trtexec, which have no single times.",
+        count_outliers,
+        source=SAMPLES,
+    ),
     LayerColumn(
         "cumulative_pct",
         "Cum %",

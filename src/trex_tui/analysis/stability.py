@@ -233,7 +233,7 @@ def stability(values_ms: Sequence[float], starts_ms: Sequence[float] | None = No
         starts_ms = None
     middle = median_of_sorted(sorted(values_ms))
     run = _Run(values_ms, starts_ms, middle, resolution_ms(middle))
-    outliers = _find_outliers(run)
+    outliers = _outliers(run)
     if len(known) < LEAST_ROWS:
         return _judge_few_rows(run, outliers)
     blocks = min(_MOST_BLOCKS, len(known) // _LEAST_BLOCK_ROWS)
@@ -280,7 +280,13 @@ def _verdict(drift: Drift, spread_pct: float, outliers: Outliers, rows: int) -> 
     return Steadiness.OUTLIERS if outliers.are_significant else Steadiness.STABLE
 
 
-def _find_outliers(run: _Run) -> Outliers:
+def find_outliers(values: Sequence[float]) -> Outliers:
+    """Find outliers among at least one value in order: far from the median of the values around them."""
+    middle = median(values)
+    return _outliers(_Run(values, None, middle, resolution_ms(middle)))
+
+
+def _outliers(run: _Run) -> Outliers:
     """Find outliers by modified z-scores of the distances from the median of the rows around (`OUTLIER_SCORE`)."""
     rows = len(run.values)
     blocks = max(1, min(_MOST_LEVELS, rows // _LEVEL_ROWS))

@@ -42,6 +42,7 @@ CHART_IDS = (
         "bar",
         "scatter",
         "distribution",
+        "spread",
         "pareto",
         "kind",
         "precision",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
 
+SAMPLES = "profile: single times, as an IProfiler writes them"
 LISTED = "layer information, else the list of layers in a verbose log"
 """Source of the layers, with their names, types and tensors."""
 
@@ -357,7 +358,7 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "99th percentile of the single times of the layer, with fewer than 100 the largest; missing for profiles of "
         "trtexec, which have no single times.",
         lambda _, layer: layer.latency and layer.latency.spread and layer.latency.spread.p99_ms,
-        source="profile: single times, as an IProfiler writes them",
+        source=SAMPLES,
     ),
     LayerColumn(
         "cv_pct",
@@ -367,7 +368,7 @@ COLUMNS: tuple[LayerColumn, ...] = (
         "single times.",
         lambda _, layer: layer.latency and layer.latency.spread and layer.latency.spread.cv_pct,
         formula="100 · standard deviation / mean",
-        source="profile: single times, as an IProfiler writes them",
+        source=SAMPLES,
     ),
     LayerColumn(
         "total_ms",

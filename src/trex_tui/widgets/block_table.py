@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from textual.binding import BindingType
 
-from trex_tui.analysis.compare.model import Block, Comparison, Match, letter
+from trex_tui.analysis.compare.model import Block, Comparison, Match, Outcome, letter
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import precision_style
 from trex_tui.report.views.compare import ComparisonNames, block_name, describe_changes
@@ -31,6 +31,12 @@ SIZE, ORDER, TIME, DELTA = "size", "order", "ms:", "delta:"
 """Sort keys of blocks: magnitude of the largest delta, execution; with a place behind it, a time or a delta."""
 RATIO = "ratio:"
 LEAST_NUMBER = 6
+_NOISE_WORDS = {
+    Outcome.SLOWER: "beyond",
+    Outcome.FASTER: "beyond",
+    Outcome.SAME: "within",
+    Outcome.UNKNOWN: MISSING,
+}
 _MOST_NAME = 40
 """Cells of a name before the column of changes gets the rest."""
 _LAYER_INDENT = 3
@@ -251,6 +257,11 @@ class BlockTable(ExpandableTable[BlockRow]):
                 for rank, engine_index in enumerate(others)
             ),
             *(self._ratio_column(engine_index, rank) for rank, engine_index in enumerate(others)),
+            *(
+                self._noise_column(engine_index)
+                for engine_index in others
+                if any(block.verdicts for block in comparison.blocks)
+            ),
             TableColumn(
                 "changed",
                 "Changed",
@@ -313,6 +324,23 @@ class BlockTable(ExpandableTable[BlockRow]):
             priority=(2 if len(self.comparison.others) == 1 else 6) + rank,
             style=lambda row: _delta_style(row, engine_index),
             description="The same in percent of the baseline's.",
+        )
+
+    def _noise_column(self, engine_index: int) -> TableColumn[BlockRow]:
+        assert self.comparison is not None
+
+        def words(row: BlockRow) -> str:
+            verdict = row.block.verdicts[engine_index] if row.block.verdicts and row.layer is None else None
+            return "" if verdict is None else _NOISE_WORDS[verdict.outcome]
+
+        return TableColumn(
+            f"noise:{engine_index}",
+            "Noise" if len(self.comparison.others) == 1 else f"Noise {letter(engine_index)}",
+            words,
+            width=7,
+            priority=3,
+            style=lambda row: "" if words(row) == _NOISE_WORDS[Outcome.SLOWER] else "$muted",
+            description="Whether the difference is beyond the noise of the single times of the layers.",
         )
 
     def _format_name(self, row: BlockRow) -> str:

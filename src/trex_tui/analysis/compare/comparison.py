@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trex_tui.analysis.compare.align import Aligned
+from trex_tui.analysis.compare.block_noise import judge_blocks
 from trex_tui.analysis.compare.model import (
     Align,
     Block,
@@ -239,7 +240,7 @@ def _compare(
     per = [_per(trait, per_batch=per_batch) for trait in traits]
     groups, aligned = partition(traits, baseline, mode, pins)
     sides = describe_sides(traits, per, groups)
-    blocks = build_blocks(traits, baseline, per, groups)
+    blocks = judge_blocks(build_blocks(traits, baseline, per, groups), engines, per, baseline)
     verdicts, medians = judge_engines(repeats, sides, baseline)
     ranking = rank(engines, sides, medians)
     return Comparison(

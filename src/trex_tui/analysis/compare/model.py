@@ -101,6 +101,34 @@ class Change:
     parts: tuple[PartChange, ...] = ()
 
 
+class Outcome(str, Enum):
+    """Result of comparing the latency of an engine with the baseline's."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "not distinguishable"
+    UNKNOWN = "no verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockVerdict:
+    """Whether a block's time differs from the baseline's beyond noise, from the single times of its layers.
+
+    Attributes:
+        outcome: The result, at 95 %: of 100 equal blocks up to five differ by chance.
+        difference_ms: Mean over the calls minus the baseline's; None if unknown.
+        interval_ms: Confidence interval of the difference; None if it cannot be computed.
+        calls: Number of calls of the baseline and of the engine.
+        method: Description of the method; empty without a verdict.
+    """
+
+    outcome: Outcome
+    difference_ms: float | None
+    interval_ms: tuple[float, float] | None
+    calls: tuple[int, int]
+    method: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Layers of all engines that do the same work. Every layer is in exactly one block.
@@ -122,6 +150,8 @@ class Block:
             ONNX nodes if Myelin generated the name. As in the files: make it printable before it is shown.
         kind: Kind of its main layer: a `LayerKind` value.
         module: Modules that contain it, outermost first, as named in the baseline; else as in another engine.
+        verdicts: Per engine, whether its time differs beyond noise; None where its layers, or those of the baseline, have no
+            single times. Empty if no pair of engines has them.
     """
 
     index: int
@@ -137,6 +167,7 @@ class Block:
     label: str
     kind: str
     module: tuple[str, ...] = ()
+    verdicts: tuple[BlockVerdict | None, ...] = ()
 
     @property
     def delta_ms(self) -> float | None:
@@ -181,15 +212,6 @@ class Block:
 
     def changed_in(self, engine: int) -> tuple[ChangeKind, ...]:
         return tuple(change.kind for change in self.changes if change.engine == engine)
-
-
-class Outcome(str, Enum):
-    """Result of comparing the latency of an engine with the baseline's."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    SAME = "not distinguishable"
-    UNKNOWN = "no verdict"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
 from trex_tui.analysis.conditions import ConditionKind, doubts
 from trex_tui.analysis.gap import EVENT_GRID_MS, FEW_ITERATIONS, on_grid_pct
+from trex_tui.analysis.layer_samples import LEAST_SAMPLES, count_outliers
 from trex_tui.analysis.stability import Steadiness
 from trex_tui.analysis.timing import SeriesStatistics, option_is_enabled
 from trex_tui.analysis.trtexec_runs import build_run, timed_log, timed_run
@@ -34,6 +36,8 @@ VERY_UNSTABLE_CV_PCT = 10.0
 STEADY_CV_PCT = 1.0
 STEADY_RATIO = 1.05
 STEADY_RANGE_PCT = 2.0
+_LEAST_STEPS = 3
+"""Steps of the timer from which a percentile differs from a median."""
 _UNSTABLE = re.compile(
     r"(?P<what>[A-Z][\w -]{2,40}?) is unstable, with coefficient of variance = (?P<pct>\d{1,6}(?:\.\d{1,9})?)%"
 )
@@ -308,6 +312,67 @@ def polluted_means(context: Context, ratio: float) -> Findings:
         far,
         confidence=Confidence.HIGH,
         evidence={"mean_sum_ms": means, "median_sum_ms": medians, "layers": len(far)},
+    )
+
+
+@rule(
+    "MEASURE006",
+    "Unstable layers",
+    Severity.INFO,
+    looks_for="Layers with at least 40 single times: percentile 99 above 1.25 times the median, and three steps of the timer "
+    "or more above it (warning if they take a tenth of the time).",
+    why="The mean of such a layer depends on a few calls; a difference of it between engines is not significant.",
+    remedy="Profile again with locked clocks and an idle GPU; look at layers that stay unstable in Nsight Systems.",
+    references=(BEST_PRACTICES,),
+    columns=("median_ms", "p99_ms", "cv_pct", "outliers"),
+    thresholds={"p99_ratio": 1.25, "time_pct": 10.0},
+)
+def unstable_layers(context: Context, p99_ratio: float, time_pct: float) -> Findings:
+    known = [
+        (layer, layer.latency.spread, layer.latency.median_ms)
+        for layer in context.layers
+        if layer.latency and layer.latency.spread and layer.latency.median_ms
+    ]
+    judged = [entry for entry in known if entry[1].samples >= LEAST_SAMPLES]
+    if not judged:
+        few = f"fewer than {LEAST_SAMPLES} single times per layer"
+        yield not_checked(
+            few if known else "no single times of layers: write {layer: [ms, …]} with an IProfiler"
+        )
+        return
+    unstable = [
+        (layer, spread, median)
+        for layer, spread, median in judged
+        if spread.p99_ms > p99_ratio * median and spread.p99_ms - median >= _LEAST_STEPS * EVENT_GRID_MS
+    ]
+    if not unstable:
+        return
+    layers = [layer for layer, _, _ in unstable]
+    ratios = [spread.p99_ms / median for _, spread, median in unstable]
+    worst, spread, median = max(unstable, key=lambda entry: entry[1].p99_ms - entry[2])
+    beyond_ms = math.fsum(found.p99_ms - middle for _, found, middle in unstable)
+    pct = sum(context.engine.latency_pct(layer) or 0.0 for layer in layers)
+    outliers = count_outliers(context.engine, worst) or 0
+    span = f"{min(ratios):.2f}" if len(ratios) == 1 else f"{min(ratios):.2f} to {max(ratios):.2f}"
+    cv = "" if spread.cv_pct is None else f", coefficient of variation {spread.cv_pct:.1f} %"
+    yield finding(
+        f"{len(layers)} of {plural(len(judged), 'layer')} unstable ({pct:.1f} % of the time): percentile 99 at {span} "
+        f"times the median, +{beyond_ms:.4g} ms in all. Most: {quote_layer(worst)}, median {median:.4g} ms, "
+        f"percentile 99 {spread.p99_ms:.4g} ms{cv}, {outliers}/{spread.samples} outliers.",
+        layers,
+        severity=Severity.WARNING if pct >= time_pct else Severity.INFO,
+        confidence=Confidence.HIGH,
+        evidence={
+            "layers": len(layers),
+            "latency_pct": pct,
+            "p99_over_median": max(ratios),
+            "p99_beyond_median_ms": beyond_ms,
+            "median_ms": median,
+            "p99_ms": spread.p99_ms,
+            "cv_pct": spread.cv_pct,
+            "outliers": outliers,
+            "samples": spread.samples,
+        },
     )
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from trex_tui.report.charts import latency_charts, layer_charts, module_charts, power_charts, scatter_charts
+from trex_tui.report.charts import (
+    latency_charts,
+    layer_charts,
+    module_charts,
+    power_charts,
+    scatter_charts,
+    spread_charts,
+)
 from trex_tui.report.charts.figure import Chart
 
 CHARTS: tuple[Chart, ...] = (
     *latency_charts.CHARTS,
     *layer_charts.CHARTS,
+    *spread_charts.CHARTS,
     *scatter_charts.CHARTS,
     *module_charts.CHARTS,
     *power_charts.CHARTS,

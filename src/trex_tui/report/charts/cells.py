@@ -21,6 +21,7 @@ from trex_tui.report.charts.figure import (
     Bars,
     Bins,
     Blocks,
+    Box,
     Chart,
     Columns,
     Figure,
@@ -674,7 +675,7 @@ def _(form: Bars, part: Grid) -> None:
     names = min(longest, max(12, part.width - 2 - figures - _GAP - max(_LEAST_BAR, part.width // 4)))
     start, cells = 2 + names + figures + _GAP, part.width - 2 - names - figures - _GAP
     _put_figures(part, 1, form.headings, widths, 2 + names, MUTED)
-    top = max(bar.value or 0.0 for bar in form.bars) or 1.0
+    top = form.top or max(bar.value or 0.0 for bar in form.bars) or 1.0
     labels = fit_labels([bar.label for bar in shown], names, form.fit)
     for index, (bar, label) in enumerate(zip(shown, labels, strict=True)):
         row = 2 + index + (index // form.together if is_spaced else 0)
@@ -684,7 +685,9 @@ def _(form: Bars, part: Grid) -> None:
             part.put(0, row, HERE, HERE_STYLE)
         part.put(2, row, label, HERE_STYLE if bar.is_here else bar.style)
         _put_figures(part, row, bar.texts, widths, 2 + names, "")
-        if bar.parts:
+        if bar.box is not None:
+            _put_box(part, row, start, bar.box, top, cells, bar.style)
+        elif bar.parts:
             _put_parts(part, row, start, bar.parts, top, cells)
         else:
             part.put(start, row, format_bar((bar.value or 0.0) / top, cells), bar.style)
@@ -720,6 +723,20 @@ def _put_parts(part: Grid, row: int, x: int, parts: Sequence[BarPart], top: floa
         end = max(round(total), 1 if total > 0 else 0)
         part.put(x + done, row, piece.pattern * (end - done), piece.style)
         done = end
+
+
+def _put_box(part: Grid, row: int, x: int, box: Box, top: float, cells: int, style: str) -> None:
+    """Draw whiskers, box, median and the values beyond; those beyond the axis as a sign in its last cell."""
+
+    def cell(value: float) -> int:
+        return min(cells - 1, int(value / top * cells))
+
+    for value in box.beyond:
+        part.put(x + cell(value), row, "›" if value > top else "∙", MUTED)
+    low, first, middle, third, high = map(cell, box[:5])
+    part.put(x + low, row, "─" * (high - low + 1), style)
+    part.put(x + first, row, "█" * (third - first + 1), style)
+    part.put(x + middle, row, "┃", style if first < third else HERE_STYLE)
 
 
 def _put_figures(

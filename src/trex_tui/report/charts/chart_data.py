@@ -20,7 +20,12 @@ from trex_tui.report.document import Column, Listing, Table
 
 SCHEMA = "trex-tui/chart-data/1"
 _MOST_BINS = 120
-_NUMBERS = ("layer", "value", "low", "high", "count", "x", "y", "depth", "size")
+_NUMBERS = frozenset(
+    (
+        *("layer", "value", "low", "high", "count", "x", "y", "depth", "size"),
+        *("first_quartile", "median", "third_quartile"),
+    )
+)
 
 Rows = Iterable[Sequence[Any]]
 
@@ -46,6 +51,17 @@ def _(form: Bars) -> tuple[Sequence[str], dict[str, str], Rows]:
     if any(bar.parts for bar in form.bars):
         parts = [(bar.label, part.label, part.value) for bar in form.bars for part in bar.parts]
         return ("name", "part", "value"), titles, parts
+    if any(bar.box for bar in form.bars):
+        boxes = [
+            (bar.label, bar.target.layer if bar.target else None, *bar.box[:5], len(bar.box.beyond))
+            for bar in form.bars
+            if bar.box is not None
+        ]
+        return (
+            ("name", "layer", "low", "first_quartile", "median", "third_quartile", "high", "count"),
+            titles,
+            boxes,
+        )
     rows = [(bar.label, bar.target.layer if bar.target else None, bar.value) for bar in form.bars]
     return ("name", "layer", "value"), titles, rows
 

@@ -25,6 +25,7 @@ HERE, HERE_SIGN, HERE_STYLE = "●", "◉", "bold $current"
 BAR_SIGN = "■"
 PRIMARY, SECONDARY, ACCENT, WARNING, MUTED = "$primary", "$secondary", "$accent", "$warning", "$muted"
 NO_PROFILE = "No layer times (needs `trtexec --exportProfile`)."
+NO_SAMPLES = "No single times of layers (needs an IProfiler that writes {layer: [ms, …]})."
 NO_LAYER = "No layer matches the filter."
 _LEAST_LOG_TICKS = 3
 """With fewer round values in its range, a logarithmic axis has evenly spaced ones."""
@@ -222,6 +223,17 @@ class BarPart(NamedTuple):
     pattern: str
 
 
+class Box(NamedTuple):
+    """A box plot on a line: ends of the whiskers, quartiles, median, and the values beyond the whiskers."""
+
+    low: float
+    first: float
+    middle: float
+    third: float
+    high: float
+    beyond: tuple[float, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """A line of a bar chart.
@@ -232,6 +244,7 @@ class Bar:
         is_here: The current layer is in it.
         parts: What the bar is made of, from the left; they add up to its value. Empty for a bar of one colour.
         target: None where the bar cannot be selected.
+        box: Drawn instead of the bar.
     """
 
     label: str
@@ -241,6 +254,7 @@ class Bar:
     is_here: bool = False
     parts: tuple[BarPart, ...] = ()
     target: Target | None = None
+    box: Box | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +269,7 @@ class Bars:
         first: Index of the bar that a terminal without room for all begins with.
         together: Bars of a group, between which there is no blank line.
         fit: Shortens a name to a number of characters, different from those of the other bars; by default `grid.apart`.
+        top: Value at the end of the axis; None for that of the longest bar. Values of boxes beyond it are drawn at the end.
     """
 
     bars: Sequence[Bar]
@@ -266,6 +281,7 @@ class Bars:
     first: int = 0
     together: int = 1
     fit: Callable[[str, int], str] | None = None
+    top: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from trex_tui.report.charts.figure import (
     Bar,
     Bars,
     Blocks,
+    Box,
     Chart,
     Columns,
     Figure,
@@ -183,7 +184,7 @@ def _(form: Bars, caption: Caption) -> str:
     area = Area(left, top + 6.0 + (LINE if form.headings else 0), caption.room - left - 8, _ROW * len(shown))
     for end, heading in zip(ends[1:], form.headings, strict=False):
         out.append(words(end, top + 14, heading, anchor="end", style=MUTED))
-    values = [0.0, *(bar.value for bar in shown if bar.value is not None)]
+    values = [0.0, form.top or 0.0, *(bar.value for bar in shown if bar.value is not None)]
     low, high = min(values), max(values)
     scale = Scale(low, high if high > low else low + 1.0, form.unit)
     for fraction, label in scale.ticks(max(2, int(area.width / 90))):
@@ -209,6 +210,9 @@ def _draw_bar(
     if bar.value is None:
         out.append(words(area.x + 4, top + 14, MISSING, style=MUTED))
         return
+    if bar.box is not None:
+        _draw_box(bar, bar.box, area, top, scale, out)
+        return
     left, right = sorted((area.across(scale.fraction(0.0)), area.across(scale.fraction(bar.value))))
     width = max(right - left, 1.0 if bar.value else 0.0)
     y = top + (_ROW - _BAR) / 2
@@ -222,6 +226,23 @@ def _draw_bar(
             title = f"{bar.label}  {part.label}"
             out.append(box(left, y, wide, _BAR, part.style, title, opacity=PATTERNS[part.pattern]))
         left += wide
+
+
+def _draw_box(bar: Bar, values: Box, area: Area, top: float, scale: Scale, out: list[str]) -> None:
+    """Draw whiskers, box, median and the values beyond; those beyond the axis at its end."""
+    y, middle = top + (_ROW - _BAR) / 2, top + _ROW / 2
+
+    def across(value: float) -> float:
+        return area.across(min(1.0, scale.fraction(value)))
+
+    low, first, median, third, high = map(across, values[:5])
+    title = "  ".join((bar.label, *bar.texts))
+    out.append(line(low, middle, high, middle, bar.style))
+    out += [line(end, middle - 4, end, middle + 4, bar.style) for end in (low, high)]
+    out.append(box(first, y, max(third - first, 1.0), _BAR, bar.style, title, opacity=PATTERNS["▒"]))
+    out.append(line(median, y, median, y + _BAR, "$foreground"))
+    for value in values.beyond:
+        out.append(sign("∙" if value <= scale.high else "▲", across(value), middle, MUTED))
 
 
 # Upright bars

@@ -25,6 +25,7 @@ CHART_TERMS: dict[str, tuple[str, ...]] = {
     "distribution": ("latency_ms", "latency_pct"),
     "tactic": ("tactic", "latency_ms", "latency_pct"),
     "layers": ("latency_ms", "index", "kind"),
+    "spread": ("median_ms", "p99_ms", "cv_pct", "outliers"),
     "pareto": ("latency_pct", "latency_ms", "engines.latency_sum_ms"),
     "products": ("gemm_m", "gemm_n", "gemm_k", "macs"),
     "roofline": (

@@ -227,6 +227,20 @@ COMPARISON = Subject(
             "Cause of the difference, for each engine, as in its reasons; null for the baseline and where nothing is added.",
         ),
         Term("changed_by_engine", "Changes per engine."),
+        Term(
+            "blocks.verdicts",
+            "Whether the block's time differs beyond noise, for each engine, from the single times of its layers; null for "
+            "the baseline and without single times.",
+        ),
+        Term(
+            "blocks.verdicts.outcome",
+            "slower, faster, not distinguishable, or no verdict for fewer than 40 calls. At 95 %: of 100 equal blocks up to "
+            "five differ by chance.",
+        ),
+        Term("blocks.verdicts.difference_ms", "Mean over the calls minus the baseline's."),
+        Term("blocks.verdicts.interval_ms", "Confidence interval of the difference at 95 %."),
+        Term("blocks.verdicts.calls", "Calls of the baseline and of the engine."),
+        Term("blocks.verdicts.method", "Method of the verdict."),
         Term("not_in", "Places of the engines without a layer in the block."),
         Term(
             "diff.why",

@@ -10,6 +10,7 @@ from itertools import chain
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
+from trex_tui.analysis.compare.block_noise import describe_block_verdicts
 from trex_tui.analysis.compare.gate_metrics import format_compared, format_metric
 from trex_tui.analysis.compare.model import (
     BECOMES,
@@ -380,6 +381,8 @@ def _difference(
     counts = [f"{count} by {match.value}" for match, count in matches if match is not Match.NONE]
     if alone := difference.matches.get(Match.NONE):
         counts.append(f"{alone} in one engine only")
+    if judged := describe_block_verdicts(comparison, difference.engine):
+        lines.append(judged)
     lines.append(f"Blocks matched: {', '.join(counts) or 'none'}.")
     suffix = "" if len(comparison.engines) == 2 else f" on {name}"
     yield Section(f"evidence-{name.lower()}", f"Evidence{suffix}", sentences=lines)
@@ -565,6 +568,7 @@ def _blocks(shown: Shown) -> Section:
         sentence = "No differences: all blocks have the same time and layers."
         return Section("blocks", "Layers", sentences=[sentence])
     others = [position for position in positions if position != comparison.baseline]
+    judged = [position for position in others if shown.rows[0].verdicts]
     names = ComparisonNames(comparison)
     columns = (
         Column("block", "block", flex=True, width=24, shorten=names.fit_text, is_fitted_first=True),
@@ -572,6 +576,7 @@ def _blocks(shown: Shown) -> Section:
         Column("match", "match", priority=2),
         *_time_columns(positions),
         *_delta_columns(others),
+        *_verdict_columns(judged),
         Column("changed", "changed", flex=True, width=24, shorten=shorten_parts),
     )
     rows = [
@@ -581,12 +586,39 @@ def _blocks(shown: Shown) -> Section:
             block.match,
             *(block.latency_ms[position] if block.layers[position] else None for position in positions),
             *(block.deltas_ms[position] for position in others),
+            *(verdict.outcome if (verdict := block.verdicts[position]) else None for position in judged),
             Cell(changed := describe_changes(block), changed),
         )
         for block in shown.rows
     ]
     table = make_table("blocks", columns, rows, noun="block")
     return Section("blocks", "Layers", sentences=[shown.rest_sentence], tables=[table])
+
+
+def _verdict_columns(positions: Sequence[int]) -> Iterator[Column]:
+    for position in positions:
+        yield Column(
+            f"{letter(position).lower()}_verdict",
+            f"{letter(position)} noise",
+            help=f"Whether the time in {letter(position)} differs beyond the noise of the single times of the layers.",
+        )
+
+
+def describe_block_verdict(block: Block, position: int) -> str:
+    """Return `faster beyond noise, 95 % interval −0.0103 to −0.0093 ms, 100 calls each`; empty without a verdict."""
+    verdict = block.verdicts[position] if block.verdicts else None
+    if verdict is None:
+        return ""
+    words = {
+        Outcome.SAME: "within noise",
+        Outcome.UNKNOWN: "noise not judged: too few calls",
+    }.get(verdict.outcome, f"{verdict.outcome.value} beyond noise")
+    first, second = verdict.calls
+    calls = f"{plural(first, 'call')} each" if first == second else f"{first} and {plural(second, 'call')}"
+    if verdict.interval_ms is None:
+        return f"{words}, {calls}"
+    low, high = map(signed_ms, verdict.interval_ms)
+    return f"{words}, 95 % interval {low} to {high} ms, {calls}"
 
 
 def block_name(comparison: Comparison, block: Block) -> str:
@@ -748,6 +780,7 @@ def _block(comparison: Comparison, block: Block, causes: Sequence[Cause | None])
         "causes": [None if cause is None else cause.value for cause in causes],
         "changed_by_engine": [[kind.value for kind in block.changed_in(position)] for position in positions],
         "not_in": list(block.absent),
+        "verdicts": plain(block.verdicts) or None,
     }
 
 
@@ -785,6 +818,8 @@ def all_blocks_table(shown: Shown) -> Table:
     if len(positions) > 2:
         headings += [f"changed_{position}" for position in positions]
     headings += [f"cause_{position}" for position in comparison.others]
+    judged = comparison.others if any(block.verdicts for block in comparison.blocks) else ()
+    headings += [f"verdict_{position}" for position in judged]
     ordered = sorted(shown.blocks, key=lambda block: block.index)
     causes = _list_causes(comparison)
     columns = [Column(heading, heading, is_number="_ms_" in heading) for heading in headings]
@@ -812,6 +847,9 @@ def _block_cells(
     for position in comparison.others:
         cause = causes[position].get(block.index)
         yield None if cause is None else cause.value
+    if block.verdicts:
+        for position in comparison.others:
+            yield verdict.outcome.value if (verdict := block.verdicts[position]) else None
 
 
 def diff_markdown(shown: Shown) -> str:

@@ -20,6 +20,7 @@ from trex_tui.report.views.compare import (
     Matrix,
     Shown,
     block_name,
+    describe_block_verdict,
     difference_id,
     matrix_table,
     overview_sections,
@@ -372,6 +373,8 @@ def block_story(comparison: Comparison, block: Block, why: Iterable[Line] = ()) 
     story.say("Time", "section")
     for position in range(len(comparison.engines)):
         story.say(_describe_time(comparison, block, position), label=letter(position), indent=2)
+        if verdict := describe_block_verdict(block, position):
+            story.say(verdict, "muted", indent=4)
     if block.changes:
         story.say("What changed", "section")
         for change in block.changes:
