@@ -66,6 +66,7 @@ COUNTS: dict[str, dict[str, int]] = {
     "MEASURE003": {},
     "MEASURE004": {},
     "MEASURE005": {"ctrl": 1},
+    "MEASURE006": {},
     "OK-TC": dict.fromkeys(
         ("alex", "r18", "A16", "A32", "Aq", "G16", "mobT", "ctrl", "ins-r18", "ins-vgg"), 1
     ),
