@@ -222,7 +222,9 @@ def _types(seen: list[str], term: Term | None, path: tuple[str, ...]) -> list[st
     """The types of a key: those seen, and null where the glossary or the kind of document knows it; none if all may be."""
     if seen == ["null"]:
         return ["null", "number"] if term is not None and find_unit(term) else []
-    is_of_machine = "host" in path and set(seen) <= set(_SCALARS)  # another machine may not have it
+    is_of_machine = not {"host", "capture"}.isdisjoint(path[1:]) and set(seen) <= set(
+        _SCALARS
+    )  # another machine may not have it
     if is_of_machine or (term is not None and re.search(r"\bnull\b", term.definition)):
         return sorted({*seen, "null"})
     return seen
