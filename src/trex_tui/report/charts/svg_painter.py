@@ -365,7 +365,9 @@ def _(form: Points, caption: Caption) -> str:
     keys = [key for key in form.keys if key.sign != HERE_SIGN]
     if form.roof_key:
         keys.append(Key("━", form.roof_key, SECONDARY))
-    asides = [Aside(roof.points[-1][1], roof.name + roof.detail, roof.style) for roof in form.roofs]
+    asides = [
+        Aside(roof.points[-1][1], roof.name + roof.detail, roof.style) for roof in form.roofs if roof.name
+    ]
 
     def place(keys: Sequence[Key]) -> tuple[Plot, dict[tuple[int, int], list[int]]]:
         """The axes, and the indices of the points on each spot."""
