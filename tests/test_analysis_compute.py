@@ -79,6 +79,10 @@ class TestConvolution:
             ConvPostPadding=[3, 3],
         )
         assert computed(tmp_path, raw) == Compute(112 * 112 * 64 * 147, 112 * 112, 64, 147, 1)
+        for key in ("ConvKernel", "ConvStride", "ConvDilation"):
+            damaged = computed(tmp_path, {**raw, key: [2, 0]})
+            assert damaged.macs is None
+            assert damaged.reason == "implausible kernel, stride or dilation"
 
     @pytest.mark.parametrize(
         ("filters", "k"), [((32, 16, 3, 3), 144), ((32, 1, 3, 3), 9), ((32, 4, 1, 1), 4)]

@@ -133,6 +133,8 @@ def _convolution(layer: Layer) -> Compute:
         return Compute(
             reason=f"{channels} input and {maps} output channels are not divisible into {groups} groups"
         )
+    if min((*kernel, *(STRIDE(layer) or ()), *(DILATION(layer) or ())), default=1) < 1:
+        return Compute(reason="implausible kernel, stride or dilation")
     if _is_transposed(layer):
         # Every input position contributes a whole kernel to the output.
         return _product(source[0] * math.prod(source[2:]), maps // groups * math.prod(kernel), channels)
