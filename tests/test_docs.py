@@ -23,6 +23,8 @@ import make_docs
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
 ALL = [*PAGES, *sorted(REPOSITORY.glob("*.md"))]
+RAW = "https://raw.githubusercontent.com/trex-tui/trex-tui/main/"
+"""Pictures of the README are links to the repository: the package index has only the text."""
 NOT_RUN = ("open", "demo", "serve", "mcp", "capture", "doctor", "accuracy")
 """What draws, listens, or needs a machine with a GPU: these lines are only parsed."""
 
@@ -94,7 +96,14 @@ def test_there_are_lines_to_try():
 
 @pytest.mark.parametrize("path", named(ALL))
 def test_links_lead_somewhere(path):
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8").replace(RAW, "")
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if "://" not in target:
             assert (path.parent / target).exists(), target
+
+
+def test_pictures_of_the_readme_are_shown_by_the_package_index():
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", readme)
+    assert pictures
+    assert all(target.startswith(RAW) for target in pictures)
