@@ -340,7 +340,7 @@ def _indent(text: str) -> list[str]:
 def _rule_parts(rule: Rule) -> Iterator[tuple[str, str]]:
     parts = (
         ("Condition", rule.looks_for),
-        ("Not when", rule.not_when),
+        ("Exceptions", rule.not_when),
         ("Why", rule.why),
         ("Remedy", rule.remedy),
         ("Thresholds", "\n".join(f"{name} = {value:g}" for name, value in rule.named_thresholds.items())),

@@ -62,7 +62,7 @@ def lint_sarif(report: LintReport, rules: Iterable[Rule]) -> dict[str, Any]:
 
 
 def _descriptor(rule: Rule) -> dict[str, Any]:
-    not_when = f" Not when: {rule.not_when}" if rule.not_when else ""
+    not_when = f" Exceptions: {rule.not_when}" if rule.not_when else ""
     help_lines = [rule.remedy, *(f"See {reference}" for reference in rule.references)]
     return {
         "id": rule.id,
