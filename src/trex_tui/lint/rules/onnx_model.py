@@ -10,7 +10,7 @@ from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.engine.model import Layer
-from trex_tui.lint.context import Context, issue, quote_layer, takes_time
+from trex_tui.lint.context import FUSION_CATALOG, Context, issue, quote_layer, takes_time
 from trex_tui.lint.model import (
     Confidence,
     Finding,
@@ -180,6 +180,7 @@ _NORM_REMEDY = (
     "nodes are in two or more layers.",
     why="Each kernel reads the whole tensor from memory and writes it; a fused kernel reads and writes once.",
     remedy=_NORM_REMEDY,
+    references=(FUSION_CATALOG,),
     columns=("onnx_nodes", "latency_ms"),
     not_when="Layers that take no time. A normalization that is whole in a closed block counts as not checked.",
     needs=(onnx_model,),
@@ -220,6 +221,9 @@ def split_normalization(context: Context) -> Findings:
     why="Its result is the same in each run; TensorRT did not fold it while it built.",
     remedy="Fold constants before the build: `polygraphy surgeon sanitize --fold-constants`, or onnxsim. Check why TensorRT "
     "did not: a plugin, a data-dependent shape, or a tensor above the size limit of the folding.",
+    references=(
+        "Polygraphy, surgeon sanitize --fold-constants: https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy",
+    ),
     columns=("onnx_nodes", "latency_ms"),
     not_when="Nodes that depend on a shape that is not fixed in the model; weights that are widened where they are used "
     "(DequantizeLinear); layers of constants; closed blocks.",
