@@ -14,7 +14,7 @@ import pytest
 
 from helpers import REPOSITORY
 from trex_tui.analysis.load import LoadOptions
-from trex_tui.artifacts import scan
+from trex_tui.artifacts import discover, scan
 from trex_tui.cli import main
 from trex_tui.fleet import reader, row_cache
 from trex_tui.fleet.engine_columns import LOADED_COLUMNS, Need
@@ -191,3 +191,53 @@ def test_a_directory_of_other_files_is_refused(tree: Path, tmp_path: Path, capsy
     assert "was not written by trex-tui engines" in capsys.readouterr().err
     assert main(["engines", str(tree), "--out", str(tmp_path / "d"), "--by", "device"]) == 2
     assert "--out: not with --by" in capsys.readouterr().err
+
+
+def test_known_directories_are_not_grouped_again(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    folders: list[str] = []
+    group = discover._sets_of_folder
+
+    def counted(directory: Path, files: Any) -> Any:
+        folders.append(directory.name)
+        return group(directory, files)
+
+    first = read(capsys, tree)
+    monkeypatch.setattr(discover, "_sets_of_folder", counted)
+    assert read(capsys, tree) == first
+    assert folders == []
+    (tree / "names_only" / "other.profile.json").write_bytes(
+        (tree / "alexnet" / "alexnet_fp16.profile.json").read_bytes()
+    )
+    assert len(read(capsys, tree)["rows"]) == 3
+    assert folders == ["names_only"]
+    (tree / "names_only" / "other.profile.json").unlink()
+    assert read(capsys, tree) == first
+
+
+def test_files_of_other_directories_are_found_with_the_cache(tree: Path, capsys: Captured) -> None:
+    """Sets of toolkits have logs elsewhere, and comparisons and idle power have directories of their own."""
+    for folder in ("results", "models"):
+        (tree / folder).mkdir()
+    shutil.move(tree / "alexnet", tree / "results" / "alexnet")
+    (tree / "models" / "alexnet").mkdir()
+    for run in range(2):
+        assert read(capsys, tree) == read(capsys, tree, "--no-cache"), run
+    log = tree / "results" / "alexnet" / "alexnet_fp16.build.log"
+    shutil.move(log, tree / "models" / "alexnet" / log.name)
+    for run in range(2):
+        found = read(capsys, tree)
+        assert found == read(capsys, tree, "--no-cache"), run
+    (row,) = (row for row in found["rows"] if row["engine"] == "alexnet_fp16")
+    assert row["engine_bytes"] is not None
+
+
+def test_a_damaged_directory_entry_is_ignored(tree: Path, tmp_path: Path, capsys: Captured) -> None:
+    first = read(capsys, tree)
+    (entry,) = (tmp_path / "cache").rglob("searches/*.json")
+    document = json.loads(entry.read_text())
+    for damage in (1, [], [[], 1], [[["a", 1, 2]], [["x", {"graph": "../b"}]]], [[], [["x", {"what": "a"}]]]):
+        damaged = document | {"folders": dict.fromkeys(document["folders"], damage)}
+        entry.write_text(json.dumps(damaged))
+        assert read(capsys, tree) == first

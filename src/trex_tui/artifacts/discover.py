@@ -14,6 +14,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -243,6 +245,86 @@ class Discovery:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+Listing = list[list[object]]
+"""Name, size and time of change in nanoseconds of each file of a directory."""
+
+
+@dataclass(slots=True)
+class KnownFolders:
+    """Sets of directories from an earlier search, by directory as the search names it.
+
+    Only directories without diagnostics, whose sets depend on nothing but their own files.
+
+    Attributes:
+        entries: Directory -> its files, and its sets as name and file name of each kind.
+        used: The entries of this search.
+    """
+
+    entries: dict[str, tuple[Listing, list[tuple[str, dict[ArtifactKind, str]]]]] = field(
+        default_factory=dict
+    )
+    used: dict[str, tuple[Listing, list[tuple[str, dict[ArtifactKind, str]]]]] = field(default_factory=dict)
+
+    def find_sets(self, directory: Path, files: Sequence[os.DirEntry[str]]) -> Discovery:
+        """Return the sets of a directory: the known ones if its files have the same names, sizes and times as before."""
+        name = str(directory)
+        listing = _list_states(files)
+        entry = self.entries.get(name)
+        if entry is not None and listing == entry[0]:
+            self.used[name] = entry
+            return Discovery(
+                tuple(
+                    ArtifactSet(label, directory, {kind: directory / file for kind, file in members.items()})
+                    for label, members in entry[1]
+                )
+            )
+        found = _sets_of_folder(directory, [Path(file.path) for file in files])
+        if listing is not None and not found.diagnostics and _stand_alone(directory, found.sets):
+            sets = [
+                (source.name, {kind: path.name for kind, path in source.files.items()})
+                for source in found.sets
+            ]
+            self.used[name] = (listing, sets)
+        return found
+
+
+def _list_states(files: Sequence[os.DirEntry[str]]) -> Listing | None:
+    """Return the states of files; None if one has none, or is an archive, whose members have their own."""
+    if any(is_archive(Path(file.name)) for file in files):
+        return None
+    try:
+        return [
+            [file.name, status.st_size, status.st_mtime_ns] for file in files for status in (file.stat(),)
+        ]
+    except OSError:
+        return None
+
+
+def _stand_alone(directory: Path, sets: Sequence[ArtifactSet]) -> bool:
+    """Return whether sets depend only on the files of their directory (see `add_elsewhere`)."""
+    here = directory.absolute()
+    return (
+        "results" not in (here.name, here.parent.name)
+        and here.name != _LAYER_TIMES_FOLDER
+        and ".repeat-" not in here.name
+        and not any(source.diagnostics for source in sets)
+        and all(path.parent == directory for source in sets for path in source.files.values())
+    )
+
+
+_known_folders: ContextVar[KnownFolders | None] = ContextVar("known_folders", default=None)
+
+
+@contextmanager
+def remember_folders(known: KnownFolders) -> Iterator[None]:
+    """Use known sets of directories while the block runs, and add new ones."""
+    token = _known_folders.set(known)
+    try:
+        yield
+    finally:
+        _known_folders.reset(token)
+
+
 @dataclass(slots=True)
 class _Folder:
     """One directory while it is grouped into sets."""
@@ -359,6 +441,7 @@ def _scan_tree(root: Path, most_files: int) -> Discovery:
     strays: list[Diagnostic] = []
     seen: set[tuple[int, int]] = set()
     looked_at = 0
+    known = _known_folders.get()
     pending = [root]
     while pending:
         directory = pending.pop()
@@ -375,13 +458,17 @@ def _scan_tree(root: Path, most_files: int) -> Discovery:
             reason = describe_os_error(error, "cannot be listed")
             strays.append(Diagnostic(Severity.ERROR, directory, "", reason))
             continue
-        files = [Path(entry.path) for entry in entries if _is_file(entry)]
+        files = [entry for entry in entries if _is_file(entry)]
         looked_at += len(files)
         if looked_at > most_files:
             message = f"more than {most_files} files: the rest was not searched; pass narrower paths"
             strays.append(Diagnostic(Severity.WARNING, root, "", message))
             break
-        discovery = _sets_of_folder(directory, files)
+        # The comparison of an engine is in a directory of its own, which has a state of its own.
+        if known is None or any(entry.name.endswith(COMPARISON_ENDING) for entry in entries):
+            discovery = _sets_of_folder(directory, [Path(file.path) for file in files])
+        else:
+            discovery = known.find_sets(directory, files)
         sets.extend(discovery.sets)
         strays.extend(discovery.diagnostics)
         pending.extend(reversed([Path(entry.path) for entry in entries if _is_searched(entry)]))

@@ -261,10 +261,6 @@ class KnownKinds:
     entries: dict[str, tuple[int, int, Sniffed]] = field(default_factory=dict)
     used: dict[str, tuple[int, int, Sniffed]] = field(default_factory=dict)
 
-    @property
-    def has_changed(self) -> bool:
-        return self.used != self.entries
-
     def sniff(self, path: Path) -> Sniffed:
         """Return the kind of a file: the known one if size and time are as before."""
         name = os.path.abspath(path)  # noqa: PTH100 - as text

@@ -2,9 +2,9 @@
 
 A set is known by its paths with size and time of change of each file; else by a digest of the content of its files, which
 holds after a copy or a checkout. Entries are separate files, written beside their place and moved there: several processes
-may use the cache at once, and an entry that is damaged is read as if it were missing. The kinds of files are kept as well,
-one file for each group of searched paths. A change of the content that leaves size and time is not seen; `--no-cache` reads
-everything.
+may use the cache at once, and an entry that is damaged is read as if it were missing. The sets of each directory and the
+kinds of its files are kept as well, in one entry for each group of searched paths. A change of the content that leaves size
+and time is not seen; `--no-cache` reads everything.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 from trex_tui._version import __version__
 from trex_tui.analysis.load import LoadOptions
-from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.discover import ArtifactSet, KnownFolders, remember_folders
 from trex_tui.artifacts.file_kinds import ArtifactKind, KnownKinds, Sniffed, remember_kinds
 from trex_tui.errors import Diagnostic, Severity
 from trex_tui.fleet.engine_columns import Need
@@ -31,6 +31,7 @@ from trex_tui.fleet.table import FleetRow, SetRows, read_rows
 ROW_VERSION = 1
 """Rises if a column of a row means something else, or entries have another form."""
 _PIECE_BYTES = 1 << 20
+_KINDS = {kind.value: kind for kind in ArtifactKind}
 Stats = list[list[int]]
 """Size and time of change in nanoseconds of each file of a set."""
 
@@ -193,25 +194,62 @@ def _write_entry(path: Path, document: object) -> None:
 
 @contextlib.contextmanager
 def known_kinds(directory: Path, paths: Sequence[str]) -> Iterator[None]:
-    """Remember the kinds of the files below some paths from the last search."""
+    """Remember the sets of the directories below some paths, and the kinds of their files, from the last search."""
     names = "\0".join(sorted(os.path.abspath(path) for path in paths))  # noqa: PTH100 - as text
     key = hashlib.blake2b(
-        f"{__version__}\0{names}".encode("utf-8", "surrogateescape"), digest_size=16
+        f"{ROW_VERSION} {__version__}\0{names}".encode("utf-8", "surrogateescape"), digest_size=16
     ).hexdigest()
-    path = directory / "kinds" / f"{key}.json"
+    path = directory / "searches" / f"{key}.json"
+    entry = _read_entry(path) or {}
+    kinds, folders = _decode_kinds(entry.get("kinds")), _decode_folders(entry.get("folders"))
+    with remember_kinds(kinds), remember_folders(folders):
+        yield
+    if folders.used == folders.entries and all(
+        kinds.entries.get(file) == found for file, found in kinds.used.items()
+    ):
+        return
+    # Nothing asked for the kinds of the files of known directories.
+    used = {os.path.abspath(folder) for folder in folders.used}  # noqa: PTH100 - as text
+    kept = {file: found for file, found in kinds.entries.items() if os.path.dirname(file) in used}  # noqa: PTH120
+    _write_entry(
+        path,
+        {
+            "kinds": {
+                file: [size, time_ns, sniffed.kind and sniffed.kind.value, sniffed.reason, sniffed.claims]
+                for file, (size, time_ns, sniffed) in (kept | kinds.used).items()
+            },
+            "folders": {
+                folder: [
+                    listing,
+                    [[name, {kind.value: file for kind, file in files.items()}] for name, files in sets],
+                ]
+                for folder, (listing, sets) in folders.used.items()
+            },
+        },
+    )
+
+
+def _decode_kinds(entries: object) -> KnownKinds:
+    """Return kinds of files, without damaged entries."""
     known = KnownKinds()
-    for file, entry in (_read_entry(path) or {}).items():
+    for file, entry in (entries if isinstance(entries, dict) else {}).items():
         with contextlib.suppress(ValueError, TypeError):
             size, time_ns, kind, reason, claims = entry
             sniffed = Sniffed(None if kind is None else ArtifactKind(kind), str(reason), bool(claims))
             known.entries[file] = (size, time_ns, sniffed)
-    with remember_kinds(known):
-        yield
-    if known.has_changed:
-        _write_entry(
-            path,
-            {
-                file: [size, time_ns, sniffed.kind and sniffed.kind.value, sniffed.reason, sniffed.claims]
-                for file, (size, time_ns, sniffed) in known.used.items()
-            },
-        )
+    return known
+
+
+def _decode_folders(entries: object) -> KnownFolders:
+    """Return sets of directories, without damaged entries."""
+    known = KnownFolders()
+    for folder, entry in (entries if isinstance(entries, dict) else {}).items():
+        with contextlib.suppress(KeyError, ValueError, TypeError, AttributeError):
+            listing, sets = entry
+            listed = {name: name for name, _, _ in listing}
+            decoded = [
+                (str(name), {_KINDS[kind]: listed[file] for kind, file in files.items()})
+                for name, files in sets
+            ]
+            known.entries[folder] = (listing, decoded)
+    return known
