@@ -256,6 +256,11 @@ STEPS: dict[Place, list[Step]] = {
         *each("lint.zoom", "z", classes),
     ],
     Place.ENGINES: [
+        *each("engines.filter", "slash", lambda one: one.listed.filter_bar.is_open, undo=ESC),
+        *each("engines.sort", "s", on_top, "ChooseScreen", undo=ESC),
+        *each("engines.reverse", "S r", lambda one: one.listed.table.sort_keys, prepare=("s", "j", "enter")),
+        *each("engines.columns", "c", on_top, "ColumnsScreen", undo=ESC),
+        *each("engines.clear", "escape", lambda one: len(one.listed.table.marked), 0, prepare=("space",)),
         *each("engines.reload", "R", second_engine),
         *each("engines.mark", "space", lambda one: len(one.listed.table.marked), undo=("space",)),
         *each("engines.notes", "exclamation_mark", on_top, "TextScreen", undo=ESC),

@@ -13,8 +13,10 @@ from textual.widgets import Input
 
 from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.app import TrexApp, run_app
+from trex_tui.artifacts import scan
 from trex_tui.crash_log import LOG_VARIABLE, report
 from trex_tui.errors import ArtifactError, ExitCode, TrexError
+from trex_tui.fleet.reader import read_fleet
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EngineOpened, EnginesScreen
@@ -109,7 +111,7 @@ async def test_keys_of_the_list_and_clicks(tmp_path):
             await session.press(key)
             assert table.cursor_row == row
         await session.pilot.click(table, offset=(3, 0))
-        assert table.sort_keys == (SortKey("name", descending=False),)
+        assert table.sort_keys == (SortKey("engine", descending=False),)
         await session.pilot.click(table, offset=(3, 2))
         assert table.cursor_row == FAST
         await session.pilot.click(table, offset=(3, 2))
@@ -123,6 +125,52 @@ async def test_files_of_no_use_are_counted_and_named(tmp_path):
         assert session.text.splitlines()[0] == " 3 engines · 1 file skipped"
         await session.press("exclamation_mark")
         assert "stray.json" in session.text
+
+
+async def test_list_has_the_values_of_the_table_of_engines(tmp_path):
+    directory = several_engines(tmp_path)
+    fleet = {row.value("engine"): row for row in read_fleet(scan([directory]), LoadOptions()).rows}
+    async with running(directory) as session:
+        for row in session.listed.rows:
+            expected = fleet[row.source.name].values
+            assert {name: row.facts.value(name) for name in expected} == dict(expected)
+
+
+async def test_list_is_filtered_by_any_column_and_keeps_the_filter_before_an_error(tmp_path):
+    async with running(several_engines(tmp_path)) as session:
+        screen = session.listed
+        await session.press("slash", *"latency_sum_ms>0")
+        assert [row.source.name for row in screen.table.shown_rows] == ["fast/tiny"]
+        assert session.text.splitlines()[0] == " 1 of 3 engines · /latency_sum_ms>0"
+        await session.press("enter", "slash", *"x:", "enter")
+        assert [row.source.name for row in screen.table.shown_rows] == ["fast/tiny"]
+        await session.press("escape")
+        assert screen.table.shown_count == 3
+        await session.press("slash", *"nothing")
+        assert "0 engines match" in session.text
+        await session.press("escape")
+        assert screen.table.shown_count == 3
+
+
+async def test_list_is_sorted_by_a_chosen_column(tmp_path):
+    async with running(several_engines(tmp_path), (160, 45)) as session:
+        table = session.listed.table
+        await session.press(
+            "c", *["space"] * len(table.columns), "slash", *"directory", "enter", "space", "enter"
+        )
+        assert "directory" in [column.key for column in table.columns]
+        table.current_column = "directory"
+        await session.press("s", "enter")
+        assert table.sort_keys == (SortKey("directory", descending=False),)
+        await session.press("S")
+        assert table.sort_keys == (SortKey("directory", descending=True),)
+        assert table.shown_rows[0].source.name == "unprofiled/tiny"
+
+
+async def test_engine_that_cannot_be_read_is_a_row_with_its_error(tmp_path):
+    async with running(several_engines(tmp_path)) as session:
+        await session.press("slash", *"error:truncated")
+        assert [row.source.name for row in session.listed.table.shown_rows] == ["broken/tiny"]
 
 
 # What cannot be opened

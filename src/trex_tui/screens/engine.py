@@ -18,7 +18,7 @@ from textual.widgets import ContentSwitcher
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.dataflow import whole_lanes
-from trex_tui.analysis.filter import FilterError, describe_no_match, filter_layers, join_filters
+from trex_tui.analysis.filter import FilterError, complete, describe_no_match, filter_layers, join_filters
 from trex_tui.analysis.filter.selection import engine_values
 from trex_tui.crash_log import internal, note
 from trex_tui.engine.engine import Engine
@@ -225,7 +225,7 @@ class EngineScreen(MainScreen, EngineHolder):
         with ContentSwitcher(initial=None, id="screens"):
             for tab in self._visited:
                 yield self._make_pane(tab)
-        yield FilterBar(self.engine)
+        yield FilterBar(partial(complete, self.engine))
         yield SearchBar()
         yield self.footer()
         yield TooSmall()

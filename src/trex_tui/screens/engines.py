@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,39 +12,67 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from trex_tui.analysis.timing import EndToEnd, end_to_end
+from trex_tui.analysis.filter import FilterError
 from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError, Severity
+from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, DEFAULT_COLUMNS, FleetColumn, Need
 from trex_tui.fleet.split_model import find_split_models
-from trex_tui.report.document import Column
+from trex_tui.fleet.table import FleetRow, filter_rows, make_row, make_table
+from trex_tui.report.views.fleet import document_column
 from trex_tui.report.views.runs import run_words
 from trex_tui.screens.compare_job import MOST_OTHERS
-from trex_tui.screens.dialogs import TextScreen
+from trex_tui.screens.dialogs import ColumnsScreen, TextScreen, choose_sort
 from trex_tui.screens.services import EngineHolder, ReloadAsked
 from trex_tui.screens.text_screens import diagnostic_lines
-from trex_tui.text import format_bytes, format_ms, plural, printable
+from trex_tui.text import format_ms, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import MainScreen, SummaryLine, TooSmall, missing_parts
+from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
-from trex_tui.widgets.table_columns import textual_columns
+from trex_tui.widgets.table_columns import textual_column
 from trex_tui.widgets.table_model import TableColumn
 from trex_tui.widgets.text_view import TextLine
 from trex_tui.widgets.theme import precision_style
 
+_HINT = "words of the name · device:orin · precision:fp16 · latency_p99_ms<5 · -word · or"
+_STATE = "notes"
+"""Key of the column that says what is missing."""
+_LISTED = {column.name: column for column in COLUMNS if column.need < Need.LINT and column.name != "error"}
+"""Columns to choose from: the rules of lint take too long for a list, and the line below the table has the error."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """A set with its engine once loaded, or its error."""
+    """A set with its engine once loaded, or its error.
+
+    Attributes:
+        facts: The row of `trex-tui engines`; without values until the engine is loaded.
+    """
 
     source: ArtifactSet
     engine: Engine | None = None
-    latency: EndToEnd | None = None
     error: ArtifactError | None = None
+    _: KW_ONLY
+    facts: FleetRow
+
+    @classmethod
+    def unread(cls, source: ArtifactSet) -> EngineRow:
+        return cls(source, facts=_facts(source, {}))
+
+    @classmethod
+    def failed(cls, source: ArtifactSet, error: ArtifactError) -> EngineRow:
+        return cls(source, error=error, facts=_facts(source, {"error": str(error)}))
 
     @classmethod
     def loaded(cls, source: ArtifactSet, engine: Engine) -> EngineRow:
-        return cls(source, engine, end_to_end(engine))
+        facts = make_row(engine)
+        return cls(source, engine, facts=replace(_facts(source, facts.values), signature=facts.signature))
+
+    def value(self, column: str) -> Any:  # noqa: ANN401 - a text or a number
+        """Value of a column as it is sorted and shown; None if unknown."""
+        value = self.facts.value(column)
+        return "; ".join(value) if isinstance(value, list) else value
 
     @property
     def description(self) -> str:
@@ -57,6 +85,17 @@ class EngineRow:
             parts += [self.engine.device_name or "", f"TensorRT {version}" if version else ""]
             parts += [*run_words(self.engine), *missing_parts(self.engine)]
         return " · ".join(part for part in parts if part)
+
+
+def with_models(rows: Sequence[EngineRow]) -> list[EngineRow]:
+    """Return the rows with the model of each, which depends on the others."""
+    tabled = make_table([row.facts for row in rows])
+    return [replace(row, facts=facts) for row, facts in zip(rows, tabled, strict=True)]
+
+
+def _facts(source: ArtifactSet, values: Mapping[str, Any]) -> FleetRow:
+    names = {"engine": source.name, "directory": str(source.directory)}
+    return FleetRow({**names, **values}, None, source)
 
 
 @dataclass
@@ -89,16 +128,24 @@ class EnginesScreen(MainScreen, EngineHolder):
         super().__init__()
         self._current = current
         self._discovery = discovery
-        self._rows = list(rows) or [EngineRow(source) for source in discovery.sets]
+        self._rows = list(rows) or [EngineRow.unread(source) for source in discovery.sets]
         self._marked: list[str] = []
         """Names of the marked engines, in the order of marking: the first is the baseline."""
-        self.table: VirtualTable[EngineRow] = VirtualTable(_columns(), id="engines")
+        self.table: VirtualTable[EngineRow] = VirtualTable(
+            _make_columns(self._default_names), id="engines", empty_text="No engine matches the filter."
+        )
+        self.filter_bar = FilterBar(lambda _: None, _HINT)
+        self._filter_text = ""
+        self._refused: FilterError | None = None
+        self._chosen: tuple[str, ...] = ()
+        """Columns that a person chose; empty for those by default that have a value."""
         self.title_line = SummaryLine(id="engines-title")
         self.words = SummaryLine(id="engines-words")
 
     def compose(self) -> ComposeResult:
         yield self.title_line
         yield self.table
+        yield self.filter_bar
         yield self.words
         yield self.footer()
         yield TooSmall()
@@ -136,14 +183,22 @@ class EnginesScreen(MainScreen, EngineHolder):
 
     def replace_engine(self, old: Engine, new: Engine) -> None:
         rows = [EngineRow.loaded(row.source, new) if row.engine is old else row for row in self._rows]
-        self.set_rows(rows)
+        self.set_rows(with_models(rows))
 
     def _show(self) -> None:
+        if not self._chosen:
+            self._show_columns(self._default_names)
         self.table.set_rows(self._rows, keep=lambda row: row.source.name)
+        self._apply_filter()
+        self._say_title()
+
+    def _say_title(self) -> None:
         read = sum(row.engine is not None or row.error is not None for row in self._rows)
         words = plural(len(self._rows), "engine")
         if read < len(self._rows):
             words += f", {read} read"
+        if self._filter_text.strip():
+            words = f"{self.table.shown_count} of {words} · /{printable(self._filter_text.strip())}"
         words += "".join(
             f" · {printable(model.name)}: {len(model.parts)} parts, Σ layers {format_ms(model.latency_sum_ms)} ms"
             for model in find_split_models(self.held_engines())
@@ -185,8 +240,118 @@ class EnginesScreen(MainScreen, EngineHolder):
             self._marked.remove(row.source.name)
         else:
             self._marked.append(row.source.name)
+        self._mark()
+
+    def _mark(self) -> None:
         self.table.marked = frozenset(self._marked)
-        self._show()
+        self._say_title()
+        self.refresh_bindings()
+
+    # Order and columns
+
+    def action_choose_sort(self) -> None:
+        choose_sort(self.table, "order found")
+
+    def action_reverse(self) -> None:
+        self.table.reverse_sort()
+
+    @property
+    def _default_names(self) -> list[str]:
+        """The columns of `trex-tui engines`; without those that no engine has a value of, once any is read."""
+        names = [name for name in DEFAULT_COLUMNS if name in _LISTED]
+        if not self.held_engines():
+            return names
+        return [name for name in names if any(row.facts.value(name) is not None for row in self._rows)]
+
+    @property
+    def _column_names(self) -> list[str]:
+        return [column.key for column in self.table.columns if column.key != _STATE]
+
+    def _show_columns(self, names: Sequence[str]) -> None:
+        if list(names) != self._column_names:
+            self.table.set_columns(_make_columns(names))
+
+    def action_choose_columns(self) -> None:
+        titles = {
+            name: column.title if column.title == name else f"{column.title}  ({name})"
+            for name, column in _LISTED.items()
+        }
+        screen = ColumnsScreen(titles, self._column_names, self._default_names, self._fitting)
+        self.app.push_screen(screen, self._choose_columns)
+
+    def _choose_columns(self, names: tuple[str, ...] | None) -> None:
+        if names:
+            self._chosen = () if list(names) == self._default_names else names
+            self._show_columns(names)
+
+    def _fitting(self, names: Sequence[str]) -> set[str]:
+        """Return which of some columns fit into the table."""
+        return {column.key for column in self.table.choose_fitting(_make_columns(names))}
+
+    # Filter
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Esc needs a filter or marks; a typed `/` is text."""
+        if action == "clear":
+            return bool(self._filter_text or self._marked)
+        if action == "filter":
+            return not self.filter_bar.is_open
+        return super().check_action(action, parameters)
+
+    def action_filter(self) -> None:
+        self.filter_bar.open(self._filter_text)
+        self.filter_bar.error = self._refused
+        self.refresh_bindings()
+
+    def action_clear(self) -> None:
+        """Clear the filter; without one the marks."""
+        if self._filter_text:
+            self._set_filter("")
+        else:
+            self._marked.clear()
+            self._mark()
+
+    @on(FilterChanged)
+    def _filter_changed(self, event: FilterChanged) -> None:
+        self._set_filter(event.text)
+
+    @on(FilterClosed)
+    def _filter_closed(self, event: FilterClosed) -> None:
+        if not event.keep:
+            self._set_filter("")
+        elif self._refused is not None:
+            words = printable(str(self._refused))
+            self.notify(words, title="Filter unchanged", severity="warning", markup=False)
+        self.refresh_bindings()
+
+    def on_descendant_focus(self) -> None:
+        """Close the filter line when the focus moves elsewhere."""
+        bar = self.filter_bar
+        if bar.is_open and self.focused is not None and bar not in self.focused.ancestors:
+            bar.close()
+            self.refresh_bindings()
+
+    def _set_filter(self, text: str) -> None:
+        """Apply a filter; keep the one before if the text is invalid."""
+        before, self._filter_text, self._refused = self._filter_text, text, None
+        try:
+            self._apply_filter()
+        except FilterError as error:
+            self._filter_text, self._refused = before, error
+        self.filter_bar.error = self._refused
+        is_empty = self._refused is None and not self.table.shown_count
+        self.filter_bar.note = "0 engines match" if is_empty else ""
+        self._say_title()
+        self.refresh_bindings()
+
+    def _apply_filter(self) -> None:
+        if not self._filter_text.strip():
+            self.table.set_filter(None)
+            return
+        matching = {id(row) for row in filter_rows([row.facts for row in self._rows], self._filter_text)}
+        self.table.set_filter(lambda row: id(row.facts) in matching)
+
+    # Comparison
 
     def action_compare(self) -> None:
         """Compare the marked engines, the first as the baseline; one with that under the cursor; of two both."""
@@ -224,15 +389,7 @@ class EnginesScreen(MainScreen, EngineHolder):
             )
 
 
-def _of_engine(get: Callable[[Engine], object]) -> Callable[[EngineRow], object]:
-    return lambda row: None if row.engine is None else get(row.engine)
-
-
-def _of_latency(get: Callable[[EndToEnd], object]) -> Callable[[EngineRow], object]:
-    return lambda row: None if row.latency is None else get(row.latency)
-
-
-def _notes(row: EngineRow) -> str:
+def _state(row: EngineRow) -> str:
     if row.error is not None:
         return "cannot be read"
     if row.engine is None:
@@ -240,40 +397,29 @@ def _notes(row: EngineRow) -> str:
     return next(iter(missing_parts(row.engine)), "")
 
 
-_precision = _of_engine(lambda engine: engine.precision.value if engine.precision else None)
-_COLUMNS = (
-    Column("name", "Engine", value=lambda row: row.source.name, width=20, flex=True),
-    Column("device", "Device", value=_of_engine(lambda engine: engine.device_name), width=24, priority=4),
-    Column("tensorrt", "TensorRT", value=_of_engine(lambda engine: engine.tensorrt_version), width=9, priority=5),
-    Column("precision", "Prec", value=_precision, width=5, priority=1),
-    Column(
-        "layers", "Layers", value=_of_engine(lambda engine: len(engine.layers)), is_number=True, format=str,
-        width=7, priority=2,
-    ),
-    Column(
-        "median_ms", "Median ms", value=_of_latency(lambda latency: latency.summary.median_ms), is_number=True,
-        width=11,
-    ),
-    Column(
-        "throughput_qps", "qps", value=_of_latency(lambda latency: latency.throughput_qps), is_number=True,
-        format="{:.1f}".format, width=9, priority=1,
-    ),
-    Column(
-        "latency_sum_ms", "Σ layers ms", value=_of_engine(lambda engine: engine.latency_sum_ms), is_number=True,
-        width=12, priority=3,
-    ),
-    Column(
-        "weights", "Weights", value=_of_engine(lambda engine: engine.weights_bytes), is_number=True,
-        format=format_bytes, width=9, priority=6,
-    ),
-    Column("notes", "Missing", value=_notes, width=14, priority=1),
-)  # fmt: skip
+def _make_columns(names: Sequence[str]) -> list[TableColumn[EngineRow]]:
+    state: TableColumn[EngineRow] = TableColumn(
+        _STATE,
+        "missing",
+        _state,
+        width=14,
+        priority=1,
+        style=lambda _: "$warning",
+        description="Files that are missing.",
+    )
+    return [*(_make_column(COLUMNS_BY_NAME[name]) for name in names), state]
 
 
-def _columns() -> list[TableColumn[EngineRow]]:
-    return textual_columns(
-        _COLUMNS,
-        "engines",
-        precision={"style": lambda row: precision_style(row.engine.precision) if row.engine else None},
-        notes={"style": lambda _: "$warning"},
+def _make_column(column: FleetColumn) -> TableColumn[EngineRow]:
+    source, name = document_column(column), column.name
+    least = len(source.title) + (1 if column.is_number else 0)
+    return textual_column(
+        source,
+        table="engines",
+        value=lambda row: row.value(name),
+        format=source.text if column.is_number else str,
+        width=source.width if source.flex else max(least, 8 if column.unit else 5),
+        style=(lambda row: precision_style(row.engine.precision) if row.engine else None)
+        if name == "precision"
+        else None,
     )

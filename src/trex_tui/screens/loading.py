@@ -128,6 +128,7 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
     """Read the engines of a request, and post the results."""
     from trex_tui.analysis.load import load
     from trex_tui.artifacts import scan
+    from trex_tui.screens.engines import with_models
     from trex_tui.screens.settings import remember_opened
 
     def begin(file: Path) -> None:
@@ -143,7 +144,7 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
             post(EngineLoaded(request, engine))
         elif request.compares_pair and len(request.paths) == len(discovery.sets) == 2:
             discovery = replace(discovery, sets=_in_order(discovery.sets, request.paths))
-            pair = tuple(_row(source, request.options, begin) for source in discovery.sets)
+            pair = tuple(with_models([_row(source, request.options, begin) for source in discovery.sets]))
             post(SetsDiscovered(request, discovery, pair))
         else:
             post(SetsDiscovered(request, discovery))
@@ -178,14 +179,15 @@ def _in_order(sets: Iterable[ArtifactSet], paths: Sequence[str]) -> tuple[Artifa
 def _read_rows(
     request: OpenRequest, discovery: Discovery, post: Post, is_cancelled: Callable[[], bool]
 ) -> None:
-    from trex_tui.screens.engines import EngineRow
+    from trex_tui.screens.engines import EngineRow, with_models
 
-    rows = [EngineRow(source) for source in discovery.sets]
+    rows = [EngineRow.unread(source) for source in discovery.sets]
     for index, source in enumerate(discovery.sets):
         if is_cancelled():
             return
         rows[index] = _row(source, request.options)
         post(RowsRead(request, list(rows)))
+    post(RowsRead(request, with_models(rows)))
 
 
 def _row(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None] | None = None) -> EngineRow:
@@ -197,9 +199,9 @@ def _row(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None
     except OpeningCancelled:
         raise
     except ArtifactError as error:
-        return EngineRow(source, error=error)
+        return EngineRow.failed(source, error)
     except Exception as error:  # noqa: BLE001 - it costs this row
-        return EngineRow(source, error=ArtifactError(next(iter(source.files.values())), internal(error)))
+        return EngineRow.failed(source, ArtifactError(next(iter(source.files.values())), internal(error)))
 
 
 def read_again(request: OpenRequest, old: Engine, choice: RunChoice | None, post: Post) -> None:

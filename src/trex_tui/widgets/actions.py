@@ -271,6 +271,17 @@ ACTIONS: tuple[Action, ...] = (
         "Compare the marked engines.",
         Place.ENGINES, True,
     ),
+    Action(
+        "engines.filter", "slash", "filter", "filter", "Filter engines: words, device:orin, latency_p99_ms<5.",
+        Place.ENGINES, True, priority=True,
+    ),
+    Action("engines.sort", "s", "choose_sort", "sort", "Choose the sort column.", Place.ENGINES, True),
+    Action("engines.reverse", "S,r", "reverse", "reverse", "Reverse sort.", Place.ENGINES),
+    Action(
+        "engines.columns", "c", "choose_columns", "columns", "Choose columns and their order.", Place.ENGINES, True,
+        spare=1,
+    ),
+    Action("engines.clear", "escape", "clear", "clear", "Clear the filter, then the marks.", Place.ENGINES),
     Action("engines.reload", "R", "reload", "reload", "Reload the list of engines.", Place.ENGINES),
     Action(
         "loading.cancel", "escape,q", "cancel", "cancel", "Cancel loading.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,14 +19,15 @@ from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Label
 
-from trex_tui.analysis.filter import Completion, FilterError, complete
-from trex_tui.engine.engine import Engine
+from trex_tui.analysis.filter import Completion, FilterError
 from trex_tui.text import printable, printable_in_place
 
 NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f]*"
 """What may be typed or pasted. What completes a line may hold anything: see `Harmless`."""
 HINT = 'words of the name · kind:gemm,conv* · pct>2 · -word · or · name~"regex"'
 _GAP = "  "
+Complete = Callable[[str], Completion | None]
+"""Completes a filter."""
 
 
 @dataclass
@@ -51,12 +53,12 @@ class FilterClosed(Message):
 class _Ghost(Suggester):
     """The rest of the likeliest completion, behind the cursor."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, complete: Complete) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
-        self._engine = engine
+        self._complete = complete
 
     async def get_suggestion(self, value: str) -> str | None:
-        completion = complete(self._engine, value)
+        completion = self._complete(value)
         return completion.ghost if completion else None
 
 
@@ -98,20 +100,20 @@ class FilterBar(Vertical):
     error: reactive[FilterError | None] = reactive(None)
     """The error in the text."""
     note: reactive[str] = reactive("")
-    """Why no layer matches; empty if any does."""
+    """Why no row matches; empty if any does."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, complete: Complete, hint: str = HINT) -> None:
         super().__init__()
         self.display = False
-        self._engine = engine
+        self._complete = complete
         self._line = Input(
             compact=True,
             select_on_focus=False,
             restrict=NO_CONTROLS,
-            suggester=_Ghost(engine),
+            suggester=_Ghost(complete),
             highlighter=Harmless(),
         )
-        self._hint = FilterHint()
+        self._hint = FilterHint(hint)
         self._focused_before: Widget | None = None
         self._is_cancelled = False
         """Keys that were typed before Esc may still reach the text after it; they change nothing any more."""
@@ -148,7 +150,7 @@ class FilterBar(Vertical):
     @property
     def _completion(self) -> Completion | None:
         line = self._line
-        return complete(self._engine, line.value) if line.value and line.cursor_at_end else None
+        return self._complete(line.value) if line.value and line.cursor_at_end else None
 
     def watch_error(self, error: FilterError | None) -> None:
         self._hint.error = error
@@ -197,6 +199,10 @@ class FilterHint(Widget):
     note: reactive[str] = reactive("")
     completion: reactive[Completion | None] = reactive(None)
 
+    def __init__(self, example: str) -> None:
+        super().__init__()
+        self._example = example
+
     def render(self) -> Content:
         parts: list[Content] = []
         if self.error is not None:
@@ -206,5 +212,5 @@ class FilterHint(Widget):
         if self.completion is not None and (self.error is None or self.error.is_incomplete):
             options = _GAP.join(map(printable, self.completion.options))
             parts.append(Content.assemble(("Tab", "bold"), " ", options))
-        line = Content(_GAP).join(parts) if parts else Content(HINT)
+        line = Content(_GAP).join(parts) if parts else Content(self._example)
         return line.truncate(self.content_size.width, ellipsis=True)
