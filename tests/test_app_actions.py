@@ -258,7 +258,7 @@ async def test_footer_has_room_for_all_its_keys_in_the_narrowest_terminal(tmp_pa
     write_set(tmp_path / "a", "a", layers, {"conv": 1.0})
     write_set(tmp_path / "b", "b", layers, {"conv": 1.0})
     async with running(tmp_path, (60, 16)) as session:
-        assert session.footer == "! notes  space mark  = compare  ? help  ^p find  q quit  …"
+        assert session.footer == "! notes  space mark  = compare  / filter  ? help  q quit  …"
         await session.press("enter")
         await session.until(lambda: isinstance(session.app.screen, EngineScreen))
         await session.press(TO_LATENCY, "slash", "c", "enter")
