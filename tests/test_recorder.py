@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from helpers import chain
 from trex_tui import load_engine
+from trex_tui.artifacts.profile import read_profile
 from trex_tui.capture.recorder import Recorder, RecorderError
 
 
@@ -86,6 +87,10 @@ def test_what_was_recorded_is_an_engine(tmp_path):
     assert [layer.latency_ms for layer in engine.layers] == pytest.approx([0.85, 0.17, 0.425])
     assert [layer.latency.median_ms for layer in engine.layers] == pytest.approx([0.55, 0.11, 0.275])
     assert engine.profile_iterations == 3
+    spreads = [layer.latency.spread for layer in engine.layers]
+    expected = ((0.5, 1.5, 0.55), (0.1, 0.3, 0.11), (0.25, 0.75, 0.275))
+    assert [list(spread.times_ms) for spread in spreads] == [pytest.approx(times) for times in expected]
+    assert spreads[2].p99_ms == pytest.approx(0.75), "the second layer of this name has its own times"
     assert list(engine.timing.columns["latencyMs"]) == pytest.approx([2.0, 1.5])
 
 
@@ -154,6 +159,18 @@ def test_a_directory_that_cannot_be_is_told_in_one_line(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(RecorderError, match=r"/file: cannot be written"):
         recorder_of()[0].write(tmp_path / "file", "net")
+
+
+@pytest.mark.parametrize("times", ["fast", [], [0.5, None], [0.5, -1.0], None])
+def test_damaged_samples_leave_the_rest_of_the_row(tmp_path, times):
+    path = tmp_path / "net.profile.json"
+    row = {"name": "a", "timeMs": 1.0, "averageMs": 0.5, "percentage": 50.0}
+    rows = [{"count": 2}, {**row, "samplesMs": times}, {**row, "name": "b", "samplesMs": [0.25, 0.75]}]
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    profile = read_profile(path)
+    assert [one.average_ms for one in profile.rows] == [0.5, 0.5]
+    assert profile.spreads[0] is None
+    assert list(profile.spreads[1].times_ms) == [0.25, 0.75]
 
 
 @given(names=st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=5))

@@ -16,14 +16,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import compress
+from itertools import compress, islice
 from operator import itemgetter, ne
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from trex_tui.artifacts.execution_trace import SUMS, is_execution_trace, read_execution_trace
 from trex_tui.artifacts.input_files import finite_number, parse_documents, read_text
-from trex_tui.artifacts.layer_spread import LayerSpread
+from trex_tui.artifacts.layer_spread import LayerSpread, measure_spread
 from trex_tui.artifacts.layer_times import LayerTable, LayerTimes, find_layer_times
 from trex_tui.artifacts.time_units import UnknownUnitError
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
@@ -33,6 +33,8 @@ _LINE = re.compile(
     r'^[\[, ]*\{ "name" : "(?P<name>.*)", "timeMs" : (?P<total>\S+), "averageMs" : (?P<average>[^ ,]+)'
     r'(?:, "medianMs" : (?P<median>[^ ,]+))?, "percentage" : (?P<percentage>\S+) \}\s*,?\]?$'
 )
+SAMPLES_KEY = "samplesMs"
+"""Key of the single times of a layer, which the recorder adds to trtexec's form."""
 _NUMBERS = frozenset((float, int))
 _MOST_MS = 1e9
 _HEAD = 1 << 16
@@ -63,7 +65,7 @@ class Profile:
     Attributes:
         assumed: How a file of another tool was read, as the end of a sentence whose subject is the file; else empty.
         is_whole: Whether the end of the run is in the file.
-        spreads: Of the single times of each row, where a file of another tool has them; else empty.
+        spreads: Of the single times of each row, where the recorder or another tool wrote them; else empty.
     """
 
     rows: tuple[ProfileRow, ...]
@@ -139,7 +141,8 @@ def _read_records(root: object, path: Path) -> list[Profile]:
     ignored = 0
     has_count = False
     are_rows = [type(record) is dict and type(record.get("name")) is str for record in root]
-    rows = _rows(list(compress(root, are_rows)))
+    records = list(compress(root, are_rows))
+    rows = _rows(records)
     others = [position for position, is_row in enumerate(are_rows) if not is_row]
     start = 0
     for number, position in enumerate(others):
@@ -161,7 +164,19 @@ def _read_records(root: object, path: Path) -> list[Profile]:
     if ignored:
         message = f"{ignored} entries are not profile records; skipped"
         notes.append(Diagnostic(Severity.WARNING, path, "", message))
+    if any(SAMPLES_KEY in record for record in records):
+        spreads = iter([_read_spread(record.get(SAMPLES_KEY)) for record in records])
+        for run in parsed.runs:
+            run.spreads = list(islice(spreads, len(run.rows)))
     return [_checked(path, run, notes) for run in parsed.runs]
+
+
+def _read_spread(times: object) -> LayerSpread | None:
+    """Measure the single times of a record; None if one of them is no time."""
+    if not isinstance(times, list) or not times:
+        return None
+    known = [time for time in _times(times) if time is not None]
+    return measure_spread(known) if len(known) == len(times) else None
 
 
 def _is_of_trtexec(root: object) -> bool:

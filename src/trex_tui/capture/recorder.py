@@ -14,6 +14,19 @@ For Torch-TensorRT and custom programs. Given an engine and its execution contex
             stream.synchronize()
     recorder.write("results/model", "model")
 
+Each row of the profile also has the time of every iteration (`samplesMs`), for percentiles and spread per layer.
+
+With PyTorch, the tensors of a program are the inputs and outputs, and its stream runs the engine:
+
+    stream = torch.cuda.Stream()
+    tensors = {"x": torch.rand(1, 3, 224, 224, device="cuda"), "y": torch.empty(1, 1000, device="cuda")}
+    for tensor_name, tensor in tensors.items():
+        context.set_tensor_address(tensor_name, tensor.data_ptr())
+    torch.cuda.synchronize()            # the tensors are ready on the other stream
+    with recorder.profiled():
+        context.execute_async_v3(stream.cuda_stream)
+        stream.synchronize()
+
 The two kinds of iterations are separate because a profiler slows the engine down. Build the engine with
 `config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED`, or its layers have only names.
 
@@ -33,6 +46,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.output_files import reason, write_all
+from trex_tui.artifacts.profile import SAMPLES_KEY
 from trex_tui.errors import TrexError
 
 _SIGNIFICANT = 6
@@ -214,6 +228,7 @@ class Recorder:
                     "averageMs": total / self._iterations,
                     "medianMs": statistics.median(row.samples_ms),
                     "percentage": 100 * total / whole if whole else 0.0,
+                    SAMPLES_KEY: row.samples_ms,
                 }
             )
         return _lines(rows)
@@ -243,4 +258,6 @@ def _lines(rows: list[dict[str, Any]]) -> str:
 
 
 def _number(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_number, value))}]"
     return f"{value:.{_SIGNIFICANT}g}" if isinstance(value, float) else json.dumps(value)
