@@ -15,9 +15,8 @@ implausible there is no peak, only the reason.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from trex_tui.analysis.device_overrides import DeviceOverrides
@@ -26,11 +25,13 @@ from trex_tui.artifacts.input_files import finite_number
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import format_bytes, printable
 
 NOT_STATED = "not in any file"
 
-_QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)")
+_QUANTITY = lazy_pattern(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)")
 _GIGAHERTZ = {"ghz": 1.0, "mhz": 1e-3, "khz": 1e-6}
 _BYTES = {"bytes": 1.0, "b": 1.0, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30}
 _COUNT = {"": 1.0, "bits": 1.0, "bit": 1.0}

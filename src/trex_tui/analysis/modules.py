@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import groupby
@@ -20,25 +19,27 @@ from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.structure import UNKNOWN, sum_latency_ms
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import format_ms, plural
 
 MOST_LEVELS = 24
 """Modules nested deeper than this are shown at this depth: no network nests so deeply, but a name may contain anything."""
 
-_REFORMAT = re.compile(
+_REFORMAT = lazy_pattern(
     r"^Reformatting CopyNode for (?:(?P<role>Input|Output) Tensor (?P<port>\d+) to |Network (?P<network>Input|Output) )"
 )
-_WRAPPERS = re.compile(r"^(?:PWN\(|\{ForeignNode\[|\()+")
-_BLOCK = re.compile(r"^\{ForeignNode\[([^\[\]{}]+?)\.{3}([^\[\]{}]+)\]\}$")
+_WRAPPERS = lazy_pattern(r"^(?:PWN\(|\{ForeignNode\[|\()+")
+_BLOCK = lazy_pattern(r"^\{ForeignNode\[([^\[\]{}]+?)\.{3}([^\[\]{}]+)\]\}$")
 """A Myelin block, from its first node to its last."""
-_INSERTED = re.compile(r"^(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_")
+_INSERTED = lazy_pattern(r"^(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_")
 _INSERTED_STARTS = ("copied_", "reshape_", "squeeze_", "unsqueeze_")
 # Torch-TensorRT writes `[CONVOLUTION]-[aten_ops.convolution.default]-[/conv1/convolution]`.
-_TORCH = re.compile(r"^.*?\[[\w.]*\]-\[(?=/)")
-_FUSED = re.compile(r" \+ ")
-_PLAIN = re.compile(r"/[\w/-]+")
+_TORCH = lazy_pattern(r"^.*?\[[\w.]*\]-\[(?=/)")
+_FUSED = lazy_pattern(r" \+ ")
+_PLAIN = lazy_pattern(r"/[\w/-]+")
 """A path without anything that is removed or split below."""
-_SEVERAL = re.compile(r" \+ |\.\.\.|, |\|\|")
+_SEVERAL = lazy_pattern(r" \+ |\.\.\.|, |\|\|")
 
 
 def module_path(layer: Layer) -> tuple[str, ...]:

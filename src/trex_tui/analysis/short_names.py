@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
@@ -12,19 +11,20 @@ from trex_tui.analysis.tactic_parts import describe_parts
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import ELLIPSIS, printable, shorten_middle, shorten_name_list
 
 MOST_COMPARED = 2_000
 """Names are made unique in engines of up to this many layers: 1,300 take 10 to 60 ms for each width. Names of
 larger engines are shortened independently.
 """
-_PART = re.compile(r"[^/._+ \-:\[\](){},·]+|[/._+ \-:\[\](){},·]+")
+_PART = lazy_pattern(r"[^/._+ \-:\[\](){},·]+|[/._+ \-:\[\](){},·]+")
 _SEPARATORS = frozenset("/._+ -:[](){},·")
-_BETWEEN_WORDS = re.compile(r"[_ ]+")
+_BETWEEN_WORDS = lazy_pattern(r"[_ ]+")
 _OPENING = frozenset("[({")
-_BEFORE_WORD = re.compile(r"[/. ](?=\w)")
+_BEFORE_WORD = lazy_pattern(r"[/. ](?=\w)")
 _LEAST_PARTS = 10
-_ODD = re.compile(r"[^\w/.+\-:*|,^~ \[\](){}]")
+_ODD = lazy_pattern(r"[^\w/.+\-:*|,^~ \[\](){}]")
 """Characters that no exporter writes in a path."""
 
 

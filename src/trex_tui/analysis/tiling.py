@@ -10,9 +10,10 @@ from trex_tui.analysis.compute import Compute
 from trex_tui.engine.attributes import GROUPS
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import Shape, Tactic
+from trex_tui.lazy_pattern import lazy_pattern
 
 # Kernels whose blocks do not map to tiles of the result one to one.
-_OTHER_SCHEDULE = re.compile(r"split_?k|stream_?k|_2sm|_dyn_", re.IGNORECASE)
+_OTHER_SCHEDULE = lazy_pattern(r"split_?k|stream_?k|_2sm|_dyn_", re.IGNORECASE)
 
 
 class Tiling(NamedTuple):

@@ -8,15 +8,16 @@ compared with its list are those of the set, found by their own names.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.input_files import finite_number, load_json, read_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 
 THROTTLED, POWER_MODE = "throttled", "power mode"
 _LONGEST = 200
@@ -190,7 +191,7 @@ LARGEST_DIGESTED = 16 << 20
 _MOST_REMARKS = 20
 _LONGEST_REMARK = 500
 _SECTIONS = ("trtexec", "model", "engine", "host", "files", "clocks")
-_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+_VERSION = lazy_pattern(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 _LISTS = ("runs", "remarks")
 
 

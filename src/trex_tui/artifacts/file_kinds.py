@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 
@@ -39,6 +39,8 @@ from trex_tui.artifacts.plan import MARK, OLD_MARK, read_plan_head
 from trex_tui.artifacts.time_units import UnknownUnitError, plain, split_unit
 from trex_tui.artifacts.timing import timing_column
 from trex_tui.errors import ArtifactError, Diagnostic, describe_os_error
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 
 
 class ArtifactKind(str, Enum):
@@ -92,9 +94,9 @@ class ArtifactKind(str, Enum):
         return self in (ArtifactKind.MONITOR, ArtifactKind.IDLE_POWER)
 
 
-_TORCH = re.compile(r"(?P<stem>.+?)(?:_engine)+_layer_information\.json", re.DOTALL)
+_TORCH = lazy_pattern(r"(?P<stem>.+?)(?:_engine)+_layer_information\.json", re.DOTALL)
 """Name in Torch-TensorRT's debug folder: `_run_on_acc_0_engine_layer_information.json` for engine `_run_on_acc_0`."""
-_CANONICAL = re.compile(
+_CANONICAL = lazy_pattern(
     r"(?P<stem>.+?)\.(?:"
     r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
     r"|(?:build|profile)\.log(?:\.gz)?"
@@ -102,9 +104,9 @@ _CANONICAL = re.compile(
     r"|engine|plan|trt|tea)",
     re.IGNORECASE | re.DOTALL,
 )
-_EXTENSION = re.compile(r"(?:\.(?:json|log|txt|csv|gz|engine|plan|trt|tea))+$", re.IGNORECASE)
-_ENGINE_EXTENSION = re.compile(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
-_WORD = re.compile(r"[^._\-\s]+")
+_EXTENSION = lazy_pattern(r"(?:\.(?:json|log|txt|csv|gz|engine|plan|trt|tea))+$", re.IGNORECASE)
+_ENGINE_EXTENSION = lazy_pattern(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
+_WORD = lazy_pattern(r"[^._\-\s]+")
 
 # Words for the kind of a file, not for its engine.
 _ROLE_WORDS = frozenset(
@@ -198,29 +200,29 @@ _MOST_SEARCHED = 256 << 20
 """Limit of the search for the identifying key in a JSON object."""
 GZIP_MARK = b"\x1f\x8b"
 
-_KEY = re.compile(r'"([A-Za-z][\w /.()-]*)"\s*:')
+_KEY = lazy_pattern(r'"([A-Za-z][\w /.()-]*)"\s*:')
 _BANNER = "TensorRT.trtexec"
 
 # The identifying keys of a root object. Bytes, because a large file is searched without being decoded.
-_ROOT_KEY = re.compile(
+_ROOT_KEY = lazy_pattern(
     rb'"(?:(?P<profile>performance_summary|inference_options)|(?P<build>build_options|model_options))"\s*:\s*\{'
     rb'|"Layers"\s*:\s*\['
 )
-_LAYER_INFO_KEYS = re.compile(r'"(?:LayerType|Inputs|Outputs)"\s*:')
-_OWN = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"(trex-tui/[\w/.-]*)')
+_LAYER_INFO_KEYS = lazy_pattern(r'"(?:LayerType|Inputs|Outputs)"\s*:')
+_OWN = lazy_pattern(r'\ufeff?\s*\{\s*"schema"\s*:\s*"(trex-tui/[\w/.-]*)')
 # Timing files of other tools: an identifying key before numbers or rows, or a column before a container of numbers.
-_TIMES = re.compile(
+_TIMES = lazy_pattern(
     r'"(?:times|timings|per_?iteration|latenc(?:y|ies))(?:[ _]?in)?[ _(]*'
     r'(?:[mun\u00b5\u03bc]?s|(?:milli|micro|nano)?seconds)?\)?"\s*:\s*(?:\[\s*[-\d{]|\{\s*(?:"unit"\s*:\s*"[^"]*"\s*,\s*)?"(?:values|samples|data|raw)"\s*:\s*\[)',
     re.IGNORECASE,
 )
-_JSON_ROWS = re.compile(r"\ufeff?\s*\[\s*\{\s*\"")
-_NUMBERS = re.compile(r"\[\s*-?\d[\d.eE+-]*\s*[,\]]")
-_TIMES_NAME = re.compile(r"times?(?![a-z])|timings?(?![a-z])|latenc(?:y|ies)", re.IGNORECASE)
-_MANIFEST = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
-_ACCURACY = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/accuracy(?P<part>-samples?)?/')
-_IDLE_POWER = re.compile(r'"avg_idle_power"\s*:')
-_LAYER_POWER = re.compile(r'"layer_power_(?:in|ex)cluding_idle_power_micro_watt"\s*:')
+_JSON_ROWS = lazy_pattern(r"\ufeff?\s*\[\s*\{\s*\"")
+_NUMBERS = lazy_pattern(r"\[\s*-?\d[\d.eE+-]*\s*[,\]]")
+_TIMES_NAME = lazy_pattern(r"times?(?![a-z])|timings?(?![a-z])|latenc(?:y|ies)", re.IGNORECASE)
+_MANIFEST = lazy_pattern(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
+_ACCURACY = lazy_pattern(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/accuracy(?P<part>-samples?)?/')
+_IDLE_POWER = lazy_pattern(r'"avg_idle_power"\s*:')
+_LAYER_POWER = lazy_pattern(r'"layer_power_(?:in|ex)cluding_idle_power_micro_watt"\s*:')
 _COMPARED = (OUTPUT_DIFF, PER_SAMPLE_DIFF)
 # Keys of the first objects of a root list -> kind.
 _LIST_KEYS = (
@@ -528,7 +530,7 @@ def _cut(text: str, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-_ENGINE_OPTION = re.compile(r"--(?:save|load)Engine=(\S+)")
+_ENGINE_OPTION = lazy_pattern(r"--(?:save|load)Engine=(\S+)")
 
 
 def logged_engine(path: Path) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +19,8 @@ from trex_tui.artifacts.input_files import finite_number, positive_count
 from trex_tui.artifacts.layer_spread import LayerSpread, measure_spread
 from trex_tui.artifacts.time_units import MS, UnknownUnitError, plain, split_unit, stated_unit
 from trex_tui.artifacts.timing import timing_column
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 
 _MOST_DEPTH = 12
 _TIMES = "time latency duration elapsed runtime gputime gpulatency computetime executiontime exectime inferencetime"
@@ -49,9 +51,9 @@ _COUNTS = frozenset(
 )
 NAME_KEYS = ("layername", "layer", "name", "opname", "operatorname", "nodename", "operator", "op", "node")
 """Keys of the name of a layer, in lower-case letters and digits, the most likely first."""
-_LAYER_WORDS = re.compile(r"(?<![A-Za-z])(?:per)?layer|Layer|LAYER|per_?op")
-_PROFILE_WORDS = re.compile(r"profil", re.IGNORECASE)
-_LIKE_LAYER = re.compile(
+_LAYER_WORDS = lazy_pattern(r"(?<![A-Za-z])(?:per)?layer|Layer|LAYER|per_?op")
+_PROFILE_WORDS = lazy_pattern(r"profil", re.IGNORECASE)
+_LIKE_LAYER = lazy_pattern(
     r"[/\[{(]|\s\+\s|conv|relu|pool|gemm|matmul|softmax|reformat|shuffle|concat|resize|norm|linear|dense|myl|kgen|pwn|^(?:fc|bn|add)\d*$",
     re.IGNORECASE,
 )

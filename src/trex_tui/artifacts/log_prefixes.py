@@ -13,24 +13,26 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-STAMPED = re.compile(
+from trex_tui.lazy_pattern import lazy_pattern
+
+STAMPED = lazy_pattern(
     r"\[(?P<stamp>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] "
     r"(?:\[(?P<severity>[VIWEF])\] ?(?P<library>\[TRT\] ?)?|\[TRT\] \[(?P<severity2>[VIWEF])\] ?)"
 )
 """`[MM/DD/YYYY-HH:MM:SS] [V] msg` is trtexec, `… [V] [TRT] msg` the library, `… [TRT] [V] msg` the library through Python's
 `trt.Logger`."""
-UNSTAMPED = re.compile(
+UNSTAMPED = lazy_pattern(
     r"(?:\[(?:TensorRT|TRT)\] (?P<word>VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): "
     r"|(?P<word2>VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:? "
     r"|\[TRT\] \[(?P<letter>[VIWEF])\] "
     r"|\[TRT\] {2,})"
 )
 """Older Python and other programs print `[TensorRT] VERBOSE: msg`, `INFO: [TRT]: msg` or `[TRT]    msg`."""
-BANNER = re.compile(r"&&&& (?:RUNNING|PASSED|FAILED|WAIVED|TASK_\w+) TensorRT\.")
-ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+BANNER = lazy_pattern(r"&&&& (?:RUNNING|PASSED|FAILED|WAIVED|TASK_\w+) TensorRT\.")
+ESCAPE = lazy_pattern(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """A colour, or another control sequence of a terminal (ECMA-48, 5.4)."""
 
-_MESSAGE = re.compile(
+_MESSAGE = lazy_pattern(
     r"Registered plugin creator - |Plugin creator already registered - |Registering (?:layer|tensor): "
     r"|Searching for input: |Parsing node: |Importing initializer: |Adding network (?:input|output): "
     r"|\[MemUsage(?:Change|Snapshot|Stats)\] |Loaded engine size: |Deserialization required \d"
@@ -58,7 +60,7 @@ _LETTERS = {
 """Levels of other loggers -> severity of TensorRT's."""
 _WORDS = "|".join(word for word in _LETTERS if len(word) > 1)
 _LEVEL = f"(?i:{_WORDS})"
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"(?P<level>(?<![A-Za-z]){_LEVEL}(?![A-Za-z]))\s*"
     r"|\[(?P<letter>[DVIWEFC])\]|(?P<glued>(?<![A-Za-z])[DVIWEFC](?=\d{4} ))|(?P<stream>std(?:out|err))"
     r"|(?P<hexadecimal>0x[0-9A-Fa-f]+|\b(?=[0-9a-f]*\d)[0-9a-f]{6,32}\b)|(?P<number>\d+)|(?P<blank>\s+)"
@@ -72,10 +74,10 @@ _PATTERNS = {
     "month": "[A-Z][a-z]{2}",
     "flag": "[A-Z]",
 }
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d:\d\d:\d\d)")
-_PLACE = re.compile(r"(?<=\S)\s+[\w.]+\.py:\d+\s*$")
+_DATE = lazy_pattern(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d:\d\d:\d\d)")
+_PLACE = lazy_pattern(r"(?<=\S)\s+[\w.]+\.py:\d+\s*$")
 """Source location, which `rich` puts after the message."""
-_OTHERS = re.compile(
+_OTHERS = lazy_pattern(
     rf"\W{{0,3}}(?:\d{{4}}-\d\d-\d\d[T ]|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d |(?:{_WORDS})\b|\S{{1,100}}\s+\| )"
 )
 """Lines that look like those of another program."""

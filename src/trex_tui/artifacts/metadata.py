@@ -7,9 +7,8 @@ depends on the TensorRT version: `[min, max, mean, median, p99]` up to 8.4, `[mi
 
 from __future__ import annotations
 
-import re
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,14 @@ from trex_tui.artifacts.file_kinds import HEAD_BYTES, ArtifactKind, unpacked_hea
 from trex_tui.artifacts.input_files import decode_text, finite_number, load_json, read_head, without_depths
 from trex_tui.artifacts.plan import read_plan_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 
 _PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}
-_PAIR = re.compile(
+_PAIR = lazy_pattern(
     r"(min|max|mean|median|percentile\((?P<p>\d{1,9}(?:\.\d{1,9})?)%\)) = (?P<value>[-+\d.eE]+)"
 )
-_NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
+_NUMBER = lazy_pattern(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
 
 
 _FIELDS = {"device_information": "device", "performance_summary": "performance"}
@@ -247,8 +248,8 @@ def _unclear_latency(metadata: Metadata, paths: list[Path]) -> list[Diagnostic]:
     return [Diagnostic(Severity.INFO, paths[-1], "performance_summary.Latency", message)]
 
 
-_BANNER = re.compile(r"TensorRT\.trtexec \[TensorRT v(\d{1,9})\]")
-_VERSION_LINE = re.compile(r"TensorRT version: (\d{1,9}\.\d{1,9}\.\d{1,9})")
+_BANNER = lazy_pattern(r"TensorRT\.trtexec \[TensorRT v(\d{1,9})\]")
+_VERSION_LINE = lazy_pattern(r"TensorRT version: (\d{1,9}\.\d{1,9}\.\d{1,9})")
 
 
 def version_of_number(number: int) -> str:
@@ -264,7 +265,7 @@ def version_of_number(number: int) -> str:
     return f"{number // 10_000}.{number // 100 % 100}.{number % 100}"
 
 
-_LIBRARY = re.compile(
+_LIBRARY = lazy_pattern(
     r"(?:lib)?nv(?:infer|onnxparser)(?:_[A-Za-z]\w*?)?(?:\.so\.(?P<so>\d{1,3}(?:\.\d{1,3}){0,2})|_(?P<dll>\d{1,3})\.dll)"
 )
 

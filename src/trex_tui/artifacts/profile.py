@@ -12,9 +12,8 @@ a note in `Profile.diagnostics`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import compress, islice
 from operator import itemgetter, ne
@@ -27,9 +26,11 @@ from trex_tui.artifacts.layer_spread import LayerSpread, measure_spread
 from trex_tui.artifacts.layer_times import LayerTable, LayerTimes, find_layer_times
 from trex_tui.artifacts.time_units import UnknownUnitError
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import plural
 
-_LINE = re.compile(
+_LINE = lazy_pattern(
     r'^[\[, ]*\{ "name" : "(?P<name>.*)", "timeMs" : (?P<total>\S+), "averageMs" : (?P<average>[^ ,]+)'
     r'(?:, "medianMs" : (?P<median>[^ ,]+))?, "percentage" : (?P<percentage>\S+) \}\s*,?\]?$'
 )
@@ -38,7 +39,7 @@ SAMPLES_KEY = "samplesMs"
 _NUMBERS = frozenset((float, int))
 _MOST_MS = 1e9
 _HEAD = 1 << 16
-_COUNT_LINE = re.compile(r'^[\[, ]*\{ "count" : (?P<count>\d{1,18}) \}\s*,?\]?$')
+_COUNT_LINE = lazy_pattern(r'^[\[, ]*\{ "count" : (?P<count>\d{1,18}) \}\s*,?\]?$')
 
 
 class ProfileRow(NamedTuple):
@@ -195,7 +196,7 @@ def _is_of_trtexec(root: object) -> bool:
 _MOST_OTHERS = 3
 _LEAST_LAYERS = 3
 """Minimum size of a run identified by names alone: shorter sequences repeat within a network."""
-_INDEX = re.compile(r"(?<![^.])[0-9]+(?![^.])")
+_INDEX = lazy_pattern(r"(?<![^.])[0-9]+(?![^.])")
 """The index in a list, in the path to a table."""
 _SUMS = frozenset(("total", "sum", "overall"))
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trex_tui.lazy_pattern import lazy_pattern
+
 _UNITS = {
     **dict.fromkeys(("ms", "msec", "milliseconds"), "ms"),
     **dict.fromkeys(("us", "usec", "microseconds"), "µs"),
@@ -14,7 +16,7 @@ _UNITS = {
 }
 MS = {"ms": 1.0, "µs": 1e-3, "ns": 1e-6, "s": 1e3}
 """Unit -> milliseconds."""
-_IN_SECONDS = re.compile(r"(.*[^A-Za-z0-9])s\W*|(.*[a-z0-9])S")
+_IN_SECONDS = lazy_pattern(r"(.*[^A-Za-z0-9])s\W*|(.*[a-z0-9])S")
 """A key with the unit `s`, as opposed to a plural."""
 
 

@@ -14,7 +14,7 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -23,7 +23,8 @@ from typing import Any
 from trex_tui.artifacts.input_files import LARGEST_NUMBER, finite_number, parse_documents, read_text
 from trex_tui.artifacts.time_units import MS, UnknownUnitError, plain, split_unit, stated_unit
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
-from trex_tui.text import plural
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.text import plural, printable
 
 # Key of TensorRT 8.0 and later -> the key of 7.2, if it differs.
 OLD_KEYS = {
@@ -306,7 +307,9 @@ def _keys_seen(root: object) -> str:
             if isinstance(node, (dict, list))
         )
         level = [value for values in inner for value in list(values)[:_MOST_KEYS]][:_MOST_KEYS]
-    shown = [key if len(key) <= _MOST_KEY else key[:_MOST_KEY] + "…" for key in list(seen)[:_MOST_KEYS]]
+    shown = [
+        printable(key if len(key) <= _MOST_KEY else key[:_MOST_KEY] + "…") for key in list(seen)[:_MOST_KEYS]
+    ]
     more = ", …" if len(seen) > _MOST_KEYS else ""
     return f"; its keys: {', '.join(shown)}{more}" if shown else ""
 

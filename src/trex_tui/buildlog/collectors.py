@@ -7,7 +7,6 @@ cache, streams and DLA. `Results` has the results of a run: performance summary,
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from dataclasses import replace
 from typing import Any
@@ -34,19 +33,20 @@ from trex_tui.buildlog.build_trace import (
     TraceAverages,
 )
 from trex_tui.buildlog.tuner import parse_float
+from trex_tui.lazy_pattern import lazy_pattern
 
-_COUNT = re.compile(r"(?:After )?(?P<name>.+): (?P<layers>\d{1,9}) layers\s*$")
-_RUNNING = re.compile(r"Running: (?P<rule>\S+) on (?P<layer>.+)$")
-_FUSING = re.compile(r"(?P<rule>\w+): Fusing (?P<layer>.+) with (?P<other>.+)$")
-_CONVERT = re.compile(
+_COUNT = lazy_pattern(r"(?:After )?(?P<name>.+): (?P<layers>\d{1,9}) layers\s*$")
+_RUNNING = lazy_pattern(r"Running: (?P<rule>\S+) on (?P<layer>.+)$")
+_FUSING = lazy_pattern(r"(?P<rule>\w+): Fusing (?P<layer>.+) with (?P<other>.+)$")
+_CONVERT = lazy_pattern(
     r"(?:Convert layer type of|Swap the layer type of) (?P<layer>.+) from (?P<before>\w+) to (?P<after>\w+)\s*$"
 )
-_BUILDING = re.compile(r"Building graph using backend strategy (?P<number>\d{1,9})")
-_ESTIMATE = re.compile(
+_BUILDING = lazy_pattern(r"Building graph using backend strategy (?P<number>\d{1,9})")
+_ESTIMATE = lazy_pattern(
     r"(?P<verb>Use|Chose this engine with|Skip) backend strategy (?P<number>\d{1,9}) ?(?:with|since its) "
     r"estimated inference time \((?P<estimate>[^)]+)\)"
 )
-_SECONDS = re.compile(r"(?P<seconds>\d[\d.eE+-]*)(?P<micro> microseconds)?(?: (?:sec|seconds|s)\b)?\.?\s*$")
+_SECONDS = lazy_pattern(r"(?P<seconds>\d[\d.eE+-]*)(?P<micro> microseconds)?(?: (?:sec|seconds|s)\b)?\.?\s*$")
 _LONGEST_SENTENCE = 400
 _SUBGRAPH = "Subgraph compilation completed in"
 _VERDICTS = {
@@ -178,30 +178,30 @@ class Optimizer:
             self._running = None
 
 
-_CHANGE = re.compile(
+_CHANGE = lazy_pattern(
     r"\[MemUsageChange\] (?P<event>.+?): CPU (?P<cpu_change>[+-]\d{1,12}), GPU (?P<gpu_change>[+-]\d{1,12}), "
     r"now: CPU (?P<cpu>-?\d{1,12}), GPU (?P<gpu>-?\d{1,12}) \(MiB\)"
 )
-_SNAPSHOT = re.compile(
+_SNAPSHOT = lazy_pattern(
     r"\[MemUsageSnapshot\] (?P<event>.+?): CPU (?P<cpu>\d{1,12}) MiB, GPU (?P<gpu>\d{1,12}) MiB"
 )
-_PEAK = re.compile(
+_PEAK = lazy_pattern(
     r"\[MemUsageStats\] Peak memory usage of .*: CPU (?P<cpu>\d{1,12}) MiB, GPU (?P<gpu>\d{1,12}) MiB"
 )
-_LAYER = re.compile(
+_LAYER = lazy_pattern(
     r"Layer: (?P<name>.+) Host Persistent: (?P<host>\d{1,18})(?: bytes)? Device Persistent: (?P<device>\d{1,18})(?: bytes)? "
     r"Scratch Memory: (?P<scratch>\d{1,18})(?: bytes)?\s*$"
 )
-_OLD_LAYER = re.compile(
+_OLD_LAYER = lazy_pattern(
     r"Layer: (?P<name>.+?)(?: Weights: \d{1,18})? HostPersistent: (?P<host>\d{1,18}) "
     r"DevicePersistent: (?P<device>\d{1,18})\s*$"
 )
 """Up to 8.0, which does not print the scratch memory; 7.x also prints the weights."""
-_SILENT = re.compile(r"Skipped printing memory information for (?P<layers>\d{1,9}) layers")
-_TOTAL = re.compile(
+_SILENT = lazy_pattern(r"Skipped printing memory information for (?P<layers>\d{1,9}) layers")
+_TOTAL = lazy_pattern(
     r"(?:Total|Max) (?P<what>Host Persistent|Device Persistent|Scratch|Activation|Weights) Memory: (?P<bytes>\d{1,18})"
 )
-_MIB = re.compile(r"(?P<mib>\d[\d.eE+-]*) MiB\s*$")
+_MIB = lazy_pattern(r"(?P<mib>\d[\d.eE+-]*) MiB\s*$")
 _TOTALS = {
     "Host Persistent": "host_persistent_bytes",
     "Device Persistent": "device_persistent_bytes",
@@ -209,27 +209,29 @@ _TOTALS = {
     "Activation": "activation_bytes",
     "Weights": "weights_bytes",
 }
-_UNREADABLE = re.compile(r"Could not read cache from: (?P<file>.+?)\. A new cache")
-_CACHE_FILE = re.compile(
+_UNREADABLE = lazy_pattern(r"Could not read cache from: (?P<file>.+?)\. A new cache")
+_CACHE_FILE = lazy_pattern(
     r"(?P<verb>Loaded|Saved) (?P<bytes>\d{1,18}) bytes of timing cache (?:from|to) (?P<file>.+?)\s*$"
 )
-_ENTRIES = re.compile(r"Serialized (?P<entries>\d{1,12}) timing cache entries")
-_DELETED = re.compile(r"Deleting timing cache: (?P<entries>\d{1,12}) entries, served (?P<hits>\d{1,12}) hits")
-_STREAMS = re.compile(
+_ENTRIES = lazy_pattern(r"Serialized (?P<entries>\d{1,12}) timing cache entries")
+_DELETED = lazy_pattern(
+    r"Deleting timing cache: (?P<entries>\d{1,12}) entries, served (?P<hits>\d{1,12}) hits"
+)
+_STREAMS = lazy_pattern(
     r"\[MS\] Number of (?P<what>streams used|aux streams|events used) is (?P<count>\d{1,6})"
 )
-_DISABLED = re.compile(r"\[MS\] Multi stream is disabled (?:because|as) (?P<why>.+?)\s*$")
-_AUXILIARY = re.compile(r"The engine uses (?P<count>\d{1,6}) auxiliary streams")
-_LIST_HEAD = re.compile(r"-+ Layers running on (?P<device>DLA|GPU):")
-_PLACED = re.compile(r"\[(?P<device>Dla|Gpu)Layer\] (?:[A-Z][A-Z0-9_]*: )?(?P<name>.+?)\s*$")
+_DISABLED = lazy_pattern(r"\[MS\] Multi stream is disabled (?:because|as) (?P<why>.+?)\s*$")
+_AUXILIARY = lazy_pattern(r"The engine uses (?P<count>\d{1,6}) auxiliary streams")
+_LIST_HEAD = lazy_pattern(r"-+ Layers running on (?P<device>DLA|GPU):")
+_PLACED = lazy_pattern(r"\[(?P<device>Dla|Gpu)Layer\] (?:[A-Z][A-Z0-9_]*: )?(?P<name>.+?)\s*$")
 _FALLBACKS = (
-    re.compile(r"Layer '(?P<layer>.+)' \(\w+\): Unsupported on DLA"),
-    re.compile(r"Default DLA is enabled but layer (?P<layer>.+) is not (?:supported|running) on DLA"),
-    re.compile(r"DLA supports only \d+ subgraphs per DLA core\..* for layer (?P<layer>.+?)\s*$"),
-    re.compile(
+    lazy_pattern(r"Layer '(?P<layer>.+)' \(\w+\): Unsupported on DLA"),
+    lazy_pattern(r"Default DLA is enabled but layer (?P<layer>.+) is not (?:supported|running) on DLA"),
+    lazy_pattern(r"DLA supports only \d+ subgraphs per DLA core\..* for layer (?P<layer>.+?)\s*$"),
+    lazy_pattern(
         r"DLA only supports FP16 and Int8 precision type\. Switching (?P<layer>.+?) device type to GPU"
     ),
-    re.compile(r"Validation failed for DLA layer: (?P<layer>.+?)\. Switching to GPU"),
+    lazy_pattern(r"Validation failed for DLA layer: (?P<layer>.+?)\. Switching to GPU"),
 )
 _STREAM_COUNTS = {"streams used": "streams", "aux streams": "auxiliary", "events used": "events"}
 _LONGEST_WARNING = 4000
@@ -380,14 +382,14 @@ _LABELS = (
     "Total Host Walltime",
     "Total GPU Compute Time",
 )
-_AVERAGE = re.compile(
+_AVERAGE = lazy_pattern(
     r"Average on (?P<runs>\d{1,9}) runs - GPU latency: (?P<gpu>\S+) ms - Host latency: (?P<host>\S+) ms "
     r"\((?:end to end (?P<end>\S+) ms, )?enqueue (?P<enqueue>\S+) ms\)"
 )
-_OMITTED = re.compile(r"\.\.\. Omitting (?P<lines>\d{1,12}) lines")
-_PROFILE_HEAD = re.compile(r"Profile \((?P<iterations>\d{1,18}) iterations")
-_NUMBER = re.compile(r"(?:\d[\d.eE+-]*|-?nan|-?inf)$")
-_BINDING = re.compile(
+_OMITTED = lazy_pattern(r"\.\.\. Omitting (?P<lines>\d{1,12}) lines")
+_PROFILE_HEAD = lazy_pattern(r"Profile \((?P<iterations>\d{1,18}) iterations")
+_NUMBER = lazy_pattern(r"(?:\d[\d.eE+-]*|-?nan|-?inf)$")
+_BINDING = lazy_pattern(
     r"(?:Created )?(?P<side>[Ii]nput|[Oo]utput) binding for (?P<name>.+) with dimensions (?P<dims>\S+)"
     r"(?: and type (?P<dtype>\S+) is created\.)?\s*$"
 )

@@ -6,29 +6,31 @@ Each is converted to the objects of `--exportLayerInfo`, so that an engine can b
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from trex_tui.buildlog.build_trace import DumpedLayer, DumpForm, LayerDump
 from trex_tui.buildlog.layer_tuning import hex_id, parse_id
+from trex_tui.lazy_pattern import lazy_pattern
 
-_LAYER = re.compile(r"Layer\((?P<type>\w+)\): (?P<name>.*?), Tactic: (?P<tactic>-?\w+), (?P<io>.*)$")
-_INSPECTED = re.compile(r"Name: (?P<name>.*?), LayerType: (?P<type>\w+), Inputs: \[")
-_ATTRIBUTE = re.compile(r"(?:^|, )(?P<key>[A-Za-z][A-Za-z/_]*):(?: |$)")
-_PORT = re.compile(r":\d{1,6}$")
-_PART = re.compile(r"Name: (?P<name>.*?), (?:Location: (?P<location>\w+), )?Dimensions: \[(?P<dims>[^\]]*)\]")
-_TYPE = re.compile(r"Format/Datatype: (?P<text>.+?)\s*$")
-_SPLIT_TYPE = re.compile(  # TensorRT 11
+_LAYER = lazy_pattern(r"Layer\((?P<type>\w+)\): (?P<name>.*?), Tactic: (?P<tactic>-?\w+), (?P<io>.*)$")
+_INSPECTED = lazy_pattern(r"Name: (?P<name>.*?), LayerType: (?P<type>\w+), Inputs: \[")
+_ATTRIBUTE = lazy_pattern(r"(?:^|, )(?P<key>[A-Za-z][A-Za-z/_]*):(?: |$)")
+_PORT = lazy_pattern(r":\d{1,6}$")
+_PART = lazy_pattern(
+    r"Name: (?P<name>.*?), (?:Location: (?P<location>\w+), )?Dimensions: \[(?P<dims>[^\]]*)\]"
+)
+_TYPE = lazy_pattern(r"Format/Datatype: (?P<text>.+?)\s*$")
+_SPLIT_TYPE = lazy_pattern(  # TensorRT 11
     r"Data[Tt]ype: (?P<dtype>[\w/]+)(?:, Format: (?P<format>.+?))?(?:, (?:StrideOrder|Strides): .*)?\s*$"
 )
-_BINDING = re.compile(r"Name: (?P<name>.*?), IOMode: (?P<mode>\w+)")
+_BINDING = lazy_pattern(r"Name: (?P<name>.*?), IOMode: (?P<mode>\w+)")
 _HEADING = "Layers:"
 _BINDINGS = ("Bindings:", "I/O Tensors:")
-_NUMBER = re.compile(r"-?\d{1,18}$")
-_JSON_HEAD = re.compile(r'\s*(?P<brace>\{?)\s*"Layers"\s*:')
-_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_NUMBER = lazy_pattern(r"-?\d{1,18}$")
+_JSON_HEAD = lazy_pattern(r'\s*(?P<brace>\{?)\s*"Layers"\s*:')
+_JSON_STRING = lazy_pattern(r'"(?:[^"\\]|\\.)*"')
 LONGEST_DUMP = 2_000_000
 """Maximum number of layers kept per list."""
 LONGEST_JSON = 256 << 20

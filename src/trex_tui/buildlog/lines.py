@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import calendar
 import codecs
-import re
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from trex_tui.artifacts.input_files import open_bytes, read_piece
 from trex_tui.artifacts.log_prefixes import BANNER, ESCAPE, STAMPED, UNSTAMPED, strip_prefixes
 from trex_tui.buildlog.tuner import STAMP_INSIDE
 from trex_tui.errors import ArtifactError, describe_os_error
+from trex_tui.lazy_pattern import lazy_pattern
 
 PIECE_BYTES = 32 * 1024
 """Bytes decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
@@ -42,7 +42,7 @@ _READING_S_PER_MIB = 10.0
 of empty lines take a hundred times as long as 64 MiB of a log.
 """
 
-_HALF_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8})?$")
+_HALF_ESCAPE = lazy_pattern(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8})?$")
 _LONGEST_BEFORE = 400
 """Maximum number of characters before a banner in its line."""
 

@@ -7,7 +7,6 @@ value.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -36,6 +35,7 @@ from trex_tui.buildlog.build_trace import (
 from trex_tui.buildlog.layer_tuning import parse_id
 from trex_tui.buildlog.log_options import LogOptions, StatedOptions
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_pattern import lazy_pattern
 
 _FORMS = {
     DumpForm.INSPECTOR: "--dumpLayerInfo, or IEngineInspector",
@@ -50,7 +50,7 @@ _ROLES = {
     "build": ("model_options", "build_options", "device_information"),
     "profile": ("performance_summary", "inference_options", "device_information"),
 }
-_EXTENT = re.compile(r"-1|\d{1,12}")
+_EXTENT = lazy_pattern(r"-1|\d{1,12}")
 _METADATA = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
 _DEVICE_NUMBERS = ("Compute Capability", "SMs", "Compute Clock Rate", "Memory Bus Width", "Memory Clock Rate")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,13 +9,14 @@ from trex_tui.artifacts.metadata import version_of_library
 from trex_tui.buildlog.build_trace import Message
 from trex_tui.buildlog.spans import Runs, Span, Spans, Stage
 from trex_tui.buildlog.tuner import Tuner
+from trex_tui.lazy_pattern import lazy_pattern
 
 MOST_GROUPS = 2000
 """Maximum number of groups of messages; later ones are counted as one group."""
 LONGEST_TEXT = 4000
 
-_VARYING = re.compile(r"0x[0-9a-fA-F]+|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_ABOUT_LAYER = re.compile(
+_VARYING = lazy_pattern(r"0x[0-9a-fA-F]+|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_ABOUT_LAYER = lazy_pattern(
     r"(?<=\b[Ll]ayer )\S.*?(?= (?:is|a|on|exceeds|has)\b)|(?<=for layer ).*|^\S+(?=: )|(?<=- )\S+(?= weights)"
 )
 _REST = "further messages of other kinds"

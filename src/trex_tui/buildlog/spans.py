@@ -26,8 +26,9 @@ from trex_tui.buildlog.collectors import Optimizer, Resources, Results
 from trex_tui.buildlog.layer_dump import Dumps
 from trex_tui.buildlog.log_options import StatedOptions
 from trex_tui.buildlog.tuner import Tuner
+from trex_tui.lazy_pattern import lazy_pattern
 
-_BANNER = re.compile(
+_BANNER = lazy_pattern(
     r"&&&& (?P<status>RUNNING|PASSED|FAILED|WAIVED|TASK_\w+) (?P<program>TensorRT\.\S+)"
     r"(?: \[TensorRT v(?P<version>\d{1,9})\])?(?: \[b(?P<build>\d{1,9})\])?(?P<more>.*?)(?:# (?P<command>.*))?$"
 )
@@ -40,15 +41,15 @@ SECTIONS = {
     "Device Information": "device",
 }
 """Heading -> name of the section in `StatedOptions`."""
-_INPUT = re.compile(
+_INPUT = lazy_pattern(
     r"Adding network input: (?P<name>.+) with dtype: (?P<dtype>\w*)(?:, dimensions: \((?P<dims>[-\d, ]*)\))?"
 )
-_OUTPUT = re.compile(r"Marking .+ as output: (?P<name>.+?)\s*$")
-_VERSION = re.compile(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
-_CHOSEN_SHAPE = re.compile(r"Automatically (?:overriding|setting) shape to:? ?\S+", re.IGNORECASE)
+_OUTPUT = lazy_pattern(r"Marking .+ as output: (?P<name>.+?)\s*$")
+_VERSION = lazy_pattern(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
+_CHOSEN_SHAPE = lazy_pattern(r"Automatically (?:overriding|setting) shape to:? ?\S+", re.IGNORECASE)
 _MOST_SHAPES = 1000
 _MOST_LABELS, _MOST_VALUES = 1000, 10_000
-_HEADER = re.compile(
+_HEADER = lazy_pattern(
     r"(?P<label>Input filename|ONNX IR version|Opset version|Producer name|Producer version|Domain|Model version|Doc string):"
     r"\s*(?P<value>.*)$"
 )

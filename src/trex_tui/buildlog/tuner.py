@@ -29,6 +29,7 @@ from trex_tui.buildlog.layer_tuning import (
     TuningOutcome,
     parse_id,
 )
+from trex_tui.lazy_pattern import lazy_pattern
 
 _NAN = math.nan
 NAME_HEAD = "Tactic Name: "
@@ -36,12 +37,12 @@ TIME = " Time: "
 STAMP_INSIDE = "/20"
 """Part of every time stamp; a second one after the prefix may mean that two streams were mixed into one line."""
 _FOREIGN = len(" (foreignNode)")
-_NAMED = re.compile(r"Tactic Name: (?P<name>.+?) Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
-_STATED_NAME = re.compile(
+_NAMED = lazy_pattern(r"Tactic Name: (?P<name>.+?) Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
+_STATED_NAME = lazy_pattern(
     r"(?:^| Set )Tactic Name: (?P<name>.+?) Tactic: (?P<id>-?\w+)(?: [Tt]ime: \S+)?\s*$"
 )
-_PLAIN = re.compile(r"Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
-_MYELIN = re.compile(
+_PLAIN = lazy_pattern(r"Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
+_MYELIN = lazy_pattern(
     r" \(foreignNode\)\s+(?P<number>\d{1,18}), (?P<cost>[^,]+), (?P<ratio>[^,]+), (?P<correlation>[^,]+), (?P<kernel>[^,]+)"
     r", (?P<hash>0x[0-9a-f]{1,16})(?:, ?(?P<rest>.*))?$"
 )
@@ -327,28 +328,28 @@ class RunnerState:
 
 _STARS = "*" * 15
 _AUTOTUNE = {f"{_STARS} Autotuning format combination:": False, f"{_STARS} Autotuning Reformat:": True}
-_RUNNER = re.compile(
+_RUNNER = lazy_pattern(
     r"-{15} Timing Runner: (?P<layer>.*) \((?P<runner>[^()\[\]]+)(?:\[(?P<id>[^\]]*)\])?\)\s*$"
 )
-_CHOSE = re.compile(r">{15} Chose Runner Type: (?P<runner>\S+) Tactic: (?P<id>-?\w+)")
-_RESULT = re.compile(r"(?P<runner>\S+), tactic (?P<id>-?\w+), (?P<time>\S+) ms")
-_REFORMAT = re.compile(r"(?:Optimizer Reformat|<reformat>)(?:\((?P<source>.*) -> (?P<target>.*)\))?$")
-_SET_NAME = re.compile(r"Set Tactic Name: (?P<name>.+?)(?: Tactic: (?P<id>-?\w+)(?P<more>.*))?$")
-_SKIPPED = re.compile(
+_CHOSE = lazy_pattern(r">{15} Chose Runner Type: (?P<runner>\S+) Tactic: (?P<id>-?\w+)")
+_RESULT = lazy_pattern(r"(?P<runner>\S+), tactic (?P<id>-?\w+), (?P<time>\S+) ms")
+_REFORMAT = lazy_pattern(r"(?:Optimizer Reformat|<reformat>)(?:\((?P<source>.*) -> (?P<target>.*)\))?$")
+_SET_NAME = lazy_pattern(r"Set Tactic Name: (?P<name>.+?)(?: Tactic: (?P<id>-?\w+)(?P<more>.*))?$")
+_SKIPPED = lazy_pattern(
     r"Tactic: (?P<id>-?\w+) skipped\. Scratch requested: (?P<wanted>\d{1,18}), available: (?P<there>\d{1,18})"
 )
-_DEVICE_MEMORY = re.compile(r"Tactic Device request: (?P<wanted>\d{1,9})MB Available: (?P<there>\d{1,9})MB")
-_INSUFFICIENT = re.compile(
+_DEVICE_MEMORY = lazy_pattern(r"Tactic Device request: (?P<wanted>\d{1,9})MB Available: (?P<there>\d{1,9})MB")
+_INSUFFICIENT = lazy_pattern(
     r"Skipping tactic \w+ due to (?P<why>insuff?icient memory )?(?:on )?requested size of (?P<size>\d{1,18})"
     r"(?: detected for tactic (?P<id>-?\w+))?"
 )
-_BEYOND_BUDGET = re.compile(r"Exceeded mem budget of (?P<there>\d{1,18})\. Need (?P<wanted>\d{1,18})")
-_PRUNED = re.compile(r"(?P<available>\d{1,9}) available tactics, .*?(?P<pruned>\d{1,9}) pruned")
-_OPERATOR = re.compile(r"Autotuning op (?P<name>.*?): (?P<nodes>\[ONNX Layer: .*)?$")
-_NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
-_FORMAT_END = re.compile(r"(?<=\)), ")
+_BEYOND_BUDGET = lazy_pattern(r"Exceeded mem budget of (?P<there>\d{1,18})\. Need (?P<wanted>\d{1,18})")
+_PRUNED = lazy_pattern(r"(?P<available>\d{1,9}) available tactics, .*?(?P<pruned>\d{1,9}) pruned")
+_OPERATOR = lazy_pattern(r"Autotuning op (?P<name>.*?): (?P<nodes>\[ONNX Layer: .*)?$")
+_NODE = lazy_pattern(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
+_FORMAT_END = lazy_pattern(r"(?<=\)), ")
 _LONGEST_COUNTS = 200
-MYELIN_ROW = re.compile(r" \(foreignNode\)\s+\d+, ")
+MYELIN_ROW = lazy_pattern(r" \(foreignNode\)\s+\d+, ")
 
 
 def parts_of_cached(message: str) -> tuple[str, str, str, re.Match[str]] | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from trex_tui.frozen_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

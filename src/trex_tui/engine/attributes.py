@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
@@ -17,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import parse_data_type
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
 _MOST_INTEGER = 2**63 - 1
-_OPERATION = re.compile(r"pwgen::(\w+)\s*\(")
+_OPERATION = lazy_pattern(r"pwgen::(\w+)\s*\(")
 _MOST_AXES = 64
 
 

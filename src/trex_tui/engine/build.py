@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import repeat
 from operator import attrgetter
@@ -20,9 +19,11 @@ from trex_tui.engine.kinds import LayerKind, classify, classify_names
 from trex_tui.engine.model import MOST_ELEMENTS, Binding, Device, Layer, LayerLatency, Tensor
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.errors import Diagnostic, Severity
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import plural, shorten_middle
 
-_PROFILE_SUFFIX = re.compile(r"\[profile +(\d{1,9})\]")
+_PROFILE_SUFFIX = lazy_pattern(r"\[profile +(\d{1,9})\]")
 _ONNX_PREFIX = "[ONNX Layer: "
 # Keys with their own field in `Layer`.
 _OWN_KEYS = frozenset(

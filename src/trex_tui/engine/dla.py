@@ -12,24 +12,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from trex_tui.artifacts.profile import Profile
 
 _TO_DLA, _FROM_DLA, _FINISH = " to nvm", " from nvm", " finish"
 """Name suffixes: a copy to the memory of the DLA, a copy from it, the end of a copy."""
-_CONVERSION = re.compile(r"(?P<of>.*) (?:input|output) reformatter \d+$", re.DOTALL)
-_COPY_NODE = re.compile(
+_CONVERSION = lazy_pattern(r"(?P<of>.*) (?:input|output) reformatter \d+$", re.DOTALL)
+_COPY_NODE = lazy_pattern(
     r"Reformatting CopyNode for (?:Input|Output) Tensor \d+ to (?P<of>\{.*\})$", re.DOTALL
 )
-_LIST_BLOCK = re.compile(r"\{(?!ForeignNode\[)[^{}]+\}$")
-_NODE_BLOCK = re.compile(r"\{ForeignNode\[.*\]\}$", re.DOTALL)
+_LIST_BLOCK = lazy_pattern(r"\{(?!ForeignNode\[)[^{}]+\}$")
+_NODE_BLOCK = lazy_pattern(r"\{ForeignNode\[.*\]\}$", re.DOTALL)
 FAR_LONGER = 5.0
 """A row after a block waits for the DLA if it takes this many times the median of the rows of its kind."""
 _FEWEST_PEERS = 3

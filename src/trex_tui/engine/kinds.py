@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 
 from trex_tui.engine.dtypes import DataType
+from trex_tui.lazy_pattern import lazy_pattern
 
 
 class LayerKind(str, Enum):
@@ -169,22 +169,22 @@ _PARTS = (
 # Prefixes of names, if only the name is known (names-only engines, profiles without a graph).
 _NAMES = (
     (
-        re.compile(r"Reformatting CopyNode|.* (?:copy|(?:from|to) nvm|(?:in|out)put reformatter \d+)$"),
+        lazy_pattern(r"Reformatting CopyNode|.* (?:copy|(?:from|to) nvm|(?:in|out)put reformatter \d+)$"),
         LayerKind.REFORMAT,
     ),
-    (re.compile(r".* copy finish$"), LayerKind.SYNC),
-    (re.compile(r"\{(?!ForeignNode\[)[^{}]*,[^{}]*\}$"), LayerKind.FUSED),
-    (re.compile(r"PWN\(|PWN_"), LayerKind.POINTWISE),
-    (re.compile(r"\{ForeignNode\["), LayerKind.MYELIN),
-    (re.compile(r"\(Unnamed Layer\* \d+\) \[(?P<type>\w+)\]"), None),
-    (re.compile(r"\[(?P<type>[A-Z_]+)\]-\["), None),
+    (lazy_pattern(r".* copy finish$"), LayerKind.SYNC),
+    (lazy_pattern(r"\{(?!ForeignNode\[)[^{}]*,[^{}]*\}$"), LayerKind.FUSED),
+    (lazy_pattern(r"PWN\(|PWN_"), LayerKind.POINTWISE),
+    (lazy_pattern(r"\{ForeignNode\["), LayerKind.MYELIN),
+    (lazy_pattern(r"\(Unnamed Layer\* \d+\) \[(?P<type>\w+)\]"), None),
+    (lazy_pattern(r"\[(?P<type>[A-Z_]+)\]-\["), None),
 )
 _FIRST_CHARACTERS = ("R", "{", "P", "(", "[")
 _WORDS = (" copy", " from nvm", " to nvm", "put reformatter ")
 """Substrings of which every name that `_NAMES` matches has one."""
 # Layers that TensorRT inserts around a product are named after it: `reshape_before_MatMul-9` is not a product.
-_INSERTED = re.compile(r"(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_(?:(?! \+ ).)*")
-_OPERATOR = re.compile(r"(?:^|[/_.\s+])(?P<operator>[A-Z][A-Za-z]+)(?:[-_.\s+/]|\d|$)")
+_INSERTED = lazy_pattern(r"(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_(?:(?! \+ ).)*")
+_OPERATOR = lazy_pattern(r"(?:^|[/_.\s+])(?P<operator>[A-Z][A-Za-z]+)(?:[-_.\s+/]|\d|$)")
 _OPERATORS = {
     LayerKind.CONVOLUTION: "conv convtranspose convinteger qlinearconv deformconv",
     LayerKind.GEMM: "gemm matmul matmulinteger qlinearmatmul einsum",
@@ -210,13 +210,13 @@ _OPERATORS = {
 _ONNX_OPERATORS = {name: kind for kind, names in _OPERATORS.items() for name in names.split()}
 
 # Generated Myelin kernels are named after their operators, about four letters each: `__myl_CastMulAdd_myl8_464`.
-_GENERATED = re.compile(r"__myl_(?P<operators>[A-Z][A-Za-z]*)_")
-_GENERATED_OPERATOR = re.compile(r"[A-Z][a-z]*")
+_GENERATED = lazy_pattern(r"__myl_(?P<operators>[A-Z][A-Za-z]*)_")
+_GENERATED_OPERATOR = lazy_pattern(r"[A-Z][a-z]*")
 _MATMUL_OPERATORS = frozenset({"Fc", "Gemm", "Bmm", "Mma", "Dot"})
 _REDUCTION_OPERATORS = frozenset({"Sum", "Mean", "Maxr", "Minr", "Prod", "Topk", "Argm"})
-_NORMALIZATION = re.compile(r"MeanSubMul|MeanSub\w*Mean|Mean\w*(?:Rsqr|Sqrt)")
+_NORMALIZATION = lazy_pattern(r"MeanSubMul|MeanSub\w*Mean|Mean\w*(?:Rsqr|Sqrt)")
 """Differences from a mean that are squared, or a mean of squares under a root."""
-_PRODUCT_NODE = re.compile(r"(?:^|[/_])(?:Gemm|MatMul|linear|matmul|addmm|mm|bmm)(?:_\d+)?$")
+_PRODUCT_NODE = lazy_pattern(r"(?:^|[/_])(?:Gemm|MatMul|linear|matmul|addmm|mm|bmm)(?:_\d+)?$")
 """An ONNX node, or a node of PyTorch's exporter, that is a matrix product."""
 _MOVE_OPERATORS = frozenset(
     {"Resh", "Res", "Tran", "Move", "Repl", "Slic", "Conc", "Gath", "Scat", "Copy", "Shuf", "Pad"}

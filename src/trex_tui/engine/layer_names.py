@@ -6,20 +6,21 @@ import re
 from functools import lru_cache
 
 from trex_tui.engine.layer_words import CONTINUATION, OPERATORS, find_layer_type
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import join_words, plural, printable, shorten_middle
 
-_GENERATED = re.compile(
+_GENERATED = lazy_pattern(
     r"__myl_(?P<operators>[A-Z][A-Za-z]*?)(?:_myl(?P<subgraph>\d+)_(?P<kernel>\d+))?\.{0,3}$"
 )
-_OPERATOR = re.compile(r"[A-Z][a-z]*")
-_NUMBER = re.compile(r"_myl(?P<subgraph>\d+)_(?P<kernel>\d+)$")
-_COPY = re.compile(
+_OPERATOR = lazy_pattern(r"[A-Z][a-z]*")
+_NUMBER = lazy_pattern(r"_myl(?P<subgraph>\d+)_(?P<kernel>\d+)$")
+_COPY = lazy_pattern(
     r"Reformatting CopyNode for (?P<side>Input|Output) Tensor (?P<index>\d+) (?:to|from) (?P<layer>.+)$",
     re.DOTALL,
 )
-_FOREIGN = re.compile(r"\{ForeignNode\[(?P<first>.*?)(?:\.{3}(?P<last>.*))?\]\}", re.DOTALL)
-_UNNAMED = re.compile(r"\(Unnamed Layer\* (?P<index>\d+)\)(?: \[(?P<type>[\w ]+)\])?")
-_NVM = re.compile(r".+ (?P<way>to|from) nvm$", re.DOTALL)
+_FOREIGN = lazy_pattern(r"\{ForeignNode\[(?P<first>.*?)(?:\.{3}(?P<last>.*))?\]\}", re.DOTALL)
+_UNNAMED = lazy_pattern(r"\(Unnamed Layer\* (?P<index>\d+)\)(?: \[(?P<type>[\w ]+)\])?")
+_NVM = lazy_pattern(r".+ (?P<way>to|from) nvm$", re.DOTALL)
 _INTERNAL = ("__mye", "_gemm_", "dummy_", "entry^", "exit^")
 """What names of Myelin kernels without a node of the model begin with."""
 _LONGEST_NAME = 60

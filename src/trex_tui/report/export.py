@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,8 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
+from trex_tui.frozen_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.report.path_completion import typed_path
 from trex_tui.report.render_json import diagnostic_object, row_objects
 from trex_tui.report.render_markdown import table_markdown
@@ -65,7 +67,7 @@ _GRAPH_MARK = "trex-tui/graph/1"
 _MOST_NAME = 80
 _MOST_NAME_BYTES = 200
 """File systems take 255, of which an ending and what sets several exports apart need some."""
-_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
+_RESERVED = lazy_pattern(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
 """What Windows takes for a device, whatever its ending."""
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.report.document import (
     ChartReference,
     Column,
@@ -30,9 +30,9 @@ _CHARTS = frozenset(
 )
 """Charts that are readable without colour, and that a table with bars does not replace."""
 _NAMES = frozenset({"name", "tactic", "layers"})
-_NAME = re.compile(r"[\w.]+")
+_NAME = lazy_pattern(r"[\w.]+")
 """Headings that Markdown takes as they are."""
-_TICKS = re.compile("`+")
+_TICKS = lazy_pattern("`+")
 
 
 def escaped(text: str) -> str:
