@@ -23,6 +23,7 @@ from trex_tui.screens.explanation import ExplainScreen
 from trex_tui.screens.export import ExportScreen
 from trex_tui.screens.layer_actions import MOST_BYTES, describe_copy
 from trex_tui.screens.loading import EngineLoaded, LoadingScreen
+from trex_tui.screens.services import ReadingCancelled
 from trex_tui.widgets.actions import TABS
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.table_columns import LATENCY_COLUMNS, chosen_columns
@@ -591,6 +592,24 @@ async def test_reading_is_given_up_with_escape(net, tmp_path, monkeypatch):
         session.app.post_message(held[0])
         await session.pilot.pause()
         assert session.screen.engine.name == "tiny", "what was given up does not come after all"
+
+
+async def test_keys_typed_right_after_escape_are_for_the_screen_before(net, tmp_path, monkeypatch):
+    other = named_engine(tmp_path / "other", ["a layer"])
+    async with table(net) as session:
+        monkeypatch.setattr("trex_tui.app.read_engines", lambda *_: None)
+        await session.press("o")
+        await typed(session, str(other))
+        await session.press("enter")
+        await session.until(lambda: isinstance(session.app.screen, LoadingScreen))
+        cancelled = []
+        monkeypatch.setattr(LoadingScreen, "action_cancel", lambda screen: cancelled.append(screen))
+        session.type_ahead(DIGIT["layers"], "escape", DIGIT["memory"])
+        await session.until(lambda: cancelled)
+        await session.pilot.pause()  # The key after Escape arrives before its message does.
+        cancelled[0].post_message(ReadingCancelled())
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        await session.until(lambda: session.screen.pane.id == "memory")
 
 
 @pytest.mark.parametrize("key", ["q", "escape"])

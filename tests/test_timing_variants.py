@@ -152,7 +152,7 @@ def test_what_else_a_file_holds_is_said() -> None:
 def test_the_keys_seen_are_named() -> None:
     with pytest.raises(ArtifactError, match=r"has no timing rows; its keys: net, frames_per_run$"):
         read({"net": {"frames_per_run": [1, 2]}})
-    with pytest.raises(ArtifactError, match="its keys: net␊x$"):
+    with pytest.raises(ArtifactError, match=r"its keys: net␊x$"):
         read({"net\nx": None})
     with pytest.raises(ArtifactError, match=r"has no timing rows$"):
         read(["1.5 eggs"])

@@ -282,9 +282,9 @@ class TrexApp(App[None]):
     def _cancel_reading(self) -> None:
         """Stop reading: return to the screen before, or quit."""
         self._wanted = None
-        self._keyboard.forget()
         if len(self.screen_stack) > 1:
             self._drop_loading_screen()
+            self.call_next(self._keyboard.release)
         else:
             self.exit()
 

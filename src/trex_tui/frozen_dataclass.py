@@ -16,28 +16,31 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls: type | None = None, /, **options: bool) -> Any:  # noqa: ANN401 - a class or its decorator
-        """`dataclasses.dataclass`, which also makes classes with options other than `frozen`, `slots` and `eq` alone."""
+        """`dataclasses.dataclass`, which makes classes that are not frozen, have no slots, or have rare options."""
 
         def decorate(cls: type) -> type:
-            has_eq = options.get("eq", True)
-            if options == {"frozen": True, "slots": True} | ({} if has_eq else {"eq": False}):
-                return _frozen(cls, has_eq=has_eq)
+            if options.get("frozen") and options.get("slots") and options.keys() <= _KNOWN:
+                return _frozen(cls, has_eq=options.get("eq", True), has_repr=options.get("repr", True))
             return dataclasses.dataclass(**options)(cls)
 
         return decorate if cls is None else decorate(cls)
 
 
-def _frozen(cls: type, *, has_eq: bool) -> type:
+_KNOWN = {"frozen", "slots", "eq", "repr"}
+
+
+def _frozen(cls: type, *, has_eq: bool, has_repr: bool) -> type:
     made: type = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     fields = dataclasses.fields(made)
     methods: dict[str, Any] = {
         "__init__": _init_at_first_use(made),
-        "__repr__": _repr_of([field.name for field in fields if field.repr]),
         "__setattr__": _refuse_assignment,
         "__delattr__": _refuse_deletion,
         "__getstate__": _get_state,
         "__setstate__": _set_state,
     }
+    if has_repr:
+        methods["__repr__"] = _repr_of([field.name for field in fields if field.repr])
     compared = [field.name for field in fields if field.compare]
     if has_eq:
         methods["__eq__"], methods["__hash__"] = _comparison(compared)
@@ -60,7 +63,7 @@ def _compile_init(cls: type) -> Any:  # noqa: ANN401 - a method
     """Compile `__init__`, which sets each slot with its descriptor: `__setattr__` refuses."""
     scope: dict[str, Any] = {"_missing": dataclasses.MISSING}
     parameters, lines = ["self"], []
-    fields = sorted(dataclasses.fields(cls), key=lambda field: field.kw_only)
+    fields = sorted(dataclasses.fields(cls), key=lambda field: bool(field.kw_only))
     for field in fields:
         name = value = field.name
         if field.kw_only and "*" not in parameters:

@@ -80,7 +80,7 @@ class Keyboard:
         return any(binding.priority for binding in self._app._bindings.key_to_bindings.get(key, ()))
 
     async def release(self) -> None:
-        """Deliver the keys pressed while the engine now on screen was read."""
+        """Deliver the keys pressed while the engine now on screen was read, or since its reading was cancelled."""
         self._waiting.extendleft(reversed(self._early))
         self._early.clear()
         await self._continue()
@@ -110,6 +110,8 @@ class Keyboard:
                 self._follow([screen, self._app])
             else:
                 self._waiting.popleft()
+                if isinstance(event, events.Key) and _cancels_reading(event.key, screen):
+                    self.forget()
                 await self._deliver(event)
                 self._has_typed = is_text
                 if isinstance(event, events.Key) and not is_text:
@@ -123,6 +125,10 @@ class Keyboard:
                 return
         self._followed = None
         self._app.call_next(self._continue)
+
+
+def _cancels_reading(key: str, screen: Screen[Any]) -> bool:
+    return isinstance(screen, LoadingScreen) and screen.cancels(key)
 
 
 def _has_ended(node: MessagePump) -> bool:

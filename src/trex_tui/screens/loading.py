@@ -286,7 +286,12 @@ class LoadingScreen(Screen[None]):
     @staticmethod
     def acts_on(key: str, *, is_first: bool) -> bool:
         """Whether a key works here and now; `is_first` if no key before it waits."""
-        return key in _CANCEL or (is_first and key in _MEANWHILE)
+        return LoadingScreen.cancels(key) or (is_first and key in _MEANWHILE)
+
+    @staticmethod
+    def cancels(key: str) -> bool:
+        """Whether a key ends the reading."""
+        return key in _CANCEL
 
     def action_cancel(self) -> None:
         self.post_message(ReadingCancelled())
