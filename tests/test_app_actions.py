@@ -13,6 +13,7 @@ from trex_tui.app import TrexApp
 from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane, ChartView
 from trex_tui.screens.compare import ComparePane
+from trex_tui.screens.compare_bars import ComparisonBars
 from trex_tui.screens.dialogs import ChoiceList, Dialog
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
@@ -62,6 +63,7 @@ TOGETHER = {
     "compare": [Place.COMPARE, Place.BLOCKS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "lanes of a comparison": [Place.COMPARE, Place.LANES, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "words of a comparison": [Place.COMPARE, Place.DETAILS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "bars of a comparison": [Place.BARS, Place.DIALOG],
     "list of engines": [Place.ENGINES, Place.MOVE, Place.EVERYWHERE],
     "while reading": [Place.LOADING, Place.EVERYWHERE],
     "window": [Place.DIALOG, Place.MOVE],
@@ -84,6 +86,7 @@ OWNERS = {
     Place.COMPARE: ComparePane,
     Place.BLOCKS: BlockTable,
     Place.LANES: LaneTable,
+    Place.BARS: ComparisonBars,
     Place.ENGINES: EnginesScreen,
     Place.LOADING: LoadingScreen,
     Place.MOVE: VirtualTable,

@@ -276,6 +276,7 @@ ELSEWHERE = {
     Place.COMPARE: "test_app_compare.py",
     Place.BLOCKS: "test_app_compare.py",
     Place.LANES: "test_compare_lanes.py",
+    Place.BARS: "test_app_compare.py",
 }
 """Places whose keys need more than a small engine: the tests that press them."""
 
