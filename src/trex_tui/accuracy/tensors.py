@@ -15,13 +15,12 @@ import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.dtypes import DataType, parse_data_type
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import printable
 
 if TYPE_CHECKING:

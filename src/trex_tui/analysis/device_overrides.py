@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from trex_tui.artifacts.input_files import finite_number
 from trex_tui.config import ConfigPlace, ConfigTable, read_config
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import printable
 
 ANY_DEVICE = "*"

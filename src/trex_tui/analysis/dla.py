@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 
@@ -12,7 +13,6 @@ from trex_tui.engine.dla import DlaBlock, DlaRole, count_operators
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
-from trex_tui.frozen_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import did_you_mean, parse_quantity
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {

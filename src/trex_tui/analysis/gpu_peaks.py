@@ -12,13 +12,12 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.dtypes import DataType, format_rate
 from trex_tui.engine.tactics import parse_tactic
-from trex_tui.frozen_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.analysis.device import DeviceModel

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.config import config_tables
 from trex_tui.engine.engine import Engine, load_set
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.analysis.device_overrides import DeviceOverrides

@@ -10,13 +10,12 @@ tactics and, with several streams, tensors that must not share memory.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
-from trex_tui.frozen_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
@@ -22,7 +22,6 @@ from trex_tui.analysis.statistics import (
     modified_z_limit,
     percentile,
 )
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import plural
 
 LEAST_EFFECT_PCT = 2.0

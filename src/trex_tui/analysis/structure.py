@@ -6,6 +6,7 @@ import heapq
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -13,7 +14,6 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer, Tensor
-from trex_tui.frozen_dataclass import dataclass
 
 UNKNOWN = "unknown"
 """Layers with an unknown grouping value."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.structure import find_batch
@@ -24,7 +25,6 @@ from trex_tui.buildlog.log_options import LogOptions, StatedOptions
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
-from trex_tui.frozen_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.buildlog import BuildTrace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from trex_tui.artifacts.discover import find
 from trex_tui.engine.engine import Engine as BaseEngine
 from trex_tui.engine.engine import find_one
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,6 +16,7 @@ import tempfile
 import zipfile
 import zlib
 from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -23,7 +24,6 @@ from trex_tui.artifacts.file_kinds import engine_stem
 from trex_tui.artifacts.input_files import open_bytes
 from trex_tui.artifacts.temporary_files import remove_stale, temporary_prefix
 from trex_tui.errors import ARCHIVES, describe_os_error
-from trex_tui.frozen_dataclass import dataclass
 
 MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
 """Larger archives do not belong to one engine: a mistake or an attack."""

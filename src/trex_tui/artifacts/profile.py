@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress, islice
 from operator import itemgetter, ne
@@ -26,7 +26,6 @@ from trex_tui.artifacts.layer_spread import LayerSpread, measure_spread
 from trex_tui.artifacts.layer_times import LayerTable, LayerTimes, find_layer_times
 from trex_tui.artifacts.time_units import UnknownUnitError
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import plural
 

@@ -9,11 +9,9 @@ import math
 from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, NamedTuple, TypeVar, overload
-
-from trex_tui.frozen_dataclass import dataclass
 
 _T = TypeVar("_T")
 

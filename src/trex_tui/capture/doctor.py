@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from trex_tui.capture.environment_probe import Disk, Environment
 from trex_tui.capture.failures import JOIN_GROUPS, NVIDIA_SMI_FAILURES, START_FAILURES, recognise
 from trex_tui.capture.trtexec import Trtexec
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import format_bytes, plural
 
 OK, NOTE, WARNING, ERROR = "ok", "note", "warning", "error"

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterable
-
-from trex_tui.frozen_dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

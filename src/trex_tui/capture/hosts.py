@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +25,6 @@ from trex_tui.capture.remote import RemoteMachine
 from trex_tui.capture.run import CaptureObserver, CaptureRequest, CaptureResult, capture
 from trex_tui.capture.ssh import Ssh, checked_hosts
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 
 SCHEMA = "trex-tui/hosts/1"
 _MOST_SETS = 1000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from trex_tui.capture.process import GRACE_S, ProcessOutcome, RunProgress, Stop,
 from trex_tui.capture.shell import Shell
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import RunVerdict, judge, read_plan_magic
-from trex_tui.frozen_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ involved. Differences between versions: TensorRT 8.2 limits the workspace with a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trex_tui.capture.options import CaptureOptions, option_name
 from trex_tui.capture.trtexec import Trtexec, flag_table
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 
 BUILD, PROFILE = "build", "profile"
 

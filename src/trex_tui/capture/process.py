@@ -20,13 +20,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 
 INTERRUPTED, TIMED_OUT = "interrupted", "timed out"
 GRACE_S = 5.0

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,7 +36,6 @@ from trex_tui.capture.trtexec import Trtexec, TrtexecNotFoundError, understand
 from trex_tui.capture.verdict import LOST as LOST_KEY
 from trex_tui.capture.verdict import RunVerdict
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import format_bytes
 
 _NOWHERE = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trex_tui.artifacts.capture_manifest import ClockLock
@@ -21,7 +21,6 @@ from trex_tui.capture.options import CaptureOptions, checked_name, command_line,
 from trex_tui.capture.staging import Workspace
 from trex_tui.capture.trtexec import parse_version
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 
 _SHAPES = re.compile(r"[^\s=,]+:[0-9]+(?:x[0-9]+)*(?:,[^\s=,]+:[0-9]+(?:x[0-9]+)*)*")
 _PERCENTILES = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*")

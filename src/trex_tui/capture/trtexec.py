@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from trex_tui.artifacts.capture_manifest import cut
 from trex_tui.artifacts.metadata import version_of_number
 from trex_tui.capture.failures import recognise, signal_name, signal_remedy
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 
 Version = tuple[int, ...]
 """`(10, 16, 1)`: compared as numbers, never as text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import repeat
 from operator import attrgetter
@@ -19,7 +19,6 @@ from trex_tui.engine.kinds import LayerKind, classify, classify_names
 from trex_tui.engine.model import MOST_ELEMENTS, Binding, Device, Layer, LayerLatency, Tensor
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.errors import Diagnostic, Severity
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import plural, shorten_middle
 

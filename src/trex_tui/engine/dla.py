@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import Severity
-from trex_tui.frozen_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.lint.model import LintResult

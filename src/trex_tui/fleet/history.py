@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
@@ -31,7 +32,6 @@ from trex_tui.fleet.change_points import (
     find_exact_changes,
     find_lasting_changes,
 )
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import plural, shorten_middle
 
 KEYS = ("date", "tensorrt", "path")

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from trex_tui.analysis.compare.names import HEAVY, take_apart
 from trex_tui.engine.engine import Engine
-from trex_tui.frozen_dataclass import dataclass
 
 _SAMPLE = 64
 _ALIKE = 0.8

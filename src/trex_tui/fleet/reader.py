@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from trex_tui.analysis.load import LoadOptions
 from trex_tui.artifacts.discover import ArtifactSet, Discovery, is_damage, with_unique_names
@@ -11,7 +12,6 @@ from trex_tui.errors import Diagnostic
 from trex_tui.fleet.engine_columns import Need
 from trex_tui.fleet.row_cache import RowCache
 from trex_tui.fleet.table import FleetRow, SetRows, make_table, read_rows
-from trex_tui.frozen_dataclass import dataclass
 
 Job = Callable[[ArtifactSet], SetRows]
 Mapper = Callable[[Job, Sequence[ArtifactSet]], Iterator[SetRows]]

@@ -15,6 +15,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ from trex_tui.errors import Diagnostic, Severity
 from trex_tui.fleet.engine_columns import Need
 from trex_tui.fleet.models import Signature
 from trex_tui.fleet.table import FleetRow, SetRows, read_rows
-from trex_tui.frozen_dataclass import dataclass
 
 ROW_VERSION = 1
 """Rises if a column of a row means something else, or entries have another form."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui.artifacts.file_kinds import engine_stem
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import plural
 
 _PART = re.compile(r"(?P<model>.*?)_?_run_on_acc_(?P<number>\d{1,6})", re.DOTALL)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -30,7 +30,6 @@ from trex_tui.fleet.engine_columns import (
     Need,
 )
 from trex_tui.fleet.models import Signature, group_models, make_signature
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import did_you_mean
 
 _SHORTEST_PREFIX = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from trex_tui.artifacts.output_files import OutputKind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,6 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.report.path_completion import typed_path
 from trex_tui.report.render_json import diagnostic_object, row_objects

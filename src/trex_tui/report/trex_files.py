@@ -22,7 +22,7 @@ import math
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from filecmp import cmp
 from functools import partial
 from itertools import chain
@@ -51,7 +51,6 @@ from trex_tui.buildlog.log_records import role_document
 from trex_tui.buildlog.reader import read_outline
 from trex_tui.engine.dtypes import DataType, parse_data_type
 from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import plural, printable
 
 ENDINGS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 from textual import on
@@ -19,7 +19,6 @@ from trex_tui.errors import ArtifactError, Severity
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, DEFAULT_COLUMNS, FleetColumn, Need
 from trex_tui.fleet.split_model import find_split_models
 from trex_tui.fleet.table import FleetRow, filter_rows, make_row, make_table
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.views.fleet import document_column
 from trex_tui.report.views.runs import run_words
 from trex_tui.screens.compare_job import MOST_OTHERS

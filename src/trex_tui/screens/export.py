@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,6 @@ from trex_tui.artifacts.output_files import Inputs, list_inputs, write_output
 from trex_tui.crash_log import internal
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.export import (
     ExportFormat,
     chart_as,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from trex_tui.engine.model import Layer
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.widgets.actions import TABS
 
 _TITLES = {tab.id: tab.title for tab in TABS}

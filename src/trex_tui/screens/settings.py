@@ -10,13 +10,12 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.output_files import reason, write_atomically
 from trex_tui.config import read_content
-from trex_tui.frozen_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ for each letter typed into a filter, and for each other tab. This one is a line 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.cells import cell_len
@@ -23,7 +23,6 @@ from trex_tui.analysis.conditions import ConditionKind, doubts
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Severity
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.views.runs import run_words
 from trex_tui.text import format_bytes, format_ms, plural, printable, shorten_middle
 from trex_tui.widgets.actions import ACTIONS

@@ -12,13 +12,12 @@ one cell off shifts everything to its right.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import ELLIPSIS, MISSING, printable, shorten_middle
 
 Row = TypeVar("Row")

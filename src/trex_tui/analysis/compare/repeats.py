@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui.analysis.compare.traits import Traits
 from trex_tui.artifacts.file_kinds import display_name, engine_stem
 from trex_tui.engine.engine import Engine
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.text import plural
 
 _AGAIN = re.compile(r"\.again-\d+$")

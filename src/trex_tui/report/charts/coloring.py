@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
@@ -12,7 +13,6 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.charts.figure import BAR_SIGN, MUTED, Key, Subject
 from trex_tui.report.charts.grid import apart
 from trex_tui.report.colours import kind_style, precision_style

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from trex_tui.analysis.memory import ActivationMemory, activation_memory
@@ -13,7 +14,6 @@ from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.charts.figure import (
     HERE,
     HERE_STYLE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.roofline import Roofline, RooflinePoint
@@ -13,7 +13,6 @@ from trex_tui.engine.dtypes import DataType, format_intensity, format_rate, oper
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.charts.figure import (
     HERE_SIGN,
     HERE_STYLE,

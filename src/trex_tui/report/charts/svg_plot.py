@@ -8,9 +8,8 @@ so that no line crosses the label of another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.charts.figure import MUTED, Key, Mark, Scale, Tick
 from trex_tui.report.charts.grid import wrap_text
 from trex_tui.report.charts.svg_elements import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
@@ -11,7 +12,6 @@ from trex_tui.analysis.short_names import short_names
 from trex_tui.analysis.statistics import percentile
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.model import Layer
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.charts.coloring import color_layers, format_value
 from trex_tui.report.charts.figure import (
     NO_LAYER,

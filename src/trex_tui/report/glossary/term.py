@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
-
-from trex_tui.frozen_dataclass import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 _UNITS = {
     "_flop_per_s": "FLOP/s",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from trex_tui.analysis.compare.model import letter
 from trex_tui.analysis.filter import format_operand
 from trex_tui.analysis.structure import UNKNOWN
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.charts.figure import (
     BAR_SIGN,
     NO_LAYER,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME, columns_named
@@ -13,7 +13,6 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic, TrexError
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.colours import kind_class
 from trex_tui.report.document import Cell, ChartReference, Column, Section, Table, make_table
 from trex_tui.report.render_json import diagnostic_object, row_objects

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 
 from trex_tui.analysis.memory import (
@@ -16,7 +17,6 @@ from trex_tui.analysis.memory import (
 )
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.document import ChartReference, Column, Section, Table, make_table
 from trex_tui.report.views.engine import EngineSubject, memory_facts
 from trex_tui.text import as_sentence, format_bytes, format_shape, plural

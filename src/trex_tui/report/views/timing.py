@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.runs import FileRun
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Diagnostic
-from trex_tui.frozen_dataclass import dataclass
 from trex_tui.report.document import ChartReference, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_text import table_lines
