@@ -59,10 +59,15 @@ _ORDINALS = frozenset({"index", "first", "last", "line"})
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A raw value with its own text, if the column's format is not sufficient: `at least 3.00 MiB`."""
+    """A raw value with its own text, if the column's format is not sufficient: `at least 3.00 MiB`.
+
+    Attributes:
+        parts: The text in parts, each with the index of the layer that it names, or None; empty if it names no layer.
+    """
 
     value: Any
     text: str
+    parts: Sequence[tuple[str, int | None]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ class Column:
         width: Cells in a terminal; for a flexible column its minimum before others are omitted.
         flex: A text that is shortened if a terminal is too narrow.
         priority: 0 is always shown; in a narrow terminal, the largest number is omitted first.
+        is_hidden: For programs: in JSON, CSV and frames, but not displayed.
     """
 
     key: str
@@ -101,6 +107,7 @@ class Column:
     width: int = 8
     flex: bool = False
     priority: int = 0
+    is_hidden: bool = False
 
     def text(self, value: Any) -> str:  # noqa: ANN401 - any cell
         """Format a raw value or a `Cell` as printable text."""
@@ -133,6 +140,7 @@ class Table:
         noun: Noun for a row, for the sentence about omitted rows.
         note: A sentence below the table.
         styles: Style of the bar of each row, as `svg.style` names them; empty if all are equal.
+        layers: Index of the layer that each row is about, for links to it; empty if rows are about something else.
     """
 
     id: str
@@ -144,6 +152,7 @@ class Table:
     noun: str = "row"
     note: str = ""
     styles: Sequence[str] = ()
+    layers: Sequence[int] = ()
 
     def texts(self, index: int) -> list[str]:
         column = self.columns[index]
@@ -159,11 +168,16 @@ class Table:
         return len(self.rows) if self.total is None else self.total
 
     @property
-    def rest(self) -> str:
-        """Return a sentence about the omitted rows; empty for none."""
+    def shown_part(self) -> str:
+        """Return `20 of 57 layers`; empty if no row is omitted."""
         if self.rows_total <= len(self.rows):
             return ""
-        return f"{len(self.rows)} of {plural(self.rows_total, self.noun)}; --top 0 shows all."
+        return f"{len(self.rows)} of {plural(self.rows_total, self.noun)}"
+
+    @property
+    def rest(self) -> str:
+        """Return a sentence about the omitted rows; empty for none."""
+        return self.shown_part and f"{self.shown_part}; --top 0 shows all."
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +208,12 @@ class FigureChart:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with its content, in this order: sentences, facts, charts, tables.
+    """A heading with its content, in this order: highlights, sentences, facts, charts, tables.
 
     Attributes:
         id: Stable name, unique in its part.
         sentences: Printable text; leading blanks indent a line in a terminal.
+        highlights: Label and text of the few numbers that matter most.
         facts: Label and text.
         folded: Further facts, shown on request: options at their default.
         is_warning: To be shown before any number.
@@ -208,6 +223,7 @@ class Section:
     title: str
     _: KW_ONLY
     sentences: Sequence[str] = ()
+    highlights: Sequence[tuple[str, str]] = ()
     facts: Sequence[tuple[str, str]] = ()
     folded: Sequence[tuple[str, str]] = ()
     charts: Sequence[ChartReference | FigureChart] = ()
@@ -281,6 +297,15 @@ def drop_empty_columns(table: Table) -> Table:
         for index in range(len(table.columns))
         if not all(is_missing(raw(row[index])) for row in table.rows)
     ]
+    columns = [table.columns[index] for index in kept]
+    return replace(table, columns=columns, rows=[[row[index] for index in kept] for row in table.rows])
+
+
+def displayed(table: Table) -> Table:
+    """Return the table without the columns that are for programs only."""
+    if not any(column.is_hidden for column in table.columns):
+        return table
+    kept = [index for index, column in enumerate(table.columns) if not column.is_hidden]
     columns = [table.columns[index] for index in kept]
     return replace(table, columns=columns, rows=[[row[index] for index in kept] for row in table.rows])
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
-from itertools import repeat
+from itertools import groupby, repeat
 
 from trex_tui.report.charts.svg_elements import ROOT, stylesheet
 from trex_tui.report.charts.svg_painter import Picture, figure_picture, picture
 from trex_tui.report.document import (
+    Cell,
     ChartReference,
     Column,
     Document,
@@ -23,6 +25,7 @@ from trex_tui.report.document import (
     Section,
     Table,
     describe_folded,
+    displayed,
     number,
 )
 from trex_tui.report.render_json import REPORT_SCHEMA
@@ -35,7 +38,7 @@ _LONGEST_HINT = 2_000
 _ONE_LINE = 24
 """Texts up to this length stay on one line."""
 _SHORT = 12
-"""Rows of a table that is printed on one page."""
+"""Rows of a table that is printed on one page; of a longer one only these are printed."""
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --muted: #6b6b6b; --warn: #b35a00; --bar: #3a7bd5;
@@ -60,11 +63,12 @@ ul { margin: .2rem 0; padding-left: 1.2rem; }
 _PRINT_STYLE = """
 @media print {
   :root { color-scheme: light; --muted: #555; --warn: #b35a00; --bar: #3a7bd5; --page: #fff; --ink: #000; }
-  @page { size: A4 landscape; margin: 12mm; }
-  body { font-size: 9pt; margin: 0; max-width: none; padding: 0; }
+  @page { size: A4 landscape; margin: 10mm; }
+  body { font-size: 8pt; line-height: 1.3; margin: 0; max-width: none; padding: 0; }
   h1, h2, h3, h4 { break-after: avoid; }
   .scroll { overflow: visible; }
-  table { font-size: 8pt; max-width: 100%; }
+  table { font-size: 7pt; max-width: 100%; } th, td { padding: .08rem .5rem .08rem 0; }
+  td.text { min-width: 2.5rem; }
   thead { display: table-header-group; break-inside: avoid; }
   tr, figure { break-inside: avoid; }
 }
@@ -82,12 +86,24 @@ td.bar { width: 7rem; min-width: 4rem; padding-top: .5rem; } td.bar svg { displa
 td.bar rect { fill: currentColor; } td.bar .plain { color: var(--bar); } td.text { min-width: 10rem; }
 td.word { white-space: nowrap; min-width: 0; }
 h2 { border-top: 2px solid var(--line); padding-top: .8rem; margin-top: 2.4rem; }
+.tiles { display: flex; flex-wrap: wrap; gap: .8rem; margin: .6rem 0; }
+.tiles div { border: 1px solid var(--line); border-radius: 6px; padding: .5rem 1rem; color: var(--muted); flex: 1 1 12rem; }
+.tiles b { display: block; font-size: 1.5rem; color: var(--ink); font-variant-numeric: tabular-nums; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(30rem, 100%), 1fr)); gap: 0 1.5rem; }
+.tables { display: flex; flex-wrap: wrap; gap: 0 2.5rem; } .tables > div { max-width: 100%; min-width: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 0 2rem; }
+:target { outline: 2px solid var(--bar); }
 figure { margin: 1rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
 figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(--ink); }
-.rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
+.printed { display: none; } .rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
 @media print {
-  nav { display: none; } figure { break-inside: avoid; } figure svg { max-height: 85vh; } .short { break-inside: avoid; }
+  nav, details, .screen, [id$="layers-with-findings"] { display: none; } .printed { display: block; }
+  .long tbody tr:nth-child(n + 13) { display: none; } h2 { margin-top: 1rem; } h3 { margin: .6rem 0 .1rem; } h4 { margin: .3rem 0 .1rem; }
+  .charts { grid-template-columns: repeat(3, 1fr); gap: 0 .8rem; } .charts figure:only-child { max-width: 50%; }
+  figure { margin: .3rem 0; break-inside: avoid; } figcaption { font-size: 6.5pt; line-height: 1.25; }
+  .cards { grid-template-columns: repeat(3, 1fr); } .cards section, .short { break-inside: avoid; }
+  .tables { gap: 0 1.5rem; } .tiles div { padding: .2rem .6rem; } td.bar { width: 4rem; }
   th button { display: contents; } th[aria-sort] button::after { content: ""; }
 }
 """
@@ -213,41 +229,81 @@ def _plain_sections(sections: Iterable[Section], heading: str) -> Iterator[str]:
         yield from bullets(section.sentences)
         yield from _all_facts(section)
         for table in section.tables:
-            yield from _table(table, is_report=False)
+            yield from _table(table)
         yield "</section>"
 
 
 def _body(document: Document) -> Iterator[str]:
     yield f"<h1>{safe(document.title)}</h1>"
+    is_alone = len(document.parts) == 1
+    for part in document.parts[:1]:
+        for section in part.sections[:1]:
+            yield from _section(part, section, _find_rows(part), has_title=False)
     yield '<nav aria-label="Contents"><ul>'
     for part in document.parts:
-        yield f'<li><a href="#{part.id}">{safe(part.title)}</a><ul>'
+        head = "" if is_alone else f'<li><a href="#{part.id}">{safe(part.title)}</a><ul>'
+        yield head
         for section in part.sections:
             yield f'<li><a href="#{_anchor(part, section)}">{safe(section.title)}</a></li>'
-        yield "</ul></li>"
+        yield "</ul></li>" if head else ""
     yield "</ul></nav>"
     yield from bullets([f"{diagnostic.severity.value}: {diagnostic}" for diagnostic in document.diagnostics])
-    for part in document.parts:
-        yield f'<h2 id="{part.id}">{safe(part.title)}</h2>'
-        for section in part.sections:
-            yield from _section(part, section)
+    for index, part in enumerate(document.parts):
+        rows = _find_rows(part)
+        yield f'<div id="{part.id}"></div>' if is_alone else f'<h2 id="{part.id}">{safe(part.title)}</h2>'
+        for is_card, sections in groupby(part.sections[index == 0 :], _is_card):
+            yield '<div class="cards">' if is_card else ""
+            for section in sections:
+                yield from _section(part, section, rows)
+            yield "</div>" if is_card else ""
+
+
+def _is_card(section: Section) -> bool:
+    """Return whether it has facts only: several of them stand side by side."""
+    return bool(section.facts) and not (section.charts or section.tables or section.highlights)
+
+
+def _find_rows(part: Part) -> dict[int, str]:
+    """Return the anchor of the row about each layer that a table of the part has: of its first row."""
+    tables = [table for section in part.sections for table in section.tables]
+    return {
+        layer: f"{part.id}-layer-{layer}" for table in reversed(tables) for layer in reversed(table.layers)
+    }
 
 
 def _anchor(part: Part, section: Section) -> str:
     return f"{part.id}-{section.id}"
 
 
-def _section(part: Part, section: Section) -> Iterator[str]:
+def _section(
+    part: Part, section: Section, rows: Mapping[int, str], *, has_title: bool = True
+) -> Iterator[str]:
+    """Yield a section.
+
+    Args:
+        rows: Anchor of the row about a layer, by its index.
+    """
     anchor = _anchor(part, section)
     yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
-    yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>'
+    yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>' if has_title else ""
+    if section.highlights:
+        tiles = (f"<div><b>{safe(text)}</b>{safe(label)}</div>" for label, text in section.highlights)
+        yield f'<div class="tiles">{"".join(tiles)}</div>'
     charts = list(map(_picture, section.charts))
     captions = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
     yield from bullets([sentence for sentence in section.sentences if sentence not in captions])
     yield from _all_facts(section)
-    yield from map(_figure, charts)
-    for table in section.tables:
-        yield from _table(table)
+    if charts:
+        yield '<div class="charts">'
+        yield from map(_figure, charts)
+        yield "</div>"
+    if section.tables:
+        yield '<div class="tables">'
+        for table in section.tables:
+            yield "<div>"
+            yield from _table(table, rows)
+            yield "</div>"
+        yield "</div>"
     yield "</section>"
 
 
@@ -278,8 +334,15 @@ def _figure(chart: Picture) -> str:
     return f"<figure><figcaption><b>{safe(chart.title)}.</b> {caption}</figcaption>{chart.svg or ''}</figure>"
 
 
-def _table(table: Table, *, is_report: bool = True) -> Iterator[str]:
-    """Yield a table; in a report its columns can be sorted, and long texts are cut, with the full text as tooltip."""
+def _table(table: Table, rows: Mapping[int, str] | None = None) -> Iterator[str]:
+    """Yield a table; in a report its columns can be sorted, and long texts are cut, with the full text as tooltip.
+
+    Args:
+        rows: In a report, the anchor of the row about a layer: of such rows of this table, and for links to them.
+    """
+    is_report = rows is not None
+    table = displayed(table)
+    anchors = rows or {}
     if table.title:
         yield f"<h4>{safe(table.title)}</h4>"
     tops = [table.largest(index) if column.has_bar else None for index, column in enumerate(table.columns)]
@@ -298,23 +361,31 @@ def _table(table: Table, *, is_report: bool = True) -> Iterator[str]:
         else "text word"
         for column, column_texts in zip(table.columns, texts, strict=True)
     ]
-    group = "scroll short" if len(table.rows) <= _SHORT else "scroll"
+    is_long = is_report and len(table.rows) > _SHORT
+    group = "scroll long" if is_long else "scroll short" if len(table.rows) <= _SHORT else "scroll"
     label = f' aria-label="{safe(table.title)}"' if table.title else ""
     yield f'<div class="{group}"><table{label}><thead><tr>'
     yield "".join(_head(column, is_report) for column in table.columns)
     yield "</tr></thead><tbody>"
-    for row, row_texts, row_whole, style in zip(
+    for row, row_texts, row_whole, style, layer in zip(
         table.rows,
         zip(*texts, strict=True),
         zip(*whole, strict=True),
         table.styles or repeat(""),
+        table.layers or repeat(-1),
         strict=False,
     ):
-        cells = map(_cell, table.columns, kinds, row, row_texts, row_whole, tops, repeat(style))
-        yield f"<tr>{''.join(cells)}</tr>"
+        cells = map(
+            _cell, table.columns, kinds, row, row_texts, row_whole, tops, repeat(style), repeat(anchors)
+        )
+        mark = f' id="{anchors[layer]}"' if layer in anchors else ""
+        yield f"<tr{mark}>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
-    if table.rest:
-        yield f'<p class="rest">{safe(table.rest)}</p>'
+    if table.shown_part:
+        yield f'<p class="rest{" screen" if is_long else ""}">{safe(table.shown_part)}.</p>'
+    if is_long:
+        printed = replace(table, rows=table.rows[:_SHORT], total=table.rows_total)
+        yield f'<p class="rest printed">{safe(printed.shown_part)}; all on the screen.</p>'
 
 
 def _head(column: Column, is_sortable: bool) -> str:
@@ -328,8 +399,23 @@ def _head(column: Column, is_sortable: bool) -> str:
 
 
 def _cell(
-    column: Column, kind: str, value: object, text: str, whole: str, top: float | None, style: str
+    column: Column,
+    kind: str,
+    value: object,
+    text: str,
+    whole: str,
+    top: float | None,
+    style: str,
+    anchors: Mapping[int, str],
 ) -> str:
+    if anchors and isinstance(value, Cell) and value.parts:
+        links = [
+            f'<a href="#{anchors[layer]}">{safe(shorten_middle(part, _LONGEST))}</a>'
+            if layer in anchors
+            else safe(shorten_middle(part, _LONGEST))
+            for part, layer in value.parts
+        ]
+        return f'<td class="{kind}">{"; ".join(links)}</td>'
     if not column.is_number:
         parts = [shorten_middle(whole, _LONGEST_HINT)] if text != whole else []
         if column.explain is not None and (meaning := column.explain(value)):

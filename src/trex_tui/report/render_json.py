@@ -88,7 +88,8 @@ def document_object(document: Document) -> dict[str, Any]:
 
 def _heading_object(section: Section) -> dict[str, Any]:
     sentences = [sentence.strip() for sentence in section.sentences]
-    return {"id": section.id, "title": section.title, "sentences": sentences}
+    highlights = [{"label": label, "text": text} for label, text in section.highlights]
+    return {"id": section.id, "title": section.title, "sentences": sentences, "highlights": highlights}
 
 
 def section_object(section: Section) -> dict[str, Any]:

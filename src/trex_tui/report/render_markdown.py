@@ -14,6 +14,7 @@ from trex_tui.report.document import (
     Section,
     Table,
     describe_folded,
+    displayed,
     number,
 )
 from trex_tui.report.render_json import REPORT_SCHEMA
@@ -100,6 +101,7 @@ def table_markdown(
     Args:
         longest: Characters of the texts of a column; None to cut nothing.
     """
+    table = displayed(table)
     columns = table.columns if has_bars else [replace(column, has_bar=False) for column in table.columns]
     heads, rules = [], []
     for column in columns:
@@ -142,6 +144,9 @@ def _fact_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
 def _section_lines(section: Section) -> Iterator[str]:
     yield f"### {escaped(section.title)}"
     yield ""
+    if section.highlights:
+        yield " · ".join(f"**{escaped(text)}** {escaped(label)}" for label, text in section.highlights)
+        yield ""
     mark = "> - " if section.is_warning else "- "
     lines = [f"{mark}{escaped(sentence.strip())}" for sentence in section.sentences]
     lines += _fact_lines(section.facts)

@@ -558,15 +558,19 @@ _LOWER_BOUNDS = {
 
 
 def summary_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Yield the figures of the engine, and its facts."""
+    """Yield the figures of the engine."""
     yield Section("summary", "Summary", tables=[figures_table(subject.summary)])
+
+
+def detail_sections(subject: EngineSubject) -> Iterator[Section]:
+    """Yield the facts of the engine."""
     yield from engine_sections(subject.engine, subject.analysis)
 
 
 def figures_table(summary: Mapping[str, Any]) -> Table:
     """Return a row per known figure of an element of `engines` in `summary --json`."""
     columns = (
-        Column("figure", "Key"),
+        Column("figure", "Key", is_hidden=True),
         Column("title", "Figure"),
         Column("value", "Value", is_number=True, help="As trex-tui summary --json has it."),
         Column("unit", "Unit"),

@@ -18,7 +18,15 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.layer_names import describe_layer_name, describe_layer_type
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import kind_class
-from trex_tui.report.document import ChartReference, Column, Listing, Section, Table, is_missing, make_table
+from trex_tui.report.document import (
+    ChartReference,
+    Column,
+    Listing,
+    Section,
+    Table,
+    is_missing,
+    make_table,
+)
 from trex_tui.report.render_text import print_table
 from trex_tui.report.views.totals import bound_table, by_tensor_cores, no_profile, totals_table
 from trex_tui.text import (
@@ -43,6 +51,8 @@ LAYERS_SCHEMA = "trex-tui/layers/1"
 
 BRIEF_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
 """Columns that fit a terminal."""
+FURTHER = "layers-with-findings"
+"""Id of a section that findings link to, and that is not printed."""
 NO_MODULE = "(no module)"
 """Name of the group of layers that belong to no module."""
 _HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "cumulative_pct", "roof_pct", "bound", "tactic")
@@ -179,6 +189,24 @@ def hot_sections(subject: EngineSubject) -> Iterator[Section]:
         charts=[ChartReference("pareto", engine), ChartReference("layers", engine)],
         tables=[table],
     )
+    yield from _finding_section(subject, table)
+
+
+def _finding_section(subject: EngineSubject, shown: Table) -> Iterator[Section]:
+    """Yield the layers with findings that another table does not show, the slowest first: findings link to them."""
+    engine = subject.engine
+    indices = subject.lint.result.by_layer.keys() - set(shown.layers)
+    if not indices:
+        return
+    layers = hottest([engine.layers[index] for index in sorted(indices)], subject.top or len(indices))
+    columns = [layer_column(engine, column, column.title) for column in columns_named(BRIEF_COLUMNS[:-1])]
+    styles = [kind_class(layer.kind) for layer in layers]
+    table = make_table(FURTHER, columns, layers, total=len(indices), noun="layer", styles=styles)
+    yield Section(
+        FURTHER,
+        "Further layers with findings",
+        tables=[replace(table, layers=[layer.index for layer in layers])],
+    )
 
 
 def hot_table(engine: Engine, columns: Sequence[str], timed: int, top: int | None) -> Table:
@@ -192,7 +220,8 @@ def hot_table(engine: Engine, columns: Sequence[str], timed: int, top: int | Non
     layers = hottest(engine.layers, timed if top is None else top)
     shown = [layer_column(engine, column, column.title) for column in columns_named(columns)]
     styles = [kind_class(layer.kind) for layer in layers]
-    return make_table("hot_layers", shown, layers, total=timed, noun="layer", styles=styles)
+    table = make_table("hot_layers", shown, layers, total=timed, noun="layer", styles=styles)
+    return replace(table, layers=[layer.index for layer in layers])
 
 
 def brief_hot_section(engine: Engine, top: int | None) -> Section | None:
@@ -278,6 +307,8 @@ def roofline_sections(subject: EngineSubject) -> Iterator[Section]:
     is_drawn = any(point.roof_pct is not None for point in points)
     yield replace(
         bound_section(engine),
-        facts=[("Assumed", as_sentence(line)) for line in roofline.assumptions] if points else [],
+        facts=[("Assumed", " ".join(map(as_sentence, roofline.assumptions)))]
+        if points and roofline.assumptions
+        else [],
         charts=[ChartReference("roofline", engine), ChartReference("efficiency", engine)] if is_drawn else [],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from trex_tui.analysis.short_names import short_names
 from trex_tui.engine.engine import Engine
@@ -284,7 +285,8 @@ def fold_not_checked(entries: Sequence[Entry], *, is_expanded: bool) -> list[Ent
 
 def _list_layers(entry: Entry) -> Cell:
     names = name_layers([entry.report.engine.layers[index] for index in entry.layers])
-    return Cell(list(entry.layers), "; ".join(names) or "the engine")
+    parts = list(zip_longest(names, entry.layers[: min(len(names), MOST_NAMES)]))
+    return Cell(list(entry.layers), "; ".join(names) or "the engine", parts)
 
 
 _RULE = Column("rule", "Rule", value=lambda entry: entry.rule)
@@ -300,6 +302,11 @@ FINDING_COLUMNS = (
     Column("saving_pct", "%", value=lambda entry: entry.report.pct(entry.saving_ms), is_number=True),
     Column("remedy", "Remedy", value=lambda entry: entry.judged.remedy),
 )
+_ACTION_KEYS = ("remedy", "saving_ms", "saving_pct", "message", "layers", "rule")
+ACTION_COLUMNS = tuple(
+    replace(column, has_bar=False) for key in _ACTION_KEYS for column in FINDING_COLUMNS if column.key == key
+)
+"""Findings as things to do: the remedy first."""
 STRENGTH_COLUMNS = (_RULE, replace(_MESSAGE, title="Well done"))
 SUPPRESSED_COLUMNS = (
     _RULE,

@@ -12,9 +12,11 @@ from trex_tui.report.views.accuracy import engines_sections
 from trex_tui.report.views.build import build_sections
 from trex_tui.report.views.compare import Shown, diff_document
 from trex_tui.report.views.compare_charts import sections_with_charts
+from trex_tui.report.views.cover import comparison_cover, engine_cover
 from trex_tui.report.views.cross_tables import cross_sections
 from trex_tui.report.views.engine import (
     EngineSubject,
+    detail_sections,
     make_subject,
     summary_sections,
 )
@@ -50,13 +52,16 @@ def note_sections(subject: EngineSubject) -> Iterator[Section]:
         yield Section("notes", "Problems in the input files", tables=[table])
 
 
-def comparison_part(shown: Shown) -> Part:
-    """Return sentences and tables of `diff`; JSON holds the object of `diff --json`, with the shown blocks."""
+def comparison_part(shown: Shown, reports: Sequence[EngineReport]) -> Part:
+    """Return a first page, then the sections of `diff`; JSON holds the object of `diff --json`, with the shown blocks."""
     data = diff_document(replace(shown, blocks=shown.rows))
-    return Part("comparison", "Comparison", list(sections_with_charts(shown)), data=data)
+    parts = [comparison_cover(shown, reports), *sections_with_charts(shown)]
+    return Part("comparison", "Comparison", parts, data=data)
 
 
 SECTIONS: tuple[Callable[[EngineSubject], Iterator[Section]], ...] = (
+    findings_sections,
+    note_sections,
     summary_sections,
     timing_sections,
     hot_sections,
@@ -64,12 +69,11 @@ SECTIONS: tuple[Callable[[EngineSubject], Iterator[Section]], ...] = (
     cross_sections,
     memory_sections,
     roofline_sections,
-    findings_sections,
     build_sections,
     plugin_sections,
-    note_sections,
+    detail_sections,
 )
-"""Views of the sections about an engine, in the order of the report."""
+"""Views of the sections about an engine, in the order of the report: findings before detail."""
 
 
 def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: bool = True) -> Part:
@@ -83,7 +87,8 @@ def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: b
     """
     subject = make_subject(lint, top)
     makers = (*SECTIONS, accuracy_sections) if is_alone else SECTIONS
-    sections = [section for make in makers for section in make(subject)]
+    sections = [engine_cover(subject)] if is_alone else []
+    sections += [section for make in makers for section in make(subject)]
     return Part(f"engine-{number}", printable(lint.engine.name), sections, engine=lint.engine)
 
 
@@ -102,10 +107,10 @@ def make_report(
         top: Maximum rows of a table; None for all.
     """
     names = [printable(lint.engine.name) for lint in engines]
-    title = (
+    title = "TensorRT engine report: " + (
         " · ".join(names) if len(names) < 4 else f"{names[0]} and {plural(len(names) - 1, 'other engine')}"
     )
-    parts = [comparison_part(compared)] if compared else []
+    parts = [comparison_part(compared, engines)] if compared else []
     parts += [
         engine_part(number, lint, top, is_alone=compared is None)
         for number, lint in enumerate(engines, start=1)
