@@ -217,6 +217,7 @@ class Section:
         facts: Label and text.
         folded: Further facts, shown on request: options at their default.
         is_warning: To be shown before any number.
+        is_printed: On paper too; else a page names it as left out.
     """
 
     id: str
@@ -229,6 +230,7 @@ class Section:
     charts: Sequence[ChartReference | FigureChart] = ()
     tables: Sequence[Table] = ()
     is_warning: bool = False
+    is_printed: bool = True
 
 
 def describe_folded(section: Section) -> str:

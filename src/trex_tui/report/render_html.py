@@ -63,11 +63,11 @@ ul { margin: .2rem 0; padding-left: 1.2rem; }
 _PRINT_STYLE = """
 @media print {
   :root { color-scheme: light; --muted: #555; --warn: #b35a00; --bar: #3a7bd5; --page: #fff; --ink: #000; }
-  @page { size: A4 landscape; margin: 10mm; }
-  body { font-size: 8pt; line-height: 1.3; margin: 0; max-width: none; padding: 0; }
+  @page { size: A4 landscape; margin: 8mm; }
+  body { font-size: 7.5pt; line-height: 1.25; margin: 0; max-width: none; padding: 0; }
   h1, h2, h3, h4 { break-after: avoid; }
   .scroll { overflow: visible; }
-  table { font-size: 7pt; max-width: 100%; } th, td { padding: .08rem .5rem .08rem 0; }
+  table { font-size: 6.7pt; max-width: 100%; } th, td { padding: .05rem .5rem .08rem 0; }
   td.text { min-width: 2.5rem; }
   thead { display: table-header-group; break-inside: avoid; }
   tr, figure { break-inside: avoid; }
@@ -95,15 +95,22 @@ h2 { border-top: 2px solid var(--line); padding-top: .8rem; margin-top: 2.4rem; 
 :target { outline: 2px solid var(--bar); }
 figure { margin: 1rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
 figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(--ink); }
-.printed { display: none; } .rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
+.printed { display: none; } .rest { color: var(--muted); font-size: .9em; margin: .2rem 0; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
 @media print {
-  nav, details, .screen, [id$="layers-with-findings"] { display: none; } .printed { display: block; }
-  .long tbody tr:nth-child(n + 13) { display: none; } h2 { margin-top: 1rem; } h3 { margin: .6rem 0 .1rem; } h4 { margin: .3rem 0 .1rem; }
-  .charts { grid-template-columns: repeat(3, 1fr); gap: 0 .8rem; } .charts figure:only-child { max-width: 50%; }
+  nav, details, .screen { display: none; } .printed { display: block; }
+  .long tbody tr:nth-child(n + 13) { display: none; }
+  .long td.text { max-width: 85mm; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+  h2 { margin-top: .8rem; } h3 { margin: .5rem 0 .1rem; } h4 { margin: .3rem 0 .1rem; }
+  .charts { grid-template-columns: repeat(3, 1fr); gap: 0 .8rem; } figure svg { max-height: 48mm; }
+  .tables:has(tbody tr:nth-child(9)) { clear: both; }
+  section::after { content: ""; display: block; clear: both; }
+  .charts:has(figure:only-child) { float: left; width: 32%; margin-right: 1rem; grid-template-columns: 1fr; }
+  .charts:has(figure:nth-child(2):last-child) { float: left; width: 64%; margin-right: 1rem; grid-template-columns: 1fr 1fr; }
   figure { margin: .3rem 0; break-inside: avoid; } figcaption { font-size: 6.5pt; line-height: 1.25; }
-  .cards { grid-template-columns: repeat(3, 1fr); } .cards section, .short { break-inside: avoid; }
-  .tables { gap: 0 1.5rem; } .tiles div { padding: .2rem .6rem; } td.bar { width: 4rem; }
+  .cards { grid-template-columns: repeat(4, 1fr); } .cards section, .short { break-inside: avoid; }
+  .tables { gap: 0 1.5rem; } .tables > div { max-width: 100%; } dl { gap: 0 .8rem; grid-template-columns: max-content 1fr; }
+  .tiles div { padding: .2rem .6rem; } td.bar { width: 4rem; }
   th button { display: contents; } th[aria-sort] button::after { content: ""; }
 }
 """
@@ -251,6 +258,8 @@ def _body(document: Document) -> Iterator[str]:
     for index, part in enumerate(document.parts):
         rows = _find_rows(part)
         yield f'<div id="{part.id}"></div>' if is_alone else f'<h2 id="{part.id}">{safe(part.title)}</h2>'
+        if hidden := [section.title for section in part.sections if not section.is_printed]:
+            yield f'<p class="rest printed">On the screen only: {safe(", ".join(hidden))}.</p>'
         for is_card, sections in groupby(part.sections[index == 0 :], _is_card):
             yield '<div class="cards">' if is_card else ""
             for section in sections:
@@ -284,7 +293,8 @@ def _section(
         rows: Anchor of the row about a layer, by its index.
     """
     anchor = _anchor(part, section)
-    yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
+    kind = "warning" if section.is_warning else "plain"
+    yield f'<section id="{anchor}" class="{kind if section.is_printed else f"{kind} screen"}">'
     yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>' if has_title else ""
     if section.highlights:
         tiles = (f"<div><b>{safe(text)}</b>{safe(label)}</div>" for label, text in section.highlights)
@@ -385,7 +395,7 @@ def _table(table: Table, rows: Mapping[int, str] | None = None) -> Iterator[str]
         yield f'<p class="rest{" screen" if is_long else ""}">{safe(table.shown_part)}.</p>'
     if is_long:
         printed = replace(table, rows=table.rows[:_SHORT], total=table.rows_total)
-        yield f'<p class="rest printed">{safe(printed.shown_part)}; all on the screen.</p>'
+        yield f'<p class="rest printed">{safe(printed.shown_part)}; all are on the screen.</p>'
 
 
 def _head(column: Column, is_sortable: bool) -> str:

@@ -686,7 +686,7 @@ def build_sections(subject: EngineSubject) -> Iterator[Section]:
         messages_table(trace, top),
     )
     shown = [table for table in tables if table.rows]
-    yield Section("build", "Build", facts=_report_facts(trace, engine), tables=shown)
+    yield Section("build", "Build", facts=_report_facts(trace, engine), tables=shown, is_printed=False)
 
 
 _SECTIONS_OF_THE_SCREEN = frozenset({"memory pools", "DLA", "reformats"})

@@ -140,7 +140,7 @@ def cross_sections(subject: EngineSubject) -> Iterator[Section]:
             tables.append(cross_table(kind.id, engine, columns, layers, title=kind.title, top=subject.top))
     if tables:
         chart = ChartReference("kind-precision", engine)
-        yield Section("cross-tables", "Cross tables", charts=[chart], tables=tables)
+        yield Section("cross-tables", "Cross tables", charts=[chart], tables=tables, is_printed=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ LAYERS_SCHEMA = "trex-tui/layers/1"
 BRIEF_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
 """Columns that fit a terminal."""
 FURTHER = "layers-with-findings"
-"""Id of a section that findings link to, and that is not printed."""
+"""Id of a section that findings link to."""
 NO_MODULE = "(no module)"
 """Name of the group of layers that belong to no module."""
 _HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "cumulative_pct", "roof_pct", "bound", "tactic")
@@ -206,6 +206,7 @@ def _finding_section(subject: EngineSubject, shown: Table) -> Iterator[Section]:
         FURTHER,
         "Further layers with findings",
         tables=[replace(table, layers=[layer.index for layer in layers])],
+        is_printed=False,
     )
 
 
