@@ -145,7 +145,7 @@ class TestSummary:
         out, err = capsys.readouterr()
         document = strict_json(out)
         assert err == ""
-        assert list(document) == ["schema", "engines", "diagnostics"]
+        assert list(document) == ["schema", "engines", "split_models", "diagnostics"]
         assert document["schema"] == "trex-tui/summary/2"
         (engine,) = document["engines"]
         assert [key for key in engine if key not in MORE_KEYS] == SUMMARY_KEYS

@@ -292,8 +292,8 @@ def test_the_state_of_the_machine_stands_before_the_times(capsys):
         "engines"
     ]
     titles = [section["id"] for section in engine["sections"]]
-    assert titles.index("capture") < titles.index("timing")
-    (capture,) = [section for section in engine["sections"] if section["id"] == "capture"]
-    said = " ".join(capture["sentences"]).lower()
+    assert titles.index("cover") < titles.index("timing")
+    (cover,) = [section for section in engine["sections"] if section["id"] == "cover"]
+    said = " ".join(cover["sentences"]).lower()
     assert summary["capture"]["doubts"]
     assert all(doubt["text"].lower() in said for doubt in summary["capture"]["doubts"])

@@ -165,7 +165,7 @@ class TestSummary:
     def test_document(self, engine: Engine) -> None:
         stray = Diagnostic(Severity.ERROR, Path("x.json"), "line 1", "is broken")
         document = summary_document([engine], [stray])
-        assert list(document) == ["schema", "engines", "diagnostics"]
+        assert list(document) == ["schema", "engines", "split_models", "diagnostics"]
         assert document["schema"] == "trex-tui/summary/2"
         assert document["diagnostics"] == [
             {"severity": "error", "file": "x.json", "where": "line 1", "message": "is broken"}

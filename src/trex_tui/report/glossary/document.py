@@ -35,12 +35,16 @@ DOCUMENT = Subject(
         Term("sections", "Sections, in the order of the page."),
         Term("sections.id", "Stable name of the section."),
         Term("sections.title", "Heading of the section."),
+        Term("sections.highlights", "The few numbers that matter most."),
+        Term("highlights.label", "Name of the number; `trex-tui explain LABEL` explains it."),
+        Term("highlights.text", "The number with its unit."),
         Term("sections.facts", "Labels and texts."),
         Term("sections.folded", "Further labels and texts, such as options at their default."),
         Term(
             "facts.label", "Label of the fact; `trex-tui explain LABEL` explains it.", also=("folded.label",)
         ),
         Term("facts.text", "Text of the fact.", also=("folded.text",)),
+        Term("report", "Date of the report and version of the program.", labels=("Report",)),
         Term("sections.charts", "Ids of the charts."),
         Term("sections.tables", "Tables of raw values."),
         Term("tables.id", "Stable name of the table."),

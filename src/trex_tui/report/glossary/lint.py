@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trex_tui.report.glossary.term import Subject, Term
 
-_FINDINGS = ("positives", "suppressed")
+_FINDINGS = ("positives", "suppressed", "actions")
 
 
 def _of_finding(key: str, definition: str, *labels: str, formula: str = "") -> Term:
