@@ -114,7 +114,11 @@ def import_all() -> int:
     import trex_tui
 
     names = [one.name for one in pkgutil.walk_packages(trex_tui.__path__, "trex_tui.")]
-    wanted = [name for name in names if not name.endswith(("__main__", "posix_driver", "web_server"))]
+    wanted = [
+        name
+        for name in names
+        if not name.endswith(("__main__", "posix_driver", "web_server", "agent.server"))
+    ]
     for name in wanted:
         importlib.import_module(name)
     return len(wanted) + 1

@@ -155,10 +155,10 @@ async def test_a_row_of_the_list_that_fails_costs_that_row(tmp_path, monkeypatch
     named_engine(tmp_path / "b", ["x"])
     from trex_tui.analysis.load import load_set
 
-    def load_or_break(source, *rest):
+    def load_or_break(source, *rest, **named):
         if source.name == "named":
             raise RuntimeError("row broke")
-        return load_set(source, *rest)
+        return load_set(source, *rest, **named)
 
     monkeypatch.setattr("trex_tui.analysis.load.load_set", load_or_break)
     async with running(tmp_path) as session:

@@ -59,7 +59,7 @@ async def test_filter_follows_typing_on_both_screens(tmp_path):
         assert "tiny · /conv  5 of 9 layers · " in lines[0]
         assert lines[1] == " 1 Overview 2 Layers 3 Latency 4 Charts 5 Memory 6 Lint 7 Build 8 Compare"
         assert lines[-3] == " /conv"
-        assert lines[-1] == "⏎ keep  esc clear  f1 help  ^p find"
+        assert lines[-1] == "⏎ keep  esc clear  f1 help  ^p palette"
         assert "5 layers · 0.5700 ms · 62.30 % of all" in session.text
         await session.press("enter")
         assert not session.filter_bar.is_open

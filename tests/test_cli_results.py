@@ -26,11 +26,12 @@ SUBJECTS = {
     "export": ["net"],
     "explain": [],
     "keys": [],
+    "schema": [],
     "build-log": ["build.log"],
     "metadata": ["build.log"],
 }
 """Arguments of each command that needs no trtexec."""
-NO_RESULT = {"open", "serve", "capture"}
+NO_RESULT = {"open", "demo", "serve", "capture", "mcp"}
 NEEDS_TRTEXEC = {"doctor", "accuracy"}
 FOREIGN = "mine\n"
 TABLES = ("layers", "diff", "export", "times")

@@ -61,7 +61,7 @@ def test_several_in_the_order_asked(capsys: Capture) -> None:
 
 
 def test_terms_with_the_same_end_are_named(capsys: Capture) -> None:
-    assert "\nsee also by_kind.*.latency_ms, gap.latency_ms, " in out(capsys, "latency_ms")
+    assert "\nsee also by_kind.*.latency_ms, hottest.latency_ms, " in out(capsys, "latency_ms")
 
 
 def test_lines_fit_80_columns(capsys: Capture) -> None:

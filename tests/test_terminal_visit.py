@@ -109,7 +109,7 @@ def test_a_visit_in_ascii_is_ascii_to_the_last_byte(start, engine):
         ("n", "1 layer in 1 origin"),
         ("n", "Time of each layer"), ("n", "Precision of each layer"), ("n", "colours show kind"),
         ("n", "Scatter"), ("n", "p50"),
-        ("n", "Cumulative time"), ("nnnn", "Activation memory by layer"), ("n", "Modules (icicle"),
+        ("n", "Cumulative time"), ("nnnnn", "Activation memory by layer"), ("n", "Modules (icicle"),
         (DIGITS["memory"], "live at layer"), ("?", "Reverse sort."), ("q", "q quit"),
     ]:  # fmt: skip
         terminal.send(key)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -27,6 +25,9 @@ def _map_in_processes(jobs: int, job: Job, sets: Sequence[ArtifactSet]) -> Itera
     if jobs < 2 or len(sets) < 2:
         yield from map(job, sets)
         return
+    from concurrent.futures import ProcessPoolExecutor  # multiprocessing: only with --jobs
+    from concurrent.futures.process import BrokenProcessPool
+
     try:
         with ProcessPoolExecutor(min(jobs, len(sets))) as pool:
             try:
