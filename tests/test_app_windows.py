@@ -30,8 +30,7 @@ async def test_enters_that_arrive_together_act_in_turn(tmp_path, tab, key):
 async def test_enters_that_arrive_together_run_a_command_of_the_palette_once(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         await session.press("colon")
-        for letter in "keys that work":
-            await session.press("space" if letter == " " else letter)
+        await session.press(*"available")
         await session.until(lambda: "Show available keys." in session.text)
         session.type_ahead("down", *["enter"] * 5)
         await session.until(lambda: isinstance(session.app.screen, HelpScreen))

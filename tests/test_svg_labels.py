@@ -20,7 +20,6 @@ from trex_tui.report.charts.grid import split_cells
 from trex_tui.report.charts.svg_elements import CHAR
 from trex_tui.report.charts.svg_painter import IDS, block_name, draw_svg, picture
 from trex_tui.report.charts.svg_plot import Caption
-from trex_tui.report.render_html import _REPORT_STYLE
 
 XMLNS = "{http://www.w3.org/2000/svg}"
 ASCENT, DESCENT = 9.0, 2.0
@@ -194,22 +193,6 @@ def test_roofs_wherever_they_are(levels: list[float], points: list[float]) -> No
     marks = [Mark(points[0], "roof", is_level=True)] if points else []
     svg = draw_svg(Points(dots, x, y, roofs=roofs, marks=marks), Caption("t", standalone=True))
     assert list(faults(svg)) == []
-
-
-def test_printed_charts_are_as_large_as_the_text_around() -> None:
-    """On landscape A4 within the margins of a browser (273 by 186 mm), the letters of the tallest charts have 7 points."""
-    folder = ARTIFACTS / "bev-multitask-blackwell"
-    if not folder.is_dir():
-        pytest.skip(f"no artifacts at {folder}")
-    rule = re.search(r"@media print \{.*?figure svg \{ max-height: (\d+)vh; \}", _REPORT_STYLE, re.DOTALL)
-    assert rule is not None
-    engine = load_engine(folder)
-    for chart in IDS:
-        svg = picture(chart, engine).svg
-        if svg:
-            shown = drawn(svg)
-            millimetres = min(237.0 / shown.width, 186.0 * int(rule[1]) / 100 / shown.height)
-            assert 12 * millimetres >= 7 * 0.353, chart
 
 
 def test_cut_names_of_modules_can_be_told_from_the_others_of_their_row():
