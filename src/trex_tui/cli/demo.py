@@ -114,7 +114,7 @@ def _is_complete(target: Path, files: dict[str, bytes]) -> bool:
 
 
 def _cache_directory() -> Path:
-    """Return the cache of this user; a directory of its own for temporary files without a home."""
+    """Return the cache directory of this user; without a home, a temporary directory."""
     from trex_tui.config import cache_directory
 
     if (directory := cache_directory(os.environ)) is not None:

@@ -421,7 +421,7 @@ def _cell(
     if anchors and isinstance(value, Cell) and value.parts:
         links = [
             f'<a href="#{anchors[layer]}">{safe(shorten_middle(part, _LONGEST))}</a>'
-            if layer in anchors
+            if layer is not None and layer in anchors
             else safe(shorten_middle(part, _LONGEST))
             for part, layer in value.parts
         ]

@@ -699,7 +699,7 @@ def _(form: Bars, part: Grid) -> None:
 
 
 def _first_bar(form: Bars, rows: int) -> int:
-    """Return the first of the bars that are drawn in so many rows: that of a group, and not far beyond the last page."""
+    """Return the first bar to draw in `rows` rows: the start of a group, which may lie just behind the last page."""
     first = max(0, min(form.first, len(form.bars) - rows))
     return first + -first % form.together
 
