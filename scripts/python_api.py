@@ -11,7 +11,7 @@ from typing import Any
 import trex_tui
 
 FUNCTIONS = ("load_engine", "load_engines")
-CLASSES = ("Engine", "Timing", "Summary", "Findings", "EngineComparison", "Svg")
+CLASSES = ("Engine", "Engines", "Timing", "Summary", "Findings", "EngineComparison", "Svg")
 _HEADING = re.compile(r"(Args|Raises|Attributes):")
 
 

@@ -230,6 +230,21 @@ def test_every_engine_is_loaded() -> None:
     assert len(combined) == sum(len(engine.layers) for engine in engines)
 
 
+def test_engines_have_the_table_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    compared = ("engine", "layers", "latency_median_ms", "weights_bytes", "findings", "model")
+    assert main(["engines", str(SAMPLES), "--json", "--columns", ",".join(compared)]) == 0
+    rows = {row["engine"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    engines = load_engines(SAMPLES)
+    frame = engines.frame.set_index("engine")
+    assert list(frame.index) == [engine.name for engine in engines]
+    for column in compared[1:]:
+        for name, row in rows.items():
+            value = frame.loc[name, column]
+            assert row[column] == (None if pd.isna(value) else value)
+    assert repr(engines).startswith("<5 engines: alexnet_fp16,")
+    assert ">alexnet_fp32<" in engines._repr_html_()
+
+
 def test_the_notebook_runs_and_its_outputs_are_small() -> None:
     """All of its outputs are in the file: a reader sees them without running it."""
     notebook = json.loads(run_notebook.NOTEBOOK.read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from trex_tui.analysis.columns import full_frame
-    from trex_tui.api.engine import Engine, Timing, load_engine, load_engines
+    from trex_tui.api.engine import Engine, Engines, Timing, load_engine, load_engines
     from trex_tui.api.pictures import Svg
     from trex_tui.api.results import EngineComparison, Findings, Summary
     from trex_tui.engine import Binding, DataType, Device, Layer, LayerKind, Tensor
@@ -27,6 +27,7 @@ __all__ = [
     "Diagnostic",
     "Engine",
     "EngineComparison",
+    "Engines",
     "Findings",
     "Layer",
     "LayerKind",
@@ -44,7 +45,7 @@ __all__ = [
 
 _PLACES = {
     "errors": ("ArtifactError", "Diagnostic", "Severity", "TrexError"),
-    "api.engine": ("Engine", "Timing", "load_engine", "load_engines"),
+    "api.engine": ("Engine", "Engines", "Timing", "load_engine", "load_engines"),
     "api.pictures": ("Svg",),
     "api.results": ("EngineComparison", "Findings", "Summary"),
     "engine": ("Binding", "DataType", "Device", "Layer", "LayerKind", "Tensor"),

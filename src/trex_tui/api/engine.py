@@ -17,6 +17,7 @@ from trex_tui.artifacts.discover import find
 from trex_tui.engine.engine import Engine as BaseEngine
 from trex_tui.engine.engine import find_one
 from trex_tui.errors import TrexError
+from trex_tui.text import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from trex_tui.artifacts import ArtifactSet
     from trex_tui.artifacts.records import Records
     from trex_tui.engine.model import Layer
+    from trex_tui.report.document import Table
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -377,9 +379,51 @@ def load_engine(
     return _load([find_one(path)], optimization_profile, run, onnx, peaks)[0]
 
 
+class Engines(tuple[Engine, ...]):
+    """Several engines, compared by the table of `trex-tui engines`."""
+
+    __slots__ = ()
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row per engine, with every column of `trex-tui engines`. Engines of one model have the same `model`.
+
+        Unknown values are missing, never 0.
+
+        >>> load_engines("sample_artifacts").frame[["engine", "layers", "latency_median_ms"]].head(3)
+                 engine  layers  latency_median_ms
+        0  alexnet_fp16      14           0.499023
+        1  alexnet_fp32      14           0.911133
+        2   alexnet.qat      18           0.289185
+        """
+        from trex_tui.report.frames import table_frame
+
+        return table_frame(self._table)
+
+    @property
+    def _table(self) -> Table:
+        from trex_tui.fleet.engine_columns import COLUMNS, Need
+        from trex_tui.fleet.table import make_row, make_table
+        from trex_tui.report.views.fleet import ShownFleet, engines_table
+
+        rows = make_table(make_row(engine, max(Need)) for engine in self)
+        return engines_table(ShownFleet(rows, COLUMNS, len(rows)))
+
+    def __repr__(self) -> str:
+        return f"<{plural(len(self), 'engine')}: {', '.join(engine.name for engine in self)}>"
+
+    def _repr_html_(self) -> str:
+        from trex_tui.report.document import Section, drop_empty_columns
+        from trex_tui.report.render_html import sections_fragment
+
+        return sections_fragment(
+            "Engines", [Section("engines", "Engines", tables=[drop_empty_columns(self._table)])]
+        )
+
+
 def load_engines(
     path: str | Path | Iterable[str | Path], *, onnx: str | Path | None = None, peaks: Sequence[str] = ()
-) -> list[Engine]:
+) -> Engines:
     """Load every engine at a path; arguments as for `load_engine`.
 
     Raises:
@@ -388,7 +432,7 @@ def load_engines(
     >>> [engine.name for engine in load_engines("sample_artifacts")]
     ['alexnet_fp16', 'alexnet_fp32', 'alexnet.qat', 'squeezenet_fp16', 'encoder_fp8']
     """
-    return _load(find(path), None, None, onnx, peaks)
+    return Engines(_load(find(path), None, None, onnx, peaks))
 
 
 def _load(
