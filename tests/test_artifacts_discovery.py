@@ -10,9 +10,10 @@ import pytest
 
 from helpers import GRAPH, PROFILE, messages, names_of, timing_row, write_files
 from trex_tui.artifacts import ArtifactKind, find, scan
+from trex_tui.artifacts.banner import version_of_number
 from trex_tui.artifacts.discover import ArtifactSet, with_unique_names
 from trex_tui.artifacts.file_kinds import engine_stem, sniff
-from trex_tui.artifacts.metadata import version_of_log, version_of_number, version_of_plan
+from trex_tui.artifacts.metadata import version_of_log, version_of_plan
 from trex_tui.buildlog import read_build_log
 from trex_tui.engine import load_engine, load_engines
 from trex_tui.errors import ArtifactError, Severity, TrexError

@@ -18,6 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 REHEARSAL = "--trex-tui-rehearsal"
 VERSIONS = ("8.2.1", "8.4.1", "8.5.1", "8.6.1", "9.3.0", "10.4.0", "10.16.1", "11.1.0")
+RTX = "RTX 1.6.0"
 ENDS = (VERSIONS[0], VERSIONS[-1])
 """The oldest and the newest, where releases between them take no other way."""
 
@@ -25,7 +26,7 @@ ENDS = (VERSIONS[0], VERSIONS[-1])
 def install(directory: Path, version: str) -> Path:
     """Write the program into `directory`, and return its path."""
     directory.mkdir(parents=True, exist_ok=True)
-    program = directory / "trtexec"
+    program = directory / ("tensorrt_rtx" if version.startswith("RTX ") else "trtexec")
     # The suite starts it a thousand times: without site packages, and without importing pathlib and subprocess.
     command = [sys.executable, "-S", "-E", str(HERE / "main.py"), version]
     program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")

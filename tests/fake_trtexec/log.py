@@ -17,10 +17,10 @@ class Log:
     def __init__(self, release: Release, arguments: list[str], *, verbose: bool) -> None:
         self.release = release
         self.verbose = verbose
-        self.command = " ".join(["trtexec", *arguments])
+        self.command = " ".join([release.program, *arguments])
 
     def banner(self, word: str) -> None:
-        self.raw(f"&&&& {word} TensorRT.trtexec {self.release.tag} # {self.command}")
+        self.raw(f"&&&& {word} TensorRT.{self.release.program} {self.release.tag} # {self.command}")
 
     def raw(self, text: str, *, stream: str = "stdout") -> None:
         data = (text + "\n").encode("utf-8", errors="surrogateescape")
@@ -66,7 +66,7 @@ def options_section(log: Log, options: dict[str, list[str]]) -> None:
     log.section("System Options", system, end=not release.before(8, 6, 0))
     eleven = not release.before(11, 0, 0)
     transfers = "--includeDataTransfers" in options if eleven else "--noDataTransfers" not in options
-    graph = "--noCudaGraph" not in options if eleven else "--useCudaGraph" in options
+    graph = release.uses_graph(options)
     inference = [
         ("Batch", "Explicit"),
         ("Input inference shapes", one("--shapes", "model")),
@@ -147,7 +147,8 @@ def device_section(log: Log) -> None:
         (f"{clock}Compute Clock Rate", "1.425 GHz"),
         (f"{clock}Memory Clock Rate", "7.001 GHz"),
     ]
-    log.section("Device Information", pairs, end=True)
+    if not release.is_rtx:
+        log.section("Device Information", pairs, end=True)
     log.info(f"TensorRT version: {release.version}")
     log.trt("I", "[MemUsageChange] Init CUDA: CPU +2, GPU +0, now: CPU 17, GPU 1021 (MiB)")
 

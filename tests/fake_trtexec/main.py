@@ -187,7 +187,7 @@ def load(release: Release, log: Log, options: dict[str, list[str]], wrong: Failu
 
 def infer(release: Release, log: Log, options: dict[str, list[str]], wrong: Failures, data: bytes) -> None:
     eleven = not release.before(11, 0, 0)
-    graph = "--noCudaGraph" not in options if eleven else "--useCudaGraph" in options
+    graph = release.uses_graph(options)
     net = network.shaped(network.network_of(data), options)
     values = network.bind(log, net, options)
     log.info("Starting inference")

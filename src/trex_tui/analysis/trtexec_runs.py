@@ -19,6 +19,7 @@ from trex_tui.analysis.trtexec_options import (
     options_in_arguments,
     parse_switch,
 )
+from trex_tui.artifacts.banner import is_rtx_version
 from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.metadata import number_in
 from trex_tui.buildlog.log_options import LogOptions, StatedOptions
@@ -235,7 +236,9 @@ def engine_version(engine: Engine) -> tuple[int, ...] | None:
 
 
 def parse_version(text: str | None) -> tuple[int, ...] | None:
-    """Parse a version into numbers, for comparison; None for an invalid text."""
+    """Parse a version into numbers, for comparison; None for an invalid text, and of TensorRT-RTX, which counts anew."""
+    if text and is_rtx_version(text):
+        return None
     return tuple(int(part) for part in _NUMBER.findall(text or "")) or None
 
 

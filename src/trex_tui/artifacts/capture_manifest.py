@@ -190,7 +190,7 @@ LARGEST_DIGESTED = 16 << 20
 _MOST_REMARKS = 20
 _LONGEST_REMARK = 500
 _SECTIONS = ("trtexec", "model", "engine", "host", "files", "clocks")
-_VERSION = lazy_pattern(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+_VERSION = lazy_pattern(r"(?:RTX )?\d{1,4}(?:\.\d{1,4}){1,3}")
 _LISTS = ("runs", "remarks")
 
 

@@ -22,6 +22,7 @@ from enum import Enum
 from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
+from trex_tui.artifacts.banner import find_banner
 from trex_tui.artifacts.execution_trace import NAME as EXECUTION_TRACE
 from trex_tui.artifacts.execution_trace import is_execution_trace
 from trex_tui.artifacts.input_files import (
@@ -200,7 +201,6 @@ _MOST_SEARCHED = 256 << 20
 GZIP_MARK = b"\x1f\x8b"
 
 _KEY = lazy_pattern(r'"([A-Za-z][\w /.()-]*)"\s*:')
-_BANNER = "TensorRT.trtexec"
 
 # The identifying keys of a root object. Bytes, because a large file is searched without being decoded.
 _ROOT_KEY = lazy_pattern(
@@ -373,7 +373,7 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
         return _sniff_list(text, path)
     if _is_monitor(text):
         return Sniffed(ArtifactKind.MONITOR)
-    if _BANNER in text:
+    if find_banner(text, is_trtexec=True):
         # Every message of trtexec has a time stamp; its help does not.
         return Sniffed(
             None, "is trtexec output, but not the log of a run", claims=path.suffix.lower() == ".log"
@@ -538,19 +538,19 @@ def logged_engine(path: Path) -> tuple[str, str] | None:
         head = decode_text(unpacked_head(read_head(path, HEAD_BYTES)))
     except (OSError, zlib.error):
         return None
-    banner = head[head.find(_BANNER) :].split("\n", 1)[0] if _BANNER in head else ""
-    match = _ENGINE_OPTION.search(banner)
-    if match is None:
+    banner = find_banner(head, is_trtexec=True)
+    match = _ENGINE_OPTION.search(banner.command) if banner else None
+    if banner is None or match is None:
         return None
-    version, bracket, _ = banner.partition("[TensorRT ")[2].partition("]")
-    return re.split(r"[\\/]", match[1].strip("'\""))[-1], version if bracket else ""
+    return re.split(r"[\\/]", match[1].strip("'\""))[-1], banner.version or ""
 
 
 def _log_role(text: str, path: Path) -> ArtifactKind:
     """Return the kind of a log: that of the profile run if its command line loads an engine."""
-    banner = text[text.find(_BANNER) :].split("\n", 1)[0] if _BANNER in text else ""
-    if "--loadEngine" in banner:
+    banner = find_banner(text, is_trtexec=True)
+    command = banner.command if banner else ""
+    if "--loadEngine" in command:
         return ArtifactKind.PROFILE_LOG
-    if "--onnx" in banner or "--saveEngine" in banner:
+    if "--onnx" in command or "--saveEngine" in command:
         return ArtifactKind.BUILD_LOG
     return ArtifactKind.PROFILE_LOG if "profile" in path.name.lower() else ArtifactKind.BUILD_LOG

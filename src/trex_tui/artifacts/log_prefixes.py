@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from trex_tui.artifacts.banner import MARK
 from trex_tui.lazy_pattern import lazy_pattern
 
 STAMPED = lazy_pattern(
@@ -28,7 +29,6 @@ UNSTAMPED = lazy_pattern(
     r"|\[TRT\] {2,})"
 )
 """Older Python and other programs print `[TensorRT] VERBOSE: msg`, `INFO: [TRT]: msg` or `[TRT]    msg`."""
-BANNER = lazy_pattern(r"&&&& (?:RUNNING|PASSED|FAILED|WAIVED|TASK_\w+) TensorRT\.")
 ESCAPE = lazy_pattern(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """A colour, or another control sequence of a terminal (ECMA-48, 5.4)."""
 
@@ -132,7 +132,7 @@ def _find_prefix_end(line: str) -> tuple[int, bool] | None:
     """Return the end of the prefix, and whether the line has no mark of TensorRT; None if the prefix is unclear."""
     if UNSTAMPED.match(line):
         return 0, False
-    if match := STAMPED.search(line) or BANNER.search(line):
+    if match := STAMPED.search(line) or MARK.search(line):
         return match.start(), False
     if match := _MESSAGE.search(line):
         return match.start(), True

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trex_tui.artifacts.banner import find_banner, find_stated_version
 from trex_tui.artifacts.file_kinds import HEAD_BYTES, ArtifactKind, unpacked_head
 from trex_tui.artifacts.input_files import decode_text, finite_number, load_json, read_head, without_depths
 from trex_tui.artifacts.plan import read_plan_head
@@ -247,23 +248,6 @@ def _unclear_latency(metadata: Metadata, paths: list[Path]) -> list[Diagnostic]:
     return [Diagnostic(Severity.INFO, paths[-1], "performance_summary.Latency", message)]
 
 
-_BANNER = lazy_pattern(r"TensorRT\.trtexec \[TensorRT v(\d{1,9})\]")
-_VERSION_LINE = lazy_pattern(r"TensorRT version: (\d{1,9}\.\d{1,9}\.\d{1,9})")
-
-
-def version_of_number(number: int) -> str:
-    """Decode the number in trtexec's banner.
-
-    Up to 9.3 it is major·1000 + minor·100 + patch, from 10.0 on major·10000 + minor·100 + patch.
-
-    >>> version_of_number(8601), version_of_number(101601)
-    ('8.6.1', '10.16.1')
-    """
-    if number < 10_000:
-        return f"{number // 1000}.{number // 100 % 10}.{number % 100}"
-    return f"{number // 10_000}.{number // 100 % 100}.{number % 100}"
-
-
 _LIBRARY = lazy_pattern(
     r"(?:lib)?nv(?:infer|onnxparser)(?:_[A-Za-z]\w*?)?(?:\.so\.(?P<so>\d{1,3}(?:\.\d{1,3}){0,2})|_(?P<dll>\d{1,3})\.dll)"
 )
@@ -272,11 +256,8 @@ _LIBRARY = lazy_pattern(
 def version_of_log(path: Path) -> str | None:
     """Return the TensorRT version in the head of a trtexec log, or None."""
     head = _head_of_log(path)
-    if match := _VERSION_LINE.search(head):
-        return match[1]
-    if match := _BANNER.search(head):
-        return version_of_number(int(match[1]))
-    return None
+    banner = find_banner(head, is_trtexec=True)
+    return find_stated_version(head) or (banner and banner.version)
 
 
 def library_of_log(path: Path) -> tuple[str, str] | None:

@@ -17,9 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from trex_tui.artifacts.banner import MARK
 from trex_tui.artifacts.file_kinds import GZIP_MARK
 from trex_tui.artifacts.input_files import open_bytes, read_piece
-from trex_tui.artifacts.log_prefixes import BANNER, ESCAPE, STAMPED, UNSTAMPED, strip_prefixes
+from trex_tui.artifacts.log_prefixes import ESCAPE, STAMPED, UNSTAMPED, strip_prefixes
 from trex_tui.buildlog.tuner import STAMP_INSIDE
 from trex_tui.errors import ArtifactError, describe_os_error
 from trex_tui.lazy_pattern import lazy_pattern
@@ -203,7 +204,7 @@ def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
             rest, overlong = rest[:LONGEST_LINE], len(rest)
             state.shortened += 1
     if rest:
-        if rest.startswith("&&&& ") or BANNER.search(rest[:_LONGEST_BEFORE]):
+        if rest.startswith("&&&& ") or MARK.search(rest[:_LONGEST_BEFORE]):
             yield [rest.rstrip("\r")]
         else:
             state.cut_off = True
@@ -322,7 +323,7 @@ class LogStreams:
             self._on_prefix(prefix)
 
     def _without_prefix(self, number: int, line: str) -> None:
-        match = BANNER.search(line) if "&&&& " in line else None
+        match = MARK.search(line) if "&&&& " in line else None
         if match is not None:
             self.settle()
             self._bare(line[match.start() :])

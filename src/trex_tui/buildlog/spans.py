@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from trex_tui.artifacts.metadata import version_of_number
+from trex_tui.artifacts.banner import find_banner, find_stated_version
 from trex_tui.buildlog.build_trace import (
     DumpForm,
     LayerDump,
@@ -28,10 +28,6 @@ from trex_tui.buildlog.log_options import StatedOptions
 from trex_tui.buildlog.tuner import Tuner
 from trex_tui.lazy_pattern import lazy_pattern
 
-_BANNER = lazy_pattern(
-    r"&&&& (?P<status>RUNNING|PASSED|FAILED|WAIVED|TASK_\w+) (?P<program>TensorRT\.\S+)"
-    r"(?: \[TensorRT v(?P<version>\d{1,9})\])?(?: \[b(?P<build>\d{1,9})\])?(?P<more>.*?)(?:# (?P<command>.*))?$"
-)
 SECTIONS = {
     "Model Options": "model",
     "Build Options": "build",
@@ -45,7 +41,6 @@ _INPUT = lazy_pattern(
     r"Adding network input: (?P<name>.+) with dtype: (?P<dtype>\w*)(?:, dimensions: \((?P<dims>[-\d, ]*)\))?"
 )
 _OUTPUT = lazy_pattern(r"Marking .+ as output: (?P<name>.+?)\s*$")
-_VERSION = lazy_pattern(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
 _CHOSEN_SHAPE = lazy_pattern(r"Automatically (?:overriding|setting) shape to:? ?\S+", re.IGNORECASE)
 _MOST_SHAPES = 1000
 _MOST_LABELS, _MOST_VALUES = 1000, 10_000
@@ -75,28 +70,26 @@ class Runs:
 
     def banner(self, line: int, text: str) -> bool:
         """Parse `&&&& RUNNING …`; True if another program begins here."""
-        match = _BANNER.match(text)
-        if match is None:
+        banner = find_banner(text)
+        if banner is None:
             return False
-        status = match["status"]
+        status = banner.status
         if status.startswith("TASK_"):
             self._in_task = status == "TASK_BEGIN" and bool(self._open)
             if not self._in_task:
                 del self._open[1:]  # the program that the task started has ended in some way
             return False
-        command = (match["command"] or "").strip()
+        command = banner.command
         if status != "RUNNING" and self._ended(command, status):
             return False
-        number = match["version"]
-        version = version_of_number(int(number)) if number else None
-        build = int(match["build"]) if match["build"] else None
         is_running = status == "RUNNING"
         if is_running:
             if not self._in_task:
                 self._open.clear()
             self._unfinished[command] = len(self.all)
             self._open.append(len(self.all))
-        self.all.append(Run(line, match["program"], version, build, command, None if is_running else status))
+        ended = None if is_running else status
+        self.all.append(Run(line, banner.program, banner.version, banner.build, command, ended))
         return is_running
 
     def _ended(self, command: str, status: str) -> bool:
@@ -186,9 +179,7 @@ class Sections:
 
     def stated_version(self, _line: int, message: str) -> None:
         """Parse `TensorRT version: 10.16.1`; 8.0 prints 8003."""
-        if match := _VERSION.match(message):
-            text = match["version"].rstrip(".")
-            self.version = version_of_number(int(text)) if text.isdecimal() and len(text) < 9 else text
+        self.version = find_stated_version(message) or self.version
 
     def chose_shape(self, message: str) -> None:
         """Parse a warning that may report a shape chosen by trtexec."""

@@ -330,7 +330,8 @@ def _known_bad_board(findings: Findings) -> Iterator[Check]:
             "upgrade to L4T 36.5 (JetPack 6.2.2) or later",
         )
     # TensorRT 10.13 in JetPack 7.0 and 7.1 supports Thor only.
-    if program and board.get("soc") == _ORIN and program.numbers[:2] == (10, 13):
+    numbers = program.numbers if program else None
+    if program and board.get("soc") == _ORIN and (numbers or ())[:2] == (10, 13):
         yield Check(
             "known bad",
             ERROR,
@@ -341,7 +342,7 @@ def _known_bad_board(findings: Findings) -> Iterator[Check]:
     total_kib = (findings.facts.get("memory") or {}).get("total_kib") or 0
     least_gib = 12 if "NX" in (board.get("model") or "") else 40
     is_large_xavier = board.get("soc") == _XAVIER and total_kib >= least_gib << 20
-    if program and is_large_xavier and program.numbers < (8, 4):
+    if program and is_large_xavier and numbers is not None and numbers < (8, 4):
         yield Check(
             "known bad",
             WARNING,
@@ -355,7 +356,11 @@ def _known_bad_board(findings: Findings) -> Iterator[Check]:
 def _mixed_packages(findings: Findings) -> Iterator[Check]:
     """Check for a trtexec and libraries of different releases. Only for packages: a tar file brings its own libraries."""
     program = findings.trtexec
-    if program is None or not str(program.path).endswith(f"{_PACKAGED_IN}/{Path(program.path).name}"):
+    if (
+        program is None
+        or program.numbers is None
+        or not str(program.path).endswith(f"{_PACKAGED_IN}/{Path(program.path).name}")
+    ):
         return
     for name, version in sorted(findings.environment.packages.items()):
         numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)

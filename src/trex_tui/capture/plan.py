@@ -3,6 +3,7 @@
 Two runs: the first builds the engine and infers nothing, the second loads and measures it. Arguments are lists; no shell is
 involved. Differences between versions: TensorRT 8.2 limits the workspace with another option, up to 8.5 a build ends with
 `--buildOnly`, and from 11 on CUDA graph, spin wait, no transfers and a separate profile run are defaults that have opposites.
+`tensorrt_rtx` has a graph of its own, and some of these defaults, by release.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trex_tui.capture.options import CaptureOptions, option_name
-from trex_tui.capture.trtexec import Trtexec, flag_table
+from trex_tui.capture.trtexec import RTX_GRAPH, Trtexec, flag_table
 from trex_tui.errors import TrexError
 
 BUILD, PROFILE = "build", "profile"
@@ -41,6 +42,7 @@ _MEASUREMENT_FLAGS = frozenset(
         *("--useProfile", "--warmUp", "--duration", "--iterations", "--avgRuns", "--percentile"),
         *("--infStreams", "--streams", "--useCudaGraph", "--noCudaGraph", "--useSpinWait", "--noSpinWait"),
         *("--noDataTransfers", "--includeDataTransfers", "--exposeDMA", "--useManagedMemory", "--threads"),
+        *(RTX_GRAPH, "--runtimeCacheFile", "--specializeStrategyDS"),
         *("--sleepTime", "--idleTime", "--persistentCacheRatio", "--allocationStrategy"),
         *("--weightStreamingBudget", "--monitorMemory", "--timeDeserialize", "--timeRefit"),
     )
@@ -68,6 +70,7 @@ _MEASUREMENT_VALUES = (
     ("--avgRuns", "avg_runs"),
     ("--percentile", "percentile"),
 )
+_WHOLE_GRAPH, _NO_GRAPH = f"{RTX_GRAPH}=wholeGraph", f"{RTX_GRAPH}=disable"
 _TYPED_MODEL = (
     "TensorRT 11 takes the precision from the model (cast it with ModelOpt AutoCast, quantize with Q/DQ)"
 )
@@ -98,10 +101,14 @@ class RunPlan:
     @property
     def uses_graph(self) -> bool:
         """Whether the run requests a CUDA graph; for TensorRT 11 see `without_graph`."""
-        return "--useCudaGraph" in self.argv
+        return "--useCudaGraph" in self.argv or _WHOLE_GRAPH in self.argv
 
     def without_graph(self, trtexec: Trtexec) -> RunPlan | None:
         """Return the run without CUDA graph; None if it has none already, or an argument after `--` decides it."""
+        if _WHOLE_GRAPH in self.argv:
+            return replace(
+                self, argv=tuple(_NO_GRAPH if word == _WHOLE_GRAPH else word for word in self.argv)
+            )
         if trtexec.measures_by_default:
             if "--noCudaGraph" in self.argv or any(word.startswith("--useDLACore") for word in self.argv):
                 return None
@@ -245,13 +252,19 @@ def _profile_arguments(
     streams = "--infStreams" if trtexec.knows("--infStreams") else "--streams"
     arguments.given(streams, options.inf_streams, "--inf-streams")
     graph = options.dla is None if options.cuda_graph is None else options.cuda_graph
-    if trtexec.measures_by_default:
+    if trtexec.knows(RTX_GRAPH):
+        arguments.add(*(_WHOLE_GRAPH if graph else _NO_GRAPH).split("="))
+    elif trtexec.measures_by_default:
         arguments.wanted("--noCudaGraph", not graph and options.dla is None, "--no-cuda-graph")
-        arguments.wanted("--includeDataTransfers", options.data_transfers, "--data-transfers")
     else:
         arguments.wanted("--useCudaGraph", graph, "--cuda-graph" if options.cuda_graph else "")
+    if trtexec.knows("--includeDataTransfers"):
+        arguments.wanted("--includeDataTransfers", options.data_transfers, "--data-transfers")
+    else:
         arguments.wanted("--noDataTransfers", not options.data_transfers, "")
+    if not trtexec.knows("--noSpinWait"):
         arguments.add("--useSpinWait")
+    if trtexec.knows("--separateProfileRun") if trtexec.is_rtx else not trtexec.measures_by_default:
         arguments.add("--separateProfileRun")
     arguments.add("--dumpProfile")
     for option, kind in (("LayerInfo", "graph"), ("Times", "timing"), ("Profile", "profile")):

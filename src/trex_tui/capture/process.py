@@ -25,6 +25,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
+from trex_tui.artifacts.banner import find_banner
 from trex_tui.errors import TrexError
 
 INTERRUPTED, TIMED_OUT = "interrupted", "timed out"
@@ -410,7 +411,6 @@ _MOST_ERRORS = 200
 _MOST_WARNINGS = 200
 LAST_LINES = 12
 
-_BANNER = re.compile(rb"&&&& (RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec")
 _MEMORY = re.compile(rb"now: CPU (\d{1,18}), GPU (\d{1,18}) \(MiB\)")
 _RUNNER = re.compile(rb"Timing Runner: (?P<layer>.+) \(\w+(?:\[0x[0-9a-f]+\])?\)\s*$")
 _COSTS = re.compile(rb"=== Computing costs for (?P<layer>\S.*?)\s*$")
@@ -486,8 +486,8 @@ class RunProgress:
             self._warning(_text(raw[26:]))
         elif severity in (b"E", b"F"):
             self._error(_text(raw[26:]))
-        elif match := _BANNER.match(raw):
-            self.status = match[1].decode()
+        elif raw.startswith(b"&&&& ") and (banner := find_banner(_text(raw), is_trtexec=True)):
+            self.status = self.status if banner.status.startswith("TASK_") else banner.status
         elif raw.strip():
             self.unprefixed.append(_text(raw))
 

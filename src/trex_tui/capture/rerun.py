@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trex_tui.artifacts.banner import is_rtx_version
 from trex_tui.artifacts.capture_manifest import ClockLock
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.file_kinds import ArtifactKind, display_name, engine_stem, sniff
 from trex_tui.buildlog.log_records import read_log_options
 from trex_tui.capture.options import CaptureOptions, checked_name, command_line, option_name
 from trex_tui.capture.staging import Workspace
-from trex_tui.capture.trtexec import parse_version
+from trex_tui.capture.trtexec import RTX_GRAPH, parse_version
 from trex_tui.errors import TrexError
 
 _SHAPES = re.compile(r"[^\s=,]+:[0-9]+(?:x[0-9]+)*(?:,[^\s=,]+:[0-9]+(?:x[0-9]+)*)*")
@@ -49,7 +50,10 @@ _CARRIED = frozenset(
 """Options of a measurement that are kept unchanged, after `--`."""
 _FILES = ("--plugins", "--staticPlugins", "--dynamicPlugins", "--loadInputs")
 _PER_RELEASE = frozenset(
-    ("--useCudaGraph", "--noCudaGraph", "--noDataTransfers", "--includeDataTransfers", "--useSpinWait")
+    (
+        *("--useCudaGraph", "--noCudaGraph", "--noDataTransfers", "--includeDataTransfers", "--useSpinWait"),
+        RTX_GRAPH,
+    )
 )
 _ALWAYS = frozenset(
     (
@@ -73,7 +77,7 @@ _BUILD = frozenset(
     )
 )
 _GRAPH_BY_DEFAULT = (11,)
-"""Major version from which CUDA graph, spin wait and no transfers are defaults."""
+"""Major version from which CUDA graph, spin wait and no transfers are defaults, as in TensorRT-RTX."""
 
 
 def read_rerun_options(words: Sequence[str], version: str | None) -> tuple[CaptureOptions, tuple[str, ...]]:
@@ -139,8 +143,8 @@ def _carried(given: Mapping[str, str], options: CaptureOptions) -> Iterator[str]
 
 def _with_defaults(options: CaptureOptions, given: Mapping[str, str], version: str) -> CaptureOptions:
     """Set CUDA graph and transfers, whose defaults depend on the version."""
-    if parse_version(version) >= _GRAPH_BY_DEFAULT:
-        graph = False if "--noCudaGraph" in given else None
+    if _is_graph_default(version):
+        graph = False if "--noCudaGraph" in given or given.get(RTX_GRAPH) == "disable" else None
         return replace(options, cuda_graph=graph, data_transfers="--includeDataTransfers" in given)
     # On a DLA capture uses a graph only on request.
     wanted = None if options.dla is None else True
@@ -174,9 +178,13 @@ def _left_out(given: Mapping[str, str], options: CaptureOptions) -> Iterator[str
         yield f"omitted (the engine is already built): {', '.join(for_build)}"
 
 
+def _is_graph_default(version: str) -> bool:
+    return is_rtx_version(version) or parse_version(version) >= _GRAPH_BY_DEFAULT
+
+
 def _added(given: Mapping[str, str], version: str | None) -> Iterator[str]:
     """Yield measurement options of capture that the earlier run did not use."""
-    if version is None or parse_version(version) >= _GRAPH_BY_DEFAULT:
+    if version is None or _is_graph_default(version):
         return
     if "--useSpinWait" not in given:
         yield "this run waits with --useSpinWait, the earlier did not"

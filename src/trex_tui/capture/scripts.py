@@ -53,7 +53,8 @@ FIND: Final = (
     'if [ -n "$f" ] || [ -n "${TRTEXEC-}" ]; then b=--trtexec; [ -n "$f" ] || { b=\'$TRTEXEC\'; f=$TRTEXEC; }; '
     "case $f in '~'/*) f=$HOME/${f#??};; /*) ;; */*) f=$PWD/$f;; "
     '*) if [ -e "$f" ]; then f=$PWD/$f; else f=$(command -v "$f"); fi;; esac; '
-    '[ ! -d "$f" ] || f=$f/trtexec; try "$f" "$b"; [ -n "$u" ] || exit 0; fi; '
+    '[ ! -d "$f" ] || if [ -e "$f/tensorrt_rtx" ] && [ ! -e "$f/trtexec" ]; then f=$f/tensorrt_rtx; else f=$f/trtexec; fi; '
+    'try "$f" "$b"; [ -n "$u" ] || exit 0; fi; '
     'p=$(command -v trtexec); case $p in /*) try "$p" PATH;; esac; '
     "for x in /usr/src/tensorrt/bin /opt/tensorrt/bin /usr/local/tensorrt/bin /workspace/tensorrt/bin "
     '"${TENSORRT_ROOT:-/nowhere}/bin" "${TRT_ROOT:-/nowhere}/bin" "${TENSORRT_DIR:-/nowhere}/bin"; '
@@ -61,7 +62,10 @@ FIND: Final = (
     # The newest first: by the numbers in the name, since 10.16 comes after 8.6.
     'for x in /usr/local/TensorRT-*/bin /opt/TensorRT-*/bin "$HOME"/TensorRT-*/bin; do '
     'v=${x%/bin}; [ ! -f "$x/trtexec" ] || printf "%s.0.0.0 %s\\n" "${v##*/TensorRT-}" "$x"; done | '
-    'sort -t. -k1,1nr -k2,2nr -k3,3nr | while read -r v x; do try "$x/trtexec" "$x"; done; exit 0'
+    'sort -t. -k1,1nr -k2,2nr -k3,3nr | { while read -r v x; do try "$x/trtexec" "$x"; done; '
+    'p=$(command -v tensorrt_rtx); case $p in /*) try "$p" PATH;; esac; '
+    'for x in /usr/local/TensorRT-RTX-*/bin /opt/TensorRT-RTX-*/bin "$HOME"/TensorRT-RTX-*/bin; do '
+    'try "$x/tensorrt_rtx" "$x"; done; }; exit 0'
 )
 MAKE: Final = (
     # word directory…; prints the free space of the first.

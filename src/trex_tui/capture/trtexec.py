@@ -1,7 +1,8 @@
-"""Find trtexec, its release and the options it has.
+"""Find trtexec, its release and the options it has; or `tensorrt_rtx`, which is trtexec under another name.
 
 `--help` needs no GPU, and there is no `--version`. Its banner has the version, its lines explain options. The table of
 releases (`trtexec_flags.json`) supplies deprecated options, which `--help` hides, and the options of other releases.
+`tensorrt_rtx` has the options that its help explains, and no others.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from trex_tui.artifacts.banner import find_banner, is_rtx_version
 from trex_tui.artifacts.capture_manifest import cut
-from trex_tui.artifacts.metadata import version_of_number
 from trex_tui.capture.failures import recognise, signal_name, signal_remedy
 from trex_tui.errors import TrexError
 
@@ -96,13 +97,14 @@ def _indices(spans: str, index_of: Mapping[str, int]) -> list[int]:
     return indices
 
 
-_BANNER = re.compile(
-    r"&&&& \w+ TensorRT\.trtexec(?: \[TensorRT v(?P<number>\d{1,9})\])?(?: \[b(?P<build>\d{1,9})\])?"
-)
 # An explained option is at the margin; its explanation, which may name others, is indented further.
 _EXPLAINED = re.compile(r"^ {1,4}(--\w+)[^\s,]*((?:, --?\w+)*)", re.MULTILINE)
 _OLDEST: Version = (8, 2)
 """The first version that exports layer information."""
+
+
+RTX_GRAPH = "--rtxCudaGraphStrategy"
+"""Option of `tensorrt_rtx` for its CUDA graph: `wholeGraph` or `disable`."""
 
 
 class NotTrtexecError(ValueError):
@@ -115,7 +117,7 @@ class Trtexec:
 
     Attributes:
         path: The program.
-        version: `10.16.1`.
+        version: `10.16.1`, or `RTX 1.3.0` of `tensorrt_rtx`.
         build: Build number of the banner (`11`), which 10.4 and later print.
         explained: Options in its help text.
         found_by: How it was found: `--trtexec`, `$TRTEXEC`, `PATH`, or a directory.
@@ -128,16 +130,23 @@ class Trtexec:
     found_by: str = ""
 
     @property
-    def numbers(self) -> Version:
-        return parse_version(self.version)
+    def is_rtx(self) -> bool:
+        """Whether it is `tensorrt_rtx` of TensorRT-RTX."""
+        return is_rtx_version(self.version)
+
+    @property
+    def numbers(self) -> Version | None:
+        """Version of TensorRT for comparisons; None of TensorRT-RTX, whose versions are its own."""
+        return None if self.is_rtx else parse_version(self.version)
 
     def describe(self) -> str:
         """Return version and path, for messages."""
-        return f"trtexec of TensorRT {self.version}: {self.path}"
+        return f"{'tensorrt_rtx' if self.is_rtx else 'trtexec'} of TensorRT {self.version}: {self.path}"
 
     def knows(self, flag: str) -> bool:
         """Return whether an option is accepted: `--help` explains it, or its release accepts it undocumented (deprecated)."""
-        return flag in self.explained or flag_table().has(flag, self.numbers)
+        numbers = self.numbers
+        return flag in self.explained or (numbers is not None and flag_table().has(flag, numbers))
 
     @property
     def is_strongly_typed_only(self) -> bool:
@@ -156,13 +165,13 @@ def read_help(text: str, path: Path, found_by: str = "") -> Trtexec:
     Raises:
         NotTrtexecError: The text is not from trtexec, or from one that is too old.
     """
-    match = _BANNER.search(text)
-    if match is None:
+    banner = find_banner(text, is_trtexec=True)
+    if banner is None:
         raise NotTrtexecError("is not trtexec: its --help has no TensorRT banner")
-    if match["number"] is None:
+    version = banner.version
+    if version is None:
         raise NotTrtexecError("is of TensorRT 7 or older; capture needs 8.2 or later")
-    version = version_of_number(int(match["number"]))
-    if parse_version(version) < _OLDEST:
+    if not is_rtx_version(version) and parse_version(version) < _OLDEST:
         raise NotTrtexecError(
             f"is of TensorRT {version}, which does not export layer information; capture needs 8.2 or later"
         )
@@ -170,9 +179,7 @@ def read_help(text: str, path: Path, found_by: str = "") -> Trtexec:
     for option in _EXPLAINED.finditer(text):
         explained.add(option[1])
         explained.update(name for name in option[2].split(", ") if name.startswith("--"))
-    return Trtexec(
-        path, version, int(match["build"]) if match["build"] else None, frozenset(explained), found_by
-    )
+    return Trtexec(path, version, banner.build, frozenset(explained), found_by)
 
 
 def trtexec_of_release(version: str, path: Path) -> Trtexec:
@@ -207,6 +214,7 @@ _FIXED = ("/usr/src/tensorrt/bin", "/opt/tensorrt/bin", "/usr/local/tensorrt/bin
 """Debian packages and Jetson; containers of NVIDIA; usual directories of an unpacked tar file."""
 _UNPACKED = "TensorRT-*/bin"
 _BELOW = ("usr/local", "opt")
+_RTX_PROGRAM = "tensorrt_rtx"
 _ROOT_VARIABLES = ("TENSORRT_ROOT", "TRT_ROOT", "TENSORRT_DIR")
 _MISSING_LIBRARY = re.compile(r"error while loading shared libraries: (?P<library>[^:\s]+)")
 
@@ -277,6 +285,10 @@ def _places(environ: Mapping[str, str], root: Path) -> Iterator[tuple[Path, str]
     unpacked = [path for home in homes for path in home.glob(_UNPACKED)]
     for path in sorted(unpacked, key=_numbers, reverse=True):
         yield path / "trtexec", str(path)
+    if on_path := shutil.which(_RTX_PROGRAM, path=environ.get("PATH", os.defpath)):
+        yield Path(on_path), "PATH"
+    for path in sorted(unpacked, key=_numbers, reverse=True):
+        yield path / _RTX_PROGRAM, str(path)
 
 
 def _numbers(directory: Path) -> tuple[list[int], str]:
@@ -287,7 +299,8 @@ def _numbers(directory: Path) -> tuple[list[int], str]:
 def _named(given: str, by: str) -> Path:
     path = Path(os.path.expanduser(given))  # noqa: PTH111 - an unknown user is no error here
     if path.is_dir():
-        path = path / "trtexec"
+        names = ("trtexec", _RTX_PROGRAM)
+        path = next((path / name for name in names if (path / name).exists()), path / "trtexec")
     if not path.is_absolute() and len(path.parts) == 1 and not path.exists():
         on_path = shutil.which(given)
         path = Path(on_path) if on_path else path

@@ -130,7 +130,7 @@ def _broken_engine(path: Path, trtexec: Trtexec, head: Callable[[Path], bytes]) 
         return f"{path.name}: {error.strerror or error}"
     if not begin:
         return f"{path.name} is empty"
-    if begin != _PLAN_MAGIC and trtexec.numbers >= (8, 6):
+    if begin != _PLAN_MAGIC and (trtexec.numbers or ()) >= (8, 6):
         return f"{path.name} is not a serialized engine"
     return ""
 
