@@ -94,6 +94,13 @@ def test_marks_of_one_value_become_one_sign():
     assert strip([1, 2], 10, 2, peak=1, here=1)[1] == f"0      {BOTH} 1"
 
 
+def test_marks_at_the_ends_move_the_numbers_of_the_axis():
+    values = [1] * 26
+    assert strip(values, 26, 2, here=0)[1] == f"{HERE}0{' ' * 22}25"
+    assert strip(values, 26, 2, here=25)[1] == f"0{' ' * 22}25{HERE}"
+    assert strip(values, 26, 2, here=24, peak=0)[1] == f"{PEAK}0{' ' * 20}25{HERE} "
+
+
 @given(st.lists(st.integers(0, 2**40), min_size=1, max_size=400), st.integers(1, 200), st.integers(2, 8))
 def test_strip_shows_the_largest_value_at_full_height(values, width, height):
     rows = strip(values, width, height)

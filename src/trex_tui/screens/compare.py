@@ -265,6 +265,7 @@ class ComparePane(TablePane[Any]):
         """Hide what is empty: at once and not by a class, as the focus may move there in the same moment."""
         self._has_blocks = has_blocks
         self.set_class(has_blocks and self.lanes is not None, "-lanes")
+        self.set_class(not has_blocks, "-empty")
         for part in (self.block_table, self.lane_table, self.sum_line, self.why_line):
             if has_blocks and (part is self.table or isinstance(part, SummaryLine)):
                 part.styles.clear_rule("display")

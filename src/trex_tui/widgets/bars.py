@@ -161,7 +161,7 @@ PEAK, HERE, BOTH = "▲", "●", "◆"
 
 
 def draw_bars(values: Sequence[int], width: int, height: int) -> Grid:
-    """Draw bars, and in the last row the first and the last index.
+    """Draw bars above an empty row for the marks and the axis.
 
     Where values outnumber columns, each column shows its largest value.
     """
@@ -173,15 +173,14 @@ def draw_bars(values: Sequence[int], width: int, height: int) -> Grid:
     grid = Grid(width, height)
     heights = [values[index] / top for index in shown]
     draw_columns(grid.part(0, 0, width, below), heights, ["$primary"] * width)
-    last = str(count - 1)
-    if width > len(last):
-        grid.put(0, below, "0", "$muted")
-        grid.put(width - len(last), below, last, "$muted")
     return grid
 
 
 def draw_marks(bars: Grid, count: int, *, peak: int | None = None, here: int | None = None) -> Grid:
-    """The bars of `count` values with two of them marked, in their colour and in the last row; `bars` stays as it is."""
+    """Return the bars of `count` values with two values marked, in colour and in the last row; `bars` stays unchanged.
+
+    The last row also has the first and the last index, beside a mark that stands in their place.
+    """
     grid, below = deepcopy(bars), bars.height - 1
     marked: set[int] = set()
     for index, sign, style in ((peak, PEAK, "$warning"), (here, HERE, "$current")):
@@ -192,6 +191,13 @@ def draw_marks(bars: Grid, count: int, *, peak: int | None = None, here: int | N
             column = (start + end - 1) // 2
             grid.put(column, below, BOTH if column in marked else sign, style)
             marked.add(column)
+    first, last = "0", str(count - 1)
+    if bars.width > len(last):
+        for text, columns in ((first, range(bars.width)), (last, range(bars.width - len(last), 0, -1))):
+            start = next((x for x in columns if marked.isdisjoint(range(x, x + len(text)))), None)
+            if start is not None:
+                grid.put(start, below, text, "$muted")
+                marked.update(range(start - 1, start + len(text) + 1))
     return grid
 
 
