@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from compare_cases import conv, reformat, write_engine
 from helpers import ARTIFACTS
 from trex_tui.analysis.build import tactic_rows
 from trex_tui.analysis.columns import columns_named
@@ -38,6 +39,7 @@ from trex_tui.report.views.layers import BRIEF_COLUMNS, layers_table
 from trex_tui.report.views.lint import EngineReport, list_entries
 from trex_tui.screens.lint import finding_columns
 from trex_tui.screens.overview import MOST_HOT_TALL, hot_columns
+from trex_tui.text import MISSING
 from trex_tui.widgets.block_table import BlockRow, BlockTable
 from trex_tui.widgets.build_tables import Outline, layer_columns, pass_columns, tactic_columns
 from trex_tui.widgets.lane_table import LaneTable
@@ -246,3 +248,33 @@ def test_rows_on_screens_differ(width: int, artifacts: Path) -> None:  # noqa: A
 @pytest.mark.parametrize("width", TERMINALS)
 def test_printed_rows_differ(width: int, artifacts: Path) -> None:  # noqa: ARG001 - skips
     assert find_ambiguous(all_printed(width)) == {}
+
+
+def test_blocks_of_one_name_have_the_index_of_their_layer(tmp_path: Path) -> None:
+    """Two layers with one name, in one engine only."""
+    only = conv("conv1", "x", "y")
+    one = write_engine(tmp_path / "a", [only], [1.0])
+    two = write_engine(tmp_path / "b", [only, reformat("copy", "y", "z"), reformat("copy", "z", "w")])
+    comparison = compare([one, two])
+    for width in (40, 96):
+        _, rows = next(compare_tables(comparison, width))
+        assert {"▾ copy · B 1", "▾ copy · B 2"} <= {shown for _, shown in rows}
+        _, printed = next(printed_comparison(comparison, width))
+        assert {"copy · B 1", "copy · B 2"} <= {shown for _, shown in printed}
+
+
+def test_a_block_that_two_engines_lack_has_no_difference(tmp_path: Path) -> None:
+    """Of three engines, only the last has a second layer."""
+    only = conv("conv1", "x", "y")
+    engines = [
+        write_engine(tmp_path / "a", [only], [1.0]),
+        write_engine(tmp_path / "b", [only], [1.0]),
+        write_engine(tmp_path / "c", [only, reformat("copy", "y", "z")], [1.0, 0.5]),
+    ]
+    comparison = compare(engines)
+    (block,) = [block for block in comparison.blocks if block.is_one_sided]
+    assert [comparison.delta_ms(block, engine) for engine in range(3)] == [None, None, 0.5]
+    table = BlockTable(id="blocks")
+    table.show(comparison)
+    (delta,) = [column for column in table.columns if column.key == "delta:1"]
+    assert delta.text(BlockRow(block)) == MISSING

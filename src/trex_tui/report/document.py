@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 TOP = 20
 """Rows of a table without `--top`."""
+BAR_SCALE = "0–max"
+"""Heading of the bars of a column: from 0 to its largest value."""
 
 _UNITS = {
     "_ms": "milliseconds",

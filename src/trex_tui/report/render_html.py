@@ -16,6 +16,7 @@ from itertools import groupby, repeat
 from trex_tui.report.charts.svg_elements import ROOT, stylesheet
 from trex_tui.report.charts.svg_painter import Picture, figure_picture, picture
 from trex_tui.report.document import (
+    BAR_SCALE,
     Cell,
     ChartReference,
     Column,
@@ -83,7 +84,8 @@ th button:hover, th button:focus-visible { text-decoration: underline; }
 th[aria-sort="ascending"] button::after { content: " \\25B4"; }
 th[aria-sort="descending"] button::after { content: " \\25BE"; }
 td.bar { width: 7rem; min-width: 4rem; padding-top: .5rem; } td.bar svg { display: block; width: 100%; height: .7em; }
-td.bar rect { fill: currentColor; } td.bar .plain { color: var(--bar); } td.text { min-width: 10rem; }
+td.scale { color: var(--muted); font-size: .8em; } td.bar rect { fill: currentColor; }
+td.bar .plain { color: var(--bar); } td.text { min-width: 10rem; }
 td.word { white-space: nowrap; min-width: 0; }
 h2 { border-top: 2px solid var(--line); padding-top: .8rem; margin-top: 2.4rem; }
 .tiles { display: flex; flex-wrap: wrap; gap: .8rem; margin: .6rem 0; }
@@ -375,7 +377,7 @@ def _table(table: Table, rows: Mapping[int, str] | None = None) -> Iterator[str]
     group = "scroll long" if is_long else "scroll short" if len(table.rows) <= _SHORT else "scroll"
     label = f' aria-label="{safe(table.title)}"' if table.title else ""
     yield f'<div class="{group}"><table{label}><thead><tr>'
-    yield "".join(_head(column, is_report) for column in table.columns)
+    yield "".join(_head(column, top, is_report) for column, top in zip(table.columns, tops, strict=True))
     yield "</tr></thead><tbody>"
     for row, row_texts, row_whole, style, layer in zip(
         table.rows,
@@ -398,13 +400,13 @@ def _table(table: Table, rows: Mapping[int, str] | None = None) -> Iterator[str]
         yield f'<p class="rest printed">{safe(printed.shown_part)}; all are on the screen.</p>'
 
 
-def _head(column: Column, is_sortable: bool) -> str:
+def _head(column: Column, top: float | None, is_sortable: bool) -> str:
     kind = "number" if column.is_number else "text"
     help_ = f' title="{safe(column.help)}"' if column.help else ""
     shown, sorts = safe(column.title), ""
     if is_sortable and shown:
         shown, sorts = f'<button type="button"{help_}>{shown}</button>', ' aria-sort="none"'
-    bar = "<td></td>" if column.has_bar else ""
+    bar = f'<td class="scale">{BAR_SCALE if top else ""}</td>' if column.has_bar else ""
     return f'<th scope="col" class="{kind}"{sorts}>{shown}</th>{bar}'
 
 

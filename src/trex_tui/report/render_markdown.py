@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.report.document import (
+    BAR_SCALE,
     ChartReference,
     Column,
     Document,
@@ -104,14 +105,14 @@ def table_markdown(
     table = displayed(table)
     columns = table.columns if has_bars else [replace(column, has_bar=False) for column in table.columns]
     heads, rules = [], []
-    for column in columns:
+    tops = [table.largest(index) if column.has_bar else 0.0 for index, column in enumerate(columns)]
+    for column, top in zip(columns, tops, strict=True):
         # Keys need no escapes: an underscore inside a word is no markup.
         title = column.title if _NAME.fullmatch(column.title) else escaped(column.title)
-        heads += [title] + ([""] if column.has_bar else [])
+        heads += [title] + ([BAR_SCALE if top else ""] if column.has_bar else [])
         rules += ["---:" if column.is_number else "---"] + (["---"] if column.has_bar else [])
     yield f"| {' | '.join(heads)} |"
     yield f"|{'|'.join(rules)}|"
-    tops = [table.largest(index) if column.has_bar else 0.0 for index, column in enumerate(columns)]
     for row in table.rows:
         cells = [
             text

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
-from trex_tui.report.document import Section, Table, number
+from trex_tui.report.document import BAR_SCALE, Section, Table, number
 from trex_tui.text import format_bar, shorten_middle
 
 if TYPE_CHECKING:
@@ -126,10 +126,10 @@ def print_bars(table: Table, console: Console) -> None:
     grid = Grid(box=None, padding=(0, 2), header_style="bold")
     for column in table.columns:
         grid.add_column(column.title, justify="right" if column.is_number else "left")
-    grid.add_column("")
     index = next(index for index, column in enumerate(table.columns) if column.has_bar)
     top = table.largest(index)
     mark = _bar_mark(console)
+    grid.add_column(_bar_heading(mark) if top else "")
     for row, *texts in zip(table.rows, *map(table.texts, range(len(table.columns))), strict=True):
         bar = mark * round(_BAR_CELLS * (number(row[index]) or 0.0) / top) if top else ""
         grid.add_row(*map(Text, texts), Text(bar, style="cyan"))
@@ -212,14 +212,18 @@ def table_lines(
 
 
 def _bar_texts(table: Table, index: int, mark: str) -> list[str]:
-    """Return a blank for the heading, then a bar for each row, all of one width."""
+    """Return the scale as heading, then a bar for each row, all of one width."""
     top = table.largest(index)
     fractions = ((number(row[index]) or 0.0) / top if top else 0.0 for row in table.rows)
     bars = (
         format_bar(fraction, BAR_CELLS) if mark == "█" else mark * round(fraction * BAR_CELLS)
         for fraction in fractions
     )
-    return [f"{bar:<{BAR_CELLS}}" for bar in ("", *bars)]
+    return [f"{bar:<{BAR_CELLS}}" for bar in (_bar_heading(mark) if top else "", *bars)]
+
+
+def _bar_heading(mark: str) -> str:
+    return BAR_SCALE if mark == "█" else BAR_SCALE.replace("–", "-")
 
 
 def _share(table: Table, texts: Sequence[Sequence[str]], limits: dict[int, int], room: int) -> dict[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -118,6 +119,11 @@ class TextScreen(Dialog[None]):
         yield window
 
 
+_CHOOSE_HINT = "/ find · Enter chooses · Esc closes"
+_BORDER_CELLS = 6
+"""Cells beside a title in a border: corners, lines and blanks."""
+
+
 class ChoiceList(OptionList):
     """An option list for vim hands; in a window it looks like one."""
 
@@ -174,7 +180,8 @@ class ChooseScreen(Dialog[str]):
         options = [Option(Content(printable(text))) for text in self._options.values()]
         choices = ChoiceList(*options, classes="dialog")
         choices.border_title = Content(self._title).markup  # names in it are no markup
-        choices.border_subtitle = "/ find · Enter chooses · Esc closes"
+        choices.border_subtitle = _CHOOSE_HINT
+        choices.styles.min_width = max(cell_len(self._title), cell_len(_CHOOSE_HINT)) + _BORDER_CELLS
         yield choices
 
     def on_mount(self) -> None:

@@ -14,7 +14,7 @@ from textual.binding import BindingType
 from trex_tui.analysis.compare.model import Block, Comparison, Match, Outcome, letter
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import precision_style
-from trex_tui.report.views.compare import ComparisonNames, block_name, describe_changes
+from trex_tui.report.views.compare import ComparisonNames, describe_changes
 from trex_tui.report.views.compare_story import (
     describe_formats,
     format_delta_ms,
@@ -298,13 +298,16 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     def _delta_column(self, engine_index: int, width: int, rank: int) -> TableColumn[BlockRow]:
         assert self.comparison is not None
-        name = "Δ" if len(self.comparison.others) == 1 else f"Δ{letter(engine_index)}"
+        comparison = self.comparison
+        name = "Δ" if len(comparison.others) == 1 else f"Δ{letter(engine_index)}"
         sign = f"|{name}|" if self.order.by == SIZE and name == "Δ" else name
         return TableColumn(
             f"{DELTA}{engine_index}",
             f"{sign} ms",
-            lambda row: row.block.deltas_ms[engine_index],
-            text=lambda row: "" if row.layer else format_delta_ms(row.block.deltas_ms[engine_index]),
+            lambda row: comparison.delta_ms(row.block, engine_index),
+            text=lambda row: (
+                "" if row.layer else format_delta_ms(comparison.delta_ms(row.block, engine_index))
+            ),
             align="right",
             width=width,
             priority=2 * rank,
@@ -345,26 +348,31 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     def _format_name(self, row: BlockRow) -> str:
         if row.layer is not None and row.engine_index is not None:
-            return f"{letter(row.engine_index)} {row.layer.name}"
-        assert self.comparison is not None
-        return block_name(self.comparison, row.block)
+            return f"{_lane(row.engine_index, row.layer)}{row.layer.name}"
+        assert self.names is not None
+        return self.names.label(row.block)
 
     def _shorten_name(self, row: BlockRow, width: int) -> str:
         assert self.names is not None
         if row.layer is None or row.engine_index is None:
             return self.names.fit_block(row.block, width)
-        lane = f"{letter(row.engine_index)} "
+        lane = _lane(row.engine_index, row.layer)
         return lane + self.names.fit_layer(row.layer, max(0, width - len(lane)))
 
     def _find_longest(self) -> int | None:
         longest = self.names.longest if self.names is not None else None
-        return None if longest is None else min(_MOST_NAME, longest + _LAYER_INDENT + len("A "))
+        return None if longest is None else min(_MOST_NAME, longest + _LAYER_INDENT + len("A 123 "))
 
     def _changed(self, row: BlockRow) -> str:
         if row.layer is None:
             pinned = PINNED if row.block.match is Match.MANUAL else ""
             return "; ".join(part for part in (pinned, describe_changes(row.block, brief=True)) if part)
         return " · ".join(part for part in (describe_formats(row.layer), row.layer.tactic or "") if part)
+
+
+def _lane(engine_index: int, layer: Layer) -> str:
+    """The engine and the index of a layer, before its name."""
+    return f"{letter(engine_index)} {layer.index} "
 
 
 def _widths(comparison: Comparison) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from typing import Any, Generic, Literal, TypeVar
 from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 
+from trex_tui.report.document import BAR_SCALE
 from trex_tui.text import ELLIPSIS, MISSING, printable, shorten_middle
 
 Row = TypeVar("Row")
@@ -64,7 +65,7 @@ class TableColumn(Generic[Row]):
     style: Callable[[Row], str | Style | None] | None = None
     bar: Callable[[Row], float | None] | None = None
     bar_width: int = 8
-    bar_title: str = "0–max"
+    bar_title: str = BAR_SCALE
     keeps_head: bool = False
     descending: bool | None = None
     description: str = ""

@@ -526,6 +526,11 @@ class Comparison:
     def others(self) -> tuple[int, ...]:
         return tuple(index for index in range(len(self.engines)) if index != self.baseline)
 
+    def delta_ms(self, block: Block, engine: int) -> float | None:
+        """Latency of a block in an engine minus the baseline's; None if it is unknown or neither has a layer in the block."""
+        is_absent = not block.layers[engine] and not block.layers[self.baseline]
+        return None if is_absent else block.deltas_ms[engine]
+
     @property
     def verdict(self) -> Verdict:
         """Verdict on the first engine that is not the baseline: the verdict of a pair."""

@@ -571,7 +571,7 @@ def _blocks(shown: Shown) -> Section:
     judged = [position for position in others if shown.rows[0].verdicts]
     names = ComparisonNames(comparison)
     columns = (
-        Column("block", "block", flex=True, width=24, shorten=names.fit_text, is_fitted_first=True),
+        Column("block", "block", flex=True, width=24, shorten=names.fit_label, is_fitted_first=True),
         Column("layers", "layers", priority=1),
         Column("match", "match", priority=2),
         *_time_columns(positions),
@@ -581,11 +581,11 @@ def _blocks(shown: Shown) -> Section:
     )
     rows = [
         (
-            block_name(comparison, block),
+            Cell(block_name(comparison, block), names.label(block)),
             block.shape,
             block.match,
             *(block.latency_ms[position] if block.layers[position] else None for position in positions),
-            *(block.deltas_ms[position] for position in others),
+            *(comparison.delta_ms(block, position) for position in others),
             *(verdict.outcome if (verdict := block.verdicts[position]) else None for position in judged),
             Cell(changed := describe_changes(block), changed),
         )
@@ -633,6 +633,12 @@ def _first_layer(comparison: Comparison, block: Block) -> Layer:
     return find_layers(comparison, block, position)[0]
 
 
+def _first_place(comparison: Comparison, block: Block) -> str:
+    """Return the engine and the index of the first layer of a block, as the end of its label."""
+    position = next(position for position, layers in enumerate(block.layers) if layers)
+    return f" · {letter(position)} {find_layers(comparison, block, position)[0].index}"
+
+
 def _named_layer(comparison: Comparison, block: Block) -> Layer | None:
     """Return the layer that names a block; None if its label is not a layer's."""
     if not block.label:
@@ -661,6 +667,23 @@ class ComparisonNames:
         )
         self.fit_text = self._names.fit_text
         self.fit_layer = self._names.fit
+        counts = Counter(block_name(comparison, block) for block in comparison.blocks)
+        self._marks = {
+            block.index: _first_place(comparison, block)
+            for block in comparison.blocks
+            if counts[block_name(comparison, block)] > 1
+        }
+        """By index of the block, what distinguishes it from others of its name."""
+        self._marked = {self.label(block): block for block in comparison.blocks if block.index in self._marks}
+
+    def label(self, block: Block) -> str:
+        """Return the name of a block; if others have it too, with its first layer: `conv1 · B 12`."""
+        return block_name(self._comparison, block) + self._marks.get(block.index, "")
+
+    def fit_label(self, label: str, width: int) -> str:
+        """Return a label in at most `width` characters; the layer in it stays whole."""
+        block = self._marked.get(label)
+        return self.fit_text(label, width) if block is None else self.fit_block(block, width)
 
     @property
     def longest(self) -> int | None:
@@ -669,10 +692,10 @@ class ComparisonNames:
 
     def fit_block(self, block: Block, width: int) -> str:
         """Return the short name of a block in at most `width` characters."""
-        layer = _named_layer(self._comparison, block)
-        if layer is None:
-            return self._names.fit_name(block.label, width)
-        return self._names.fit(layer, width)
+        layer, mark = _named_layer(self._comparison, block), self._marks.get(block.index, "")
+        room = max(0, width - len(mark))
+        name = self._names.fit_name(block.label, room) if layer is None else self._names.fit(layer, room)
+        return name + mark
 
 
 def diff_document(shown: Shown) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def _draw_blocks(shown: Shown, subject: Subject) -> Figure:
             block_name(comparison, block),
             [len(layers) for layers in block.layers],
             [time if layers else None for time, layers in zip(block.latency_ms, block.layers, strict=True)],
-            block.deltas_ms,
+            [comparison.delta_ms(block, place) for place in range(len(engines))],
             layer=next(iter(block.layers[own]), None),
         )
         for block in blocks

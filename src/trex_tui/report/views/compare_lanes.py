@@ -58,7 +58,7 @@ def lane_columns(comparison: Comparison, engine: int) -> list[Column]:
         Column(
             DELTA,
             "Δ ms",
-            value=lambda row: None if row.number else row.block.deltas_ms[engine],
+            value=lambda row: None if row.number else comparison.delta_ms(row.block, engine),
             is_number=True,
             format=format_delta_ms,
             width=9,

@@ -406,7 +406,8 @@ def _describe_change(story: Story, comparison: Comparison, change: Change) -> No
 
 def _describe_time(comparison: Comparison, block: Block, position: int) -> str:
     if not block.layers[position]:
-        return f"no layer · {format_delta_ms(block.deltas_ms[position])} ms"
+        delta = comparison.delta_ms(block, position)
+        return "no layer" if delta is None else f"no layer · {format_delta_ms(delta)} ms"
     words = f"{format_ms(block.latency_ms[position])} ms"
     if position == comparison.baseline:
         return words
