@@ -186,6 +186,8 @@ def value_of(action: argparse.Action) -> str:
     """The value of an option, or an argument, as a usage has it."""
     if action.nargs == 0:
         return ""
+    if isinstance(action.metavar, tuple):
+        return " ".join(action.metavar)
     choices = ",".join(map(str, action.choices or ()))
     one = f"{{{choices}}}" if choices else str(action.metavar or action.dest.upper())
     shapes = {"?": f"[{one}]", "*": f"[{one} …]", "+": f"{one} …", argparse.REMAINDER: "…"}

@@ -135,7 +135,7 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
         assert "Changed since the capture: net.profile.json." in facts
         assert "trtexec 10.4.0" in facts, "what the manifest tells"
         await ask_and_run(session)
-        await session.until(lambda: "How it ended" in session.text, "the verdict")
+        await session.until(lambda: "Result" in session.text, "the verdict")
         assert "The profile run failed: trtexec finds no usable GPU" in told(session)
         assert "net.again-2.failed" in told(session)
         assert "Cannot find any available devices (GPUs)!" in told(session)

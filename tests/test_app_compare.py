@@ -696,7 +696,7 @@ async def test_other_engine_by_its_path_and_what_is_wrong_with_a_path(tmp_path):
         await until_compared(session)
         assert [engine.name for engine in pane.job.engines] == [FP16, INT8]
         await session.press("c")
-        recent = [one for one in session.app.screen._options.values() if "opened lately" in one]
+        recent = [one for one in session.app.screen._options.values() if "recent: " in one]
         assert [one.rpartition("/")[2] for one in recent] == [INT8], "without this one itself"
         await session.press("escape")
         await stand_on(session, pane, 1, TO_FIND)

@@ -134,7 +134,7 @@ async def test_filter_is_followed_and_told(tmp_path):
         await computed(session)
         await session.press("slash", *"head", "enter")
         assert shown(session) == [6, 7, 8]
-        assert "Of the 3 layers that match the filter" in words(session)
+        assert "Filtered: 3 layers" in words(session)
         assert "softmax" in words(session)
         assert "pooling" not in words(session)
         assert "Live at peak, layer 1" in words(session), "what is live depends on all layers"

@@ -213,7 +213,7 @@ async def test_filter_is_followed_and_told(tmp_path):
         assert hot(session) == [4, 3, 5]
         assert "Hottest of 3 that match" in session.text
         lines = shares(session).splitlines()
-        assert lines[0] == "Of the 3 layers that match the filter"
+        assert lines[0] == "Filtered: 3 layers"
         assert [line.split()[:4] for line in lines if line.startswith(("conv", "FP16"))] == [
             ["convolution", "3", "0.3600", "39.34"],
             ["FP16", "3", "0.3600", "39.34"],

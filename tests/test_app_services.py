@@ -523,7 +523,7 @@ async def test_opens_another_by_a_path_completed_with_tab(net, tmp_path):
     async with table(net) as session:
         await session.press("o")
         assert isinstance(session.app.screen, OpenScreen)
-        assert str(net)[-20:] in session.text, "what is open was opened lately"
+        assert str(net)[-20:] in session.text, "the open engine is a recent one"
         await typed(session, str(tmp_path / "oth"))
         await session.until(lambda: "other/" in session.text)
         await session.press("tab", "enter")

@@ -95,7 +95,7 @@ def add_engine_globals(group: Arguments) -> None:
         "--onnx",
         metavar="FILE",
         help="ONNX model (with the nodes of each layer, also inside closed blocks; a directory is searched); default: the "
-        "model beside the files, if it certainly is that of the engine",
+        "model beside the files, if it matches the engine",
     )
     complete_files(model)
     group.add_argument("--no-onnx", action="store_true", help="use no model beside the files")
@@ -201,7 +201,7 @@ def add_filter(group: Arguments, *old_names: str, noun: str = "layer") -> None:
     group.add_argument(
         "--filter",
         metavar="EXPR",
-        help=f"only what matches, as with / in the explorer (with the columns of each {noun}; see `trex-tui layers --help`)",
+        help=f"only matches, as / in the explorer (with columns of the {noun}s; language: `trex-tui layers --help`)",
     )
     for name in old_names:
         group.add_argument(name, dest="filter", metavar="EXPR", help=argparse.SUPPRESS)

@@ -351,7 +351,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     def action_choose_view(self) -> None:
         width = max(len(view.value) for view in View)
         options = {view.value: f"{view.value:<{width}}  {view.help}" for view in View}
-        self.app.push_screen(ChooseScreen("Show of the build", options, self.view.value), self._view_chosen)
+        self.app.push_screen(ChooseScreen("View", options, self.view.value), self._view_chosen)
 
     def _view_chosen(self, view: str | None) -> None:
         if view is not None:

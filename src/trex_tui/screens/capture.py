@@ -454,7 +454,7 @@ class CaptureRunScreen(Dialog[CaptureEnded]):
         last = [printable(text) for text in view.last if text.strip()]
         notes = [sentence_line(text, "$warning" if is_warning else "") for text, is_warning in view.notes]
         if self._ended is not None:
-            parts = [[heading_line("How it ended"), *_verdict_lines(self._ended)], notes]
+            parts = [[heading_line("Result"), *_verdict_lines(self._ended)], notes]
         else:
             # While it runs the newest lines are those to see, without scrolling. What it is at takes two, always.
             state = [

@@ -347,7 +347,7 @@ class ComparePane(TablePane[Any]):
             return []
         self.job.read_builds()
         if self.job.builds is None:
-            return [Line(WHY_TITLE, "section"), Line("Reading the logs of the builds …", "muted", indent=2)]
+            return [Line(WHY_TITLE, "section"), Line("Reading the build logs …", "muted", indent=2)]
         return list(block_why_lines(self.job.builds, block))
 
     def show_builds(self) -> None:
@@ -629,7 +629,7 @@ class ComparePane(TablePane[Any]):
         """Choose what blocks are sorted by; choosing the same again reverses."""
         if self.comparison is None:
             return
-        screen = ChooseScreen("Order blocks by", orders(self.comparison), self.block_table.order.by)
+        screen = ChooseScreen("Sort blocks by", orders(self.comparison), self.block_table.order.by)
         self.app.push_screen(screen, lambda by: self.block_table.order_by(by) if by else None)
 
     def action_reverse(self) -> None:

@@ -170,7 +170,7 @@ class CompareJob:
         comparison: The last one; None before there is one of these engines.
         waiting: What a person waits for, in a sentence.
         is_due: Whether a comparison is wanted as soon as somebody looks.
-        builds: The logs of the builds of the engines compared; None until they were asked for and are read.
+        builds: Build logs of the compared engines; None until they are requested and read.
         beside: Sets near the engine's, those of the same model first; empty until they are found.
     """
 
@@ -304,7 +304,7 @@ class CompareJob:
 
         compute(
             self._screen,
-            "The logs of the builds",
+            "The build logs",
             make,
             self._take_builds,
             lambda _: False,
@@ -470,7 +470,7 @@ class CompareJob:
                 self._read(WantedEngine(others[int(key)], wanted.is_more))
 
         texts = {str(number): source.name for number, source in enumerate(others)}
-        self._ask(f"{plural(len(others), 'engine')} are there", texts, chosen)
+        self._ask(f"{plural(len(others), 'engine')} found", texts, chosen)
 
     def _engine_read(self, wanted: WantedEngine, engine: Engine | None, problem: str) -> None:
         if wanted is not self._wanted:
@@ -504,7 +504,7 @@ class CompareJob:
         for old, new in pairs:
             self.choice.replace_engine(old, new)
         for problem in problems:
-            self._say_problem(problem, "Not read again")
+            self._say_problem(problem, "Reload failed")
         self.start()
 
     # How to compare
@@ -554,7 +554,7 @@ def describe_place(source: ArtifactSet, engine: Engine) -> str:
 
 def _format_offer(offer: Engine | ArtifactSet | str, engine: Engine) -> str:
     if isinstance(offer, str):
-        return f"opened lately: {shorten_middle(printable(offer), _MOST_NAME)}"
+        return f"recent: {shorten_middle(printable(offer), _MOST_NAME)}"
     if isinstance(offer, ArtifactSet):
         return f"{describe_place(offer, engine)}  not read yet"
     latency = end_to_end(offer)

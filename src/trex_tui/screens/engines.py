@@ -405,7 +405,7 @@ def _make_columns(names: Sequence[str]) -> list[TableColumn[EngineRow]]:
         width=14,
         priority=1,
         style=lambda _: "$warning",
-        description="Files that are missing.",
+        description="Missing files.",
     )
     return [*(_make_column(COLUMNS_BY_NAME[name]) for name in names), state]
 

@@ -188,7 +188,7 @@ class ReasonScreen(PromptScreen[str]):
 
     title_text = "Reason for the suppression"
     hint = "Enter accepts · Esc closes"
-    placeholder = "a reason, for later readers of the configuration"
+    placeholder = "reason, kept in the configuration"
 
     def on_mount(self) -> None:
         super().on_mount()

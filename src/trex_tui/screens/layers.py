@@ -215,7 +215,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
 
     def action_choose_grouping(self) -> None:
         options = {grouping.value: grouping.value for grouping in Grouping}
-        screen = ChooseScreen("Show the layers", options, self.table.grouping.value)
+        screen = ChooseScreen("Group by", options, self.table.grouping.value)
         self.app.push_screen(screen, self._group)
 
     def _group(self, value: str | None) -> None:

@@ -79,7 +79,7 @@ def _cut(title: str, width: int) -> str:
 
 
 LOOKING = "Checking rules …"
-CLEAN = "Nothing was found."
+CLEAN = "No findings."
 NO_MATCH = "No finding matches the filter."
 
 

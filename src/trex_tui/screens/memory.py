@@ -232,7 +232,7 @@ class MemoryPane(LayerTablePane):
             known = None if self._is_filtered or self.figures is None else self.figures.totals
             self._totals = memory_by_kind(self._layers) if known is None else known
             self._weights = describe_weights(self.engine, self._layers)
-        which = f"Of the {plural(len(self._layers), 'layer')} that match the filter"
+        which = f"Filtered: {plural(len(self._layers), 'layer')}"
         facts = [("All weights", self._weights)]
         first = [*([sentence_line(which, "$warning")] if self._is_filtered else []), *fact_lines(facts)]
         tables = bar_lines(_total_tables(self._totals), width)

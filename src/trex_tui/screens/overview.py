@@ -362,9 +362,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
 
     def _share_sections(self, width: int) -> Iterator[Sequence[TextLine]]:
         if self._is_filtered:
-            words = (
-                f"Of the {plural(len(self._layers), 'layer')} that match the filter" if self._layers else ""
-            )
+            words = f"Filtered: {plural(len(self._layers), 'layer')}" if self._layers else ""
             yield [sentence_line(words or "No layer matches the filter.", "$warning")]
         if not self.engine.has_profile:
             yield [sentence_line(no_profile(self.engine), "$warning")]

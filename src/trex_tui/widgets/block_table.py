@@ -240,7 +240,7 @@ class BlockTable(ExpandableTable[BlockRow]):
                 text=lambda row: "" if row.layer else row.block.shape,
                 width=max(6, 2 * len(places) - 1),
                 priority=5,
-                description="How many layers of each engine are in the block.",
+                description="Layers of each engine in the block.",
             ),
             TableColumn(
                 "match",
@@ -326,7 +326,7 @@ class BlockTable(ExpandableTable[BlockRow]):
             width=8,
             priority=(2 if len(self.comparison.others) == 1 else 6) + rank,
             style=lambda row: _delta_style(row, engine_index),
-            description="The same in percent of the baseline's.",
+            description="Difference in percent of the baseline's latency.",
         )
 
     def _noise_column(self, engine_index: int) -> TableColumn[BlockRow]:
@@ -343,7 +343,7 @@ class BlockTable(ExpandableTable[BlockRow]):
             width=7,
             priority=3,
             style=lambda row: "" if words(row) == _NOISE_WORDS[Outcome.SLOWER] else "$muted",
-            description="Whether the difference is beyond the noise of the single times of the layers.",
+            description="Difference within or beyond the noise of the layers' single times.",
         )
 
     def _format_name(self, row: BlockRow) -> str:
