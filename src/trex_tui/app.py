@@ -109,11 +109,11 @@ class TrexApp(App[None]):
         """Measurements started from this app."""
         self._notified: set[str] = set()
         self._earlier_toasts: WeakKeyDictionary[Screen[Any], set[str]] = WeakKeyDictionary()
-        """What was notified of before each window came on screen."""
+        """Notifications shown before each window opened."""
         self._collector = Collector()
         self._keyboard = Keyboard(self, self._deliver)
         self.forced_exit: ForcedExit | None = None
-        """What ends the process if the app does not; None where the process is not the app's own."""
+        """Ends the process if the app does not; None if the process belongs to another program."""
         self.store = SettingsStore(settings_file(os.environ), may_write=not is_read_only)
         self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
         for theme in THEMES:
@@ -243,7 +243,7 @@ class TrexApp(App[None]):
             await super().on_event(event)
 
     def _is_on_removed_widget(self, event: events.MouseDown) -> bool:
-        """Whether what is pressed is drawn still, but gone: Textual fails to begin a selection there."""
+        """Return whether what is pressed is drawn still, but gone: Textual fails to begin a selection there."""
         try:
             widget, _ = self.screen.get_widget_at(event.x, event.y)
         except (NoWidget, ScreenError):
@@ -297,7 +297,7 @@ class TrexApp(App[None]):
             self.pop_screen()
 
     def _is_wanted(self, request: OpenRequest) -> bool:
-        """Whether a request is current; it becomes what is open."""
+        """Return whether a request is current; it becomes what is open."""
         if request is not self._wanted:
             return False
         self._current, self._wanted = request, None
@@ -456,7 +456,7 @@ class TrexApp(App[None]):
             super()._handle_exception(error)
 
     def _is_left(self, node: MessagePump | None) -> bool:
-        """Whether a node or its screen is removed: taken down half mounted, its handlers find no children."""
+        """Return whether a node or its screen is removed: taken down half mounted, its handlers find no children."""
         if not isinstance(node, DOMNode) or node is self:
             return False
         screens = [ancestor for ancestor in node.ancestors_with_self if isinstance(ancestor, Screen)]

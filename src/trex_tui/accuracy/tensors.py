@@ -61,7 +61,7 @@ class TensorSpec:
 
     @property
     def is_float(self) -> bool:
-        """Whether it holds floating-point values of any width."""
+        """True if it holds floating-point values of any width."""
         return self.dtype is None or self.dtype.is_float or self.dtype in (DataType.FP8, DataType.FP4)
 
 

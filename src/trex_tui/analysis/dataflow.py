@@ -298,7 +298,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What is drawn of a neighbour: the layer and, in `slots` boxes side by side, the layers behind it."""
+    """Drawn part of a neighbour: the layer and, in `slots` boxes side by side, the layers behind it."""
 
     shown: Neighbour | Rest
     slots: int

@@ -269,7 +269,7 @@ class DeviceModel:
 
     @property
     def is_known(self) -> bool:
-        """Whether a file or the user states anything that a peak can be computed from."""
+        """True if a file or the user states anything that a peak can be computed from."""
         return bool(
             self.name or self.compute_capability or self.peak_bandwidth_bytes_per_s or self.stated_peaks
         )
@@ -297,7 +297,7 @@ class DeviceModel:
 
     @property
     def is_geforce(self) -> bool:
-        """Whether its FP32 accumulation may run at half rate, judging by the name."""
+        """True if its FP32 accumulation may run at half rate, judging by the name."""
         return self.name is not None and gpu_peaks().is_geforce(self.name)
 
     def describe(self) -> list[str]:

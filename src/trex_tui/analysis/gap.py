@@ -40,7 +40,7 @@ USUAL_OVERHEAD_US = (0.0, 8.0)
 
 
 class Direction(str, Enum):
-    """Which of the two is longer."""
+    """The longer of the two."""
 
     LAYERS = "layers"
     """The layer sum: profiling overhead, or streams that overlap without profiling."""

@@ -302,7 +302,7 @@ def peak_ops(
 
 
 def has_tensor_cores(device: DeviceModel, precision: DataType) -> bool | None:
-    """Whether the device has tensor cores for a precision (for FP32: TF32); None if its architecture is not known."""
+    """Return whether the device has tensor cores for a precision (for FP32: TF32); None if its architecture is not known."""
     if device.architecture is None:
         return None
     wanted = DataType.TF32 if precision is DataType.FP32 else precision

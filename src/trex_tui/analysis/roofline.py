@@ -102,7 +102,7 @@ _COMPUTING = frozenset(
 
 
 class Bound(str, Enum):
-    """What limits a layer's time."""
+    """Limit of a layer's time."""
 
     COMPUTE = "compute"
     BANDWIDTH = "bandwidth"

@@ -1,4 +1,4 @@
-"""How an engine was built and run, from metadata and logs, with the sources.
+"""Build and run of an engine, from metadata and logs, with the sources.
 
 Logs are read on first use, and once. A verbose log may take seconds; a set without logs costs nothing.
 """

@@ -39,7 +39,7 @@ _ENDING = re.compile(r"(?:\.(?:engine|plan|trt))?\.tea$", re.IGNORECASE)
 
 _PREFIX = "trex-tui-tea-"
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, LookupError)
-"""What `zipfile` raises for damaged and foreign archives. RuntimeError: the archive needs a password, or (its subclass
+"""Exceptions of `zipfile` for damaged and foreign archives. RuntimeError: the archive needs a password, or (its subclass
 NotImplementedError) has an unknown version or compression method."""
 _MOST_FOLDER_NAME, _MOST_DEEP = 60, 8
 

@@ -622,7 +622,7 @@ def _set_with(
 
 
 def _describe(kind: ArtifactKind, path: Path) -> str:
-    """What a file is, with an article."""
+    """Return the kind of a file, with an article."""
     if kind is ArtifactKind.PLAN:
         try:
             head = read_plan_head(path)

@@ -85,12 +85,12 @@ class ArtifactKind(str, Enum):
 
     @property
     def describes_engine(self) -> bool:
-        """Whether a file of this kind alone can be opened as an engine."""
+        """True if a file of this kind alone can be opened as an engine."""
         return self in (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
 
     @property
     def is_companion(self) -> bool:
-        """Whether it comes from a program that is not specific to engines, so that no warning is needed if it fits no set."""
+        """True if it comes from a program that is not specific to engines, so that no warning is needed if it fits no set."""
         return self in (ArtifactKind.MONITOR, ArtifactKind.IDLE_POWER)
 
 
@@ -330,7 +330,7 @@ def reader_problems() -> tuple[Diagnostic, ...]:
 
 
 def _is_plan(path: Path, head: bytes) -> bool:
-    """Whether a file is a serialized engine, perhaps behind metadata of another tool."""
+    """Return whether a file is a serialized engine, perhaps behind metadata of another tool."""
     if not head.startswith((MARK, OLD_MARK)) and head[4:5] != b"{":
         return False
     try:

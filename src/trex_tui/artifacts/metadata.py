@@ -105,7 +105,7 @@ class Metadata:
 
     @property
     def asks_for_dla(self) -> bool:
-        """Whether the engine was built for a DLA core."""
+        """True if the engine was built for a DLA core."""
         core = number_in(self.build_options.get("DLACore"))
         return core is not None and core >= 0
 

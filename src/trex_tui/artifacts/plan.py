@@ -76,7 +76,7 @@ def _read_metadata(text: bytes) -> dict[str, object]:
 
 
 def describe_plan(head: PlanHead) -> str:
-    """What a plan is, as the end of a sentence: `a TensorRT 8.6.1 plan`."""
+    """Description of a plan, as the end of a sentence: `a TensorRT 8.6.1 plan`."""
     if head.is_old:
         text = "an older TensorRT plan (ptrt), version not stated"
     elif head.version:
@@ -87,7 +87,7 @@ def describe_plan(head: PlanHead) -> str:
 
 
 def describe_metadata(head: PlanHead) -> str:
-    """What stands before a plan, and how to remove it."""
+    """Description of the bytes before a plan, and how to remove them."""
     known = [
         f"{key} {json.dumps(head.metadata[key])[:_MOST_CHARACTERS]}"
         for key in _SHOWN_METADATA

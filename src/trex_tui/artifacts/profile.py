@@ -415,7 +415,7 @@ class _Records:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every line is as trtexec prints it."""
+        """True if every line is as trtexec prints it."""
         return bool(self.runs[0].rows) and not self.lost
 
     def begin_run(self) -> None:

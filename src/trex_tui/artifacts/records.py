@@ -284,7 +284,7 @@ def _manifest(path: Path, source: ArtifactSet) -> CaptureManifest:
 
 
 def _notes_on_plan(source: ArtifactSet) -> Iterator[Diagnostic]:
-    """What stands before the plan."""
+    """Bytes before the plan."""
     path = source.files.get(ArtifactKind.PLAN)
     try:
         head = None if path is None else read_plan_head(path)

@@ -42,7 +42,7 @@ class Run:
 
     @property
     def loads_engine(self) -> bool:
-        """Whether the run loaded an engine from a file instead of building one."""
+        """True if the run loaded an engine from a file instead of building one."""
         return "--loadEngine" in self.command
 
 
@@ -544,14 +544,14 @@ class BuildTrace:
 
     @property
     def only_loads(self) -> bool:
-        """Whether the described run loads an engine, so that the log has no information about a build."""
+        """True if the described run loads an engine, so that the log has no information about a build."""
         if self.shown_run is None:
             return bool(self.options.build.get("Load engine"))
         return self.shown_run.loads_engine
 
     @property
     def is_verbose(self) -> bool:
-        """Whether the log has the builder's trials."""
+        """True if the log has the builder's trials."""
         return bool(self.tunings or self.passes)
 
     @property

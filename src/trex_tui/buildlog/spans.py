@@ -65,7 +65,7 @@ class Runs:
 
     @property
     def is_open(self) -> bool:
-        """Whether a program is running: its banner has no closing banner yet, and no other program has replaced it."""
+        """True if a program is running: its banner has no closing banner yet, and no other program has replaced it."""
         return bool(self._open)
 
     def banner(self, line: int, text: str) -> bool:
@@ -126,7 +126,7 @@ class Sections:
 
     @property
     def is_open(self) -> bool:
-        """Whether the following lines are options."""
+        """True if the following lines are options."""
         return bool(self._open)
 
     @property

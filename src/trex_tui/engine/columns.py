@@ -89,7 +89,7 @@ class LayerColumn:
 
     @property
     def is_number(self) -> bool:
-        """Whether the column is right-aligned and sorts large values first."""
+        """True if the column is right-aligned and sorts large values first."""
         return self.dtype in ("float64", "Int64")
 
 

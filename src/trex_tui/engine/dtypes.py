@@ -144,7 +144,7 @@ class TensorFormat:
 
     @property
     def channels_last(self) -> bool:
-        """Whether the channels of one position are adjacent."""
+        """True if the channels of one position are adjacent."""
         return self.layout is not None and self.layout.startswith(("NHWC", "NDHWC"))
 
 

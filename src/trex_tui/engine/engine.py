@@ -189,12 +189,12 @@ class Engine:
 
     @property
     def graph_unread(self) -> bool:
-        """Whether there is layer information that could not be used; the reason is in `diagnostics`."""
+        """True if there is layer information that could not be used; the reason is in `diagnostics`."""
         return not self.has_graph and (ArtifactKind.GRAPH in self.files or self._is_broken(".graph.json"))
 
     @property
     def profile_unread(self) -> bool:
-        """Whether there is a profile that could not be used; the reason is in `diagnostics`."""
+        """True if there is a profile that could not be used; the reason is in `diagnostics`."""
         return not self.has_profile and (
             ArtifactKind.PROFILE in self.files or self._is_broken(".profile.json")
         )

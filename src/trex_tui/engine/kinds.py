@@ -56,12 +56,12 @@ class LayerKind(str, Enum):
 
     @property
     def is_work(self) -> bool:
-        """Whether layers of this kind compute or move data; constants, NoOps, `signal`/`wait` and `shape_call` do not."""
+        """True if layers of this kind compute or move data; constants, NoOps, `signal`/`wait` and `shape_call` do not."""
         return self not in _NO_WORK
 
     @property
     def multiplies(self) -> bool:
-        """Whether layers of this kind multiply matrices: convolution, GEMM, attention."""
+        """True if layers of this kind multiply matrices: convolution, GEMM, attention."""
         return self in _MULTIPLYING
 
 

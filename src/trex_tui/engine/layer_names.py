@@ -1,4 +1,4 @@
-"""What the name and the type of a layer mean, in a line."""
+"""Meaning of the name and type of a layer, in one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FOREIGN = lazy_pattern(r"\{ForeignNode\[(?P<first>.*?)(?:\.{3}(?P<last>.*))?\]\
 _UNNAMED = lazy_pattern(r"\(Unnamed Layer\* (?P<index>\d+)\)(?: \[(?P<type>[\w ]+)\])?")
 _NVM = lazy_pattern(r".+ (?P<way>to|from) nvm$", re.DOTALL)
 _INTERNAL = ("__mye", "_gemm_", "dummy_", "entry^", "exit^")
-"""What names of Myelin kernels without a node of the model begin with."""
+"""Prefix of the names of Myelin kernels without a node of the model."""
 _LONGEST_NAME = 60
 _LONGEST_READ = 20_000
 """Characters of a name that are read: names of fused layers grow with the network."""

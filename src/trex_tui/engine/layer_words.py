@@ -28,7 +28,7 @@ OPEN_BLOCK = (
     "To see its kernels: build with TensorRT 10 or later and --profilingVerbosity=detailed, mark an output inside the range "
     "to split it, or profile with nsys."
 )
-"""How to see inside a closed block, `{ForeignNode[a...b]}`."""
+"""Instructions for looking inside a closed block, `{ForeignNode[a...b]}`."""
 
 OPERATORS = {
     "Abs": "absolute value",
@@ -91,7 +91,7 @@ OPERATORS = {
 }
 """Operators in names of generated kernels, as Myelin abbreviates them."""
 CONTINUATION = "Etc"
-"""What a name of a generated kernel ends with where it has more operators."""
+"""End of the name of a generated kernel that has further operators."""
 
 LAYER_TYPES = (
     Word(

@@ -228,7 +228,7 @@ class Context:
 
     @cached_property
     def has_details(self) -> bool:
-        """Whether layers have more than names."""
+        """True if layers have more than names."""
         return any(layer.layer_type is not None for layer in self.layers)
 
     @cached_property

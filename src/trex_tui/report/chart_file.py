@@ -45,7 +45,7 @@ def make_subject(
     columns: Mapping[str, str | None],
     names: Mapping[str, str],
 ) -> Subject:
-    """Return what a chart is about.
+    """Return the subject of a chart.
 
     Args:
         layers: Those to show, in any order.

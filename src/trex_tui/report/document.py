@@ -197,7 +197,7 @@ class ChartReference:
 
 @dataclass(frozen=True, slots=True)
 class FigureChart:
-    """A chart that is of no single engine.
+    """A chart of several engines.
 
     Attributes:
         figure: What is drawn, before it has a size.

@@ -67,12 +67,12 @@ _MOST_NAME = 80
 _MOST_NAME_BYTES = 200
 """File systems take 255, of which an ending and what sets several exports apart need some."""
 _RESERVED = lazy_pattern(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
-"""What Windows takes for a device, whatever its ending."""
+"""Names that Windows takes for a device, whatever the extension."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What becomes of an engine.
+    """Form in which an engine is exported.
 
     Attributes:
         content: Of the file.
@@ -268,7 +268,7 @@ class ExportFormat(str, Enum):
 
     @property
     def of_listing(self) -> str:
-        """What a person chooses where it is of other rows than layers."""
+        """Label of the choice for rows other than layers."""
         return {ExportFormat.JSON: "JSON, an object with a list"}.get(self, self.description)
 
     @property

@@ -78,7 +78,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         self.tuned: TunedLayer | None = None
         self._rows: list[TacticRow] = []
         self._layers: frozenset[int] | None = None
-        """What the filter leaves; None without one."""
+        """Layers that match the filter; None without one."""
         self._chosen_elsewhere: tuple[TunedLayer | None, Layer | None] = None, None
         """The layer that was chosen elsewhere, and the row that stood for it: as long as it does, that layer stays."""
         self._progress = ""
@@ -284,7 +284,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         super().return_to(rows)
 
     def view_state(self) -> object:
-        """Which view, and the order of each; without a log, orders that still wait for one."""
+        """The current view and the sort of each; without a log, sorts that wait for one."""
         orders = {view: self.tables.of(view).sort_keys for view in View} if self.facts else self._orders
         return self.view, orders
 

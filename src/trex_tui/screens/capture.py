@@ -538,7 +538,7 @@ class Capturer:
 
 
 def plan_engine_rerun(engine: Engine) -> Rerun:
-    """How the engine would be measured once more."""
+    """Plan of another measurement of the engine."""
     capture = engine.capture
     command, clocks = (capture.command, capture.clocks) if capture is not None else ((), None)
     again = plan_rerun(engine.source, command, engine.tensorrt_version, clocks, engine.log_runs)

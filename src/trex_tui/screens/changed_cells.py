@@ -76,7 +76,7 @@ class _Row:
 
     @property
     def is_even(self) -> bool:
-        """Whether every cell holds one character. Terminals differ about the others: such a line is written whole."""
+        """True if every cell holds one character. Terminals differ about the others: such a line is written whole."""
         return "" not in self.characters and len("".join(self.characters)) == len(self.characters)
 
     def put(self, column: int, text: str, style: Style) -> int:
@@ -109,7 +109,7 @@ class _Run:
     end: int
     style: Style
     look: Style
-    """What its blanks show of the style."""
+    """Part of the style that is visible in blank cells."""
     is_blank: bool
 
 
@@ -237,7 +237,7 @@ class ChangedCells:
         return [f"{region}\x1b[{abs(shift)}{'M' if shift > 0 else 'L'}\x1b[r"]
 
     def _changed_runs(self, number: int, columns: int) -> tuple[bool, Iterable[_Run]]:
-        """What makes a line of the screen what it should be, and whether it may be written in any order."""
+        """Return the changes that update a line of the screen, and whether they may be written in any order."""
         while len(self._shown) <= number:
             self._shown.append(_Row())
         wanted, shown = self._wanted[number], self._shown[number]
@@ -342,7 +342,7 @@ def _runs(number: int, row: _Row, columns: Iterable[int]) -> list[_Run]:
 
 
 def _can_extend(run: _Run, row: _Row, column: int) -> bool:
-    """Whether a run can go on up to a cell behind it."""
+    """Return whether a run can go on up to a cell behind it."""
     if run.end < 0 or column - run.end > _MOST_GAP:
         return False
     if not _look_alike(row.characters[column], row.styles[column], run.style):
@@ -373,7 +373,7 @@ def _sorted_by_style(runs: Iterable[_Run], current: Style | None) -> list[_Run]:
             run.style = styles.get(run.look, run.style)
 
     def cost(run: _Run) -> list[tuple[bool, object]]:
-        """What is set already comes first, and attributes, which are short, change most often."""
+        """The style that is already set comes first; attributes, which are short, change most often."""
         pairs = zip(run.style, before, strict=True)
         return [(part != other, part) for part, other in reversed(list(pairs))]
 
@@ -433,18 +433,18 @@ def _parameters(style: Style) -> list[str]:
 
 
 def _is_bare(style: Style) -> bool:
-    """Whether a blank cell shows nothing of a style but its background."""
+    """Return whether a blank cell shows nothing of a style but its background."""
     return not (_SHOWN_ON_BLANKS & set(style.attributes) or style.link)
 
 
 @lru_cache(maxsize=4096)
 def _style_of_blank(style: Style) -> Style:
-    """What a blank cell shows of a style."""
+    """Return the part of a style that is visible in a blank cell."""
     return Style(background=style.background) if _is_bare(style) else style
 
 
 def _look_alike(character: str, style: Style, other: Style) -> bool:
-    """Whether a character looks the same in two styles."""
+    """Return whether a character looks the same in two styles."""
     return (
         style is other
         or style == other

@@ -143,7 +143,7 @@ class ChartView(Widget, can_focus=True):
 
     @property
     def spot(self) -> Spot | None:
-        """Where the cursor is; None where a chart has no marks, or not this one. It is looked for when it is asked for."""
+        """Position of the cursor; None if the chart has no marks or lacks this one. Determined on request."""
         if not self._spots:
             self._spots = [self._find_spot()]
         return self._spots[0]
@@ -166,7 +166,7 @@ class ChartView(Widget, can_focus=True):
 
     @property
     def target(self) -> Target | None:
-        """What the cursor is on: of several the current layer, else the topmost."""
+        """Target under the cursor: of several the current layer, else the topmost."""
         if self.drawing.bars:
             return self.drawing.bars[self.bar]
         spot = self.spot
@@ -303,7 +303,7 @@ class ChartView(Widget, can_focus=True):
 
 
 def _measure_distance(spot: Spot, *, x: int, y: int) -> float:
-    """How far a pointer is from a mark, in widths of a cell."""
+    """Return the distance of a pointer from a mark, in widths of a cell."""
     across = max(spot.x - x, 0, x - (spot.x + spot.width - 1))
     return across + _FLATTER * max(spot.y - y, 0, y - (spot.y + spot.height - 1))
 
@@ -399,7 +399,7 @@ class ChartList(Widget, can_focus=True):
 
 PALETTE = Palette(kind_style, precision_style)
 ROLES = {"x": "X or groups", "value": "Value", "size": "Size", "color": "Color"}
-"""What columns of a chart are chosen for, and what a person calls it."""
+"""Purposes of the columns of a chart, with their labels."""
 _MOST_OFFERED = 200
 """Layers in one place that are offered."""
 _MOST_KEPT = 16
@@ -504,7 +504,7 @@ class ChartsPane(EnginePane):
         return Selection(self.engine, chart=shown)
 
     def numbers(self) -> list[ShownNumber]:
-        """What the chart draws."""
+        """The drawn figure."""
         terms = CHART_TERMS.get(self.chart.id, ())
         return [ShownNumber(entry.term.key, "", entry) for key in terms for entry in find_terms(key)[:1]]
 
@@ -529,7 +529,7 @@ class ChartsPane(EnginePane):
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether what is on screen is what is wanted."""
+        """True if what is on screen is what is wanted."""
         return self._shown is not None and self._shown == self._wanted()
 
     def _wanted(self) -> Wanted | None:
@@ -558,7 +558,7 @@ class ChartsPane(EnginePane):
             self.run_worker(partial(self._draw, wanted, self.chart, self._subject()), thread=True)
 
     def _subject(self) -> Subject:
-        """What the chart is of."""
+        """The subject of the chart."""
         return Subject(
             self.engine,
             self._layers,
@@ -581,7 +581,7 @@ class ChartsPane(EnginePane):
 
     @property
     def _roles(self) -> list[str]:
-        """What the columns of the chart can be chosen for."""
+        """Purposes for which columns of the chart can be chosen."""
         chart = self.chart
         has = {"x": chart.has_x, "value": chart.has_value, "size": chart.has_size, "color": chart.has_color}
         return [role for role in ROLES if has[role]]

@@ -195,7 +195,7 @@ class ComparePane(TablePane[Any]):
         self._current: Layer | None = None
         self._has_blocks = False
         self._blocks: Sequence[Block] = ()
-        """What the filter leaves."""
+        """Blocks that match the filter."""
 
     def compose(self) -> ComposeResult:
         yield self.title_line
@@ -686,7 +686,7 @@ def matching_blocks(
 
 
 def _invitation(job: CompareJob, _: int) -> Story:
-    """What is waited for; else how to compare, and with which engines beside this one."""
+    """Return the pending work; else how to compare, and the engines beside this one."""
     story = Story()
     for words in (job.waiting,) if job.waiting else NOTHING:
         story.say(words)

@@ -105,14 +105,14 @@ def make_pins(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
 
 
 def is_same_set(source: ArtifactSet, engine: Engine) -> bool:
-    """Whether a set has the files of an engine."""
+    """Return whether a set has the files of an engine."""
     return {*map(os.path.realpath, source.files.values())} == {
         *map(os.path.realpath, engine.source.files.values())
     }
 
 
 def leads_to(path: str, engine: Engine) -> bool:
-    """Whether a path is the location of an engine."""
+    """Return whether a path is the location of an engine."""
     real = os.path.realpath(path)
     paths = [engine.source.directory, *engine.source.files.values()]
     return any(os.path.realpath(known) == real for known in paths)
@@ -546,7 +546,7 @@ def _name(engine: Engine) -> str:
 
 
 def describe_place(source: ArtifactSet, engine: Engine) -> str:
-    """Where a set lies, seen from an engine: `resnet in ../int8`; its name alone in the same directory."""
+    """Return the location of a set relative to an engine: `resnet in ../int8`; its name alone in the same directory."""
     place = os.path.relpath(source.directory, engine.source.directory)
     name = shorten_middle(printable(source.name), _MOST_NAME)
     return name if place == "." else f"{name} in {shorten_middle(printable(place), _MOST_NAME)}"

@@ -34,7 +34,7 @@ LEAST_WIDTH = 12
 
 
 def is_open(screen: Screen[Any]) -> bool:
-    """Whether a screen is still on the stack, so that it can be dismissed.
+    """Return whether a screen is still on the stack, so that it can be dismissed.
 
     Several Enters may arrive in one packet: what they choose is in the queue of the window when the first one closes it, and
     Textual would close the screen below for each of the others.
@@ -162,7 +162,7 @@ class ChoiceList(OptionList):
 
 
 def has_room(options: OptionList) -> bool:
-    """Whether a line of a list is on screen: without, Textual fails to turn its pages."""
+    """Return whether a line of a list is on screen: without, Textual fails to turn its pages."""
     return bool(options.scrollable_content_region)
 
 
@@ -490,9 +490,9 @@ class OpenScreen(PromptScreen[str]):
         self._recent = list(recent)
         self._offered: list[str] = []
         self._filled_in = ""
-        """What the list put into the line: that is no reason for another list."""
+        """Text that the list put into the line; it does not renew the list."""
         self._followed = ""
-        """What the list is about."""
+        """Text that the list belongs to."""
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -32,7 +32,7 @@ class DividedContainer(Container):
 
     @property
     def divider_id(self) -> str:
-        """What the share is remembered by."""
+        """Key under which the share is remembered."""
         return self.id or ""
 
     @property
@@ -43,7 +43,7 @@ class DividedContainer(Container):
 
     @property
     def has_divider(self) -> bool:
-        """Whether both parts are on screen."""
+        """True if both parts are on screen."""
         parts = self.divided_parts
         return parts is not None and all(part.display for part in parts)
 
@@ -128,7 +128,7 @@ class DividedContainer(Container):
     # Mouse
 
     def is_on_divider(self, x: int, y: int) -> bool:
-        """Whether the border between the parts is at these coordinates of the screen."""
+        """Return whether the border between the parts is at these coordinates of the screen."""
         parts = self.divided_parts
         if parts is None or not self.has_divider:
             return False
@@ -139,7 +139,7 @@ class DividedContainer(Container):
         return y == (first.bottom - 1 if is_in_first else second.y) and first.x <= x < first.right
 
     def _has_border(self, part: Widget) -> bool:
-        """Whether the border is the edge of this, the first part."""
+        """Return whether the border is the edge of this, the first part."""
         edge = part.styles.border_right if self.is_side_by_side else part.styles.border_bottom
         return bool(edge[0])
 

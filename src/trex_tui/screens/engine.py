@@ -211,7 +211,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self._behind: set[str] = set()
         """Panes that do not show what the filter left."""
         self._stand_in: Layer | None = None
-        """Where the cursor stands because the filter hides the current layer; a person did not choose it."""
+        """Layer under the cursor while the filter hides the current layer; not chosen by the user."""
         self._is_chosen = layer is not None
         """Whether the user chose the current layer; else it is the slowest, the default."""
         self.is_rebuilt = False
@@ -359,7 +359,7 @@ class EngineScreen(MainScreen, EngineHolder):
         await self.go_to(event.layer)
 
     def _has(self, layer: Layer) -> bool:
-        """Whether a layer belongs to this engine. A message of a removed pane may name one of the engine before."""
+        """Return whether a layer belongs to this engine. A message of a removed pane may name one of the engine before."""
         layers = self.engine.layers
         return layer.index < len(layers) and layers[layer.index] is layer
 
@@ -388,7 +388,7 @@ class EngineScreen(MainScreen, EngineHolder):
 
     @property
     def _visit(self) -> Visit:
-        """What is on screen now."""
+        """The visible pane."""
         pane = self.pane
         layer = self.layer_here
         if layer is None or (layer is self._stand_in and not pane.has_layer_rows):

@@ -76,7 +76,7 @@ class EngineRow:
 
     @property
     def description(self) -> str:
-        """What the table has no room for: location, device and version, or the error."""
+        """Details without room in the table: location, device and version, or the error."""
         if self.error is not None:
             return f"cannot be read: {self.error.diagnostic.message}"
         parts = [str(self.source.directory)]

@@ -149,7 +149,7 @@ def gap_numbers(gap: Gap | None) -> Iterator[ShownNumber]:
 
 
 def saving_numbers(engine: Engine, result: LintResult) -> Iterator[ShownNumber]:
-    """What all findings together could save."""
+    """Return the saving of all findings together."""
     report, savings = EngineReport(engine, result), result.savings
     values = (
         ("All findings", report.format_time(savings.total_ms), "engines.saving_ms"),
@@ -160,7 +160,7 @@ def saving_numbers(engine: Engine, result: LintResult) -> Iterator[ShownNumber]:
 
 
 def finding_numbers(report: EngineReport, judged: Judged) -> Iterator[ShownNumber]:
-    """What the details of a finding have beyond its row; evidence that is a column of layers by its definition."""
+    """Return the numbers in the details of a finding that its row lacks; columns of layers keep their definition."""
     from trex_tui.report.glossary.registry import column_entry, find_terms
 
     values = (
@@ -174,7 +174,7 @@ def finding_numbers(report: EngineReport, judged: Judged) -> Iterator[ShownNumbe
 
 
 def group_numbers(tables: Iterable[Table]) -> Iterator[ShownNumber]:
-    """What the rows of tables such as `by_bound` are: values of a column of layers."""
+    """Column of layers whose values are the rows of tables such as `by_bound`."""
     from trex_tui.report.glossary.registry import column_entry
 
     for table in tables:

@@ -59,7 +59,7 @@ class History:
         return self._step(here, 1)
 
     def has_led_to(self, filter_text: str) -> bool:
-        """Whether the last jump brought this filter."""
+        """Return whether the last jump brought this filter."""
         if not self.has_way_back:
             return False
         before, here = self._visits[self._position - 1 : self._position + 1]

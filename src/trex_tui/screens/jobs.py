@@ -30,7 +30,7 @@ from trex_tui.text import plural, printable
 LONG_BYTES = 16 << 20
 """Of a log that is longer, what it tells beside tactics is shown first."""
 _STEPS = 100
-"""How often a log tells how far it has been read."""
+"""Interval of progress messages while a log is read."""
 
 
 class _CancelledError(Exception):
@@ -168,7 +168,7 @@ class ModelJob:
 
 
 RULES = "The rules"
-"""What has failed if there are no findings."""
+"""Reason for the absence of findings."""
 HERE = "here"
 """Origin of suppressions of this session."""
 MOST_NAMED = 40

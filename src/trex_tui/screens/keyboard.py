@@ -90,7 +90,7 @@ class Keyboard:
         self._early.clear()
 
     def _is_early(self, key: str, screen: Screen[Any]) -> bool:
-        """Whether a key is for the engine that is being read."""
+        """Return whether a key is for the engine that is being read."""
         return isinstance(screen, LoadingScreen) and not screen.acts_on(key, is_first=not self._early)
 
     async def _continue(self) -> None:
@@ -132,5 +132,5 @@ def _cancels_reading(key: str, screen: Screen[Any]) -> bool:
 
 
 def _has_ended(node: MessagePump) -> bool:
-    """Whether a node handles no messages any more. One that is not mounted yet will."""
+    """Return whether a node handles no messages any more. One that is not mounted yet will."""
     return not node.is_running and getattr(node, "is_mounted", True) is True

@@ -200,7 +200,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
         return chosen_columns(self.engine, names)
 
     def _fitting(self, names: Sequence[str]) -> set[str]:
-        """Which of some columns fit into the table."""
+        """Return the columns that fit into the table."""
         columns = self._with_marks(self._make_columns(names))
         return {column.key for column in self.table.choose_fitting(columns)}
 

@@ -51,7 +51,7 @@ def _copy(screen: Screen[Any], text: str, layers: Sequence[Layer], many: str, pr
 
 
 def describe_copy(what: str, text: str, environ: Mapping[str, str]) -> str:
-    """Say what was copied, and what may keep it from arriving.
+    """Notify of the copied text, and of what may prevent the copy.
 
     Args:
         what: `name of /conv1`, `3 layers as JSON`.

@@ -93,15 +93,15 @@ class LintPane(TablePane[Entry], ShowsLint):
         super().__init__(engine, id=id)
         self.result: LintResult | None = None
         self._looking = LOOKING
-        """What to say before there is a result."""
+        """Text until there is a result."""
         self.rule = ""
         """Id of the only rule whose findings are shown; empty for all."""
         self._layers: frozenset[int] | None = None
-        """What the filter leaves; None without one."""
+        """Layers that match the filter; None without one."""
         self._is_expanded = False
         """Whether each rule that was not checked has a row."""
         self._step = 0
-        """Which of the finding's layers the cursor stands on."""
+        """Index of the current layer among those of the finding."""
         self._explained: Entry | None = None
         """The finding beside the table, whose layer `_step` counts."""
         self.table = VirtualTable(finding_columns(engine, self._title), id="lint-table", empty_text=LOOKING)

@@ -36,7 +36,7 @@ class OpenRequest:
     paths: tuple[str, ...]
     options: LoadOptions
     recent_file: Path | None = field(default=None)
-    """Where to note that it could be opened."""
+    """Settings that record a successful open."""
     is_remembered: bool = True
     compares_pair: bool = False
     """Whether two paths of an engine each are compared at once."""
@@ -235,7 +235,7 @@ def _keys(*ids: str) -> frozenset[str]:
 
 _CANCEL = _keys("loading.cancel")
 _MEANWHILE = _keys("app.help", "app.open")
-"""What is of use while something is read."""
+"""Actions available while something is read."""
 
 
 class LoadingScreen(Screen[None]):
@@ -285,12 +285,12 @@ class LoadingScreen(Screen[None]):
 
     @staticmethod
     def acts_on(key: str, *, is_first: bool) -> bool:
-        """Whether a key works here and now; `is_first` if no key before it waits."""
+        """Return whether a key works here and now; `is_first` if no key before it waits."""
         return LoadingScreen.cancels(key) or (is_first and key in _MEANWHILE)
 
     @staticmethod
     def cancels(key: str) -> bool:
-        """Whether a key ends the reading."""
+        """Return whether a key ends the reading."""
         return key in _CANCEL
 
     def action_cancel(self) -> None:

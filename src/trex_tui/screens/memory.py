@@ -75,7 +75,7 @@ class MemoryPane(LayerTablePane):
 
     @property
     def _has_sizes(self) -> bool:
-        """Whether anything is known by layer; without, the pane is a sentence and what the log states."""
+        """True if anything is known by layer; without, the pane is a sentence and what the log states."""
         return self.engine.has_graph and not self.engine.names_only
 
     @property

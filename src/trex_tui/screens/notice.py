@@ -21,5 +21,5 @@ class Notice(Notification):
 
     @property
     def has_expired(self) -> bool:
-        """Whether no toast is made any more, on another screen for one."""
+        """True if no toast is made any more, on another screen for one."""
         return super().time_left <= 0

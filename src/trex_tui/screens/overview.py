@@ -271,7 +271,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
     # Lines
 
     def _make_columns(self, width: int) -> list[list[TextLine]]:
-        """What matters most at the top: times and findings, shares beside them; the rest below the shorter column."""
+        """Return the columns: times and findings at the top, shares beside them, the rest below the shorter column."""
         count = 1 + (width >= _TWO_COLUMNS) + (width >= _THREE_COLUMNS)
         cells = column_width(width, count)
         lead = sections(*self._lead_sections(cells))

@@ -170,7 +170,7 @@ class EnginePane(DividedContainer):
 
     @property
     def is_on_group(self) -> bool:
-        """Whether the cursor is on something other than a layer of this engine."""
+        """True if the cursor is on something other than a layer of this engine."""
         return False
 
     @property
@@ -179,21 +179,21 @@ class EnginePane(DividedContainer):
         raise NotImplementedError
 
     def selection(self) -> Selection:
-        """What copy and export apply to."""
+        """Layers for copy and export."""
         return Selection(self.engine)
 
     def numbers(self) -> list[ShownNumber]:
-        """What `i` explains: the numbers on screen, the selected one first."""
+        """Return the numbers on screen for `i`, the selected one first."""
         return []
 
     @property
     def explained_thing(self) -> str:
-        """What the values of `numbers` are of; empty for nothing."""
+        """Subject of the values of `numbers`; empty for none."""
         layer = self.cursor_layer
         return "" if layer is None else layer.name
 
     def place(self) -> object:
-        """What is in view, to come back to: cursor, scroll position, focus."""
+        """Return the state of the view for a later return: cursor, scroll position, focus."""
         return None
 
     def return_to(self, place: object) -> None:
@@ -297,7 +297,7 @@ class TablePane(EnginePane, Generic[Row]):
 
     @property
     def is_beside(self) -> bool:
-        """Whether the focus is on the text."""
+        """True if the focus is on the text."""
         return self.screen.focused is self.words
 
     @on(RowHighlighted)

@@ -66,7 +66,7 @@ class LastingOutput:
 
 POLL_S = 0.1
 LONGEST_PART_S = 1.0
-"""How long the rest of a sequence may take. Esc alone waits for `ESCDELAY`, as it does in Textual."""
+"""Time limit for the rest of a sequence. Esc alone waits for `ESCDELAY`, as it does in Textual."""
 _MOST_PART = 64
 _PART = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)\Z")
 
@@ -196,7 +196,7 @@ class LastingDriver(LinuxDriver):
 
 
 def _erases_in_colour(fileno: int) -> bool:
-    """Whether a terminal erases cells to the background that is set; False where terminfo does not know it."""
+    """Return whether a terminal erases cells to the background that is set; False where terminfo does not know it."""
     with suppress(ImportError):
         import curses
 

@@ -70,19 +70,19 @@ class Services(Protocol):
     """The application as screens see it."""
 
     captured: list[Engine]
-    """What was measured again from here."""
+    """Engines measured again from the app."""
     paths: list[str]
-    """What was opened first."""
+    """Paths opened first."""
     is_read_only: bool
     """Whether no other paths are opened and no files written."""
 
     @property
     def settings(self) -> Settings:
-        """What is remembered."""
+        """Remembered settings."""
 
     @property
     def load_options(self) -> LoadOptions:
-        """How engines are to be loaded."""
+        """Options for loading engines."""
 
     def remember(self, **choices: object) -> None:
         """Keep a choice for the next time."""
@@ -97,7 +97,7 @@ def get_services(node: DOMNode) -> Services:
 
 
 def is_refused(node: DOMNode, consequence: str) -> bool:
-    """Whether the explorer is read-only, which is then notified with what it means here: "nothing is written"."""
+    """Return whether the explorer is read-only, which is then notified with what it means here: "nothing is written"."""
     is_read_only = get_services(node).is_read_only
     if is_read_only:
         node.app.notify(f"Read-only: {consequence}.", markup=False)

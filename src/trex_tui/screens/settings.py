@@ -52,7 +52,7 @@ class SettingsStore:
         self._may_write = may_write
         self.settings = Settings()
         self.note = ""
-        """What was wrong with the file; empty if nothing."""
+        """Problem with the file; empty if none."""
         document, self.note = _document(file)
         self._is_broken = bool(self.note)
         self.settings = settings_from(document)

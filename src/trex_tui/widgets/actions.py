@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Place(str, Enum):
-    """Where a key works. The values are headings of the help."""
+    """Place where a key works. The values are headings of the help."""
 
     EVERYWHERE = "Everywhere"
     ENGINE = "Engine"

@@ -93,7 +93,7 @@ def _block_value(by: str) -> Callable[[Block], float | None]:
 
 
 def orders(comparison: Comparison) -> dict[str, str]:
-    """What blocks can be ordered by, in words."""
+    """Return the sort keys of blocks, with their labels."""
     others = comparison.others
     single = len(others) == 1
     return {

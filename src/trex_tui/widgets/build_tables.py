@@ -107,7 +107,7 @@ LEGEND = f"{IN_ENGINE} in the engine · {CHOSEN} chosen · {FASTEST} fastest · 
 _ASCENDING = frozenset(
     {"line", "index", "strategy", "margin_pct", "formats", "tactic", "time_ms", "at_s", "severity"}
 )
-"""What is sorted from the smallest first."""
+"""Columns sorted in ascending order first."""
 _MUTED = frozenset({"line", "index", "strategy", "rule", "formats", "tactic", "operator", "at_s", "of"})
 
 
@@ -194,7 +194,7 @@ def pass_columns(trace: BuildTrace) -> list[TableColumn[build.OutlineNode]]:
 
 
 def tactic_mark(row: TacticRow) -> str:
-    """What became of it, in letters: in the engine, chosen, fastest, skipped, out of the cache."""
+    """Return the state of a tactic in letters: in the engine, chosen, fastest, skipped, from the cache."""
     if row.skipped is not None:
         return SKIPPED
     chosen = IN_ENGINE if row.in_engine else CHOSEN if row.is_chosen else " "
@@ -294,7 +294,7 @@ _TEXTS = {
     ),
     View.MESSAGES: ("warnings and errors, grouped", "warnings and errors"),
 }
-"""What a view answers, and what an export of it is called."""
+"""Description of a view, and the name of its export."""
 OUTLINES = frozenset({View.PHASES, View.PASSES, View.STRATEGIES})
 HISTOGRAM_ROWS = 7
 _LINES_BEFORE = 2
@@ -357,7 +357,7 @@ def fill_tactics(table: VirtualTable[TacticRow], rows: list[TacticRow]) -> None:
 
 
 def is_empty(tables: Tables, facts: BuildFacts, view: View) -> bool:
-    """Whether the log has nothing for a view. A filter that leaves nothing does not count."""
+    """Return whether the log has nothing for a view. A filter that leaves nothing does not count."""
     table = tables.of(view)
     if isinstance(table, Outline):
         return not table.has_lines
@@ -368,7 +368,7 @@ def is_empty(tables: Tables, facts: BuildFacts, view: View) -> bool:
 def collect_listings(
     tables: Tables, facts: BuildFacts, view: View, tuned: TunedLayer | None
 ) -> dict[str, ListingOffer]:
-    """What can be exported of what is on screen, in words: rows as they are filtered and, where one table is, sorted."""
+    """Return the exports of the view, with labels: filtered rows, sorted as on screen if there is one table."""
 
     def offer(key: str, rows: Callable[[], Iterable[Any] | None] = lambda: None) -> ListingOffer:
         return ListingOffer(f"build-{key}", lambda: build.build_listing(facts, key, rows()))
@@ -439,7 +439,7 @@ def tactics_summary(tuned: TunedLayer) -> str:
 
 
 def describe_view(engine: Engine, facts: BuildFacts, view: View, item: Any) -> list[TextLine]:  # noqa: ANN401 - as item_lines
-    """What stands beside the table of a view."""
+    """Return the text beside the table of a view."""
     lines: list[Line] = []
     if view is View.LAYERS:
         lines += tuned_lines(engine, facts, item) if item is not None else []
@@ -460,7 +460,7 @@ def describe_tactics(
     item: TacticRow | None,
     width: int,
 ) -> list[TextLine]:
-    """How the layer was tuned, the tactic under the cursor, and a histogram: of all tactics of the layer or, on a kernel of
+    """Return the tuning of the layer, the tactic under the cursor, and a histogram: of all tactics of the layer or, on a kernel of
     Myelin's, of those for the same operator."""
     operator = item.operator if item is not None else ""
     alike = [row for row in rows if row.operator == operator and not row.is_cached]

@@ -48,7 +48,7 @@ class Fact:
 
 
 def header_facts(engine: Engine) -> list[Fact]:
-    """What the header says of an engine, in order."""
+    """Return the parts of the header, in order."""
     facts = [Fact(shorten_middle(printable(engine.name), 40), 0, "bold $accent")]
     facts += [Fact(words, 1, "bold") for words in run_words(engine)]
     if engine.device_name:
@@ -80,7 +80,7 @@ def header_facts(engine: Engine) -> list[Fact]:
 
 
 def missing_parts(engine: Engine) -> list[str]:
-    """What a complete set would have and this one has not, in a word or two each."""
+    """Return what the set lacks, in a word or two each."""
     parts = []
     if not engine.has_graph:
         parts.append("bad layer info" if engine.graph_unread else "no layer info")
@@ -117,7 +117,7 @@ class EngineHeader(Widget):
     trail: reactive[str] = reactive("")
     """The way that jumps took here: `Overview › Latency: kind gemm`; empty without one."""
     remark: reactive[str] = reactive("")
-    """What is filtered, where the tabs leave no room for it."""
+    """Filter text, if the tabs leave no room for it."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(id="header")
@@ -194,7 +194,7 @@ class TabBar(Widget):
 
     active: reactive[str] = reactive("")
     remark: reactive[str] = reactive("")
-    """What is filtered; empty for nothing."""
+    """Filter text; empty without a filter."""
 
     def __init__(self, tabs: dict[str, str]) -> None:
         """Args: tabs: Identifier -> title; the first is reached by `1`."""
@@ -208,7 +208,7 @@ class TabBar(Widget):
         self.refresh()
 
     def has_room_for(self, remark: str) -> bool:
-        """Whether a remark fits beside whole titles."""
+        """Return whether a remark fits beside whole titles."""
         titles = [self._label(number, tab, 99) for number, tab in enumerate(self._tabs, start=1)]
         needed = sum(map(cell_len, titles)) + len(titles) - 1
         return needed + 2 + min(len(remark), LEAST_REMARK) <= self.content_size.width
@@ -256,9 +256,9 @@ class TabBar(Widget):
 
 
 _SPARE = [action.action for action in sorted(ACTIONS, key=lambda action: -action.spare) if action.spare]
-"""What leaves the line first: the last of these."""
+"""Footer keys by priority; the last one is omitted first."""
 _LASTING = {"help", "close", "back", "clear", "cancel", "dismiss_dialog"}
-"""What never leaves it: how to get help, and how to get out."""
+"""Footer keys that are never omitted: help and quit."""
 KEY_GAP = "  "
 """Between keys; a single blank stands between a key and its words, and `/` is a key."""
 MORE = "…"

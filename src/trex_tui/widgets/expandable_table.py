@@ -65,14 +65,14 @@ class ExpandableTable(VirtualTable[Row]):
         return replace(drawn, shorten=shorten_name)
 
     def rows_below(self, row: Row | None) -> Sequence[Row]:
-        """What stands below a row, in the order of display; below None what stands at the top."""
+        """Return the rows below a row, in the order of display; for None, the top rows."""
         raise NotImplementedError
 
     def row_key(self, row: Row) -> Hashable:
         raise NotImplementedError
 
     def is_expandable(self, row: Row) -> bool:
-        """Whether something can stand below a row."""
+        """Return whether something can stand below a row."""
         raise NotImplementedError
 
     def rebuild(self) -> None:
@@ -95,7 +95,7 @@ class ExpandableTable(VirtualTable[Row]):
         self.set_rows(rows, keep=self.row_key)
 
     def _pending(self, row: Row | None, key: Hashable, indent: str) -> list[tuple[Row, Hashable, str, bool]]:
-        """What stands below a row, the last one first: rows are taken from the end."""
+        """Return the rows below a row, last first: rows are taken from the end."""
         below = self.rows_below(row)
         last = len(below) - 1
         return [(row, key, indent, number == last) for number, row in enumerate(below)][::-1]

@@ -23,7 +23,7 @@ from trex_tui.analysis.filter import Completion, FilterError
 from trex_tui.text import printable, printable_in_place
 
 NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f]*"
-"""What may be typed or pasted. What completes a line may hold anything: see `Harmless`."""
+"""Characters that may be typed or pasted. Completions may hold any: see `Harmless`."""
 HINT = 'words of the name · kind:gemm,conv* · pct>2 · -word · or · name~"regex"'
 _GAP = "  "
 Complete = Callable[[str], Completion | None]

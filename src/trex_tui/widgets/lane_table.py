@@ -162,7 +162,7 @@ class LaneTable(VirtualTable[LaneRow]):
 def _lane_changes(
     comparison: Comparison, names: ComparisonNames, engine: int, lane: int, longest: float
 ) -> dict[str, dict[str, Any]]:
-    """What the columns of a lane have on a screen only."""
+    """Properties of the columns of a lane that only screens use."""
 
     def key(name: str) -> str:
         return lane_key(engine, name)

@@ -48,20 +48,20 @@ class LayerTree(ExpandableTable[Entry]):
         self._layers: Sequence[Layer] = engine.layers
         self._root = arrange(self._layers, self.grouping, self.engine)
         self._expanded_before: set[Hashable] | None = None
-        """What was expanded before a filter expanded its hits; None without a filter."""
+        """Groups expanded before a filter expanded its matches; None without a filter."""
         self._lanes: Lanes | None = None
-        """What is drawn beside the rows; None where they are not in execution order."""
+        """Lanes beside the rows; None if the rows are not in execution order."""
         self._most_lanes = 0
         self._entries: dict[Hashable, Sequence[Entry]] = {}
-        """What stands in each group that was expanded; at the top under None."""
+        """Rows of each expanded group; the top rows under None."""
         self._short: dict[Hashable, tuple[dict[Hashable, str], ShortLabels]] = {}
         """By group: the labels of what stands in it, by row, and the short ones."""
         self._largest_ms: float | None = None
         """The time that fills a bar; None until one is drawn."""
         self._found: tuple[str, list[Layer], list[int]] | None = None
-        """What was searched for last, the layers in the order of the tree, and where among them it was found."""
+        """Last search: its text, the layers in the order of the tree, and the positions of the matches."""
         self._marks: Mapping[int, FindingSeverity] = {}
-        """What lint found, by the index of the layer."""
+        """Lint marks, by the index of the layer."""
         super().__init__(id=id, empty_text="No layer matches the filter.")
         self.set_columns(self._tree_columns())
         if len(engine.layers) <= EXPANDED_AT_FIRST:

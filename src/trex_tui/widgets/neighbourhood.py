@@ -66,7 +66,7 @@ _CONNECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a box is drawn.
+    """Position of a box.
 
     Attributes:
         shown: The layer in it, or those for which there was no room.

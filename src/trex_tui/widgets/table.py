@@ -248,7 +248,7 @@ class TableView(LineScroll, Generic[Row]):
     """
 
     cursor_row: reactive[int] = reactive(0, repaint=False, init=False)
-    """Where the cursor is, counted in rows on display; 0 when there are none."""
+    """Position of the cursor among the displayed rows; 0 without rows."""
     current_column: reactive[str | None] = reactive(None, init=False)
     """Key of the column that the arrow keys chose; it is shown even where its priority would drop it."""
     empty_text: reactive[str] = reactive("Nothing to show", init=False)
@@ -308,7 +308,7 @@ class TableView(LineScroll, Generic[Row]):
         return max(1, self.scrollable_content_region.height - HEADER_HEIGHT)
 
     def row_key(self, item: Row) -> Hashable:
-        """What identifies `item`: `keep` of it, as given to `set_rows`."""
+        """Return the identity of `item`: its `keep`, as given to `set_rows`."""
         return self._model.row_key(item)
 
     def render_line(self, y: int) -> Strip:
@@ -420,7 +420,7 @@ class RowHighlighted(TableMessage[Row], namespace="virtual_table"):
     row_index: int
 
     def can_replace(self, message: Message) -> bool:
-        """Whether `message`, which waits in the queue, is out of date because of this one."""
+        """Return whether `message`, which waits in the queue, is out of date because of this one."""
         return isinstance(message, RowHighlighted) and message.table is self.table
 
 
@@ -483,7 +483,7 @@ class VirtualTable(TableView[Row], can_focus=True):
     """Index of the row the cursor was put on. A filter may hide it; the cursor returns when it shows."""
     _announced: tuple[Row | None, int] | None = None
     _matches: tuple[str, Sequence[int], list[int]] | None = None
-    """What was searched for last, in which rows, and the positions of those that have it."""
+    """Last search: its text, its rows, and the positions of the matches."""
     _texts: tuple[Sequence[Row], tuple[str, ...], list[str]] | None = None
     """Rows, keys of columns, and what a search looks at in each row."""
     _is_to_be_centred = False
@@ -575,7 +575,7 @@ class VirtualTable(TableView[Row], can_focus=True):
     # Search
 
     def search_text(self, row: Row) -> str:
-        """What a search looks at: the columns that are no numbers."""
+        """Columns that a search looks at: those without numbers."""
         return "\n".join(column.cell_text(row) for column in self.columns if column.align == "left")
 
     def search(self, text: str, step: int) -> tuple[int, int]:
@@ -604,7 +604,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         return self._matches[2]
 
     def _search_texts(self) -> list[str]:
-        """What a search looks at in each row, made once for rows and columns."""
+        """Searched text of each row, made once for rows and columns."""
         rows, keys = self._model.rows, tuple(column.key for column in self.columns)
         if self._texts is None or self._texts[0] is not rows or self._texts[1] != keys:
             self._texts = rows, keys, [self.search_text(row).casefold() for row in rows]
@@ -633,7 +633,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         self.set_sort(keys)
 
     def cycle_sort(self, column_key: str) -> None:
-        """What a click on a header does: sort by it, then the other way round, then the natural order."""
+        """Sort as a click on a header does: by the column, then reversed, then in natural order."""
         first = self._sort_key(column_key, None)
         if self.sort_keys == (first,):
             self.sort_by(column_key, not first.descending)

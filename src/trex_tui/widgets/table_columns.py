@@ -59,13 +59,13 @@ def textual_columns(
 
 
 def short_name_cells(engine: Engine) -> dict[str, Any]:
-    """What a column of names of layers shows of each: as much as tells it from the others."""
+    """Return the shortener of a column of layer names: unique short names."""
     names = short_names(engine)
     return {"shorten": names.fit, "longest": lambda: names.longest}
 
 
 def short_tactic_cells(engine: Engine) -> dict[str, Any]:
-    """What a column of tactics shows of each: the parts of its name."""
+    """Return the shortener of a column of tactics: the parts of their names."""
     tactics = short_tactics(engine)
     return {"shorten": lambda layer, width: tactics.fit(layer.tactic, width) if layer.tactic else MISSING}
 

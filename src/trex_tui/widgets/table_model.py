@@ -79,7 +79,7 @@ class TableColumn(Generic[Row]):
 
     @property
     def sorts_descending(self) -> bool:
-        """Whether the first sort by this column puts the largest on top."""
+        """True if the first sort by this column puts the largest on top."""
         return self.align == "right" if self.descending is None else self.descending
 
 
@@ -92,7 +92,7 @@ class SortKey:
 
 
 def is_missing(value: object) -> bool:
-    """Whether `value` is None, NaN, NaT or pandas.NA, which all mean that it is unknown."""
+    """Return whether `value` is None, NaN, NaT or pandas.NA, which all mean that it is unknown."""
     if value is None:
         return True
     try:
@@ -185,7 +185,7 @@ class TableModel(Generic[Row]):
         self._show()
 
     def position_near(self, index: int) -> int | None:
-        """Where the row at `index` is on display or, if it is hidden, the row nearest to it in the order."""
+        """Return the displayed position of the row at `index` or, if it is hidden, of the nearest row in the order."""
         if not self.shown:
             return None
         if self._mask is None or self._mask[index]:

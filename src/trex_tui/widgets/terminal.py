@@ -44,7 +44,7 @@ def check_driver(environ: Mapping[str, str]) -> None:
 
 
 def can_draw(environ: MutableMapping[str, str], *, is_terminal: bool) -> bool:
-    """Whether there is a terminal that understands cursor movement, or a browser that acts as one."""
+    """Return whether there is a terminal that understands cursor movement, or a browser that acts as one."""
     if environ.get(_DRIVER_VARIABLE, "").endswith(":WebDriver"):
         return True
     return is_terminal and environ.get("TERM", "") not in ("", "dumb", "unknown")

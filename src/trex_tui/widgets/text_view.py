@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SEPARATORS = "_-,"
 LEAST_ROOM = 12
-"""Where indentation would leave fewer cells than this, what goes on stands at the left edge."""
+"""Minimum cells beside an indentation; with fewer, continued lines start at the left edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class TextLine:
 
 
 def _spans(text: str, first: int, others: int) -> Iterator[tuple[int, int]]:
-    """Where the lines begin and end: `first` cells for the first, `others` for the rest.
+    """Return the start and end of each line: `first` cells for the first, `others` for the rest.
 
     A line ends at a space in its second half that does not part a number from its unit, else behind a separator of names
     there, or before a slash: names are long and have no spaces.
@@ -144,7 +144,7 @@ MOVES: tuple[BindingType, ...] = (
     Binding("ctrl+d", "half_page(1)", show=False),
     Binding("ctrl+u", "half_page(-1)", show=False),
 )
-"""What Textual's containers have no keys for."""
+"""Keys that Textual's containers lack."""
 
 
 def scroll_half_page(widget: Widget, direction: int) -> None:

@@ -654,7 +654,7 @@ def _is_matched(pairing: Pairing) -> bool:
 
 
 def _are_nameless(pairing: Pairing) -> bool:
-    """Whether no layer has a name, so that nothing but their places can relate the engines."""
+    """Return whether no layer has a name, so that nothing but their places can relate the engines."""
     return not any(layer.name.strip() for side in (0, 1) for layer in pairing.traits(side).engine.layers)
 
 

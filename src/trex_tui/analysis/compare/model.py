@@ -75,7 +75,7 @@ class ChangeKind(str, Enum):
     WEIGHTS = "weights"
     """Bytes of the constants."""
     FUSION = "fusion"
-    """How the work is split into layers: fused, split, or with other operators fused in."""
+    """Split of the work into layers: fused, split, or with other operators fused in."""
     REFORMATS = "reformats"
     """Number of copies directly before and after that change type or layout; each is a separate block."""
     QDQ = "qdq"
@@ -193,7 +193,7 @@ class Block:
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether only one engine has layers in it."""
+        """True if only one engine has layers in it."""
         return sum(map(bool, self.layers)) == 1
 
     @property

@@ -25,7 +25,7 @@ class JoinedLayers:
 
     @property
     def is_pair(self) -> bool:
-        """Whether each side has exactly one layer."""
+        """True if each side has exactly one layer."""
         return len(self.left) == 1 and len(self.right) == 1
 
 

@@ -126,7 +126,7 @@ _UNCHANGED_DETAILS = {
     Cause.FORMATS: "in other formats",
     Cause.WEIGHTS: "with other weights",
 }
-"""What changed in layers whose time did not."""
+"""Changes in layers of unchanged time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class Trait:
 
     @property
     def is_opaque(self) -> bool:
-        """Whether only the first and the last node are known, as for a `{ForeignNode[a...b]}` without the ONNX model."""
+        """True if only the first and the last node are known, as for a `{ForeignNode[a...b]}` without the ONNX model."""
         return bool(self.parts.ends) and not self.stated
 
 

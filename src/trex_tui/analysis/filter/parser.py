@@ -83,7 +83,7 @@ class FilterError(TrexError):
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether more text could make it valid."""
+        """True if more text could make it valid."""
         return self.position >= len(self.text)
 
     @property

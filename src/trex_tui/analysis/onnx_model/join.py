@@ -159,7 +159,7 @@ def add_join(engine: Engine, join: OnnxJoin) -> Engine:
 
 
 def describe_doubts(join: OnnxJoin) -> Iterable[tuple[Severity, str]]:
-    """What is doubtful about a join, and how much it matters."""
+    """Return the doubts about a join, with their extent."""
     if join.shapes.reason:
         yield Severity.WARNING, join.shapes.reason
     if join.missing:
@@ -319,20 +319,20 @@ class _Placement:
         return tuple(layers)
 
     def _is_unknown(self, position: int) -> bool:
-        """Whether a layer computes something, and has a name of which the model knows nothing."""
+        """Return whether a layer computes something, and has a name of which the model knows nothing."""
         stated = self._stated[position]
         is_unknown = bool(stated.missing) and not stated.found and not stated.is_block
         return is_unknown and self._layers[position].kind not in _INSERTED
 
     def _is_nameless(self, position: int) -> bool:
-        """Whether a layer has a name of which the model knows nothing, and only tensors that the model has."""
+        """Return whether a layer has a name of which the model knows nothing, and only tensors that the model has."""
         layer = self._layers[position]
         if not self._is_unknown(position):
             return False
         return bool(self._outputs(layer) and self._inputs(layer)) and self._knows_tensors(layer)
 
     def _knows_tensors(self, layer: Layer) -> bool:
-        """Whether the model has all that a layer writes, and all that it reads of other layers."""
+        """Return whether the model has all that a layer writes, and all that it reads of other layers."""
         read = {link.tensor for link in self._engine.producers(layer)}
         return len(self._outputs(layer)) == len({tensor.name for tensor in layer.outputs}) and all(
             self._find_name(layer, tensor, forward=False) is not None for tensor in read
@@ -521,7 +521,7 @@ class _Placement:
 
 
 def _is_identity(node: OnnxNode) -> bool:
-    """Whether the node returns what it gets: such a node is part of no layer."""
+    """Return whether the node returns what it gets: such a node is part of no layer."""
     if node.op in ("AveragePool", "MaxPool"):
         ones = (*node.attributes.get("kernel_shape", (0,)), *node.attributes.get("strides", ()))
         return set(ones) == {1} and not any(node.attributes.get("pads", ()))

@@ -87,7 +87,7 @@ class Initializer:
 
     @property
     def is_weight(self) -> bool:
-        """Whether it is a parameter: not a shape, an index or a flag."""
+        """True if it is a parameter: not a shape, an index or a flag."""
         return _WEIGHT_TYPES.match(self.dtype) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a chart is made of before it has a size: scales, marks, legends, six forms to draw, and sentences with the numbers.
+"""Parts of a chart before it has a size: scales, marks, legends, six forms, and sentences with the numbers.
 
 A chart is one function that takes a `Subject` and returns a `Figure`. `cells` draws it in a terminal, `svg_painter` as SVG.
 Styles are theme tokens (`bold $accent`), or whatever the palette of the subject gives.
@@ -143,7 +143,7 @@ class Key:
 def kind_keys(
     weights: Mapping[LayerKind, float], style: Callable[[LayerKind], str], sign: Callable[[LayerKind], str]
 ) -> list[Key]:
-    """Every kind of some weight, the heaviest first; those of one sign and one colour together, as `■ gemm, attention`.
+    """Return keys of the kinds, the heaviest first; kinds of one sign and colour share a key: `■ gemm, attention`.
 
     Args:
         weights: What counts for the order, such as milliseconds; kinds of none are left out.
@@ -187,7 +187,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a bar, column, point or block stands for.
+    """Layer or group shown by a bar, column, point or block.
 
     Attributes:
         label: Its name: a layer with its index, a kind, a range.
@@ -259,7 +259,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Lying bars with names and figures.
+    """Horizontal bars with names and figures.
 
     Attributes:
         headings: Of the figures.
@@ -305,7 +305,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Upright bars beside each other; where several share a place, the largest of them.
+    """Vertical bars side by side; where several share a place, the largest.
 
     Attributes:
         values, styles: Of each column.
@@ -344,7 +344,7 @@ class Bins:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many values lie where; `bins` counts them in at most so many bins.
+    """Histogram of values; `bins` counts them in a limited number of bins.
 
     Attributes:
         target: What a bin stands for, by its ends, how many values are below it, and its count.
@@ -501,7 +501,7 @@ class IcicleBlock:
 
     @property
     def levels(self) -> int:
-        """How many blocks lie on top of each other at most."""
+        """Maximum depth of the stacked blocks."""
         return 1 + max((block.levels for block in self.inside), default=0)
 
     def every(self) -> Iterable[IcicleBlock]:
@@ -542,7 +542,7 @@ class Palette:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """What a chart is about.
+    """Subject of a chart.
 
     Attributes:
         layers: Those that a filter left, in execution order.
@@ -621,7 +621,7 @@ class Chart:
 
 
 def has_times(engine: Engine) -> bool:
-    """Whether layers have times."""
+    """Return whether layers have times."""
     return engine.has_profile
 
 

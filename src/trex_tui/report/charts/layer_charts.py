@@ -241,7 +241,7 @@ def _describe_group(total: Total, *, is_timed: bool) -> str:
 
 
 def _describe_rest(totals: Sequence[Total], first: int, *, is_timed: bool) -> str:
-    """What the totals from one on add up to."""
+    """Return the sum of the totals from an index on."""
     rest = totals[first:]
     words = f"and {len(rest)} more: {plural(sum(total.layers for total in rest), 'layer')}"
     time = sum(total.latency_ms or 0.0 for total in rest)
@@ -361,7 +361,7 @@ def kind_target(layer: Layer, figures: str) -> Target:
 
 
 def describe_crowding(count: int, width: int, shown: str) -> tuple[str, ...]:
-    """That layers share columns, and which of them show."""
+    """State that layers share columns, and which of them are visible."""
     return (
         (f"About {-(-count // width)} layers share a column, which shows {shown}.",) if count > width else ()
     )

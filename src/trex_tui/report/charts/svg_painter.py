@@ -461,6 +461,6 @@ def block_name(label: str, room: float, row: Sequence[str]) -> str:
 
 
 def _fits(text: str, name: str) -> bool:
-    """Whether a cut text may stand for a name."""
+    """Return whether a cut text may stand for a name."""
     head, _, tail = text.partition(ELLIPSIS)
     return len(name) > len(head) + len(tail) and name.startswith(head) and name.endswith(tail)

@@ -68,7 +68,7 @@ class Quantity:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the sum over layers means something."""
+        """True if the sum over layers means something."""
         return self.column.name.endswith(_ADDITIVE)
 
     @property
@@ -210,7 +210,7 @@ def layer_bars(subject: Subject) -> Figure:
 
 
 def layer_distribution(subject: Subject) -> Figure:
-    """How many layers have which value."""
+    """Distribution of a value over the layers."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     quantity = find_quantity(subject)

@@ -259,7 +259,7 @@ def tensor_tooltip(name: str, tensor: Tensor | None, what: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
-    """What to draw, and how.
+    """Content and form of a drawing.
 
     Attributes:
         color: Meaning of the colours of layers.

@@ -67,7 +67,7 @@ def _walk(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 
 
 def _describe(engine: Engine, indices: list[int]) -> Iterator[tuple[str, str]]:
-    """What is known of the layers of a node; of several layers the values are separated by commas."""
+    """Values of the layers of a node; values of several layers are separated by commas."""
     layers = [engine.layers[index] for index in indices]
     yield "layer", ", ".join(printable(layer.name) for layer in layers)
     yield "layer_index", ", ".join(map(str, indices))

@@ -53,7 +53,7 @@ class ParetoAxes:
 
 @dataclass(frozen=True, slots=True)
 class ShownFleet:
-    """What is shown of a table of engines.
+    """Shown part of a table of engines.
 
     Attributes:
         rows: Filtered and sorted.

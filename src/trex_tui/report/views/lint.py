@@ -209,7 +209,7 @@ class Entry:
 
     @property
     def is_group(self) -> bool:
-        """Whether it is the group of all rules that were not checked."""
+        """True if it is the group of all rules that were not checked."""
         return len(self.not_checked) > 1
 
     @property

@@ -47,7 +47,7 @@ _EVIDENCE = {
 
 
 def onnx_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
-    """What is inside a layer; nothing without a model, or for a layer without nodes."""
+    """Return the content of a layer; empty without a model, or for a layer without nodes."""
     join: OnnxJoin | None = engine.onnx
     content = layer_contents(engine)[layer.index]
     if join is None or content is None:
