@@ -306,7 +306,7 @@ async def test_blocks_expand_to_the_layers_of_each_engine():
         assert pane.table.go_to(block)
         await session.press("l")
         assert layer_rows(pane) == [(0, 1), (1, 1), (1, 2)]
-        line = next(line for line in session.text.splitlines() if "B stem/relu/Relu" in line)
+        line = next(line for line in session.text.splitlines() if "B 2 stem/relu/Relu" in line)
         assert "INT8" in line
         assert "0.0300" in line
         await session.press("l", "h")

@@ -227,7 +227,7 @@ def test_block_tells_its_layers_and_changes(pair):
     assert "fusion" in labels
     assert "0.1200 ms · ▼ −0.0800 ms · −40.0 %" in [line.text for line in story.lines]
     alone = block_story(pair, pair.find_block(1, 0))
-    assert "no layer · 0.0000 ms" in [line.text for line in alone.lines]
+    assert "no layer" in [line.text for line in alone.lines]
 
 
 def test_words_of_rows(pair):

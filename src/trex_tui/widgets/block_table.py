@@ -361,7 +361,10 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     def _find_longest(self) -> int | None:
         longest = self.names.longest if self.names is not None else None
-        return None if longest is None else min(_MOST_NAME, longest + _LAYER_INDENT + len("A 123 "))
+        if longest is None or self.comparison is None:
+            return None
+        digits = max(len(str(len(engine.layers))) for engine in self.comparison.engines)
+        return min(_MOST_NAME, longest + _LAYER_INDENT + len("A ") + digits + 1)
 
     def _changed(self, row: BlockRow) -> str:
         if row.layer is None:

@@ -460,8 +460,10 @@ def describe_tactics(
     item: TacticRow | None,
     width: int,
 ) -> list[TextLine]:
-    """Return the tuning of the layer, the tactic under the cursor, and a histogram: of all tactics of the layer or, on a kernel of
-    Myelin's, of those for the same operator."""
+    """Return the tuning of the layer, the tactic under the cursor, and a histogram.
+
+    The histogram is of all tactics of the layer or, on a kernel of Myelin, of those for the same operator.
+    """
     operator = item.operator if item is not None else ""
     alike = [row for row in rows if row.operator == operator and not row.is_cached]
     times = [row.time_ms for row in alike if row.time_ms is not None]

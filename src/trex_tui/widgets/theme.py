@@ -265,7 +265,7 @@ KEY_WORDS = {"⏎": "enter", "↑": "up", "↓": "down", "←": "left", "→": "
 
 
 def wants_ascii(environ: Mapping[str, str]) -> bool:
-    """Return whether the environment asks for ASCII: by our variable, or by a locale with another character set than UTF-8."""
+    """Return whether the environment asks for ASCII: by TREX_TUI_ASCII, or by a locale other than UTF-8."""
     stated = environ.get(ASCII_VARIABLE, "")
     if stated:
         return stated != "0"

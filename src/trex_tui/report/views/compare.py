@@ -581,7 +581,7 @@ def _blocks(shown: Shown) -> Section:
     )
     rows = [
         (
-            Cell(block_name(comparison, block), names.label(block)),
+            Cell(block_name(comparison, block), printable(names.label(block))),
             block.shape,
             block.match,
             *(block.latency_ms[position] if block.layers[position] else None for position in positions),
@@ -674,14 +674,16 @@ class ComparisonNames:
             if counts[block_name(comparison, block)] > 1
         }
         """By index of the block, what distinguishes it from others of its name."""
-        self._marked = {self.label(block): block for block in comparison.blocks if block.index in self._marks}
+        self._marked = {
+            printable(self.label(block)): block for block in comparison.blocks if block.index in self._marks
+        }
 
     def label(self, block: Block) -> str:
         """Return the name of a block; if others have it too, with its first layer: `conv1 · B 12`."""
         return block_name(self._comparison, block) + self._marks.get(block.index, "")
 
     def fit_label(self, label: str, width: int) -> str:
-        """Return a label in at most `width` characters; the layer in it stays whole."""
+        """Return a printable label in at most `width` characters; the layer in it stays whole."""
         block = self._marked.get(label)
         return self.fit_text(label, width) if block is None else self.fit_block(block, width)
 
