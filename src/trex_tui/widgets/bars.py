@@ -194,10 +194,10 @@ def draw_marks(bars: Grid, count: int, *, peak: int | None = None, here: int | N
     first, last = "0", str(count - 1)
     if bars.width > len(last):
         for text, columns in ((first, range(bars.width)), (last, range(bars.width - len(last), 0, -1))):
-            start = next((x for x in columns if marked.isdisjoint(range(x, x + len(text)))), None)
-            if start is not None:
-                grid.put(start, below, text, "$muted")
-                marked.update(range(start - 1, start + len(text) + 1))
+            place = next((x for x in columns if marked.isdisjoint(range(x, x + len(text)))), None)
+            if place is not None:
+                grid.put(place, below, text, "$muted")
+                marked.update(range(place - 1, place + len(text) + 1))
     return grid
 
 
