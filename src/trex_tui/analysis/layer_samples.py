@@ -17,17 +17,19 @@ def layer_outliers(engine: Engine) -> dict[int, Outliers]:
     return {
         layer.index: find_outliers(layer.latency.spread.times_ms)
         for layer in engine.layers
-        if layer.latency is not None and layer.latency.spread is not None
+        if layer.latency is not None and layer.latency.spread is not None and layer.latency.spread.samples
     }
 
 
 def has_samples(engine: Engine) -> bool:
     """Return whether layers have single times."""
-    return any(layer.latency is not None and layer.latency.spread is not None for layer in engine.layers)
+    return any(
+        layer.latency is not None and layer.latency.spread is not None and layer.latency.spread.samples
+        for layer in engine.layers
+    )
 
 
 def count_outliers(engine: Engine, layer: Layer) -> int | None:
     """Return the number of single times far from the level around them; None without single times."""
-    if layer.latency is None or layer.latency.spread is None:
-        return None
-    return layer_outliers(engine)[layer.index].large
+    outliers = layer_outliers(engine).get(layer.index)
+    return None if outliers is None else outliers.large

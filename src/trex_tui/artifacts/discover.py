@@ -609,7 +609,8 @@ def _set_with(
     """
     siblings = _beside(path) if siblings is None else siblings
     for sibling in _sets_of_folder(path.parent, siblings).sets:
-        if path in sibling.files.values():
+        profile = sibling.files.get(ArtifactKind.PROFILE)
+        if path in sibling.files.values() or (profile is not None and _are_stages(path, profile)):
             files = sibling.files | named
             return replace(sibling, files={kind: files[kind] for kind in ArtifactKind if kind in files})
     if kinds := named.keys() & set(_LOG_KINDS):
@@ -675,6 +676,8 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
         group = folder.groups.setdefault(file.stem, {})
         if file.is_packed and file.kind in group and group[file.kind] not in packed:
             continue
+        if file.kind in group and _are_stages(file.path, group[file.kind]):
+            continue
         if file.kind in group:
             kind = file.kind.words
             message = (
@@ -689,6 +692,15 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
         tuple(source for each in own for source in each.sets),
         tuple(diagnostic for each in own for diagnostic in each.diagnostics),
     )
+
+
+def _are_stages(path: Path, other: Path) -> bool:
+    """Return whether two profiles are stages of one engine, which are its runs."""
+    if path.suffix.lower() != ".csv":
+        return False
+    from trex_tui.artifacts.stage_times import stage_engine  # csv, for files that few directories have
+
+    return stage_engine(path) is not None and stage_engine(path) == stage_engine(other)
 
 
 def _assemble(folder: _Folder) -> Discovery:

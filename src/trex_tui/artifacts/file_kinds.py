@@ -164,6 +164,8 @@ def engine_stem(path: Path) -> str:
         return _ENGINE_EXTENSION.sub("", match["stem"])
     if match := _TORCH.fullmatch(path.name) or EXECUTION_TRACE.fullmatch(path.name):
         return match["stem"]
+    if stage := _stage_engine(path):
+        return stage
     base = _EXTENSION.sub("", path.name)
     words = list(_WORD.finditer(base))
     first, last = 0, len(words)
@@ -185,7 +187,17 @@ def tells_role(path: Path) -> bool:
     """Return whether the name states the kind of the file, so that its other words identify the engine."""
     if is_canonical(path):
         return True
+    if _stage_engine(path):
+        return False
     return any(word.group().lower() in _ROLE_WORDS for word in _WORD.finditer(_EXTENSION.sub("", path.name)))
+
+
+def _stage_engine(path: Path) -> str | None:
+    if not path.name.lower().startswith("layer_") or path.suffix.lower() != ".csv":
+        return None
+    from trex_tui.artifacts.stage_times import stage_engine  # csv, for files that few directories have
+
+    return stage_engine(path)
 
 
 def display_name(stem: str) -> str:
@@ -371,6 +383,8 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
         return sniffed
     if body.startswith("["):
         return _sniff_list(text, path)
+    if body.lstrip("\ufeff").startswith("layer_name,") and _is_stage_table(text):
+        return Sniffed(ArtifactKind.PROFILE)
     if _is_monitor(text):
         return Sniffed(ArtifactKind.MONITOR)
     if find_banner(text, is_trtexec=True):
@@ -384,6 +398,12 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
     what = "is binary but not a TensorRT plan" if "\0" in text else "is text, but not JSON or a trtexec log"
     what += "; name a file that trtexec exported"
     return Sniffed(None, what, claims=named_json or path.suffix.lower() == ".log")
+
+
+def _is_stage_table(text: str) -> bool:
+    from trex_tui.artifacts.stage_times import is_stage_table  # as in _stage_engine
+
+    return is_stage_table(text)
 
 
 def _is_monitor(text: str) -> bool:

@@ -13,13 +13,13 @@ class LayerSpread:
     """Spread of the single times of a layer.
 
     Attributes:
-        times_ms: The times in order.
-        p99_ms: The 99th percentile as trtexec defines it: the largest time of fewer than 100.
+        times_ms: The times in order; empty where a file states their spread alone.
+        p99_ms: The 99th percentile as trtexec defines it: the largest time of fewer than 100; None without single times.
         cv_pct: Standard deviation in percent of the mean; None of fewer than 2 times, or where all are 0.
     """
 
     times_ms: Sequence[float]
-    p99_ms: float
+    p99_ms: float | None
     cv_pct: float | None
 
     @property

@@ -50,6 +50,7 @@ _COUNTS = frozenset(
 )
 NAME_KEYS = ("layername", "layer", "name", "opname", "operatorname", "nodename", "operator", "op", "node")
 """Keys of the name of a layer, in lower-case letters and digits, the most likely first."""
+_STAGE = "stagename"
 _LAYER_WORDS = lazy_pattern(r"(?<![A-Za-z])(?:per)?layer|Layer|LAYER|per_?op")
 _PROFILE_WORDS = lazy_pattern(r"profil", re.IGNORECASE)
 _LIKE_LAYER = lazy_pattern(
@@ -65,6 +66,7 @@ class LayerTimes:
     Attributes:
         time_ms: A time that is called neither an average nor a sum.
         time_key: The key of `time_ms`, as in the file.
+        stage: Stage of the program, such as `prefill`; empty without one.
         samples: The single times from which average and median were computed; None if those are stated.
     """
 
@@ -78,6 +80,7 @@ class LayerTimes:
     count: int | None = None
     samples: int | None = None
     spread: LayerSpread | None = None
+    stage: str = ""
 
     @property
     def has_time(self) -> bool:
@@ -303,6 +306,8 @@ def _read_figures(layer: LayerTimes, figures: Mapping[str, Any], unit: str | Non
             layer.percentage = _time(item)
         elif name in _COUNTS:
             layer.count = positive_count(item)
+        elif name == _STAGE and isinstance(item, str):
+            layer.stage = item
         elif column is not None:
             if isinstance(item, dict):
                 own_unit = _find_unit(item) or own_unit

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress, islice
 from operator import itemgetter, ne
@@ -66,6 +66,8 @@ class Profile:
         assumed: How a file of another tool was read, as the end of a sentence whose subject is the file; else empty.
         is_whole: Whether the end of the run is in the file.
         spreads: Of the single times of each row, where the recorder or another tool wrote them; else empty.
+        stage: Stage of the program that the run is of, such as `prefill`; empty without stages.
+        file: File of the run, where the stages of an engine have files of their own; else None.
     """
 
     rows: tuple[ProfileRow, ...]
@@ -74,6 +76,8 @@ class Profile:
     assumed: str = ""
     is_whole: bool = True
     spreads: tuple[LayerSpread | None, ...] = ()
+    stage: str = ""
+    file: Path | None = None
 
     @property
     def sum_ms(self) -> float | None:
@@ -83,12 +87,14 @@ class Profile:
 
 
 def read_profiles(path: Path) -> list[Profile]:
-    """Read the profile of every run in a file, in order.
+    """Read the profile of every run in a file, in order; with the other stages of its engine, if it is one of several.
 
     Raises:
         ArtifactError: The file has no profile record.
     """
     text = read_text(path)
+    if text[:_HEAD].lstrip("\ufeff \t\r\n").startswith("layer_name,"):
+        return _read_stages(path)
     if is_execution_trace(text[:_HEAD], path):
         return [_read_trace(text, path)]
     try:
@@ -111,6 +117,28 @@ def read_profile(path: Path) -> Profile:
         ArtifactError: As `read_profiles`.
     """
     return read_profiles(path)[-1]
+
+
+def _read_stages(path: Path) -> list[Profile]:
+    """Read a stage of TensorRT-Edge-LLM and those beside it; one of these that cannot be read is a note."""
+    from trex_tui.artifacts.stage_times import find_stages, read_stage_table
+
+    tables, broken = [], []
+    for file in find_stages(path):
+        try:
+            tables.append(read_stage_table(file))
+        except ArtifactError as error:
+            if file == path:
+                raise
+            broken.append(error.diagnostic)
+    profiles = []
+    for table in tables:
+        rows = [ProfileRow(row.name, None, row.mean_ms, None, None) for row in table.rows]
+        notes = [Diagnostic(Severity.ERROR, table.path, "", table.damage)] if table.damage else []
+        run = _Run(rows, is_whole=not table.damage, spreads=list(table.spreads))
+        profile = _checked(table.path, run, [*broken, *notes])
+        profiles.append(replace(profile, stage=table.stage, file=table.path))
+    return profiles
 
 
 def _read_trace(text: str, path: Path) -> Profile:
@@ -185,11 +213,15 @@ def _is_of_trtexec(root: object) -> bool:
         return False
     records = [record for record in root if isinstance(record, dict)]
     if not any("averageMs" in record and "name" in record for record in records):
-        return not any("name" in record for record in records)
+        return not any("name" in record or _holds_parts(record) for record in records)
     if any("count" in record for record in records):
         return True
     rows = [repr(record) for record in records if "name" in record]
     return len(set(rows)) == len(rows)
+
+
+def _holds_parts(record: dict[str, Any]) -> bool:
+    return any(isinstance(value, (dict, list)) for value in record.values())
 
 
 _MOST_OTHERS = 3
@@ -215,12 +247,25 @@ def _read_variants(root: object, path: Path) -> list[Profile]:
         raise ArtifactError(path, f"has the unknown time unit {str(error)!r}") from error
     if not tables:
         return []
+    if staged := _split_stages(tables):
+        return [replace(_read_run(table, rows, "", [], path), stage=stage) for stage, table, rows in staged]
     best = max(tables, key=lambda table: len(table.rows))
     same = [table for table in tables if _is_other_run(table, best)]
     runs = _split_runs(best) if len(same) == 1 else [(table, table.rows) for table in same]
     notes = _notes_on_tables(tables, [table for table, _ in runs], path)
     assumed = "" if len(runs) == 1 else _assume_runs(len(runs), are_lists=len(same) > 1)
     return [_read_run(table, rows, assumed, notes, path) for table, rows in runs]
+
+
+def _split_stages(tables: Sequence[LayerTable]) -> list[tuple[str, LayerTable, list[LayerTimes]]]:
+    """Return the rows of each stage in each table, in order, if rows name stages (`LayerProfile` of TensorRT-Edge-LLM)."""
+    found: dict[tuple[int, str], list[LayerTimes]] = {}
+    for index, table in enumerate(tables):
+        for row in table.rows:
+            found.setdefault((index, row.stage), []).append(row)
+    if not any(stage for _, stage in found):
+        return []
+    return [(stage, tables[index], rows) for (index, stage), rows in found.items()]
 
 
 def _is_other_run(table: LayerTable, best: LayerTable) -> bool:

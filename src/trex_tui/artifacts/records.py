@@ -177,7 +177,10 @@ def _read_monitor(source: ArtifactSet, notes: list[Diagnostic]) -> Monitor | Non
 
 def _notes_on_runs(source: ArtifactSet, shown: ShownRuns, number: int | None) -> Iterator[Diagnostic]:
     """Yield notes on the runs in the files, and on files without the requested run."""
-    for file in dict.fromkeys(run.file for run in shown.runs):
+    stages = [run for run in shown.runs if run.stage]
+    if len(stages) > 1:
+        yield describe_runs(stages, is_chosen=number is not None)
+    for file in dict.fromkeys(run.file for run in shown.runs if run not in stages):
         of_file = [run for run in shown.runs if run.file == file]
         yield describe_runs(of_file, is_chosen=number is not None)
     for kind in shown.left_out:

@@ -83,7 +83,7 @@ def choose_runs(
     owners = _find_owners(measured, source.files, counts)
     if number is None:
         layers = [raw["Name"] for raw in layer_info.layers] if layer_info else []
-        profile_index = _choose_profile(profiles, layers)
+        profile_index = _choose_profile(profiles, layers, source.files.get(ArtifactKind.PROFILE))
         timing_index = _choose_timing(len(timings), profile_index, len(profiles))
         by_kind = {ArtifactKind.TIMING: timing_index, ArtifactKind.PROFILE: profile_index}
         beside = [
@@ -151,20 +151,21 @@ def _index_of(number: int, count: int, owner: int | None) -> int | None:
     return number - 1 if number <= count else None
 
 
-def _choose_profile(profiles: Sequence[Profile], layers: Sequence[str]) -> int | None:
+def _choose_profile(profiles: Sequence[Profile], layers: Sequence[str], file: Path | None) -> int | None:
     """Return the index of the profile with most of the graph's layers, the last of equal ones; None without profiles.
 
     Args:
         layers: Names of the graph's layers; empty without a graph.
+        file: The profile of the set, which comes before the files of other stages.
     """
     if len(profiles) < 2:
         return 0 if profiles else None
     known = Counter(layers)
 
-    def fitness(index: int) -> tuple[int, bool, int]:
+    def fitness(index: int) -> tuple[bool, int, bool, int]:
         profile = profiles[index]
         shared = Counter(row.name for row in profile.rows) & known
-        return shared.total(), profile.is_whole, index
+        return profile.file in (None, file), shared.total(), profile.is_whole, index
 
     return max(range(len(profiles)), key=fitness)
 

@@ -35,6 +35,7 @@ class FileRun:
         median_ms: Median host latency of these, or as stated in the log.
         throughput_qps: As stated in the log.
         options: Options of the command line that the other runs do not have, from the log.
+        stage: Stage of the program, with its parameters: `prefill batch_size=1 input_len=128`.
     """
 
     file: Path
@@ -47,6 +48,7 @@ class FileRun:
     median_ms: float | None = None
     throughput_qps: float | None = None
     options: str | None = None
+    stage: str | None = None
 
 
 def list_profile_runs(
@@ -61,9 +63,10 @@ def list_profile_runs(
         return []
     return [
         FileRun(
-            file,
+            profile.file or file,
             index + 1,
             index == shown,
+            stage=profile.stage or None,
             layers=len(profile.rows),
             iterations=profile.iterations,
             sum_ms=profile.sum_ms,
@@ -164,8 +167,11 @@ def describe_runs(runs: Sequence[FileRun], *, is_chosen: bool = False) -> Diagno
         head = f"shown is {describe_run(shown)}"
     else:
         head = "not the selected run; excluded" if is_chosen else "all of other engines"
-    message = f"has {len(runs)} runs; {head}; not shown: {named}{more}; --run N chooses another"
-    return Diagnostic(Severity.INFO if is_chosen else Severity.WARNING, runs[0].file, "", message)
+    are_files = len({run.file for run in runs}) > 1
+    what = f"is one of {len(runs)} stages, each a run" if are_files else f"has {len(runs)} runs"
+    message = f"{what}; {head}; not shown: {named}{more}; --run N chooses another"
+    severity = Severity.INFO if is_chosen else Severity.WARNING
+    return Diagnostic(severity, (shown or runs[0]).file, "", message)
 
 
 def join_runs(runs: Sequence[FileRun]) -> FileRun:
@@ -181,7 +187,7 @@ def join_runs(runs: Sequence[FileRun]) -> FileRun:
 
 def describe_run(run: FileRun) -> str:
     """Return `run 2 (58 layers, 477 iterations, sum 6.506 ms)`."""
-    parts = []
+    parts = [shorten_middle(run.stage, _MOST_OPTIONS)] if run.stage else []
     for value, singular in ((run.layers, "layer"), (run.iterations, "iteration"), (run.queries, "row")):
         if value is not None:
             parts.append(plural(value, singular))

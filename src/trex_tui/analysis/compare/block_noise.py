@@ -51,7 +51,7 @@ def _sum_calls(block: Block, engine: Engine, index: int, per: int) -> list[float
         latency.spread if (latency := engine.layers[layer].latency) else None for layer in block.layers[index]
     ]
     known = [spread.times_ms for spread in spreads if spread is not None]
-    if len(known) < len(spreads) or len(set(map(len, known))) != 1:
+    if len(known) < len(spreads) or len(set(map(len, known))) != 1 or not known[0]:
         return None
     return [math.fsum(times) / per for times in zip(*known, strict=True)]
 

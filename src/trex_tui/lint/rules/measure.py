@@ -329,9 +329,9 @@ def polluted_means(context: Context, ratio: float) -> Findings:
 )
 def unstable_layers(context: Context, p99_ratio: float, time_pct: float) -> Findings:
     known = [
-        (layer, layer.latency.spread, layer.latency.median_ms)
+        (layer, layer.latency.spread, layer.latency.spread.p99_ms, layer.latency.median_ms)
         for layer in context.layers
-        if layer.latency and layer.latency.spread and layer.latency.median_ms
+        if layer.latency and layer.latency.spread and layer.latency.spread.p99_ms and layer.latency.median_ms
     ]
     judged = [entry for entry in known if entry[1].samples >= LEAST_SAMPLES]
     if not judged:
@@ -341,16 +341,16 @@ def unstable_layers(context: Context, p99_ratio: float, time_pct: float) -> Find
         )
         return
     unstable = [
-        (layer, spread, median)
-        for layer, spread, median in judged
-        if spread.p99_ms > p99_ratio * median and spread.p99_ms - median >= _LEAST_STEPS * EVENT_GRID_MS
+        (layer, spread, p99, median)
+        for layer, spread, p99, median in judged
+        if p99 > p99_ratio * median and p99 - median >= _LEAST_STEPS * EVENT_GRID_MS
     ]
     if not unstable:
         return
-    layers = [layer for layer, _, _ in unstable]
-    ratios = [spread.p99_ms / median for _, spread, median in unstable]
-    worst, spread, median = max(unstable, key=lambda entry: entry[1].p99_ms - entry[2])
-    beyond_ms = math.fsum(found.p99_ms - middle for _, found, middle in unstable)
+    layers = [layer for layer, *_ in unstable]
+    ratios = [p99 / median for *_, p99, median in unstable]
+    worst, spread, p99, median = max(unstable, key=lambda entry: entry[2] - entry[3])
+    beyond_ms = math.fsum(tail - middle for *_, tail, middle in unstable)
     pct = sum(context.engine.latency_pct(layer) or 0.0 for layer in layers)
     outliers = count_outliers(context.engine, worst) or 0
     span = f"{min(ratios):.2f}" if len(ratios) == 1 else f"{min(ratios):.2f} to {max(ratios):.2f}"
@@ -358,7 +358,7 @@ def unstable_layers(context: Context, p99_ratio: float, time_pct: float) -> Find
     yield finding(
         f"{len(layers)} of {plural(len(judged), 'layer')} unstable ({pct:.1f} % of the time): percentile 99 at {span} "
         f"times the median, +{beyond_ms:.4g} ms in all. Most: {quote_layer(worst)}, median {median:.4g} ms, "
-        f"percentile 99 {spread.p99_ms:.4g} ms{cv}, {outliers}/{spread.samples} outliers.",
+        f"percentile 99 {p99:.4g} ms{cv}, {outliers}/{spread.samples} outliers.",
         layers,
         severity=Severity.WARNING if pct >= time_pct else Severity.INFO,
         confidence=Confidence.HIGH,

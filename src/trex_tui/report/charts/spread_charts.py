@@ -46,7 +46,7 @@ def layer_spreads(subject: Subject) -> Figure:
     sampled = [
         (layer, spread)
         for layer in subject.layers
-        if layer.latency is not None and (spread := layer.latency.spread) is not None
+        if layer.latency is not None and (spread := layer.latency.spread) is not None and spread.samples
     ]
     if not sampled:
         return Figure((NO_SAMPLES,))
@@ -54,7 +54,7 @@ def layer_spreads(subject: Subject) -> Figure:
     boxed.sort(key=lambda entry: (-entry[2].middle, entry[0].index))
     counts = {layer.index: count_outliers(subject.engine, layer) or 0 for layer, _ in sampled}
     # The axis ends at the 99th percentiles: one stray time would squeeze all boxes into a line.
-    top = max(max(box.high, spread.p99_ms) for _, spread, box in boxed)
+    top = max(max(box.high, spread.p99_ms or 0.0) for _, spread, box in boxed)
     bars = [
         Bar(
             layer.name,

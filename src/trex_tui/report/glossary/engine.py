@@ -131,6 +131,7 @@ ENGINE = Subject(
                     "Position of the run in its file, from 1; `--run` takes it. In a log only runs that measured count.",
                 ),
                 ("shown", "Whether the numbers of the engine are those of this run."),
+                ("stage", "Stage of an engine of TensorRT-Edge-LLM, such as `prefill`, with its parameters."),
                 ("profile_layers", "Rows of its profile."),
                 ("iterations", "Iterations of its profile."),
                 ("latency_sum_ms", "Sum of the average times of its layers."),

@@ -178,7 +178,7 @@ def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
     if layer.latency.median_ms is not None:
         more.append(f"median {format_ms(layer.latency.median_ms)} ms")
     if spread := layer.latency.spread:
-        more.append(f"p99 {format_ms(spread.p99_ms)} ms")
+        more += [f"p99 {format_ms(spread.p99_ms)} ms"] if spread.p99_ms is not None else []
         more += [f"CV {format_pct(spread.cv_pct)} %"] if spread.cv_pct is not None else []
     if layer.latency.total_ms is not None and engine.profile_iterations:
         more.append(

@@ -30,6 +30,7 @@ def run_document(run: FileRun) -> dict[str, Any]:
         "median_ms": run.median_ms,
         "throughput_qps": run.throughput_qps,
         "options": run.options,
+        "stage": run.stage,
     }
 
 
