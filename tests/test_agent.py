@@ -114,6 +114,32 @@ async def test_a_session_on_the_samples() -> None:
         assert explained["terms"][0]["unit"] == "milliseconds"
 
 
+def test_every_tool_states_damaged_files(tmp_path: Path) -> None:
+    for name in ("good", "bad"):
+        shutil.copytree(SAMPLES / "alexnet", tmp_path / name)
+    profile = tmp_path / "bad" / "alexnet_fp16.profile.json"
+    profile.write_bytes(profile.read_bytes()[:1000])
+    (tmp_path / "bad" / "alexnet_fp16.profile.metadata.json").write_bytes(b"")
+    tools = tools_on(tmp_path)
+    results = {
+        "engines": tools.engines(None, 20, None),
+        "summary": tools.summary("bad", []),
+        "layers": tools.layers("bad", "", [], None, 20, None, reverse=False),
+        "layer": tools.layer("bad", "1"),
+        "lint": tools.lint("bad", [], "info", 20, None),
+        "compare": tools.compare("good", "bad", "", 20, None),
+        "build_why": tools.build_why("bad", None, None, 20, None),
+        "build_why layer": tools.build_why("bad", "features.0/Conv", None, 20, None),
+        "build_why against": tools.build_why("bad", None, "good", 20, None),
+    }
+    assert {name.split()[0] for name in results} == set(NAMES) - {"explain"}
+    for name, result in results.items():
+        notes = result["cautions"] if name == "compare" else result["notes"]
+        damaged = ("profile.json", "profile.metadata.json")[name == "engines" :]
+        for file in damaged:  # the list reads no content
+            assert any(note.startswith("error: ") and file in note for note in notes), (name, notes)
+
+
 async def test_parts_of_a_table_join_to_the_whole() -> None:
     async with agent_on(SAMPLES) as agent:
         whole = await agent.call("layers", path=ALEXNET, top=200)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -50,6 +51,18 @@ def test_examples_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=shown.append)
     assert result.failed == 0, "".join(shown)
     assert result.attempted > 20
+
+
+def test_results_state_damaged_files(tmp_path: Path, other: Engine) -> None:
+    shutil.copytree(SAMPLES / "alexnet", tmp_path / "set")
+    profile = tmp_path / "set" / "alexnet_fp16.profile.json"
+    profile.write_bytes(profile.read_bytes()[:1000])
+    broken = load_engine(tmp_path / "set")
+    assert repr(broken).endswith(", 1 damaged file>")
+    for result in (broken.summary(), broken.lint(), broken.compare(other), other.compare(broken)):
+        for text in (str(result), result.to_html(), json.dumps(result.to_dict())):
+            assert "alexnet_fp16.profile.json" in text, result
+            assert "is truncated" in text, result
 
 
 def test_every_name_is_there_and_every_class_of_results_on_the_page() -> None:

@@ -53,6 +53,9 @@ WITHOUT_SETS = frozenset(
 WAYS: dict[str, tuple[tuple[str, ...], ...]] = {
     "summary": ((), ("--by", "kind")),
     "layers": ((), ("--chart", "bar")),
+    "diff": ((), ("--chart", "kind")),
+    "history": ((), ("--spread",)),
+    "engines": ((), ("--by", "precision"), ("--pareto", "layers,latency_median_ms")),
 }
 """Options with which a command makes other documents."""
 MOST_LOOKED_AT = 12

@@ -50,6 +50,7 @@ class LayerDetails(TypedDict):
         producers: Indices of the layers that it reads from.
         consumers: Indices of the layers that read from it.
         findings: Lint findings with the layer.
+        notes: Remarks on files that could not be read, and what was assumed.
     """
 
     index: int
@@ -61,6 +62,7 @@ class LayerDetails(TypedDict):
     producers: list[int]
     consumers: list[int]
     findings: list[str]
+    notes: list[str]
 
 
 class Difference(TypedDict):
@@ -68,7 +70,7 @@ class Difference(TypedDict):
 
     Attributes:
         verdict: Whether the end-to-end latency changed beyond noise, and why that is known.
-        cautions: What makes the engines hard to compare.
+        cautions: What makes the engines hard to compare, and their damaged files.
         headline: The difference of the layers in a sentence.
         reasons: Causes of the difference, the largest first; they add up.
         blocks: Layers that were matched, the largest difference first.

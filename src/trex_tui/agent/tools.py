@@ -93,6 +93,12 @@ def _notes(diagnostics: Iterable[Diagnostic]) -> list[str]:
     ]
 
 
+def _notes_on(comparison: Comparison) -> list[str]:
+    """Return the errors in files of compared engines."""
+    notes = (note for engine in comparison.engines for note in engine.diagnostics)
+    return _notes(note for note in notes if note.severity is Severity.ERROR)
+
+
 class Tools:
     """The tools over some directories. Engines are kept between calls, and read again when a file changes."""
 
@@ -116,7 +122,8 @@ class Tools:
             )
             for source in found.sets
         ]
-        return page(("name", "path", "files"), rows, top, cursor, _notes(found.diagnostics))
+        errors = (note for source in found.sets for note in source.diagnostics)
+        return page(("name", "path", "files"), rows, top, cursor, _notes([*found.diagnostics, *errors]))
 
     def _engine(self, path: str) -> Engine:
         sets = scan(self._roots.resolve(path)).sets
@@ -175,7 +182,7 @@ class Tools:
         kept = set(_matching(engine, query))
         layers = [layer for layer in sorted_layers(engine, by, reverse=reverse) if layer.index in kept]
         rows = [[column.value(engine, layer) for column in chosen] for layer in layers]
-        return page([column.name for column in chosen], rows, top, cursor)
+        return page([column.name for column in chosen], rows, top, cursor, _notes(engine.diagnostics))
 
     def layer(self, path: str, layer: str) -> LayerDetails:
         """Return everything about a layer, by index or name."""
@@ -193,6 +200,7 @@ class Tools:
             "producers": _ends(link.source for link in engine.producers(found)),
             "consumers": _ends(link.target for link in engine.consumers(found)),
             "findings": [compact(f"{judged.rule.id}: {judged.message}") for judged in reasons],
+            "notes": _notes(engine.diagnostics),
         }
 
     # Lint
@@ -267,7 +275,7 @@ class Tools:
             "baseline": compact(engines[0].name),
             "other": compact(engines[1].name),
             "verdict": compact(plain(verdict)) or {},
-            "cautions": [compact(caution.text) for caution in comparison.cautions],
+            "cautions": [*(compact(caution.text) for caution in comparison.cautions), *_notes_on(comparison)],
             "headline": compact(difference.headline) if difference else "",
             "reasons": [_reason(reason) for reason in difference.reasons] if difference else [],
             "blocks": page((*columns, "delta_ms", "changed"), rows, top, cursor),
@@ -288,7 +296,8 @@ class Tools:
         from trex_tui.report.views.build import TACTICS, pick
         from trex_tui.report.views.build_summary import choice_object, find_tuned
 
-        build = load_build(self._engine(path), 0)
+        engine = self._engine(path)
+        build = load_build(engine, 0)
         if build.facts is None:
             raise TrexError(build.problem)
         if layer is None:
@@ -305,14 +314,15 @@ class Tools:
                 )
                 for choice in choices
             ]
-            return page(names, rows, top, cursor)
+            return page(names, rows, top, cursor, _notes(engine.diagnostics))
         columns = pick(TACTICS, *_TACTIC_COLUMNS)
         tuned = find_tuned(build.facts, layer)
         found = [row for item in tuned for row in tactic_rows(build.facts, item)]
         found.sort(key=lambda row: (row.time_ms is None, row.time_ms or 0.0))
         objects = row_objects(make_table("tactics", columns, found))
         rows = [tuple(row.values()) for row in objects]
-        return page(_TACTIC_COLUMNS, rows, top, cursor, [f"Layer {item.tuning.name}" for item in tuned])
+        notes = [f"Layer {item.tuning.name}" for item in tuned]
+        return page(_TACTIC_COLUMNS, rows, top, cursor, [*notes, *_notes(engine.diagnostics)])
 
     def _other_tactics(self, path: str, against: str, top: int, cursor: str | None) -> Rows:
         from trex_tui.analysis.compare.builds import BuildComparison, load_build
@@ -334,7 +344,7 @@ class Tools:
             )
             for found in difference.blocks
         ]
-        return page(columns, rows, top, cursor, difference.problems)
+        return page(columns, rows, top, cursor, [*difference.problems, *_notes_on(comparison)])
 
     # Words
 

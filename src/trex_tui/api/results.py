@@ -71,6 +71,15 @@ class Result(ABC):
         return plain_text(self._draw).rstrip("\n")
 
 
+def _damage(engine: Engine) -> list[Section]:
+    """Return a section about damaged files, where there are any."""
+    from trex_tui.errors import Severity
+    from trex_tui.report.views.damage import damage_section
+
+    errors = [note for note in engine.diagnostics if note.severity is Severity.ERROR]
+    return [damage_section(errors)] if errors else []
+
+
 class Summary(Result):
     """The figures and facts of an engine: what `trex-tui summary` prints.
 
@@ -129,7 +138,7 @@ class Summary(Result):
     def _sections(self) -> Sequence[Section]:
         from trex_tui.report.views.summary import brief_sections
 
-        return tuple(brief_sections(self._engine))
+        return (*_damage(self._engine), *brief_sections(self._engine))
 
     def __repr__(self) -> str:
         return f"<Summary of {self.title!r}: {len(self.frame)} figures>"
@@ -183,11 +192,13 @@ class Findings(Result):
     def _sections(self) -> Sequence[Section]:
         from trex_tui.report.views.lint import lint_sections
 
-        return tuple(lint_sections(self._linted, None))
+        return (*_damage(self._linted.engine), *lint_sections(self._linted, None))
 
     def _draw(self, console: Console) -> None:
         from trex_tui.report.render_lint import print_lint
+        from trex_tui.report.render_text import print_sections
 
+        print_sections(_damage(self._linted.engine), console)
         print_lint(self._report, console)
 
     def __repr__(self) -> str:

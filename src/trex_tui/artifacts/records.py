@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -147,6 +147,15 @@ def read(
         run,
         monitor,
     )
+
+
+def find_errors(source: ArtifactSet) -> list[Diagnostic]:
+    """Read every file of a set, and return its errors; also if no file can be used."""
+    try:
+        notes: Iterable[Diagnostic] = read(source).diagnostics
+    except ArtifactError as error:
+        notes = (*source.diagnostics, *error.diagnostics)
+    return list(dict.fromkeys(note for note in notes if note.severity is Severity.ERROR))
 
 
 def _read_monitor(source: ArtifactSet, notes: list[Diagnostic]) -> Monitor | None:

@@ -347,17 +347,18 @@ def read_set_metadata(
     Raises:
         ArtifactError: A log cannot be opened, or none has this run.
     """
-    from trex_tui.buildlog.reader import read_outline
+    from trex_tui.buildlog.reader import shared_outline
 
     document, notes = read_metadata_document([files[kind] for kind in _METADATA if kind in files])
     logs = [files[kind] for kind in (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG) if kind in files]
-    traces = [read_outline(path, has_names=False) for path in logs]
+    traces = [shared_outline(path, has_names=False) for path in logs]
     most = max((len(trace.measured) for trace in traces), default=0)
     if run is not None and most:
         # The build log beside a log of several runs usually has no measurement.
         wanted = [run if len(trace.measured) == most else None for trace in traces]
         traces = [
-            read_outline(path, run=number, has_names=False) for path, number in zip(logs, wanted, strict=True)
+            shared_outline(path, run=number, has_names=False)
+            for path, number in zip(logs, wanted, strict=True)
         ]
     for trace in traces:
         notes += [*trace.diagnostics, *note_runs(trace, is_chosen=run is not None)]

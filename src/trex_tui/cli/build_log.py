@@ -95,14 +95,15 @@ def run_metadata(options: argparse.Namespace) -> int:
 def _metadata_files(path: Path) -> tuple[dict[ArtifactKind, Path], list[Diagnostic]]:
     """Return the files with metadata: those of the set for a directory or another file of a set; else the file alone.
 
-    Also returns errors about files that are too damaged to belong to the set.
+    Also returns the errors of all files of the set: `--strict` is about the set, not about the metadata alone.
 
     Raises:
         TrexError: There are several engines, or none.
     """
     from trex_tui.artifacts.discover import find
     from trex_tui.artifacts.file_kinds import ArtifactKind, Sniffed, sniff
-    from trex_tui.errors import ArtifactError, Severity, TrexError
+    from trex_tui.artifacts.records import find_errors
+    from trex_tui.errors import ArtifactError, TrexError
 
     metadata = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
     sniffed = sniff(path) if path.is_file() else Sniffed(None)
@@ -118,8 +119,7 @@ def _metadata_files(path: Path) -> tuple[dict[ArtifactKind, Path], list[Diagnost
     if len(sets) > 1:
         known = ", ".join(source.name for source in sets)
         raise TrexError(f"{path}: {len(sets)} engines found ({known}); give the path of one")
-    errors = [note for note in sets[0].diagnostics if note.severity is Severity.ERROR]
-    return sets[0].files, errors
+    return sets[0].files, find_errors(sets[0])
 
 
 def _harmless(text: str) -> str:

@@ -120,6 +120,7 @@ def _export_trex(options: argparse.Namespace) -> int:
     """
     from trex_tui.artifacts import scan
     from trex_tui.artifacts.discover import is_damage
+    from trex_tui.artifacts.records import find_errors
     from trex_tui.report.trex_files import describe, write_trex_files
 
     discovery = scan(options.paths or ["."])
@@ -132,10 +133,10 @@ def _export_trex(options: argparse.Namespace) -> int:
     )
     diagnostics = (
         *discovery.diagnostics,
-        *(note for source in discovery.sets for note in source.diagnostics),
+        *(note for source in discovery.sets for note in (*source.diagnostics, *find_errors(source))),
         *(note for trex_set in written for note in trex_set.damage),
     )
-    for diagnostic in diagnostics:
+    for diagnostic in dict.fromkeys(diagnostics):
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     for trex_set in written:
         for line in describe(trex_set):

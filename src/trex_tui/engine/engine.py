@@ -31,6 +31,7 @@ from trex_tui.engine.dla import DlaBlock, add_transfers, place_layers
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.model import Binding, Layer, Link, follow_tensors
 from trex_tui.errors import Diagnostic, Severity, TrexError
+from trex_tui.text import plural
 
 if TYPE_CHECKING:  # 130 ms to import; `graph` imports it on first use.
     import networkx as nx
@@ -302,7 +303,12 @@ class Engine:
         return build_graph(self)
 
     def __repr__(self) -> str:
-        return f"<Engine {self.name!r}: {len(self.layers)} layers, {self.device_name or 'device not stated'}>"
+        damaged = {note.file for note in self.diagnostics if note.severity is Severity.ERROR}
+        damage = f", {plural(len(damaged), 'damaged file')}" if damaged else ""
+        return (
+            f"<Engine {self.name!r}: {len(self.layers)} layers, "
+            f"{self.device_name or 'device not stated'}{damage}>"
+        )
 
 
 def _choose(wanted: int | None, available: Sequence[int], profile: Profile | None) -> int:
