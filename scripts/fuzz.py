@@ -166,7 +166,7 @@ def outcome(case: Case, options: argparse.Namespace) -> tuple[str, str]:
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None) as directory:
         folder, whole = Path(directory, "set"), Path(directory, "whole")
         _write(folder, case.files)
-        signal.setitimer(signal.ITIMER_REAL, options.seconds)
+        signal.setitimer(signal.ITIMER_PROF, options.seconds)
         try:
             if options.commands:
                 if case.command[0] == "diff":
@@ -175,10 +175,10 @@ def outcome(case: Case, options: argparse.Namespace) -> tuple[str, str]:
             else:
                 examine(folder, case.command, thorough=not options.quick)
         except (Exception, TakesTooLongError) as error:  # noqa: BLE001 - that is what is looked for
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             return _place(error), "".join(traceback.format_exception(error)).replace(directory, "DIR")
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
     return "", ""
 
 
@@ -212,7 +212,7 @@ def work(pipe: Connection, options: argparse.Namespace) -> None:
         os.environ["PATH"] = ""  # Graphviz and librsvg take ten times as long as a case
         crash_log.report = _raise
         parser.build_parser = lru_cache(parser.build_parser)  # half of the time of a case
-    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGPROF, _too_long)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # It is for the process that asks.
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + options.memory_mib * 2**20, resource.RLIM_INFINITY))
@@ -288,7 +288,7 @@ class Worker:
         self._done += 1
         try:
             self._pipe.send(number)
-            if self._pipe.poll(3 * self.options.seconds + 60):
+            if self._pipe.poll(10 * self.options.seconds + 60):
                 answer: Answer = self._pipe.recv()
                 return answer
             place = "does not answer"
@@ -360,7 +360,7 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--jobs", type=int, default=1, help="processes")
     arguments.add_argument("--minutes", type=float, default=0, help="begin no case later; 0: no limit")
-    arguments.add_argument("--seconds", type=float, default=20, help="the most that a case may take")
+    arguments.add_argument("--seconds", type=float, default=20, help="processor time that a case may take")
     arguments.add_argument("--memory-mib", type=int, default=1024, help="the most that a case may take")
     arguments.add_argument("--keep", type=Path, default=Path("fuzz-findings"))
     how = arguments.add_mutually_exclusive_group()
