@@ -12,7 +12,7 @@ import pytest
 from fake_trtexec import ENDS, VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, is_running
 from helpers import ARTIFACTS, some
-from trex_tui.capture.failures import FAILURES, recognise
+from trex_tui.buildlog.failures import FAILURES, recognise
 from trex_tui.capture.plan import RunPlan
 from trex_tui.capture.process import TIMED_OUT, ProcessOutcome, RunProgress
 from trex_tui.capture.trtexec import Trtexec, parse_version
@@ -59,7 +59,7 @@ KNOWN = {
         "--shapes",
     ),
     "runtime_oom@profile": ("out_of_memory", "profile", "out of memory", "nvidia-smi"),
-    "illegal_access@profile": ("unknown", "profile", "illegal memory access", ""),
+    "illegal_access@profile": ("illegal_access", "profile", "illegal memory access", "plugins"),
     "half_graph@profile": ("files", "profile", "net.graph.json is truncated", "df"),
     "half_profile@profile": ("files", "profile", "net.profile.json", "df"),
     "half_timing@profile": ("files", "profile", "net.timing.json is truncated", "df"),
@@ -270,7 +270,7 @@ class TestPatterns:
             def groupdict(self) -> dict[str, None]:
                 return dict.fromkeys(re.compile(failure.pattern).groupindex)
 
-        from trex_tui.capture.failures import _sentence
+        from trex_tui.buildlog.failures import _sentence
 
         said = _sentence(failure, Bare())  # type: ignore[arg-type]
         assert "{" not in said

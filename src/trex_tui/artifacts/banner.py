@@ -22,7 +22,7 @@ _BANNER = lazy_pattern(
     re.MULTILINE,
 )
 _STATED_VERSION = lazy_pattern(
-    rf"(?P<product>{_PRODUCT}) version: (?P<version>\d{{1,9}}(?:\.\d{{1,9}}){{0,4}})"
+    rf"(?:(?P<product>{_PRODUCT}) version:|TensorRT: starting export with TensorRT) (?P<version>\d{{1,9}}(?:\.\d{{1,9}}){{0,4}})"
 )
 _RTX = "RTX "
 _PROGRAMS = ("trtexec", "tensorrt_rtx")
@@ -78,14 +78,16 @@ def find_banner(text: str, *, is_trtexec: bool = False) -> Banner | None:
 
 
 def find_stated_version(text: str) -> str | None:
-    """Return the version in the first line `TensorRT version: 10.16.1`; 8.0 prints 8003. None without one."""
+    """Return the version in the first line `TensorRT version: 10.16.1`, or that of an export by Ultralytics; 8.0 prints 8003.
+    None without one.
+    """
     match = _STATED_VERSION.search(text)
     if match is None:
         return None
     version = match["version"]
     if version.isdecimal() and len(version) > 3:
         version = version_of_number(int(version))
-    return _with_product(version, is_rtx="RTX" in match["product"])
+    return _with_product(version, is_rtx="RTX" in (match["product"] or ""))
 
 
 def _with_product(version: str, *, is_rtx: bool) -> str:

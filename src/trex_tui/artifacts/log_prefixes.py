@@ -26,12 +26,16 @@ UNSTAMPED = lazy_pattern(
     r"(?:\[(?:TensorRT|TRT)\] (?P<word>VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): "
     r"|(?P<word2>VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:? "
     r"|\[TRT\] \[(?P<letter>[VIWEF])\] "
-    r"|\[TRT\] {2,})"
+    r"|\[TRT\] {2,}"
+    r"|\[(?P<letter2>[VIWEF])\] (?P<library>\[TRT\] )?)"
 )
-"""Older Python and other programs print `[TensorRT] VERBOSE: msg`, `INFO: [TRT]: msg` or `[TRT]    msg`."""
+"""Older Python and other programs print `[TensorRT] VERBOSE: msg`, `INFO: [TRT]: msg` or `[TRT]    msg`; without their time
+stamps lines of trtexec are `[V] msg` and `[V] [TRT] msg`."""
 ESCAPE = lazy_pattern(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """A colour, or another control sequence of a terminal (ECMA-48, 5.4)."""
 
+_BARE = lazy_pattern(r"^\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: )", re.MULTILINE)
+"""A line of trtexec without its time stamp."""
 _MESSAGE = lazy_pattern(
     r"Registered plugin creator - |Plugin creator already registered - |Registering (?:layer|tensor): "
     r"|Searching for input: |Parsing node: |Importing initializer: |Adding network (?:input|output): "
@@ -130,8 +134,8 @@ def _find_shape(before: str) -> _Shape:
 
 def _find_prefix_end(line: str) -> tuple[int, bool] | None:
     """Return the end of the prefix, and whether the line has no mark of TensorRT; None if the prefix is unclear."""
-    if UNSTAMPED.match(line):
-        return 0, False
+    if (match := UNSTAMPED.match(line)) and (match["letter2"] is None or match["library"]):
+        return 0, False  # `[V] ` alone is as well the level of another logger
     if match := STAMPED.search(line) or MARK.search(line):
         return match.start(), False
     if match := _MESSAGE.search(line):
@@ -274,7 +278,11 @@ def _strip_from_first(lines: list[str]) -> tuple[list[str], PrefixStripper | Non
 
 
 def is_routed_log(text: str) -> bool:
-    """Return whether a file begins as the log of a program that passes on the library's messages with severities."""
+    """Return whether a file begins as the log of a program that passes on the library's messages with severities, or as a log
+    of trtexec without time stamps.
+    """
+    if _BARE.search(text):
+        return True
     if not _MESSAGE.search(text):
         return False
     lines = [ESCAPE.sub("", line) for line in text.splitlines()]

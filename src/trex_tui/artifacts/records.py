@@ -116,7 +116,7 @@ def read(
         known = _Known(layer_info, profile, timing is not None, metadata)
         filled = _with_logs(known, source, traces, shown, notes)
         layer_info, profile, metadata = filled.layer_info, filled.profile, filled.metadata
-    has_engine = metadata.performance or metadata.memory != StatedMemory()
+    has_engine = metadata.performance or metadata.memory != StatedMemory() or metadata.dla_layers
     if layer_info is None and profile is None and timing is None and not has_engine:
         about = [note for note in notes if note.file in source.files.values()]
         failed = [note for note in about if note.severity is Severity.ERROR] or about
@@ -248,6 +248,7 @@ def _with_logs(
     layer_info, profile, metadata = known.layer_info, known.profile, known.metadata
     is_alone = layer_info is None and profile is None
     read: dict[str, BuildTrace] = {}
+    failures: list[Diagnostic] = []
     for kind, outline in traces.items():
         trace = _trace_of_run(outline, shown, kind)
         if kind is shown.log_kind and trace.performance is not None:
@@ -256,10 +257,11 @@ def _with_logs(
         read[kind.value] = trace
         # Beside JSON files a log only adds details: of its diagnostics only damage matters.
         notes.extend(note for note in trace.diagnostics if is_alone or note.severity is Severity.ERROR)
+        failures.extend(_notes_on_failure(trace))
         if is_alone:
             profile = profile or as_records.find_profile(trace)
     if is_alone:
-        layer_info = as_records.find_layer_info(read)
+        layer_info = as_records.find_layer_info(read, has_placed=profile is None)
     elif layer_info is not None:
         layer_info = as_records.complete_layer_info(layer_info, read)
     elif known.profile is not None:
@@ -271,11 +273,27 @@ def _with_logs(
         and layer_info is None
         and profile is None
     ):
-        paths = [source.files[kind] for kind in LOGS if kind in source.files]
-        message = "has no layers and no times; needs --dumpLayerInfo, --dumpProfile or --verbose"
-        severity = Severity.ERROR if metadata.memory == StatedMemory() else Severity.WARNING
-        notes.append(Diagnostic(severity, paths[0], "", message))
+        is_empty = metadata.memory == StatedMemory() and not metadata.dla_layers
+        severity = Severity.ERROR if is_empty else Severity.WARNING
+        failures = [note._replace(severity=severity) for note in failures]
+        if not failures:
+            paths = [source.files[kind] for kind in LOGS if kind in source.files]
+            message = "has no layers and no times; needs --dumpLayerInfo, --dumpProfile or --verbose"
+            notes.append(Diagnostic(severity, paths[0], "", message))
+    notes.extend(failures)
     return _Known(layer_info, profile, known.has_timing, metadata)
+
+
+def _notes_on_failure(trace: BuildTrace) -> Iterator[Diagnostic]:
+    """Yield why the run of a log failed, with the remedy; nothing if it passed."""
+    if not trace.has_errors:
+        return
+    from trex_tui.buildlog.failures import find_failure  # fifty patterns, for failures only
+
+    if (failure := find_failure(trace)) is not None:
+        cause = f"the run {'' if failure.is_certain else 'probably '}failed: {failure.cause}"
+        message = f"{cause}; {failure.remedy}" if failure.remedy else cause
+        yield Diagnostic(Severity.WARNING, trace.path, f"line {failure.line}", message)
 
 
 def _trace_of_run(trace: BuildTrace, shown: ShownRuns, kind: ArtifactKind) -> BuildTrace:

@@ -555,6 +555,11 @@ class BuildTrace:
         return bool(self.tunings or self.passes)
 
     @property
+    def has_errors(self) -> bool:
+        """Whether a message is an error."""
+        return any(message.severity in "EF" for message in self.messages)
+
+    @property
     def fusions(self) -> tuple[Fusion, ...]:
         """Return every step of every pass, over all strategies."""
         return tuple(fusion for graph_pass in self.passes for fusion in graph_pass.fusions)

@@ -339,6 +339,11 @@ class Resources:
         """Return the streams of a candidate engine, or of a loaded engine."""
         return self._streams.get(strategy) or self._streams.get(None) or Streams()
 
+    def begin_placement(self) -> None:
+        """Forget the lists of an earlier engine: calibration builds its own first."""
+        self._dla.clear()
+        self._gpu.clear()
+
     def placed(self, _line: int, message: str) -> None:
         match = _PLACED.match(message)
         if match is not None and len(self._dla) + len(self._gpu) < _MOST_PLACED:

@@ -241,8 +241,9 @@ def parse_prefix(line: str) -> Prefix:
         stamp, message = match["stamp"], line[match.end() :]
         return Prefix(letter, is_library, parse_stamp(stamp), f"[{stamp}] ", message, line[: match.start()])
     if match := UNSTAMPED.match(line):
-        letter = _WORDS.get(match["word"] or match["word2"] or "", match["letter"] or "V")
-        return Prefix(letter, True, None, "", line[match.end() :], "")
+        letter = _WORDS.get(match["word"] or match["word2"] or "", match["letter"] or match["letter2"] or "V")
+        is_library = match["letter2"] is None or match["library"] is not None
+        return Prefix(letter, is_library, None, "", line[match.end() :], "")
     return Prefix("", False, None, "", line, "")
 
 

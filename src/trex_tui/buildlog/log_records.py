@@ -55,15 +55,16 @@ _METADATA = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, Artifact
 _DEVICE_NUMBERS = ("Compute Capability", "SMs", "Compute Clock Rate", "Memory Bus Width", "Memory Clock Rate")
 
 
-def find_layer_info(traces: Mapping[str, BuildTrace]) -> LayerInfo | None:
+def find_layer_info(traces: Mapping[str, BuildTrace], *, has_placed: bool = False) -> LayerInfo | None:
     """Return the most detailed list of layers in the logs of an engine, the first of several; None without a list.
 
     Args:
         traces: By the kind of the log.
+        has_placed: Use the list of layers on the GPU if there is no other; it lacks reformats, so that times do not fit.
     """
     found = _find_dump(traces)
     if found is None:
-        return None
+        return _find_placed(traces.values()) if has_placed else None
     kind, trace, dump = found
     names_only = dump.form is DumpForm.NAMES
     message = f"layers are taken from the log ({_FORMS[dump.form]})"
@@ -74,6 +75,25 @@ def find_layer_info(traces: Mapping[str, BuildTrace]) -> LayerInfo | None:
     return LayerInfo(
         layers, _bindings(trace, dump), names_only=names_only, diagnostics=(note,), details_source=source
     )
+
+
+def _find_placed(traces: Iterable[BuildTrace]) -> LayerInfo | None:
+    """Return the layers that a log without any other list names as running on the GPU; None without them.
+
+    With layers on the DLA, which have a list of their own, their order is unknown.
+    """
+    for trace in traces:
+        if trace.dla.gpu_layers and not trace.dla.dla_layers:
+            names = trace.dla.gpu_layers
+            message = (
+                f"names of {len(names)} layers are taken from the log (Layers Running on GPU: without reformats that the "
+                "builder adds later)"
+            )
+            note = Diagnostic(Severity.WARNING, trace.path, "", message)
+            return LayerInfo(
+                tuple({"Name": name} for name in names), (), names_only=True, diagnostics=(note,)
+            )
+    return None
 
 
 def _find_dump(traces: Mapping[str, BuildTrace]) -> tuple[str, BuildTrace, LayerDump] | None:
@@ -259,7 +279,7 @@ def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:
     sources = dict(metadata.sources)
     built, ran = trace.options, trace.run_options
     sections = {
-        "model_options": built.model,
+        "model_options": built.model or _model_of_parser(trace),
         # Up to 8.6 they are printed in any case, with their defaults.
         "build_options": {} if trace.only_loads else built.build,
         "inference_options": ran.inference,
@@ -276,6 +296,12 @@ def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:
     if trace.dla.dla_layers:
         changes["dla_layers"] = trace.dla.dla_layers
     return replace(metadata, memory=memory, tensors=tensors, sources=sources, **changes)
+
+
+def _model_of_parser(trace: BuildTrace) -> dict[str, str]:
+    """Return file and format of the model as the ONNX parser prints them; empty without a file."""
+    file = trace.onnx.values.get("Input filename") if trace.onnx else None
+    return {"Format": "ONNX", "Model": file} if file else {}
 
 
 def _memory(known: StatedMemory, trace: BuildTrace) -> StatedMemory:

@@ -19,6 +19,10 @@ _VARYING = lazy_pattern(r"0x[0-9a-fA-F]+|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?(?:[eE]
 _ABOUT_LAYER = lazy_pattern(
     r"(?<=\b[Ll]ayer )\S.*?(?= (?:is|a|on|exceeds|has)\b)|(?<=for layer ).*|^\S+(?=: )|(?<=- )\S+(?= weights)"
 )
+_FOREIGN = lazy_pattern(
+    r"Traceback \(most recent call last\)|=== \w|  --\w|\w+: (?=input |output |building |export )"
+)
+"""Beginnings of lines of other programs after a message: Python, trtexec's help, Ultralytics."""
 _REST = "further messages of other kinds"
 
 
@@ -60,7 +64,12 @@ class Messages:
         self._last = group if group.count == 1 else None
 
     def more(self, line: int, text: str) -> None:
-        """Append a line without a prefix to the previous message, if that is the first of its group."""
+        """Append a line without a prefix to the previous message, if that is the first of its group.
+
+        The rest of a message ends where another program's output begins.
+        """
+        if _FOREIGN.match(text):
+            self._last = None
         last = self._last
         if last is not None and line == last.last_line + 1:
             last.last_line = line
@@ -184,6 +193,7 @@ class MessageParser:
         if self.dumps.is_open or self.dumps.goes_on(text):
             self.dumps.line(line, text)
         elif not self.dumps.begins(line, text):
+            self.sections.export(line, text)
             self.messages.more(line, text)
 
     def message(self, line: int, severity: str, message: str, *, is_library: bool) -> None:
@@ -325,6 +335,8 @@ class MessageParser:
         """Parse a message that begins with a horizontal rule."""
         if " Layers running on " in message:
             self.resources.begin_list(message)
+        elif " Layers Running on DLA " in message:
+            self.resources.begin_placement()
         else:
             self.tuner.runner(line, message)
 

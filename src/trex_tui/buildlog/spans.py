@@ -41,6 +41,11 @@ _INPUT = lazy_pattern(
     r"Adding network input: (?P<name>.+) with dtype: (?P<dtype>\w*)(?:, dimensions: \((?P<dims>[-\d, ]*)\))?"
 )
 _OUTPUT = lazy_pattern(r"Marking .+ as output: (?P<name>.+?)\s*$")
+_EXPORT = lazy_pattern(
+    r"TensorRT: (?:starting export with TensorRT (?P<version>\d[\d.]*\d)"
+    r"|(?P<side>in|out)put \"(?P<name>.+)\" with shape ?\((?P<dims>[-\d, ]*)\) (?:DataType\.)?(?P<dtype>\w+))"
+)
+"""What Ultralytics prints between the messages of the builder."""
 _CHOSEN_SHAPE = lazy_pattern(r"Automatically (?:overriding|setting) shape to:? ?\S+", re.IGNORECASE)
 _MOST_SHAPES = 1000
 _MOST_LABELS, _MOST_VALUES = 1000, 10_000
@@ -201,6 +206,18 @@ class Sections:
             self.tensors.append(PrintedBinding(line, match["name"], True, dims, match["dtype"] or None))
         elif match := _OUTPUT.match(message):
             self.tensors.append(PrintedBinding(line, match["name"], False, "", None))
+
+    def export(self, line: int, text: str) -> None:
+        """Parse a line of Ultralytics: the version, an input or an output of the network."""
+        if not text.startswith("TensorRT: ") or (match := _EXPORT.match(text)) is None:
+            return
+        if match["version"]:
+            self.version = match["version"]
+            return
+        dims = match["dims"].rstrip(", ").replace(", ", "x")
+        self.tensors.append(
+            PrintedBinding(line, match["name"], match["side"] == "in", dims, match["dtype"].lower())
+        )
 
     @property
     def options(self) -> StatedOptions:

@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from trex_tui.buildlog.failures import recognise
 from trex_tui.capture.environment_probe import Disk, Environment
-from trex_tui.capture.failures import JOIN_GROUPS, NVIDIA_SMI_FAILURES, START_FAILURES, recognise
+from trex_tui.capture.failures import JOIN_GROUPS, NVIDIA_SMI_FAILURES, START_FAILURES
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.text import format_bytes, plural
 

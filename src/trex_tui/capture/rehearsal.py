@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trex_tui.capture.failures import recognise
+from trex_tui.buildlog.failures import recognise
 from trex_tui.capture.machine import Machine, RunControl
 from trex_tui.capture.plan import OWN_FLAGS, RunPlan, flag_name
 from trex_tui.capture.process import Stop

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from trex_tui.artifacts.banner import find_banner, is_rtx_version
 from trex_tui.artifacts.capture_manifest import cut
-from trex_tui.capture.failures import recognise, signal_name, signal_remedy
+from trex_tui.buildlog.failures import recognise
+from trex_tui.capture.failures import signal_name, signal_remedy
 from trex_tui.errors import TrexError
 
 Version = tuple[int, ...]

@@ -15,7 +15,8 @@ from trex_tui.artifacts.capture_manifest import cut
 from trex_tui.artifacts.layer_info import read_layer_info
 from trex_tui.artifacts.profile import read_profile
 from trex_tui.artifacts.timing import read_timing
-from trex_tui.capture.failures import recognise, remarks, signal_name, signal_remedy
+from trex_tui.buildlog.failures import recognise
+from trex_tui.capture.failures import remarks, signal_name, signal_remedy
 from trex_tui.capture.plan import BUILD, RunPlan
 from trex_tui.capture.process import INTERRUPTED, TIMED_OUT, ProcessOutcome, RunProgress
 from trex_tui.capture.trtexec import Trtexec

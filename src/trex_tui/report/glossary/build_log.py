@@ -113,6 +113,21 @@ BUILD_LOG = Subject(
         Term("context_bytes", "Device memory of the execution context.", labels=("execution context",)),
         Term("engine_bytes", "Size of the serialized engine.", labels=("engine",)),
         Term("engine_mib", "Size of the serialized engine in whole MiB, rounded down."),
+        Term("failure", "Why the last run in the log failed; null if it passed."),
+        Term("failure.key", "Short name of a known failure; empty if unknown."),
+        Term(
+            "failure.is_certain",
+            "Whether the log states that the run failed; otherwise it ends after errors.",
+        ),
+        Term(
+            "failure.cause",
+            "Cause: the first known error.",
+            labels=("cause", "likely cause"),
+        ),
+        Term(
+            "failure.reason", "TensorRT's own reason, without codes and source locations.", labels=("reason",)
+        ),
+        Term("failure.remedy", "Remedy for the cause.", labels=("remedy",)),
         Term("non_conforming", "Layers that got another implementation than was requested."),
         Term("cache", "The timing cache.", labels=("timing cache",)),
         Term("cache.mode", "local or global."),

@@ -40,6 +40,7 @@ from trex_tui.report.views.engine import describe_engine_size
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable
 
 if TYPE_CHECKING:
+    from trex_tui.buildlog.failures import LogFailure
     from trex_tui.report.views.engine import EngineSubject
 
 format_tactic_ms = partial(format_ms, digits=6)
@@ -489,6 +490,7 @@ def build_fact_texts(trace: BuildTrace, engine: Engine | None = None) -> dict[st
     seconds = build_seconds(trace.phases)
     options = {} if trace.only_loads else trace.options.build
     texts = {
+        **failure_texts(trace),
         "TensorRT": version_text(trace) or (engine.tensorrt_version if engine is not None else None),
         "device": trace.options.device.get("Selected Device"),
         "ONNX": onnx_text(trace),
@@ -505,6 +507,28 @@ def build_fact_texts(trace: BuildTrace, engine: Engine | None = None) -> dict[st
         "errors": str(counts["E"] + counts["F"]),
     }
     return {label: text for label, text in texts.items() if text}
+
+
+def failure_texts(trace: BuildTrace) -> dict[str, str | None]:
+    """Return cause, TensorRT's own reason and remedy of a run that failed; empty if none did."""
+    failure = log_failure(trace)
+    if failure is None:
+        return {}
+    label = "cause" if failure.is_certain else "likely cause"
+    return {
+        label: f"{failure.cause} (line {failure.line})",
+        "reason": failure.reason,
+        "remedy": failure.remedy,
+    }
+
+
+def log_failure(trace: BuildTrace) -> LogFailure | None:
+    """Return the failure of the last run in a log; None if it has none."""
+    if not trace.has_errors:
+        return None
+    from trex_tui.buildlog.failures import find_failure  # fifty patterns, for failures only
+
+    return find_failure(trace)
 
 
 def version_text(trace: BuildTrace) -> str:

@@ -31,6 +31,7 @@ from trex_tui.report.views.build import (
     TACTICS,
     build_fact_texts,
     fusions_table,
+    log_failure,
     memory_sections,
     memory_table,
     messages_table,
@@ -285,6 +286,7 @@ def build_log_document(facts: BuildFacts, tuned: Sequence[TunedLayer] | None, to
         "file": str(trace.path),
         "lines": trace.lines,
         **_fields(trace, _AS_THEY_ARE),
+        "failure": plain(log_failure(trace)),
         "measured_runs": list(
             map(run_document, list_log_runs(trace.path, trace.measured, _shown_index(trace)))
         ),

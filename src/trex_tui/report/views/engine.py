@@ -372,7 +372,9 @@ def doubt_sentences(engine: Engine) -> list[str]:
 
 def _layers_text(engine: Engine) -> str:
     if not engine.has_graph and not engine.has_profile:
-        return "unknown (needs layer information or a profile)"
+        on_dla = len(engine.metadata.dla_layers)
+        known = f", {on_dla} on the DLA" if on_dla else ""
+        return f"unknown{known} (needs layer information or a profile)"
     idle = sum(not layer.kind.is_work for layer in engine.layers)
     words = f"{len(engine.layers)}" + (f" ({idle} no-op)" if idle else "")
     if engine.names_only:
