@@ -22,7 +22,8 @@ _BANNER = lazy_pattern(
     re.MULTILINE,
 )
 _STATED_VERSION = lazy_pattern(
-    rf"(?:(?P<product>{_PRODUCT}) version:|TensorRT: starting export with TensorRT) (?P<version>\d{{1,9}}(?:\.\d{{1,9}}){{0,4}})"
+    rf"(?:(?P<product>{_PRODUCT}) version:|TensorRT: starting export with TensorRT) "
+    r"(?P<version>\d{1,9}(?:\.\d{1,9}){0,4})"
 )
 _RTX = "RTX "
 _PROGRAMS = ("trtexec", "tensorrt_rtx")
