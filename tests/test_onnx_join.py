@@ -14,7 +14,7 @@ import pytest
 from explained import assert_keys_explained
 from helpers import ARTIFACTS, layer, some, tensor, write_graph
 from onnx_regions import close_region, random_region, without_metadata
-from trex_tui import load_engine
+from trex_tui import load_engine, load_engines
 from trex_tui.analysis.load import LoadOptions
 from trex_tui.analysis.onnx_model import model as onnx_model
 from trex_tui.analysis.onnx_model.content import layer_contents, list_parts
@@ -22,6 +22,7 @@ from trex_tui.analysis.onnx_model.join import OnnxJoin, join_model
 from trex_tui.analysis.onnx_model.model import OnnxModel, infer_shapes, read_model
 from trex_tui.analysis.onnx_model.patterns import find_patterns
 from trex_tui.analysis.onnx_model.search import join_file
+from trex_tui.app import TrexApp
 from trex_tui.cli import main
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.layer_words import OPEN_BLOCK
@@ -29,7 +30,7 @@ from trex_tui.errors import ArtifactError
 from trex_tui.report.views.layer_details import layer_lines
 from trex_tui.report.views.onnx_model import onnx_lines
 from trex_tui.screens.engine import EngineScreen
-from tui import LARGE, running, screen_text
+from tui import LARGE, Session, running, screen_text
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402 - behind the check
@@ -784,6 +785,45 @@ async def test_the_explorer_adds_a_model_when_the_engine_is_on_screen(
             assert ("ONNX nodes (4, between its ends)" in shown) is finds_onnx
             assert told == ["net.onnx: ONNX nodes of 1 layer"] * finds_onnx
             told.clear()
+
+
+def test_python_finds_the_same_model_as_the_commands(tmp_path: Path) -> None:
+    directory = named_engine(tmp_path / "set")
+    assert load_engine(directory).onnx is None
+    chain(tmp_path / "net.onnx", *"abcd")
+    assert load_engine(directory).onnx is None, "above the directory that was named"
+    (engine,) = load_engines(tmp_path)
+    assert engine.onnx.model.path == tmp_path / "net.onnx"
+    chain(directory / "net.onnx", *"abcd")
+    assert load_engine(directory).onnx.model.path == directory / "net.onnx"
+    assert not load_engine(directory).onnx.is_given
+    assert load_engine([directory / "net.graph.json"]).onnx is not None
+    assert load_engine(directory, onnx=False).onnx is None
+    assert load_engine(directory, onnx=tmp_path).onnx.model.path == tmp_path / "net.onnx"
+
+
+@pytest.mark.parametrize(
+    ("pair", "models"),
+    [(("first", "second"), ["first", "second"]), (("bare", "second"), ["second", "second"])],
+)
+async def test_engines_that_are_compared_get_their_models(
+    tmp_path: Path, pair: tuple[str, ...], models: list[str]
+) -> None:
+    for name in ("first", "second", "bare"):
+        directory = named_engine(tmp_path / name)
+        if name != "bare":
+            chain(directory / "net.onnx", *"abcd")
+    app = TrexApp([str(tmp_path / name) for name in pair], LoadOptions(finds_onnx=True))
+
+    def found() -> list[str]:
+        screen = app.screen
+        engines = (
+            (screen.engine, *screen.compare_job.choice.others) if isinstance(screen, EngineScreen) else ()
+        )
+        return [engine.onnx.model.path.parent.name for engine in engines if engine.onnx]
+
+    async with app.run_test(size=LARGE) as pilot:
+        await Session(app, pilot).until(lambda: found() == models, f"models of {models}")
 
 
 def test_a_closed_block_without_a_model_points_to_the_option(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from trex_tui.analysis.load import LoadOptions, check_model, load
 from trex_tui.analysis.timing import enqueue_durations_ms, warmup_ms, without_warmup
@@ -357,7 +357,7 @@ def load_engine(
     optimization_profile: int | None = None,
     run: int | None = None,
     *,
-    onnx: str | Path | None = None,
+    onnx: str | Path | Literal[False] | None = None,
     peaks: Sequence[str] = (),
 ) -> Engine:
     """Load the one engine at a directory or file, or at several files of one set.
@@ -366,7 +366,8 @@ def load_engine(
         path: Directory, file or files; an archive `.tea` or a log counts as a file.
         optimization_profile: Profile to show, if there are several; None for the profiled one.
         run: Run to show, from 1, if a file has several; None for the last one that fits the graph.
-        onnx: The ONNX model that the engine was built from: layers get its nodes.
+        onnx: The ONNX model that the engine was built from, or its directory: layers get its nodes. None uses a model beside
+            the files, if it is certainly its own; False none.
         peaks: Facts about the device that the files do not state: `["bandwidth=320", "fp16=65"]`.
 
     Raises:
@@ -376,7 +377,9 @@ def load_engine(
     >>> load_engine("sample_artifacts/alexnet")
     <Engine 'alexnet_fp16': 14 layers, NVIDIA GeForce RTX 3060 Laptop GPU>
     """
-    return _load([find_one(path)], optimization_profile, run, onnx, peaks)[0]
+    paths = _list_paths(path)
+    source = find_one(path if isinstance(path, (str, Path)) else paths)
+    return _load([source], paths, optimization_profile, run, onnx, peaks)[0]
 
 
 class Engines(tuple[Engine, ...]):
@@ -422,7 +425,10 @@ class Engines(tuple[Engine, ...]):
 
 
 def load_engines(
-    path: str | Path | Iterable[str | Path], *, onnx: str | Path | None = None, peaks: Sequence[str] = ()
+    path: str | Path | Iterable[str | Path],
+    *,
+    onnx: str | Path | Literal[False] | None = None,
+    peaks: Sequence[str] = (),
 ) -> Engines:
     """Load every engine at a path; arguments as for `load_engine`.
 
@@ -432,17 +438,24 @@ def load_engines(
     >>> [engine.name for engine in load_engines("sample_artifacts")]
     ['alexnet_fp16', 'alexnet_fp32', 'alexnet.qat', 'squeezenet_fp16', 'encoder_fp8']
     """
-    return Engines(_load(find(path), None, None, onnx, peaks))
+    paths = _list_paths(path)
+    return Engines(_load(find(paths), paths, None, None, onnx, peaks))
+
+
+def _list_paths(path: str | Path | Iterable[str | Path]) -> list[str]:
+    return [str(item) for item in ([path] if isinstance(path, (str, Path)) else path)]
 
 
 def _load(
     sets: Sequence[ArtifactSet],
+    paths: Sequence[str],
     optimization_profile: int | None,
     run: int | None,
-    onnx: str | Path | None,
+    onnx: str | Path | Literal[False] | None,
     peaks: Sequence[str],
 ) -> list[Engine]:
-    options = LoadOptions.of(optimization_profile, peaks, run, None if onnx is None else str(onnx))
+    model = str(onnx) if onnx else None
+    options = LoadOptions.of(optimization_profile, peaks, run, model, finds_onnx=onnx is None, roots=paths)
     engines = [load(source, options) for source in sets]
     check_model(engines, options)
     return [Engine.from_base(engine) for engine in engines]

@@ -615,7 +615,7 @@ def _set_with(
             return replace(sibling, files={kind: files[kind] for kind in ArtifactKind if kind in files})
     if kinds := named.keys() & set(_LOG_KINDS):
         return _set_of_logs(path, named, kinds, siblings)
-    if not any(kind.describes_engine for kind in named):
+    if not any(kind.describes_engine or kind is ArtifactKind.SESSION for kind in named):
         what = _describe(*next(iter(named.items())))
         message = f"is {what}: no layer information, profile or timing JSON next to it; nothing to open"
         raise ArtifactError(path, message)
@@ -710,8 +710,7 @@ def _assemble(folder: _Folder) -> Discovery:
     if not engines and _describes(folder.groups.get("", {})):
         engines = {"": folder.groups[""]}
     if not engines and not folder.path.name.endswith(FAILED_ENDING):
-        _join_logs(folder.groups)
-        engines = {stem: group for stem, group in folder.groups.items() if _has_log(group)}
+        engines = _groups_without_layers(folder.groups)
     for stem, group in folder.groups.items():
         if stem in engines:
             continue
@@ -738,6 +737,15 @@ def _assemble(folder: _Folder) -> Discovery:
         sets.append(ArtifactSet(name, folder.path, files, notes))
     used = {note for source in sets for note in source.diagnostics}
     return Discovery(tuple(sets), tuple(note for _, note in folder.notes if note not in used))
+
+
+def _groups_without_layers(
+    groups: dict[str, dict[ArtifactKind, Path]],
+) -> dict[str, dict[ArtifactKind, Path]]:
+    """Return the groups with logs, if no group describes an engine; else those with a session in which one ran."""
+    _join_logs(groups)
+    with_logs = {stem: group for stem, group in groups.items() if _has_log(group)}
+    return with_logs or {stem: group for stem, group in groups.items() if ArtifactKind.SESSION in group}
 
 
 def _join_solitary(groups: dict[str, dict[ArtifactKind, Path]]) -> None:
@@ -793,7 +801,8 @@ def _unplaced(
 ) -> tuple[Severity, Path, str]:
     what = f"is a {kind.words}"
     if engines and kind.is_companion:
-        return Severity.INFO, path, f"{what} matches no set here; rename it like a set: NAME.monitor.csv"
+        ending = "session.json" if kind is ArtifactKind.SESSION else "monitor.csv"
+        return Severity.INFO, path, f"{what} matches no set here; rename it like a set: NAME.{ending}"
     if engines:
         return Severity.WARNING, path, f"{what} matches no set here: no other file has its stem"
     return (

@@ -68,6 +68,8 @@ class ArtifactKind(str, Enum):
     """Samples of power, temperature and clocks during the run."""
     IDLE_POWER = "idle_power"
     """`idling_power.json`: power of the idle board."""
+    SESSION = "session_profile"
+    """Profile of a session of ONNX Runtime, in which the engine is a node."""
 
     @property
     def words(self) -> str:
@@ -77,6 +79,7 @@ class ArtifactKind(str, Enum):
             ArtifactKind.PLAN: "serialized engine",
             ArtifactKind.MONITOR: "log of power, temperature and clocks",
             ArtifactKind.IDLE_POWER: "record of idle power",
+            ArtifactKind.SESSION: "session profile of ONNX Runtime",
         }
         return names.get(self, self.value.replace("_", " "))
 
@@ -91,14 +94,14 @@ class ArtifactKind(str, Enum):
     @property
     def is_companion(self) -> bool:
         """True if it comes from a program that is not specific to engines, so that no warning is needed if it fits no set."""
-        return self in (ArtifactKind.MONITOR, ArtifactKind.IDLE_POWER)
+        return self in (ArtifactKind.MONITOR, ArtifactKind.IDLE_POWER, ArtifactKind.SESSION)
 
 
 _TORCH = lazy_pattern(r"(?P<stem>.+?)(?:_engine)+_layer_information\.json", re.DOTALL)
 """Name in Torch-TensorRT's debug folder: `_run_on_acc_0_engine_layer_information.json` for engine `_run_on_acc_0`."""
 _CANONICAL = lazy_pattern(
     r"(?P<stem>.+?)\.(?:"
-    r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
+    r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture|session)\.json"
     r"|(?:build|profile)\.log(?:\.gz)?"
     r"|monitor\.csv"
     r"|engine|plan|trt|tea)",
@@ -232,6 +235,7 @@ _NUMBERS = lazy_pattern(r"\[\s*-?\d[\d.eE+-]*\s*[,\]]")
 _TIMES_NAME = lazy_pattern(r"times?(?![a-z])|timings?(?![a-z])|latenc(?:y|ies)", re.IGNORECASE)
 _MANIFEST = lazy_pattern(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
 _ACCURACY = lazy_pattern(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/accuracy(?P<part>-samples?)?/')
+_EVENT = lazy_pattern(r'"cat"\s*:\s*"(?:Session|Node)"')
 _IDLE_POWER = lazy_pattern(r'"avg_idle_power"\s*:')
 _LAYER_POWER = lazy_pattern(r'"layer_power_(?:in|ex)cluding_idle_power_micro_watt"\s*:')
 _COMPARED = (OUTPUT_DIFF, PER_SAMPLE_DIFF)
@@ -406,6 +410,17 @@ def _is_stage_table(text: str) -> bool:
     return is_stage_table(text)
 
 
+def _kind_of_events(head: str, path: Path) -> ArtifactKind | None:
+    """Return the kind of a list of events that a known program writes; None for any other list."""
+    if is_execution_trace(head, path):
+        return ArtifactKind.PROFILE
+    if not _EVENT.search(head):
+        return None
+    from trex_tui.artifacts.session_profile import is_session_profile  # only traces of events need it
+
+    return ArtifactKind.SESSION if is_session_profile(head) else None
+
+
 def _is_monitor(text: str) -> bool:
     from trex_tui.artifacts.monitor import find_producer  # 10 ms, and few directories have such a file
 
@@ -512,8 +527,8 @@ def _sniff_list(head: str, path: Path) -> Sniffed:
         )
     if _LAYER_POWER.search(head):
         return Sniffed(None, "has layer powers computed by another tool")
-    if is_execution_trace(head, path):
-        return Sniffed(ArtifactKind.PROFILE)
+    if kind := _kind_of_events(head, path):
+        return Sniffed(kind)
     keys = set(_KEY.findall(head))
     has_names = any(plain(key) in NAME_KEYS for key in keys)
     for wanted, kind in _LIST_KEYS:

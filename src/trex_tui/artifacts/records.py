@@ -29,6 +29,7 @@ from trex_tui.errors import ArtifactError, Diagnostic, Severity
 if TYPE_CHECKING:
     from trex_tui.artifacts.capture_manifest import CaptureManifest
     from trex_tui.artifacts.monitor import Monitor
+    from trex_tui.artifacts.session_profile import SessionProfile
     from trex_tui.buildlog import BuildTrace
 
 _T = TypeVar("_T")
@@ -49,6 +50,7 @@ class Records:
         requested_run: The requested run; None if the files decided.
         log_runs: Log -> measured run to read from it, if it is not the default.
         monitor: Power, temperature and clocks during the run.
+        session: Nodes of the session of ONNX Runtime that ran the engine.
     """
 
     source: ArtifactSet
@@ -64,6 +66,7 @@ class Records:
     log_runs: Mapping[Path, int] = field(default_factory=dict)
     requested_run: int | None = None
     monitor: Monitor | None = None
+    session: SessionProfile | None = None
 
 
 def read(
@@ -116,7 +119,8 @@ def read(
         known = _Known(layer_info, profile, timing is not None, metadata)
         filled = _with_logs(known, source, traces, shown, notes)
         layer_info, profile, metadata = filled.layer_info, filled.profile, filled.metadata
-    has_engine = metadata.performance or metadata.memory != StatedMemory() or metadata.dla_layers
+    session = attempt(ArtifactKind.SESSION, _read_session)
+    has_engine = metadata.performance or metadata.memory != StatedMemory() or metadata.dla_layers or session
     if layer_info is None and profile is None and timing is None and not has_engine:
         about = [note for note in notes if note.file in source.files.values()]
         failed = [note for note in about if note.severity is Severity.ERROR] or about
@@ -125,7 +129,7 @@ def read(
         where = first.where if first else ""
         raise ArtifactError((first and first.file) or source.directory, message, where, tuple(failed))
     capture = attempt(ArtifactKind.MANIFEST, lambda path: _manifest(path, source))
-    for part in (layer_info, profile, timing, capture):
+    for part in (layer_info, profile, timing, capture, session):
         if part is not None:
             notes.extend(part.diagnostics)
     notes.extend(_notes_on_runs(source, shown, run))
@@ -146,6 +150,7 @@ def read(
         shown.log_runs,
         run,
         monitor,
+        session,
     )
 
 
@@ -305,6 +310,12 @@ def _trace_of_run(trace: BuildTrace, shown: ShownRuns, kind: ArtifactKind) -> Bu
         return replace(trace, performance=None, trace=None, profile=None)
     number = shown.log_runs.get(trace.path)
     return trace if number is None else shared_outline(trace.path, run=number, has_names=trace.has_names)
+
+
+def _read_session(path: Path) -> SessionProfile:
+    from trex_tui.artifacts.session_profile import read_session_profile  # few sets have one
+
+    return read_session_profile(path)
 
 
 def _manifest(path: Path, source: ArtifactSet) -> CaptureManifest:

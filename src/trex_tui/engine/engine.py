@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # 130 ms to import; `graph` imports it on first use.
 
     from trex_tui.artifacts.capture_manifest import CaptureManifest
     from trex_tui.artifacts.monitor import Monitor
+    from trex_tui.artifacts.session_profile import SessionProfile
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,7 @@ class Engine:
         log_runs: Log -> number of the measured run to read from it, if it is not the default.
         dla_blocks: Parts of the network that run on the DLA.
         monitor: Power, temperature and clocks during the run; None without such a file.
+        session: Nodes of the session of ONNX Runtime that ran it; None without such a file.
         onnx: The model it was built from (`analysis.onnx_model.join.OnnxJoin`); None if none was given or it does not belong.
     """
 
@@ -102,6 +104,7 @@ class Engine:
     layer_details_source: str | None = None
     dla_blocks: tuple[DlaBlock, ...] = ()
     monitor: Monitor | None = None
+    session: SessionProfile | None = None
     onnx: Any = None
 
     @classmethod
@@ -175,6 +178,7 @@ class Engine:
             layer_details_source=info.details_source if info else None,
             dla_blocks=dla_blocks,
             monitor=records.monitor,
+            session=records.session,
         )
 
     @property

@@ -37,6 +37,7 @@ _MORE_ENDINGS = {
     ArtifactKind.MANIFEST: "capture.json",
     ArtifactKind.MONITOR: "monitor.csv",
     ArtifactKind.IDLE_POWER: "idling_power.json",
+    ArtifactKind.SESSION: "session.json",
 }
 _KIND = OutputKind("")
 """Without marks: an archive holds measurements, perhaps the only copy, so only `--force` replaces it."""

@@ -247,7 +247,7 @@ class EngineScreen(MainScreen, EngineHolder):
         if self.asks_for_run:
             self.action_choose_run()
         else:
-            self.call_after_refresh(self.model_job.start, self.engine)
+            self.call_after_refresh(self._find_models)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002 - as in the class above, which Textual calls too
         if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
@@ -760,9 +760,12 @@ class EngineScreen(MainScreen, EngineHolder):
             if key is not None and not choices[key].is_shown:
                 self.post_message(ReloadAsked(self.engine, choices[key]))
             else:
-                self.model_job.start(self.engine)
+                self._find_models()
 
         self.app.push_screen(ChooseScreen(f"{name}: {' and '.join(titles)}", texts, shown), choose)
+
+    def _find_models(self) -> None:
+        self.model_job.start((self.engine, *self.compare_job.choice.others))
 
     def replace_engine(self, engine: Engine) -> None:
         """Show the reloaded engine: tab, filter, sort, marks and current layer stay. Notify of changes."""

@@ -139,7 +139,7 @@ class BuildJob:
 
 
 class ModelJob:
-    """Search for the ONNX model beside the files of an engine.
+    """Search for the ONNX models beside the files of an engine and of those that it is compared with.
 
     Args:
         screen: Where the thread belongs. The app gets `ModelJoined`.
@@ -148,23 +148,24 @@ class ModelJob:
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen = screen
 
-    def start(self, engine: Engine) -> None:
-        """Look for the model of an engine that has none."""
+    def start(self, engines: Sequence[Engine]) -> None:
+        """Look for the models of engines that have none."""
         options = get_services(self._screen).load_options
-        if options.finds_onnx and engine.onnx is None:
-            run = partial(self._run, engine, options.roots)
+        if options.finds_onnx and any(engine.onnx is None for engine in engines):
+            run = partial(self._run, engines, options.roots)
             self._screen.run_worker(run, thread=True, group="model", exclusive=True)
 
-    def _run(self, engine: Engine, roots: Sequence[Path]) -> None:
-        from trex_tui.analysis.onnx_model.search import join_model_beside
+    def _run(self, engines: Sequence[Engine], roots: Sequence[Path]) -> None:
+        from trex_tui.analysis.onnx_model.search import join_model_beside, share_models
 
         try:
-            joined = join_model_beside(engine, roots)
+            joined = share_models([join_model_beside(engine, roots) for engine in engines])
         except Exception as error:  # noqa: BLE001 - it costs the nodes
             note(error)
-        else:
-            if joined is not engine:
-                self._screen.app.post_message(ModelJoined(engine, joined))
+            return
+        for old, new in zip(engines, joined, strict=True):
+            if new is not old:
+                self._screen.app.post_message(ModelJoined(old, new))
 
 
 RULES = "The rules"

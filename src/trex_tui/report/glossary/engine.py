@@ -37,6 +37,7 @@ _FILES = {
     ArtifactKind.ACCURACY: "Comparison of the engine's outputs with those of another, of trex-tui accuracy.",
     ArtifactKind.MONITOR: "Samples of power, temperature and clocks while it ran.",
     ArtifactKind.IDLE_POWER: "Power of the idle board.",
+    ArtifactKind.SESSION: "Profile of a session of ONNX Runtime, in which the engine is a node.",
     ArtifactKind.MANIFEST: "Manifest of trex-tui capture: how the set was made.",
 }
 """Kinds of files of a set."""

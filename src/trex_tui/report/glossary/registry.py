@@ -28,6 +28,7 @@ from trex_tui.report.glossary.onnx_model import ONNX_MODEL
 from trex_tui.report.glossary.plan import PLAN
 from trex_tui.report.glossary.power import POWER
 from trex_tui.report.glossary.scaling import SCALING
+from trex_tui.report.glossary.session import SESSION
 from trex_tui.report.glossary.term import Subject, Term
 from trex_tui.report.glossary.timing import GAP, TIMING
 from trex_tui.report.views import (
@@ -40,6 +41,7 @@ from trex_tui.report.views import (
     memory,
     power,
     scaling,
+    session,
     split_model,
 )
 from trex_tui.text import close_matches
@@ -55,6 +57,7 @@ SUBJECTS = (
     STRUCTURE,
     DLA,
     ONNX_MODEL,
+    SESSION,
     LINT,
     COMPARISON,
     FLEET,
@@ -70,6 +73,11 @@ TABLES: dict[str, tuple[tuple[str, Sequence[Column]], ...]] = {
     "engine": (("parts", split_model.PART_COLUMNS), ("hottest", split_model.HOT_COLUMNS)),
     "lint": (("findings", lint.SCREEN_COLUMNS), ("findings", lint.FINDING_COLUMNS)),
     "power": (("layer_energy", power.COLUMNS), ("power.layers", power.COLUMNS)),
+    "session": (
+        ("session.providers", session.PROVIDER_COLUMNS),
+        ("session.engines", session.ENGINE_COLUMNS),
+        ("session.fallbacks", session.FALLBACK_COLUMNS),
+    ),
     "dla": (("dla_blocks", dla.COLUMNS), ("dla.blocks", dla.COLUMNS)),
     "memory": (("memory_by_kind", memory.KIND_COLUMNS), ("layers", memory.LAYER_COLUMNS)),
     "build-log": (

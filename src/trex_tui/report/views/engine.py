@@ -78,6 +78,7 @@ def numbers(engine: Engine) -> dict[str, Any]:
         "dla": dla_document(engine),
         "power": _power(engine),
         "onnx": _onnx(engine),
+        "session": _session(engine),
     }
 
 
@@ -113,6 +114,14 @@ def _power(engine: Engine) -> dict[str, Any] | None:
     from trex_tui.report.views.power import power_document  # 5 ms, and most engines have no samples
 
     return power_document(engine)
+
+
+def _session(engine: Engine) -> dict[str, Any] | None:
+    if engine.session is None:
+        return None
+    from trex_tui.report.views.session import session_document  # few sets have the profile of a session
+
+    return session_document(engine)
 
 
 def _onnx(engine: Engine) -> dict[str, Any] | None:
@@ -326,6 +335,10 @@ def engine_sections(
         from trex_tui.report.views.power import power_sections  # 5 ms, and most engines have no samples
 
         yield from power_sections(engine)
+    if engine.session is not None:
+        from trex_tui.report.views.session import session_sections  # as in _session
+
+        yield from session_sections(engine)
     if engine.onnx is not None:
         from trex_tui.report.views.onnx_model import onnx_sections
 
