@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from textual.binding import Binding
 
 from helpers import some
+from trex_tui.analysis.modules import Grouping
 from trex_tui.app import TrexApp
 from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane, ChartView
@@ -246,6 +247,26 @@ async def test_palette_lists_every_action_and_finds_layers(tmp_path):
         await session.until(lambda: session.app.screen.id != "_commands" and session.current == 2)
         assert session.screen.pane is session.layers
         assert session.layers.cursor_layer is session.screen.engine.layers[2]
+
+
+@pytest.mark.parametrize(
+    ("query", "title", "tab", "is_shown"),
+    [
+        ("sort by weights", "Latency: sort by Weights", "latency", lambda pane: pane.table.sort_keys[0].column == "weights_bytes"),
+        ("sort by gemm_k", "Latency: sort by", "latency", lambda pane: pane.table.sort_keys[0].column == "gemm_k"),
+        ("group by bound", "Layers: group by bound", "layers", lambda pane: pane.table.grouping is Grouping.BOUND),
+        ("chart: pareto", "Charts: Pareto", "charts", lambda pane: pane.chart.id == "pareto"),
+    ],
+)  # fmt: skip
+async def test_palette_sorts_groups_and_draws_from_any_tab(tmp_path, query, title, tab, is_shown):
+    async with running(small_engine(tmp_path), tab="overview") as session:
+        await session.press("ctrl+p", *query)
+        await session.until(lambda: title in session.text)
+        await session.press("enter")
+        await session.until(lambda: session.app.screen.id != "_commands" and session.screen.pane.id == tab)
+        await session.until(lambda: is_shown(session.screen.pane), query)
+        await session.press("minus")
+        assert session.screen.pane.id == "overview"
 
 
 async def test_palette_runs_an_action_of_the_tree_while_the_details_have_the_keyboard(tmp_path):

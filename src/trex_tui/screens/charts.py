@@ -749,9 +749,10 @@ class ChartsPane(EnginePane):
             chart.id: f"{chart.title:<{width}}  {'(no data) ' if chart.id in self._empty else ''}{chart.help}"
             for chart in CHARTS
         }
-        self.app.push_screen(ChooseScreen("Chart", options, self.chart.id), self._chosen)
+        self.app.push_screen(ChooseScreen("Chart", options, self.chart.id), self.choose)
 
-    def _chosen(self, chart: str | None) -> None:
+    def choose(self, chart: str | None) -> None:
+        """Show the chart of an id; None shows no other."""
         if chart is not None and self.is_attached:  # A reload may have replaced the pane meanwhile.
             self._show_chart(CHARTS_BY_ID[chart])
 

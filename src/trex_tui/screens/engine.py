@@ -404,6 +404,13 @@ class EngineScreen(MainScreen, EngineHolder):
             self.jump(layer, "layers")
             await self._show("layers")
 
+    async def show_view(self, tab: str, title: str, choose: Callable[[EnginePane], object]) -> None:
+        """Show a tab as `choose` sets it, as a jump with a title in the header."""
+        self.history.leave(self._visit, Visit(tab, self.current_layer, self.filter_text, title))
+        await self._show(tab)
+        if self._tab == tab:
+            choose(self.pane)
+
     @on(LayersFiltered)
     async def _layers_filtered(self, event: LayersFiltered) -> None:
         """Show the layers that match; the filter before goes on."""

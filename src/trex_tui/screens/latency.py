@@ -125,6 +125,11 @@ class LatencyPane(LayerTablePane, ShowsLint):
         """Choose the column to sort by; choosing the same again reverses."""
         self._offer_columns("Sort by", self._sort, {"": self.natural_order})
 
+    def sort_by(self, key: str) -> None:
+        """Sort by a column, which is added if it is hidden."""
+        self._bring_in(key)
+        self.table.sort_by(key)
+
     def action_then_by(self) -> None:
         self._offer_columns("Then by", self._then_by, {})
 
@@ -139,9 +144,10 @@ class LatencyPane(LayerTablePane, ShowsLint):
             return
         if key and self.table.sort_keys and self.table.sort_keys[0].column == key:
             self.table.reverse_sort()
+        elif key:
+            self.sort_by(key)
         else:
-            self._bring_in(key)
-            self.table.sort_by(key or None)
+            self.table.sort_by(None)
 
     def _then_by(self, key: str | None) -> None:
         if key:

@@ -216,12 +216,12 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
     def action_choose_grouping(self) -> None:
         options = {grouping.value: grouping.value for grouping in Grouping}
         screen = ChooseScreen("Group by", options, self.table.grouping.value)
-        self.app.push_screen(screen, self._group)
+        self.app.push_screen(screen, lambda value: self.group_by(Grouping(value)) if value else None)
 
-    def _group(self, value: str | None) -> None:
-        if value is not None:
-            self.table.group_by(Grouping(value))
-            self._grouped()
+    def group_by(self, grouping: Grouping) -> None:
+        """Group the tree, and remember the grouping."""
+        self.table.group_by(grouping)
+        self._grouped()
 
     def _grouped(self) -> None:
         self._show_side()

@@ -6,8 +6,8 @@ Titles are `Text`, never strings: Textual reads strings as markup.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 from textual import on
@@ -20,6 +20,7 @@ from trex_tui.analysis.filter import FilterError, filter_layers
 from trex_tui.engine.model import Layer
 from trex_tui.screens.dialogs import bring_to_top, has_room, is_open
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.pane import EnginePane
 from trex_tui.screens.services import get_services
 from trex_tui.text import format_ms, printable, shorten_middle
 from trex_tui.widgets.actions import Action, Place, actions_in, key_label
@@ -32,6 +33,10 @@ _WORD_SCORE = 0.3
 """Below most layers and actions: who types a word looks for a layer first."""
 _SLOWEST = 5
 _MOST_DIGITS = 10
+_VIEW_SCORE = 0.5
+"""At most; by the share of the title that is typed. Layers and actions mostly come first."""
+_LEAST_VIEW_QUERY = 3
+"""Characters of a query before sorts, groupings and charts are offered: shorter ones are in too many titles."""
 _INDEX_SCORE = 2.0
 """Above the scores of all other hits, which are at most 1."""
 
@@ -99,6 +104,8 @@ class Commands(Provider):
             score = matcher.match(command.title)
             if score > 0:
                 yield Hit(score, Text(command.title), command.callback, text=command.title, help=command.help)
+        for hit in self._views(query):
+            yield hit
         for hit in self._layers(query):
             yield hit
         for hit in self._words(query):
@@ -115,6 +122,24 @@ class Commands(Provider):
 
     def _system_commands(self) -> list[SystemCommand]:
         return list(self.app.get_system_commands(self.screen))
+
+    def _views(self, query: str) -> list[Hit]:
+        """Sorts, groupings and charts whose title has all words of the query."""
+        screen = self.screen
+        words = query.casefold().replace(":", " ").split()
+        if not isinstance(screen, EngineScreen) or len(query) < _LEAST_VIEW_QUERY:
+            return []
+        return [
+            Hit(
+                _VIEW_SCORE * min(1.0, len(query) / len(view.title)),
+                Text(view.title),
+                partial(screen.call_later, screen.show_view, view.tab, view.trail, view.choose),
+                text=view.title,
+                help=view.help,
+            )
+            for view in find_views()
+            if all(word in view.title.casefold() for word in words)
+        ]
 
     def _words(self, query: str) -> list[Hit]:
         """Words of TensorRT that are called as the query, with `explain` before it or not, and signs in names of layers."""
@@ -161,6 +186,69 @@ class Commands(Provider):
             )
             for layer in matching[:MOST_LAYERS]
         ]
+
+
+class View(NamedTuple):
+    """A sort, a grouping or a chart in the palette.
+
+    Attributes:
+        tab: Tab that shows it.
+        title: `Latency: sort by Weights (weights_bytes)`.
+        trail: Title in the header.
+        help: Description.
+        choose: Sets the pane of the tab.
+    """
+
+    tab: str
+    title: str
+    trail: str
+    help: str
+    choose: Callable[[EnginePane], object]
+
+
+@lru_cache(maxsize=1)
+def find_views() -> list[View]:
+    """Return all sorts, groupings and charts."""
+    from trex_tui.analysis.columns import ALL_COLUMNS
+    from trex_tui.analysis.modules import Grouping
+    from trex_tui.report.charts.catalogue import CHARTS
+    from trex_tui.screens.charts import ChartsPane
+    from trex_tui.screens.latency import LatencyPane
+    from trex_tui.screens.layers import LayersPane
+    from trex_tui.widgets.table_columns import describe_column
+
+    def sort(key: str, pane: EnginePane) -> None:
+        if isinstance(pane, LatencyPane):
+            pane.sort_by(key)
+
+    def group(grouping: Grouping, pane: EnginePane) -> None:
+        if isinstance(pane, LayersPane):
+            pane.group_by(grouping)
+
+    def draw(chart: str, pane: EnginePane) -> None:
+        if isinstance(pane, ChartsPane):
+            pane.choose(chart)
+
+    return [
+        *(
+            View("charts", f"Charts: {chart.title}", chart.title, chart.help, partial(draw, chart.id))
+            for chart in CHARTS
+        ),
+        *(
+            View("layers", f"Layers: group {mode.value}", mode.value, "Group the tree of layers.", partial(group, mode))
+            for mode in Grouping
+        ),
+        *(
+            View(
+                "latency",
+                f"Latency: sort by {describe_column(column)}",
+                f"by {column.title}",
+                column.description,
+                partial(sort, column.name),
+            )
+            for column in ALL_COLUMNS
+        ),
+    ]
 
 
 def find_layer(screen: EngineScreen, text: str) -> Layer | None:

@@ -169,10 +169,11 @@ def chosen_columns(engine: Engine, names: Sequence[str]) -> list[TableColumn[Lay
 
 def column_titles(engine: Engine) -> dict[str, str]:
     """Name -> title, name and short names of all columns of an engine, to choose from."""
-    return {column.name: _describe(column) for column in engine_columns(engine)}
+    return {column.name: describe_column(column) for column in engine_columns(engine)}
 
 
-def _describe(column: LayerColumn) -> str:
+def describe_column(column: LayerColumn) -> str:
+    """Return title, name and short names of a column."""
     short = [alias for alias in column.aliases if alias != column.title.casefold()]
     names = ", ".join([column.name, *short])
     return names if column.title == column.name else f"{column.title}  ({names})"

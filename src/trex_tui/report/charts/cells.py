@@ -56,6 +56,7 @@ from trex_tui.report.charts.sampling import (
     largest_of_columns,
     sample_series,
 )
+from trex_tui.report.document import BAR_SCALE
 from trex_tui.text import ELLIPSIS, format_bar, printable
 
 _TITLE_STYLE = f"bold {PRIMARY}"
@@ -675,7 +676,10 @@ def _(form: Bars, part: Grid) -> None:
     names = min(longest, max(12, part.width - 2 - figures - _GAP - max(_LEAST_BAR, part.width // 4)))
     start, cells = 2 + names + figures + _GAP, part.width - 2 - names - figures - _GAP
     _put_figures(part, 1, form.headings, widths, 2 + names, MUTED)
-    top = form.top or max(bar.value or 0.0 for bar in form.bars) or 1.0
+    largest = max((bar.value or 0.0 for bar in form.bars), default=0.0)
+    if form.top or largest:
+        part.put(start, 1, shorten(f"0–{form.top:.3g}" if form.top else BAR_SCALE, cells), MUTED)
+    top = form.top or largest or 1.0
     labels = fit_labels([bar.label for bar in shown], names, form.fit)
     for index, (bar, label) in enumerate(zip(shown, labels, strict=True)):
         row = 2 + index + (index // form.together if is_spaced else 0)

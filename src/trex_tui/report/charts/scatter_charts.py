@@ -382,7 +382,7 @@ def _missing(
     if rest := _others(subject, places):
         time = sum_latency_ms(rest)
         sentences.append(
-            f"Not shown: {plural(len(rest), 'layer')} without known operations"
+            f"Not shown: {plural(len(rest), 'layer')} without known operations or bytes"
             + (f", {format_ms(time)} ms." if time else ".")
         )
     return tuple(sentences)
