@@ -235,7 +235,13 @@ def find_views() -> list[View]:
             for chart in CHARTS
         ),
         *(
-            View("layers", f"Layers: group {mode.value}", mode.value, "Group the tree of layers.", partial(group, mode))
+            View(
+                "layers",
+                f"Layers: group {mode.value}",
+                mode.value,
+                "Group the tree of layers.",
+                partial(group, mode),
+            )
             for mode in Grouping
         ),
         *(

@@ -215,7 +215,7 @@ def layer_target(layer: Layer, figures: str) -> Target:
 
 
 class BarPart(NamedTuple):
-    """A part of a bar; `pattern` is the character that fills it in a terminal."""
+    """A part of a bar; `pattern` is the character that fills it in a terminal: a blank leaves it out in every form."""
 
     value: float
     label: str

@@ -222,7 +222,7 @@ def _draw_bar(
     total = math.fsum(part.value for part in bar.parts) or 1.0
     for part in bar.parts:
         wide = width * part.value / total
-        if wide > 0:
+        if wide > 0 and part.pattern.strip():
             title = f"{bar.label}  {part.label}"
             out.append(box(left, y, wide, _BAR, part.style, title, opacity=PATTERNS[part.pattern]))
         left += wide

@@ -6,23 +6,29 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from trex_tui.analysis.compare.model import letter
+from trex_tui.analysis.compare.model import Comparison, Difference, letter
 from trex_tui.analysis.filter import format_operand
 from trex_tui.analysis.structure import UNKNOWN
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.report.charts.coloring import PATTERNS
 from trex_tui.report.charts.figure import (
     BAR_SIGN,
     NO_LAYER,
     Bar,
+    BarPart,
     Bars,
     Chart,
     Figure,
     Key,
     Subject,
     Target,
+    kind_keys,
 )
 from trex_tui.report.charts.grid import shorten
+from trex_tui.report.colours import kind_style
 from trex_tui.report.document import ChartReference, Section
 from trex_tui.report.views.compare import (
+    CAUSE_NAMES,
     ComparisonNames,
     Matrix,
     Shown,
@@ -187,6 +193,66 @@ def comparison_charts(shown: Shown) -> tuple[Chart, ...]:
             partial(_draw_blocks, shown),
         ),
     )
+
+
+def reasons_figure(comparison: Comparison, difference: Difference) -> Figure | None:
+    """Draw a waterfall from the layer sum of the baseline to that of an engine, a step per cause.
+
+    Returns:
+        None if a sum is unknown, or without a cause.
+    """
+    before, after = (
+        comparison.sides[index].latency_sum_ms for index in (comparison.baseline, difference.engine)
+    )
+    if not before or after is None or not difference.reasons:
+        return None
+    steps = [(CAUSE_NAMES[reason.cause], reason.delta_ms) for reason in difference.reasons]
+    if signed_ms(difference.unattributed_ms).strip("+−") != signed_ms(0.0):
+        steps.append(("unknown times", difference.unattributed_ms))
+    bars = [_sum_bar(comparison, comparison.baseline, before)]
+    level = before
+    for name, delta in steps:
+        low, size = max(0.0, min(level, level + delta)), abs(delta)
+        style = "$error" if delta > 0 else "$success"
+        parts = (BarPart(low, "", style, " "), BarPart(size, name, style, "█"))
+        bars.append(Bar(name, low + size, (signed_ms(delta),), style, parts=parts))
+        level += delta
+    bars.append(_sum_bar(comparison, difference.engine, after))
+    unit = "ms per sample" if comparison.per_batch else "ms"
+    first, last = letter(comparison.baseline), letter(difference.engine)
+    words = f"Layer sums of {first} and {last}, and the causes of the difference: {signed_ms(after - before)} {unit}."
+    keys = [Key(BAR_SIGN, "slower", "$error"), Key(BAR_SIGN, "faster", "$success")]
+    return Figure((words,), form=Bars(bars, (unit,), f"layer time, {unit}", keys), marks_layer=False)
+
+
+def _sum_bar(comparison: Comparison, place: int, time: float) -> Bar:
+    label = f"{letter(place)} {printable(comparison.sides[place].label)}"
+    return Bar(label, time, (format_ms(time),), _style(place))
+
+
+def kinds_figure(shown: Shown) -> Figure | None:
+    """Draw the layer times by kind, a stacked bar for each engine; None if no engine has times."""
+    comparison = shown.comparison
+    rows = [row for row in comparison.by_kind if any(row.latency_ms)]
+    if not rows:
+        return None
+    kinds = {row.key: LayerKind(row.key) for row in rows}
+    patterns = {row.key: PATTERNS[number % len(PATTERNS)] for number, row in enumerate(rows)}
+    bars = []
+    for place in shown.columns:
+        parts = tuple(
+            BarPart(time, f"{row.key}  {format_ms(time)} ms", kind_style(kinds[row.key]), patterns[row.key])
+            for row in rows
+            if (time := row.latency_ms[place])
+        )
+        total = sum(part.value for part in parts)
+        label = f"{letter(place)} {printable(comparison.sides[place].label)}"
+        bars.append(Bar(label, total, (format_ms(total),), _style(place), parts=parts))
+    weights = {kinds[row.key]: sum(time or 0.0 for time in row.latency_ms) for row in rows}
+    keys = kind_keys(weights, kind_style, lambda kind: patterns[kind.value])
+    unit = "ms per sample" if comparison.per_batch else "ms"
+    words = f"Layer times by kind: {plural(len(bars), 'engine')}."
+    return Figure((words,), form=Bars(bars, (unit,), f"layer time, {unit}", keys), marks_layer=False)
 
 
 def find_chart(shown: Shown, what: str) -> Chart:

@@ -11,8 +11,9 @@ from trex_tui import __version__
 from trex_tui.analysis.compare.model import letter
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.engine import Engine
-from trex_tui.report.document import Section, Table, make_table
+from trex_tui.report.document import FigureChart, Section, Table, make_table
 from trex_tui.report.views.compare import Shown, describe_verdict, reasons_table, signed_ms
+from trex_tui.report.views.compare_charts import kinds_figure, reasons_figure
 from trex_tui.report.views.engine import (
     EngineSubject,
     condition_facts,
@@ -77,12 +78,16 @@ def comparison_cover(shown: Shown, reports: Sequence[EngineReport], now: datetim
         if (verdict := comparison.verdicts[index]) is not None
     ]
     fastest = comparison.ranking[0]
-    tables = []
+    tables, charts = [], []
     if difference := comparison.differences[comparison.others[0]]:
         reasons = reasons_table(comparison, difference)
         rows = reasons.rows[: min(_MOST_ACTIONS, len(difference.reasons))]
         title = f"Largest reasons in {letter(difference.engine)}"
         tables = [replace(reasons, rows=rows, title=title)] if rows else []
+        if waterfall := reasons_figure(comparison, difference):
+            charts.append(FigureChart("compare-reasons", "Causes of the difference", waterfall))
+    if kinds := kinds_figure(shown):
+        charts.append(FigureChart("compare-kinds", "Time by kind", kinds))
     return Section(
         COVER,
         "At a glance",
@@ -92,6 +97,7 @@ def comparison_cover(shown: Shown, reports: Sequence[EngineReport], now: datetim
             *((side, _describe_side(engine)) for side, engine in zip(sides, comparison.engines, strict=True)),
             _report_fact(now),
         ],
+        charts=charts,
         tables=[*tables, *_actions([reports[fastest]], f" in {sides[fastest]}")],
     )
 
