@@ -249,11 +249,15 @@ async def test_palette_lists_every_action_and_finds_layers(tmp_path):
         assert session.layers.cursor_layer is session.screen.engine.layers[2]
 
 
+def sorted_by(pane):
+    return pane.table.sort_keys[0].column
+
+
 @pytest.mark.parametrize(
     ("query", "title", "tab", "is_shown"),
     [
-        ("sort by weights", "Latency: sort by Weights", "latency", lambda pane: pane.table.sort_keys[0].column == "weights_bytes"),
-        ("sort by gemm_k", "Latency: sort by", "latency", lambda pane: pane.table.sort_keys[0].column == "gemm_k"),
+        ("sort by weights", "Latency: sort by Weights", "latency", lambda pane: sorted_by(pane) == "weights_bytes"),
+        ("sort by gemm_k", "Latency: sort by", "latency", lambda pane: sorted_by(pane) == "gemm_k"),
         ("group by bound", "Layers: group by bound", "layers", lambda pane: pane.table.grouping is Grouping.BOUND),
         ("chart: pareto", "Charts: Pareto", "charts", lambda pane: pane.chart.id == "pareto"),
     ],

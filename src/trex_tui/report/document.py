@@ -143,6 +143,7 @@ class Table:
         note: A sentence below the table.
         styles: Style of the bar of each row, as `svg.style` names them; empty if all are equal.
         layers: Index of the layer that each row is about, for links to it; empty if rows are about something else.
+        part: Id of the part whose layers its links lead to; empty for its own.
     """
 
     id: str
@@ -155,6 +156,7 @@ class Table:
     note: str = ""
     styles: Sequence[str] = ()
     layers: Sequence[int] = ()
+    part: str = ""
 
     def texts(self, index: int) -> list[str]:
         column = self.columns[index]
@@ -188,11 +190,13 @@ class ChartReference:
 
     Attributes:
         chart: None for one of the catalogue.
+        is_printed: On paper too; else a page names it as left out.
     """
 
     id: str
     engine: Engine
     chart: Chart | None = None
+    is_printed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +205,13 @@ class FigureChart:
 
     Attributes:
         figure: What is drawn, before it has a size.
+        is_printed: As of `ChartReference`.
     """
 
     id: str
     title: str
     figure: Figure
+    is_printed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +275,11 @@ class Document:
     title: str
     parts: Sequence[Part]
     diagnostics: Sequence[Diagnostic] = ()
+
+
+def engine_part_id(index: int) -> str:
+    """Return the id of the part about an engine, by its index in the report."""
+    return f"engine-{index + 1}"
 
 
 def make_table(

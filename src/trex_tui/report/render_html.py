@@ -13,6 +13,7 @@ from dataclasses import replace
 from html import escape
 from itertools import groupby, repeat
 
+from trex_tui.report.charts.catalogue import CHARTS_BY_ID
 from trex_tui.report.charts.svg_elements import ROOT, stylesheet
 from trex_tui.report.charts.svg_painter import Picture, figure_picture, picture
 from trex_tui.report.document import (
@@ -84,7 +85,7 @@ th button:hover, th button:focus-visible { text-decoration: underline; }
 th[aria-sort="ascending"] button::after { content: " \\25B4"; }
 th[aria-sort="descending"] button::after { content: " \\25BE"; }
 td.bar { width: 7rem; min-width: 4rem; padding-top: .5rem; } td.bar svg { display: block; width: 100%; height: .7em; }
-td.scale { color: var(--muted); font-size: .8em; } td.bar rect { fill: currentColor; }
+td.scale { color: var(--muted); font-size: .92em; } td.bar rect { fill: currentColor; }
 td.bar .plain { color: var(--bar); } td.text { min-width: 10rem; }
 td.word { white-space: nowrap; min-width: 0; }
 h2 { border-top: 2px solid var(--line); padding-top: .8rem; margin-top: 2.4rem; }
@@ -104,11 +105,12 @@ figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(
   .long tbody tr:nth-child(n + 13) { display: none; }
   .long td.text { max-width: 85mm; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
   h2 { margin-top: .8rem; } h3 { margin: .5rem 0 .1rem; } h4 { margin: .3rem 0 .1rem; }
-  .charts { grid-template-columns: repeat(3, 1fr); gap: 0 .8rem; } figure svg { max-height: 48mm; }
+  .charts { grid-template-columns: 1fr 1fr; gap: 0 .8rem; }
   .tables:has(tbody tr:nth-child(9)) { clear: both; }
-  section::after { content: ""; display: block; clear: both; }
-  .charts:has(figure:only-child) { float: left; width: 32%; margin-right: 1rem; grid-template-columns: 1fr; }
-  .charts:has(figure:nth-child(2):last-child) { float: left; width: 64%; margin-right: 1rem; grid-template-columns: 1fr 1fr; }
+  .charts:not(:has(figure:not(.screen) ~ figure:not(.screen))) {
+    float: left; width: 49%; margin-right: 1%; grid-template-columns: 1fr;
+  }
+  h2, .cards { clear: both; }
   figure { margin: .3rem 0; break-inside: avoid; } figcaption { font-size: 6.5pt; line-height: 1.25; }
   .cards { grid-template-columns: repeat(4, 1fr); } .cards section, .short { break-inside: avoid; }
   .tables { gap: 0 1.5rem; } .tables > div { max-width: 100%; } dl { gap: 0 .8rem; grid-template-columns: max-content 1fr; }
@@ -245,9 +247,10 @@ def _plain_sections(sections: Iterable[Section], heading: str) -> Iterator[str]:
 def _body(document: Document) -> Iterator[str]:
     yield f"<h1>{safe(document.title)}</h1>"
     is_alone = len(document.parts) == 1
+    rows = {part.id: _find_rows(part) for part in document.parts}
     for part in document.parts[:1]:
         for section in part.sections[:1]:
-            yield from _section(part, section, _find_rows(part), has_title=False)
+            yield from _section(part, section, rows, has_title=False)
     yield '<nav aria-label="Contents"><ul>'
     for part in document.parts:
         head = "" if is_alone else f'<li><a href="#{part.id}">{safe(part.title)}</a><ul>'
@@ -258,15 +261,29 @@ def _body(document: Document) -> Iterator[str]:
     yield "</ul></nav>"
     yield from bullets([f"{diagnostic.severity.value}: {diagnostic}" for diagnostic in document.diagnostics])
     for index, part in enumerate(document.parts):
-        rows = _find_rows(part)
         yield f'<div id="{part.id}"></div>' if is_alone else f'<h2 id="{part.id}">{safe(part.title)}</h2>'
-        if hidden := [section.title for section in part.sections if not section.is_printed]:
+        if hidden := list(_list_hidden(part)):
             yield f'<p class="rest printed">On the screen only: {safe(", ".join(hidden))}.</p>'
         for is_card, sections in groupby(part.sections[index == 0 :], _is_card):
             yield '<div class="cards">' if is_card else ""
             for section in sections:
                 yield from _section(part, section, rows)
             yield "</div>" if is_card else ""
+
+
+def _list_hidden(part: Part) -> Iterator[str]:
+    """Yield the titles of sections and charts that are not printed."""
+    for section in part.sections:
+        if not section.is_printed:
+            yield section.title
+            continue
+        for chart in section.charts:
+            if not chart.is_printed:
+                yield (
+                    chart.title
+                    if isinstance(chart, FigureChart)
+                    else (chart.chart or CHARTS_BY_ID[chart.id]).title
+                )
 
 
 def _is_card(section: Section) -> bool:
@@ -287,12 +304,12 @@ def _anchor(part: Part, section: Section) -> str:
 
 
 def _section(
-    part: Part, section: Section, rows: Mapping[int, str], *, has_title: bool = True
+    part: Part, section: Section, rows: Mapping[str, Mapping[int, str]], *, has_title: bool = True
 ) -> Iterator[str]:
     """Yield a section.
 
     Args:
-        rows: Anchor of the row about a layer, by its index.
+        rows: By part, the anchor of the row about a layer, by its index.
     """
     anchor = _anchor(part, section)
     kind = "warning" if section.is_warning else "plain"
@@ -307,13 +324,14 @@ def _section(
     yield from _all_facts(section)
     if charts:
         yield '<div class="charts">'
-        yield from map(_figure, charts)
+        for chart, reference in zip(charts, section.charts, strict=True):
+            yield _figure(chart, is_printed=reference.is_printed)
         yield "</div>"
     if section.tables:
         yield '<div class="tables">'
         for table in section.tables:
             yield "<div>"
-            yield from _table(table, rows)
+            yield from _table(table, rows[part.id], rows.get(table.part or part.id))
             yield "</div>"
         yield "</div>"
     yield "</section>"
@@ -340,17 +358,21 @@ def _facts(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield "</dl>"
 
 
-def _figure(chart: Picture) -> str:
+def _figure(chart: Picture, *, is_printed: bool) -> str:
     """Return a chart with its sentences; only the sentences if there is nothing to draw."""
     caption = " ".join(map(safe, (*chart.words, *chart.missing)))
-    return f"<figure><figcaption><b>{safe(chart.title)}.</b> {caption}</figcaption>{chart.svg or ''}</figure>"
+    kind = "" if is_printed else ' class="screen"'
+    return f"<figure{kind}><figcaption><b>{safe(chart.title)}.</b> {caption}</figcaption>{chart.svg or ''}</figure>"
 
 
-def _table(table: Table, rows: Mapping[int, str] | None = None) -> Iterator[str]:
+def _table(
+    table: Table, rows: Mapping[int, str] | None = None, links: Mapping[int, str] | None = None
+) -> Iterator[str]:
     """Yield a table; in a report its columns can be sorted, and long texts are cut, with the full text as tooltip.
 
     Args:
-        rows: In a report, the anchor of the row about a layer: of such rows of this table, and for links to them.
+        rows: In a report, the anchor of the row about a layer.
+        links: In a report, the anchors that links to layers lead to.
     """
     is_report = rows is not None
     table = displayed(table)
@@ -388,7 +410,7 @@ def _table(table: Table, rows: Mapping[int, str] | None = None) -> Iterator[str]
         strict=False,
     ):
         cells = map(
-            _cell, table.columns, kinds, row, row_texts, row_whole, tops, repeat(style), repeat(anchors)
+            _cell, table.columns, kinds, row, row_texts, row_whole, tops, repeat(style), repeat(links or {})
         )
         mark = f' id="{anchors[layer]}"' if layer in anchors else ""
         yield f"<tr{mark}>{''.join(cells)}</tr>"

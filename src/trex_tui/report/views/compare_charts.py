@@ -270,5 +270,6 @@ def sections_with_charts(shown: Shown) -> Iterator[Section]:
     for section in sections(shown):
         chart = charts.get(section.id)
         if chart is not None and section.tables:
-            section = replace(section, charts=[ChartReference(chart.id, engine, chart)])
+            is_printed = chart.id == "compare-block"  # The first page has the kinds.
+            section = replace(section, charts=[ChartReference(chart.id, engine, chart, is_printed)])
         yield section

@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from pathlib import Path
 
 from trex_tui import __version__
 from trex_tui.analysis.compare.model import letter
 from trex_tui.analysis.timing import end_to_end
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.engine import Engine
-from trex_tui.report.document import FigureChart, Section, Table, make_table
+from trex_tui.report.document import FigureChart, Section, Table, engine_part_id, make_table
 from trex_tui.report.views.compare import Shown, describe_verdict, reasons_table, signed_ms
 from trex_tui.report.views.compare_charts import kinds_figure, reasons_figure
 from trex_tui.report.views.engine import (
@@ -31,6 +33,10 @@ _MOST_ACTIONS = 3
 _MOST_NUMBERS = 3
 _GREAT_PCT = 10.0
 """Possible saving, in percent of the layers' time, from which a report recommends to act."""
+_MEASURED = (ArtifactKind.TIMING, ArtifactKind.PROFILE, ArtifactKind.PROFILE_LOG, ArtifactKind.GRAPH)
+"""Files of a measurement, those with times first."""
+_MOST_DIGITS = 11
+"""Digits of `SOURCE_DATE_EPOCH` that a date can show."""
 _FIGURES = (
     "latency.median_ms",
     "throughput_qps",
@@ -78,7 +84,8 @@ def comparison_cover(shown: Shown, reports: Sequence[EngineReport], now: datetim
         if (verdict := comparison.verdicts[index]) is not None
     ]
     fastest = comparison.ranking[0]
-    tables, charts = [], []
+    tables: list[Table] = []
+    charts: list[FigureChart] = []
     if difference := comparison.differences[comparison.others[0]]:
         reasons = reasons_table(comparison, difference)
         rows = reasons.rows[: min(_MOST_ACTIONS, len(difference.reasons))]
@@ -98,7 +105,13 @@ def comparison_cover(shown: Shown, reports: Sequence[EngineReport], now: datetim
             _report_fact(now),
         ],
         charts=charts,
-        tables=[*tables, *_actions([reports[fastest]], f" in {sides[fastest]}")],
+        tables=[
+            *tables,
+            *(
+                replace(table, part=engine_part_id(fastest))
+                for table in _actions([reports[fastest]], f" in {sides[fastest]}")
+            ),
+        ],
     )
 
 
@@ -151,18 +164,36 @@ def _describe_side(engine: Engine) -> str:
 
 
 def _measured(engine: Engine) -> str:
-    return dict(condition_facts(engine)).get("Captured", f"{MISSING} (no capture manifest)")
+    """Return the date of the capture; without a manifest the date of the files, which may be that of a copy."""
+    captured = dict(condition_facts(engine)).get("Captured")
+    if captured is not None:
+        return captured
+    changed = [time for kind in _MEASURED if (time := _time_of_change(engine.source.files.get(kind)))]
+    if not changed:
+        return f"{MISSING} (no capture manifest)"
+    return f"{MISSING} (no capture manifest; files of {min(changed[0], _today()):%Y-%m-%d})"
+
+
+def _time_of_change(file: Path | None) -> datetime | None:
+    """Return when a file was written; None without a file, or if it is gone."""
+    if file is None:
+        return None
+    try:
+        return datetime.fromtimestamp(file.stat().st_mtime, timezone.utc)
+    except (OSError, ValueError, OverflowError):
+        return None
+
+
+def _today() -> datetime:
+    """Return the time that `SOURCE_DATE_EPOCH` sets for reproducible reports; by default the current time."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if epoch.isascii() and epoch.isdecimal() and len(epoch) <= _MOST_DIGITS:
+        return datetime.fromtimestamp(int(epoch), timezone.utc)
+    return datetime.now(timezone.utc)
 
 
 def _report_fact(now: datetime | None) -> tuple[str, str]:
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if now is None:
-        now = (
-            datetime.fromtimestamp(int(epoch), timezone.utc)
-            if epoch.isdecimal()
-            else datetime.now(timezone.utc)
-        )
-    return "Report", f"{now:%Y-%m-%d}, by trex-tui {__version__}"
+    return "Report", f"{now or _today():%Y-%m-%d}, by trex-tui {__version__}"
 
 
 def _actions(reports: Iterable[EngineReport], where: str = "") -> Iterator[Table]:

@@ -139,7 +139,7 @@ def cross_sections(subject: EngineSubject) -> Iterator[Section]:
         if any(known_value(columns[-1].value(engine, layer)) is not None for layer in layers):
             tables.append(cross_table(kind.id, engine, columns, layers, title=kind.title, top=subject.top))
     if tables:
-        chart = ChartReference("kind-precision", engine)
+        chart = ChartReference("kind-precision", engine, is_printed=False)
         yield Section("cross-tables", "Cross tables", charts=[chart], tables=tables, is_printed=False)
 
 

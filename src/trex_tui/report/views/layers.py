@@ -177,6 +177,7 @@ def hot_sections(subject: EngineSubject) -> Iterator[Section]:
     timed = sum(layer.latency_ms is not None for layer in engine.layers)
     if not timed:
         yield Section("hot-layers", "Hot layers", sentences=[no_profile(engine)])
+        yield from _finding_section(subject, ())
         return
     lacking = len(engine.layers) - timed
     table = hot_table(engine, _HOT_COLUMNS, timed, subject.top)
@@ -186,19 +187,28 @@ def hot_sections(subject: EngineSubject) -> Iterator[Section]:
         sentences=[f"{plural(lacking, 'layer has', 'layers have')} no time in the profile."]
         if lacking
         else [],
-        charts=[ChartReference("pareto", engine), ChartReference("layers", engine)],
+        charts=[ChartReference("layers", engine), ChartReference("pareto", engine, is_printed=False)],
         tables=[table],
     )
-    yield from _finding_section(subject, table)
+    yield from _finding_section(subject, table.layers)
 
 
-def _finding_section(subject: EngineSubject, shown: Table) -> Iterator[Section]:
-    """Yield the layers with findings that another table does not show, the slowest first: findings link to them."""
-    engine = subject.engine
-    indices = subject.lint.result.by_layer.keys() - set(shown.layers)
+def _finding_section(subject: EngineSubject, shown: Sequence[int]) -> Iterator[Section]:
+    """Yield the layers with findings that no other table shows: those that findings link to, then the slowest.
+
+    Args:
+        shown: Indices of the layers in the other table.
+    """
+    from trex_tui.report.views.lint import MOST_NAMES  # the list of layers needs no lint
+
+    engine, result = subject.engine, subject.lint.result
+    indices = result.by_layer.keys() - set(shown)
     if not indices:
         return
-    layers = hottest([engine.layers[index] for index in sorted(indices)], subject.top or len(indices))
+    linked = {index for judged in result.findings for index in judged.layers[:MOST_NAMES]} & indices
+    others = [engine.layers[index] for index in sorted(indices - linked)]
+    room = max(0, (subject.top or len(indices)) - len(linked))
+    layers = [engine.layers[index] for index in sorted(linked)] + hottest(others, room)
     columns = [layer_column(engine, column, column.title) for column in columns_named(BRIEF_COLUMNS[:-1])]
     styles = [kind_class(layer.kind) for layer in layers]
     table = make_table(FURTHER, columns, layers, total=len(indices), noun="layer", styles=styles)
@@ -274,7 +284,7 @@ def group_sections(subject: EngineSubject) -> Iterator[Section]:
             "modules",
             "Time by kernel and module",
             sentences=[fused] if fused else [],
-            charts=[ChartReference("tactic", engine), ChartReference("icicle", engine)],
+            charts=[ChartReference(name, engine, is_printed=False) for name in ("tactic", "icicle")],
             tables=[
                 make_table("by_module", _MODULE_COLUMNS, by_module(engine), top=subject.top, noun="module")
             ],
@@ -311,5 +321,7 @@ def roofline_sections(subject: EngineSubject) -> Iterator[Section]:
         facts=[("Assumed", " ".join(map(as_sentence, roofline.assumptions)))]
         if points and roofline.assumptions
         else [],
-        charts=[ChartReference("roofline", engine), ChartReference("efficiency", engine)] if is_drawn else [],
+        charts=[ChartReference("roofline", engine), ChartReference("efficiency", engine, is_printed=False)]
+        if is_drawn
+        else [],
     )

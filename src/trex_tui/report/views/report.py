@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from trex_tui.errors import Diagnostic
-from trex_tui.report.document import TOP, Column, Document, Part, Section, make_table
+from trex_tui.report.document import TOP, Column, Document, Part, Section, engine_part_id, make_table
 from trex_tui.report.plugin_sections import plugin_sections
 from trex_tui.report.views.accuracy import engines_sections
 from trex_tui.report.views.build import build_sections
@@ -89,7 +89,7 @@ def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: b
     makers = (*SECTIONS, accuracy_sections) if is_alone else SECTIONS
     sections = [engine_cover(subject)] if is_alone else []
     sections += [section for make in makers for section in make(subject)]
-    return Part(f"engine-{number}", printable(lint.engine.name), sections, engine=lint.engine)
+    return Part(engine_part_id(number - 1), printable(lint.engine.name), sections, engine=lint.engine)
 
 
 def make_report(

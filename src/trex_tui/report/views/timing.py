@@ -392,7 +392,7 @@ def timing_sections(subject: EngineSubject) -> Iterator[Section]:
     ]
     for section in performance_sections(engine, subject.analysis):
         if section.tables and statistics is not None:
-            charts = [ChartReference(name, engine) for name in names]
+            charts = [ChartReference(name, engine, is_printed=name == names[0]) for name in names]
             yield replace(section, charts=charts, tables=[_statistics_table(statistics)])
         else:
             yield section
