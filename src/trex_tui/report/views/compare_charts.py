@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from trex_tui.analysis.compare.model import Comparison, Difference, letter
+from trex_tui.analysis.compare.reasons import CAUSE_NAMES
 from trex_tui.analysis.filter import format_operand
 from trex_tui.analysis.structure import UNKNOWN
 from trex_tui.engine.kinds import LayerKind
@@ -28,7 +29,6 @@ from trex_tui.report.charts.grid import shorten
 from trex_tui.report.colours import kind_style
 from trex_tui.report.document import ChartReference, Section
 from trex_tui.report.views.compare import (
-    CAUSE_NAMES,
     ComparisonNames,
     Matrix,
     Shown,

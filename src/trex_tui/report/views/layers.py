@@ -208,7 +208,7 @@ def _finding_section(subject: EngineSubject, shown: Sequence[int]) -> Iterator[S
     linked = {index for judged in result.findings for index in judged.layers[:MOST_NAMES]} & indices
     others = [engine.layers[index] for index in sorted(indices - linked)]
     room = max(0, (subject.top or len(indices)) - len(linked))
-    layers = [engine.layers[index] for index in sorted(linked)] + hottest(others, room)
+    layers = [*(engine.layers[index] for index in sorted(linked)), *hottest(others, room)]
     columns = [layer_column(engine, column, column.title) for column in columns_named(BRIEF_COLUMNS[:-1])]
     styles = [kind_class(layer.kind) for layer in layers]
     table = make_table(FURTHER, columns, layers, total=len(indices), noun="layer", styles=styles)
