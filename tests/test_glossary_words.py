@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from helpers import ARTIFACTS, REPOSITORY, strict_json
-from trex_tui import load_engine
+from trex_tui import load_engine, load_engines
 from trex_tui.analysis.columns import columns_named
 from trex_tui.cli import main
 from trex_tui.engine.layer_names import describe_layer_name, spell_operators
@@ -37,19 +37,61 @@ def texts() -> tuple[str, ...]:
     return tuple(
         path.read_text(encoding="utf-8", errors="replace")
         for root in roots
-        for path in root.rglob("*.json")
-        if "timing" not in path.name
+        for path in root.rglob("*")
+        if path.suffix in (".json", ".log", ".txt", ".csv") and "timing" not in path.name
     )
 
 
+PUBLIC_NAMES = (
+    *(
+        "ResTraConCasMeaSubMulMeaAddSqrDivMulCasMulAdd",
+        "CasCasDivFloCasSubResCasMov",
+        "CasNotSelResSelResEql",
+    ),
+    *(
+        "ConNegExpAddDivConSliSubSliAddConMulConTraSliMaxSli",
+        "CasResCasGatRes",
+        "CasRepOrResNot",
+        "TraConSinCos",
+    ),
+    *(
+        "CastSiluCastMulMeanAddSqrtDivMulMulMulCast",
+        "SqrtReshBott",
+        "GtrReplSeleReshCastDivMulSubConcMul",
+        "Top",
+    ),
+    *("ReplReshReplIotaCastReshConc", "MulMinMaxRounCast", "CorrMulAddRelu", "SlicReshSigmMul", "InorMulAdd"),
+    *("FcNegExpAddDivMulMul", "MaxrSubExpSumDivMul", "MoveMoveSlicReshCastReshEtc", "TranReshMulAddReluMaxr"),
+)
+"""Names of kernels in public reports, of TensorRT 8.5 to 11 and TensorRT-RTX."""
+
+
+@pytest.mark.parametrize("name", PUBLIC_NAMES)
+def test_operators_of_public_names_are_known(name: str) -> None:
+    assert not [word for word in spell_operators(name) if "unknown" in word or "cut" in word]
+
+
 def test_every_type_of_layers_has_a_word() -> None:
-    types = {type_ for text in texts() for type_ in re.findall(r'"LayerType" *: *"([^"]+)"', text)}
+    types = {type_ for text in texts() for type_ in re.findall(r'"?LayerType"? *: *"?([A-Za-z]\w*)', text)}
     assert len(types) > 10
     assert sorted(type_ for type_ in types if find_layer_type(type_) is None) == []
 
 
+def test_every_layer_of_the_real_engines_has_a_type_that_is_explained() -> None:
+    roots = [REPOSITORY / "sample_artifacts", *([ARTIFACTS] if ARTIFACTS.is_dir() else [])]
+    types = {
+        (layer.layer_type, layer.parameter_type)
+        for root in roots
+        for engine in load_engines(root, onnx=False)
+        for layer in engine.layers
+        if layer.layer_type
+    }
+    assert len(types) > 20
+    assert sorted(pair for pair in types if find_layer_type(*pair) is None) == []
+
+
 def test_every_operator_of_generated_kernels_is_spelled_out() -> None:
-    names = {name for text in texts() for name in re.findall(r"__myl_([A-Z][A-Za-z]*)_", text)}
+    names = {name for text in texts() for name in re.findall(r"__myl_([A-Z][A-Za-z]*)", text)}
     assert len(names) > 10
     unknown = {name for name in names if any("unknown" in word for word in spell_operators(name))}
     assert sorted(unknown) == []
@@ -57,7 +99,8 @@ def test_every_operator_of_generated_kernels_is_spelled_out() -> None:
 
 def test_operators_with_their_cut_and_unknown_ones() -> None:
     assert spell_operators("MulSumAdd") == ["multiply", "sum", "add"]
-    assert spell_operators("MaxMinCas") == ["maximum", "minimum", "cast (name cut)"]
+    assert spell_operators("MaxMinCa") == ["maximum", "minimum", "cast (name cut)"]
+    assert spell_operators("TraMaxSubExpSum") == ["transpose", "maximum", "subtract", "exponential", "sum"]
     assert spell_operators("AddEtc") == ["add", "and more"]
     assert spell_operators("ZorkAdd") == ["Zork (unknown abbreviation)", "add"]
 

@@ -7,6 +7,7 @@ from enum import Enum
 from functools import lru_cache
 
 from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.layer_words import split_operators
 from trex_tui.lazy_pattern import lazy_pattern
 
 
@@ -211,9 +212,8 @@ _ONNX_OPERATORS = {name: kind for kind, names in _OPERATORS.items() for name in 
 
 # Generated Myelin kernels are named after their operators, about four letters each: `__myl_CastMulAdd_myl8_464`.
 _GENERATED = lazy_pattern(r"__myl_(?P<operators>[A-Z][A-Za-z]*)_")
-_GENERATED_OPERATOR = lazy_pattern(r"[A-Z][a-z]*")
 _MATMUL_OPERATORS = frozenset({"Fc", "Gemm", "Bmm", "Mma", "Dot"})
-_REDUCTION_OPERATORS = frozenset({"Sum", "Mean", "Maxr", "Minr", "Prod", "Topk", "Argm"})
+_REDUCTION_OPERATORS = frozenset({"Sum", "Mean", "Maxr", "Minr", "Prod", "Topk", "Bott", "Argm"})
 _NORMALIZATION = lazy_pattern(r"MeanSubMul|MeanSub\w*Mean|Mean\w*(?:Rsqr|Sqrt)")
 """Differences from a mean that are squared, or a mean of squares under a root."""
 _PRODUCT_NODE = lazy_pattern(r"(?:^|[/_])(?:Gemm|MatMul|linear|matmul|addmm|mm|bmm)(?:_\d+)?$")
@@ -302,9 +302,10 @@ def _of_generated(name: str) -> tuple[frozenset[str], LayerKind] | None:
 
 @lru_cache(maxsize=4096)  # few different results; the names differ in numbers
 def _of_operator_names(text: str) -> tuple[frozenset[str], LayerKind]:
-    operators = frozenset(_GENERATED_OPERATOR.findall(text))
+    names = split_operators(text)
+    operators = frozenset(names)
     kind = _of_operators(operators)
-    is_norm = kind is LayerKind.REDUCTION and _NORMALIZATION.search(text)
+    is_norm = "Inor" in names or (kind is LayerKind.REDUCTION and _NORMALIZATION.search("".join(names)))
     return operators, LayerKind.NORMALIZATION if is_norm else kind
 
 
@@ -314,6 +315,8 @@ def _sums_products(operators: frozenset[str], onnx_nodes: Sequence[str]) -> bool
 
 
 def _of_operators(operators: frozenset[str]) -> LayerKind:
+    if "Corr" in operators:
+        return LayerKind.CONVOLUTION
     if operators & _MATMUL_OPERATORS:
         return LayerKind.GEMM
     if {"Exp", "Sum"} <= operators:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from trex_tui.engine.layer_words import CONTINUATION, OPERATORS, find_layer_type
+from trex_tui.engine.layer_words import CONTINUATION, OPERATORS, find_layer_type, split_operators
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import join_words, plural, printable, shorten_middle
 
 _GENERATED = lazy_pattern(
     r"__myl_(?P<operators>[A-Z][A-Za-z]*?)(?:_myl(?P<subgraph>\d+)_(?P<kernel>\d+))?\.{0,3}$"
 )
-_OPERATOR = lazy_pattern(r"[A-Z][a-z]*")
 _NUMBER = lazy_pattern(r"_myl(?P<subgraph>\d+)_(?P<kernel>\d+)$")
 _COPY = lazy_pattern(
     r"Reformatting CopyNode for (?P<side>Input|Output) Tensor (?P<index>\d+) (?:to|from) (?P<layer>.+)$",
@@ -51,7 +50,7 @@ def spell_operators(text: str) -> list[str]:
 
     The last one may be cut, as names in profiles are: it is completed where only one operator begins so.
     """
-    tokens = _OPERATOR.findall(text)
+    tokens = split_operators(text)
     last = len(tokens) - 1
     return [_spell(token, is_last=index == last) for index, token in enumerate(tokens)]
 

@@ -1,13 +1,15 @@
 """Words in types and names of layers: LayerType of the file, and the operators that Myelin abbreviates in names of kernels.
 
 NVIDIA publishes no list of the abbreviations: they are read off real engines, whose metadata state the ONNX nodes of each
-kernel.
+kernel, and off names in public reports. They have four letters from TensorRT 10.0 on, and three before.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import NamedTuple
+
+from trex_tui.lazy_pattern import lazy_pattern
 
 
 class Word(NamedTuple):
@@ -36,11 +38,13 @@ OPERATORS = {
     "And": "logical and",
     "Argm": "index of the maximum or minimum",
     "Bmm": "batched matrix product",
+    "Bott": "bottom k",
     "Cast": "cast",
     "Ceil": "round up",
     "Clip": "clip",
     "Conc": "concatenate",
     "Copy": "copy",
+    "Corr": "convolution",
     "Cos": "cosine",
     "Div": "divide",
     "Dot": "matrix product",
@@ -48,10 +52,13 @@ OPERATORS = {
     "Erf": "error function",
     "Exp": "exponential",
     "Fc": "fully connected",
+    "Floo": "round down",
     "Gath": "gather",
     "Gemm": "matrix product",
     "Grid": "grid sample",
     "Gtr": "greater than",
+    "Inor": "instance norm",
+    "Iota": "sequence of numbers",
     "Log": "logarithm",
     "Lt": "less than",
     "Max": "maximum",
@@ -80,6 +87,7 @@ OPERATORS = {
     "Sele": "select",
     "Shuf": "shuffle",
     "Sigm": "sigmoid",
+    "Silu": "SiLU",
     "Sin": "sine",
     "Slic": "slice",
     "Sqrt": "square root",
@@ -90,15 +98,35 @@ OPERATORS = {
     "Tran": "transpose",
 }
 """Operators in names of generated kernels, as Myelin abbreviates them."""
+_LEAST_LETTERS = 3
+_TOKEN = lazy_pattern(r"[A-Z][a-z]*")
 CONTINUATION = "Etc"
 """End of the name of a generated kernel that has further operators."""
+
+
+@lru_cache(maxsize=4096)  # few different ones; the names differ in numbers
+def split_operators(text: str) -> tuple[str, ...]:
+    """Return the operators in the name of a generated kernel, as in `OPERATORS` where they are known.
+
+    >>> split_operators("CasMeaSubMul"), split_operators("CastMean")
+    (('Cast', 'Mean', 'Sub', 'Mul'), ('Cast', 'Mean'))
+    """
+    return tuple(map(_complete, _TOKEN.findall(text)))
+
+
+def _complete(token: str) -> str:
+    if token in OPERATORS or len(token) < _LEAST_LETTERS:
+        return token
+    whole = [name for name in OPERATORS if name.startswith(token)]
+    return whole[0] if len(whole) == 1 else token
+
 
 LAYER_TYPES = (
     Word(
         "CaskConvolution",
         "Convolution by a prebuilt kernel of NVIDIA's kernel library (CASK), with what is fused into it: bias, activation, "
         "sum. The tactic names the kernel.",
-        labels=("Convolution",),
+        labels=("Convolution", "CaskFlattenConvolution", "CudnnConvolution", "conv"),
     ),
     Word(
         "CaskGemmConvolution",
@@ -108,7 +136,7 @@ LAYER_TYPES = (
     Word(
         "CaskDeconvolution",
         "Transposed convolution by a prebuilt kernel.",
-        labels=("Deconvolution", "deconv"),
+        labels=("Deconvolution", "deconv", "CaskDeconvolutionV2", "CudnnDeconvolution", "GemmDeconvolution"),
     ),
     Word(
         "CudaDepthwiseConvolution",
@@ -127,7 +155,13 @@ LAYER_TYPES = (
     Word(
         "gemm",
         "Matrix product, from MatMul, Gemm or a 1×1 convolution.",
-        labels=("MatrixMultiply", "CaskGemmMatrixMultiply", "FullyConnected", "CublasLt"),
+        labels=(
+            "MatrixMultiply",
+            "CaskGemmMatrixMultiply",
+            "CublasMatrixMultiply",
+            "FullyConnected",
+            "CublasLt",
+        ),
     ),
     Word("fusion", "Several operators in one kernel of Myelin, usually around a matrix product."),
     Word(
@@ -139,7 +173,7 @@ LAYER_TYPES = (
     Word(
         "kgen_mha",
         "Generated kernel of multi-head attention: both matrix products and the softmax between them in one kernel.",
-        labels=("mha", "fMHA", "Attention"),
+        labels=("mha", "fMHA", "Attention", "MultiHeadAttention"),
     ),
     Word(
         "Myelin",
@@ -164,20 +198,28 @@ LAYER_TYPES = (
     Word(
         "PointWiseV2",
         "Operators that work element by element (add, ReLU, sigmoid, …), fused into one generated kernel.",
-        labels=("PointWise", "Activation"),
+        labels=("PointWise", "Activation", "ParametricReLU"),
     ),
     Word("ElementWise", "Operation on two tensors, element by element: sum, product, maximum."),
     Word("Unary", "Operation on one tensor, element by element: exponential, square root, negation."),
     Word(
         "CaskPooling",
         "Pooling by a prebuilt kernel.",
-        labels=("Pooling", "maxpool", "avgpool", "CudnnPooling", "CudaPooling", "TiledPooling"),
+        labels=("Pooling", "maxpool", "avgpool", "CudnnPooling", "CudaPooling", "TiledPooling", "pool"),
     ),
-    Word("CudaSoftMax", "Softmax along one axis.", labels=("SoftMax", "RaggedSoftMax", "LogSoftmaxTopK")),
+    Word(
+        "CudaSoftMax",
+        "Softmax along one axis.",
+        labels=("SoftMax", "SoftMaxV2", "CudaSoftMaxV2", "RaggedSoftMax", "LogSoftmaxTopK"),
+    ),
     Word("Reduce", "Sum, mean, maximum or product along axes."),
     Word("TopK", "The k largest or smallest elements along an axis, and their indices."),
     Word("Cumulative", "Running sum along an axis."),
-    Word("Normalization", "Layer, instance, group or RMS norm in one kernel.", labels=("LRN",)),
+    Word(
+        "Normalization",
+        "Layer, instance, group or RMS norm in one kernel.",
+        labels=("LRN", "InstanceNormalization"),
+    ),
     Word(
         "Shuffle",
         "Transpose and reshape.",
@@ -192,7 +234,7 @@ LAYER_TYPES = (
         "Tensors joined along an axis. Often removed: producers write into one tensor.",
         labels=("Concat",),
     ),
-    Word("Resize", "Scaling of a tensor by interpolation."),
+    Word("Resize", "Scaling of a tensor by interpolation.", labels=("CaskResize",)),
     Word("GridSample", "Interpolation of a tensor at given points."),
     Word("Constant", "Tensor that is part of the engine."),
     Word("Fill", "Tensor filled with a constant, a sequence or random numbers."),
@@ -200,6 +242,14 @@ LAYER_TYPES = (
     Word("Dequantize", "Conversion from a quantized type back to floating point."),
     Word("Cast", "Conversion to another type."),
     Word("Select", "Elements of one of two tensors, by a condition."),
+    Word("NonZero", "Indices of the elements that are not 0. Their number is known only when it runs."),
+    Word("OneHot", "Tensor with a one at each index, and zeros elsewhere."),
+    Word("NMS", "Non-maximum suppression: the best of boxes that overlap."),
+    Word(
+        "Loop", "Repeated part of the network.", labels=("LoopOutput", "TripLimit", "Recurrence", "Iterator")
+    ),
+    Word("Conditional", "Part of the network that runs by a condition.", labels=("If", "Condition")),
+    Word("Assertion", "Check of a condition when the engine is built or runs. It computes nothing."),
     Word("Einsum", "Sum of products by an index formula."),
     Word(
         "PluginV2",
@@ -212,6 +262,16 @@ LAYER_TYPES = (
         "shape_call",
         "Computation of shapes on the host, for dynamic shapes.",
         labels=("Shape", "ShapeHostTo"),
+    ),
+    Word(
+        "DeviceToShapeHost",
+        "Copy of a shape between device and host, for shapes that depend on data.",
+        labels=(
+            "DeviceToShapeHostCopy",
+            "ShapeHostToDevice",
+            "ShapeHostToDeviceCopy",
+            "ShapeHostToDeviceNative",
+        ),
     ),
     Word(
         "TrainStation", "Point at which an engine synchronizes with the host, for shapes that depend on data."

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from trex_tui.engine.dtypes import DataType, parse_data_type
+from trex_tui.engine.layer_words import split_operators
 from trex_tui.lazy_pattern import lazy_pattern
 
 Shape = tuple[int, ...]
@@ -171,7 +172,6 @@ _HAND_TYPES = {
     "int8x4": DataType.INT8,
 }
 _GENERATED = lazy_pattern(r"_*__myl_(?P<operators>[A-Z][A-Za-z]*)_")
-_OPERATOR = lazy_pattern(r"[A-Z][a-z]*")
 _FAMILY = lazy_pattern(
     r"(implicit_gemm_(?:indexed_wo_smem|indexed|interleaved)|implicit_gemm|gemm_as_conv1x1|conv3d_fprop_weight_stationary|"
     r"first_layer|depthwise|winograd|pooling_[a-z]+|gemvx)",
@@ -380,7 +380,7 @@ def _attention(name: str, _: re.Match[str]) -> Tactic:
 
 
 def _generated(name: str, match: re.Match[str]) -> Tactic:
-    operators = tuple(_OPERATOR.findall(match["operators"]))
+    operators = split_operators(match["operators"])
     return Tactic(name, "myelin", tensor_cores=True if "mha" in name.lower() else None, operators=operators)
 
 
