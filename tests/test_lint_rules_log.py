@@ -135,6 +135,34 @@ def test_what_no_device_of_this_size_grants_is_no_warning(tmp_path: Path) -> Non
     assert only("BUILD001", logged(tmp_path, verbose(*messages, memory_mib=8192))).severity is None
 
 
+def terse(*messages: str, version: str = "8601") -> str:
+    return "\n".join([BANNER.replace("8601", version), *(f"{STAMP} {message}" for message in messages), ""])
+
+
+def test_a_log_that_is_not_verbose_warns_of_skipped_tactics(tmp_path: Path) -> None:
+    lines = (
+        "[W] [TRT] Tactic Device request: 2243MB Available: 2189MB. Device memory is insufficient to use tactic.",
+        "[W] [TRT] Skipping tactic 3 due to insuficient memory on requested size of 2243 detected for tactic 4.",
+        "[W] [TRT] Tactic Device request: 900MB Available: 880MB. Device memory is insufficient to use tactic.",
+    )
+    (found,), reasons = check("BUILD001", logged(tmp_path, terse(*lines)))
+    assert found.message.startswith(
+        "Tactics were skipped 2 times, device out of memory: the first needs 2243 MB with 2189 MB"
+    )
+    assert any("not verbose" in reason.reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("version", "remedy"), [("8201", "--workspace=N (MiB"), ("8502", "without a workspace limit")]
+)
+def test_the_note_that_tactics_lack_workspace(tmp_path: Path, version: str, remedy: str) -> None:
+    line = "[I] [TRT] Some tactics do not have sufficient workspace memory to run. Increasing workspace size may help."
+    (found,), _ = check("BUILD001", logged(tmp_path, terse(line, version=version)))
+    assert found.severity is FindingSeverity.INFO
+    assert remedy in found.remedy
+    assert {one.name: one.value for one in found.evidence} == {"log_line": 2}
+
+
 def test_a_device_without_free_memory_is_another_matter(tmp_path: Path) -> None:
     ran_out = "[W] [TRT] Tactic Device request: 4096MB Available: 1024MB. Device memory is insufficient to use tactic."
     messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(ran_out, skipped(2 << 30))))
@@ -258,16 +286,31 @@ NOTES = {
     "Attempting to cast down to INT32.",
     "Weakly typed": "Weakly-typed networks have been deprecated in TensorRT.",
     "3 weight tensors": " - 3 weights are affected by this issue: Detected subnormal FP16 values.",
+    "1 tensor without a scale": "Missing scale and zero-point for tensor /a/MatMul_output_0, expect fall back to non-int8 "
+    "implementation for any layer consuming or producing given tensor",
+    "Only zeros in 1 tensor": "Tensor input_3 is uniformly zero; network calibration failed.",
+    "random data": "Int8 Calibration is using randomly generated input data.",
+    "normalization runs in FP16": "Running layernorm after self-attention in FP16 may cause overflow.",
 }
+GRAVE = ("weight tensors", "without a scale", "Only zeros", "random data")
 
 
 @pytest.mark.parametrize("words", NOTES)
 def test_notes_of_the_builder(tmp_path: Path, words: str) -> None:
     found = only("PREC004", logged(tmp_path, verbose(f"[W] [TRT] {NOTES[words]}")))
     assert words in found.message
-    assert (found.severity is FindingSeverity.WARNING) == ("weight tensors" in words)
+    assert (found.severity is FindingSeverity.WARNING) == any(grave in words for grave in GRAVE)
     silent("PREC004", logged(tmp_path, verbose(f"{NOTES[words]}")))  # said, and not as a warning
     silent("PREC004", logged(tmp_path, verbose("[W] [TRT] Some weights are affected by the weather")))
+
+
+def test_tensors_without_a_scale_are_one_finding(tmp_path: Path) -> None:
+    names = ("/a/MatMul_output_0", "/b/c.1/Add_output_0", "(Unnamed Layer* 3) [Shuffle]_output")
+    messages = [
+        f"[W] [TRT] Missing scale and zero-point for tensor {name}, expect fall back to non-int8 implementation"
+        for name in names
+    ]
+    assert "3 tensors without a scale" in only("PREC004", logged(tmp_path, verbose(*messages))).message
 
 
 def test_a_non_conforming_implementation(tmp_path: Path) -> None:
@@ -344,6 +387,22 @@ def test_only_constants_fell_back(tmp_path: Path) -> None:
     found = only("DLA001", dla(tmp_path, constant))
     assert "on the GPU" in found.message
     assert check("DLA001", dla(tmp_path, constant))[1] == []
+
+
+# MEASURE004
+
+
+def test_an_engine_of_another_device_and_another_library(tmp_path: Path) -> None:
+    lines = (
+        "[W] [TRT] TensorRT was linked against cuDNN 8.6.0 but loaded cuDNN 8.4.1",
+        "[W] [TRT] Using an engine plan file across different models of devices is not recommended",
+    )
+    found, _ = check("MEASURE004", logged(tmp_path, terse(*lines)))
+    assert [one.message for one in found] == [
+        "TensorRT was linked against cuDNN 8.6.0 and loaded cuDNN 8.4.1.",
+        "TensorRT states that the engine was built on another device: tactics were chosen there.",
+    ]
+    assert check("MEASURE004", logged(tmp_path, terse("[W] [TRT] Unused Input: position_ids")))[0] == []
 
 
 # MEASURE002

@@ -465,6 +465,7 @@ class BuildTrace:
         engine_bytes: `Created engine with size` or `Loaded engine with size`, likewise.
         engine_mib: `Loaded engine size`, which is printed in whole MiB, rounded down.
         cache, streams, dla: See their types.
+        workspace_shortage: Line that states that tactics lack workspace, without their number; None without one.
         messages: Warnings and errors, grouped, in order of appearance.
         dumps: The lists of layers, at most one of each form, the last of each.
         performance, trace, profile: Results of the last measured run, or of the requested one; None without results.
@@ -509,6 +510,7 @@ class BuildTrace:
     cache: TimingCache = field(default_factory=TimingCache)
     streams: Streams = field(default_factory=Streams)
     dla: Dla = field(default_factory=Dla)
+    workspace_shortage: int | None = None
     messages: tuple[Message, ...] = ()
     dumps: tuple[LayerDump, ...] = ()
     performance: Performance | None = None

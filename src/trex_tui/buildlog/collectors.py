@@ -256,6 +256,7 @@ class Resources:
         self._dla: list[str] = []
         self._gpu: list[str] = []
         self._fallbacks: list[DlaFallback] = []
+        self.workspace_shortage: int | None = None
         self.listed_device = ""
         """Device of the layers listed in the next message, as TensorRT 7 prints them."""
         self._about_dla = ""
@@ -338,6 +339,11 @@ class Resources:
     def streams(self, strategy: int | None) -> Streams:
         """Return the streams of a candidate engine, or of a loaded engine."""
         return self._streams.get(strategy) or self._streams.get(None) or Streams()
+
+    def lacks_workspace(self, line: int, message: str) -> None:
+        """Parse `Some tactics do not have sufficient workspace memory to run`, of any verbosity up to 8.x."""
+        if "sufficient workspace memory" in message:
+            self.workspace_shortage = self.workspace_shortage or line
 
     def begin_placement(self) -> None:
         """Forget the lists of an earlier engine: calibration builds its own first."""

@@ -17,7 +17,8 @@ LONGEST_TEXT = 4000
 
 _VARYING = lazy_pattern(r"0x[0-9a-fA-F]+|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _ABOUT_LAYER = lazy_pattern(
-    r"(?<=\b[Ll]ayer )\S.*?(?= (?:is|a|on|exceeds|has)\b)|(?<=for layer ).*|^\S+(?=: )|(?<=- )\S+(?= weights)"
+    r"(?<=\b[Ll]ayer )\S.*?(?= (?:is|a|on|exceeds|has)\b)|(?<=for layer ).*|(?<=for tensor ).*?(?=, |$)"
+    r"|(?<=with inputs ).*?(?=: )|(?<=[Tt]ensor )\S+(?= is uniformly)|^\S+(?=: )|(?<=- )\S+(?= weights)"
 )
 _FOREIGN = lazy_pattern(
     r"Traceback \(most recent call last\)|=== \w|  --\w|\w+: (?=input |output |building |export )"
@@ -300,6 +301,7 @@ class MessageParser:
             ("[MS] M|[MS] N|The en", self._streams),
             ("[DlaLa|[GpuLa", resources.placed),
             ("Averag|... Om", results.averaged),
+            ("Some t", resources.lacks_workspace),
             ("Input ", self._input),
             ("Output", results.bound),
             ("Create|Loaded", self._sized),

@@ -394,6 +394,7 @@ class _Reader:
             engine_mib=spans.engine_mib,
             cache=replace(resources.cache, cached_results=tuner.cached_results),
             dla=resources.dla,
+            workspace_shortage=resources.workspace_shortage,
             messages=parser.messages.finished(),
             dumps=tuple(with_kernel_names(dump, kernel_names) for dump in spans.dumps),
             performance=spans.performance,

@@ -14,9 +14,11 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.context import (
     BUILDER_PERFORMANCE,
     COMMAND_LINE_PROGRAMS,
+    TERSE,
     TIMED_ALONE,
     WORKSPACE_FAQ,
     Context,
+    build_log,
     issue,
     quote,
     quote_layer,
@@ -36,6 +38,7 @@ _COMPATIBILITY = (
 _TRTEXEC = "trtexec, samples/common/sampleOptions.cpp: https://github.com/NVIDIA/TensorRT"
 _SUFFIXED = re.compile(r"workspace:(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMGkmg]i?[Bb]|[Bb])\b")
 _MEMORY = re.compile(r"(?P<mib>\d{1,9}) MiB")
+_TOO_LARGE = re.compile(r"Device request: (?P<wanted>\d{1,9}) ?MB Available: (?P<there>\d{1,9}) ?MB")
 _MIB = 1 << 20
 NO_OPTIONS = "no build options: keep the metadata or the log of the build in the set"
 LAST_LETTER_DECIDES = (10, 1)
@@ -60,13 +63,18 @@ _Skips: TypeAlias = "list[tuple[str, SkippedTactic]]"
     "Tactics skipped: not enough memory",
     Severity.WARNING,
     looks_for="Tactics in the verbose build log whose scratch memory exceeds the workspace or the free device memory; "
-    "info if all need more than three quarters of the device memory.",
+    "info if all need more than three quarters of the device memory. In another log, its warnings about them, and "
+    "TensorRT 8's note that some tactics lack workspace (info).",
     why="Skipped tactics are often the fastest. Their saving is unknown because they were not timed.",
     remedy="Increase --memPoolSize=workspace:N (MiB; before TensorRT 8.4 --workspace=N) on an idle GPU.",
     references=(WORKSPACE_FAQ, issue(4136)),
-    needs=(verbose_log,),
+    needs=(build_log,),
 )
 def skipped_tactics(context: Context) -> Findings:
+    if not context.log.is_verbose:
+        yield from _find_stated_skips(context)
+        yield not_checked(TERSE)
+        return
     from trex_tui.buildlog.layer_tuning import SkipReason
 
     skips = list(_find_skips(context.log))
@@ -83,6 +91,34 @@ def skipped_tactics(context: Context) -> Findings:
         yield _describe_beyond_workspace(context, for_workspace, limit)
     if for_device:
         yield _describe_beyond_device(context, for_device)
+
+
+def _find_stated_skips(context: Context) -> Findings:
+    """Yield what a log without tuning states about skipped tactics."""
+    stated = [message for message in context.log.messages if _TOO_LARGE.search(message.text)]
+    if stated:
+        first = _TOO_LARGE.search(stated[0].text)
+        assert first is not None
+        times = sum(message.count for message in stated)
+        yield finding(
+            f"Tactics were skipped {plural(times, 'time')}, device out of memory: the first needs {first['wanted']} MB "
+            f"with {first['there']} MB free.",
+            evidence={
+                "warnings": times,
+                "request_mb": int(first["wanted"]),
+                "device_memory_free_mb": int(first["there"]),
+                "log_line": stated[0].line,
+            },
+            remedy="Build on an idle device (a Jetson: without the desktop, with swap), or on one with more memory; a larger "
+            "workspace does not help.",
+        )
+    elif context.log.workspace_shortage is not None:
+        yield finding(
+            "Some tactics lack workspace; their number and sizes are in a verbose log only.",
+            severity=Severity.INFO,
+            evidence={"log_line": context.log.workspace_shortage},
+            remedy=_advise_workspace(context, None),
+        )
 
 
 def _find_skips(trace: BuildTrace) -> Iterator[tuple[str, SkippedTactic]]:
@@ -145,6 +181,8 @@ def _advise_workspace(context: Context, largest: int | None) -> str:
     option, without = "--memPoolSize=workspace:", ", or without a limit"
     if version is not None and version < FIRST_MEMORY_POOLS:
         option, without = "--workspace=", ""
+    if largest is None and not without:
+        return "Build with a larger --workspace=N (MiB; the default is 16) and compare."
     if largest is None:
         return "Build without a workspace limit and compare these layers."
     size = math.ceil(largest / _MIB)

@@ -41,6 +41,10 @@ _LEAST_STEPS = 3
 _UNSTABLE = re.compile(
     r"(?P<what>[A-Z][\w -]{2,40}?) is unstable, with coefficient of variance = (?P<pct>\d{1,6}(?:\.\d{1,9})?)%"
 )
+_OTHER_MODEL = re.compile(r"engine plan file across different models of devices")
+_OTHER_LIBRARY = re.compile(
+    r"was linked against (?P<linked>\S+ [\d.]+\d) but loaded (?P<loaded>\S+ [\d.]+\d)"
+)
 _BUILD_SHAPE = re.compile(r"^Input build shapes? \(profile (?P<profile>\d+)\)$|^Input build shapes?$")
 _SHAPES = re.compile(r"(?<![^=,\s])(?P<name>[^=,\s]+)=(?P<sizes>[\dx+]+)")
 
@@ -213,8 +217,8 @@ def foreign_profile(context: Context) -> Findings:
     "Unrepresentative run conditions",
     Severity.INFO,
     looks_for="A shape chosen by trtexec (warning), a shape other than the optimal one of the build (info), a device "
-    "other than that of the build (warning); throttling or a changed power mode in the capture manifest "
-    "(warning).",
+    "other than that of the build (warning); another cuDNN or cuBLAS than TensorRT was linked against (info); "
+    "throttling or a changed power mode in the capture manifest (warning).",
     why="TensorRT chooses tactics for the optimal shape and on the build's device; otherwise they may be slow. "
     "Times of a throttled GPU are not comparable.",
     remedy="Set --shapes, and build on the target device.",
@@ -230,6 +234,7 @@ def run_conditions(context: Context) -> Findings:
                 evidence={doubt.kind.value: doubt.text, "source": "manifest of the capture"},
                 remedy="Cool the machine, raise its power limit or choose its power mode, and capture again.",
             )
+    yield from _find_stated_conditions(context)
     build, timed = build_run(context.engine), timed_run(context.engine)
     if not timed.source and not timed.chosen_shapes:
         yield not_checked("no options of the timing run: keep its metadata or log in the set")
@@ -261,6 +266,29 @@ def run_conditions(context: Context) -> Findings:
             evidence={"build_device": built_on, "timed_device": ran_on},
             remedy="Build on the target device.",
         )
+
+
+def _find_stated_conditions(context: Context) -> Findings:
+    """Yield warnings of TensorRT that the engine or the libraries are not those of the build."""
+    trace = timed_log(context.engine)
+    for message in trace.messages if trace is not None else ():
+        text = " ".join(message.text.split())
+        evidence = {"warning": printable(text), "log_line": message.line}
+        if _OTHER_MODEL.search(text):
+            yield finding(
+                "TensorRT states that the engine was built on another device: tactics were chosen there.",
+                severity=Severity.WARNING,
+                confidence=Confidence.HIGH,
+                evidence=evidence,
+                remedy="Build on the target device (a Jetson: in the same power mode).",
+            )
+        elif match := _OTHER_LIBRARY.search(text):
+            yield finding(
+                f"TensorRT was linked against {printable(match['linked'])} and loaded {printable(match['loaded'])}.",
+                confidence=Confidence.HIGH,
+                evidence=evidence,
+                remedy="Install the linked version; LD_LIBRARY_PATH decides which one is loaded.",
+            )
 
 
 def _find_other_shapes(build: dict[str, str], inference: dict[str, str]) -> Iterator[tuple[str, str, str]]:

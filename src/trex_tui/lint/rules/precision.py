@@ -343,21 +343,48 @@ _AFFECTED_WEIGHTS = re.compile(
     r"(?P<count>\d{1,9}) weights? (?:is|are) affected by this issue: Detected (?P<what>[^\n]{1,120}?)\.?\s*(?:\n|$)"
 )
 _LONGEST_WARNING = 160
-# Pattern in the text of a warning, its meaning, the remedy.
+# Pattern in the text of a warning, severity, meaning, remedy.
 _WARNINGS = (
     (
         re.compile(r"Attempting to cast down to INT32"),
+        Severity.INFO,
         "INT64 weights are cast to INT32: harmless unless an index or a constant exceeds 2³¹.",
         "None if indices are small; else export with INT32, or use TensorRT 10 or later (INT64).",
     ),
     (
         re.compile(r"Weakly-typed networks have been deprecated"),
+        Severity.INFO,
         "Weakly typed network: the builder chooses precisions by time only, and TensorRT 11 no longer "
         "builds such networks.",
         (
             "Export a strongly typed model (for example with AutoCast of Model Optimizer) and build with "
             "--stronglyTyped."
         ),
+    ),
+    (
+        re.compile(r"Missing scale and zero-point for tensor"),
+        Severity.WARNING,
+        "{tensors} without a scale in an INT8 build: the layers around them do not run in INT8.",
+        "Calibrate again with this model, or quantize it with Q/DQ nodes (ModelOpt). Ignore tensors of indices and shapes.",
+    ),
+    (
+        re.compile(r"[Tt]ensor \S+ is uniformly zero"),
+        Severity.WARNING,
+        "Only zeros in {tensors} during calibration: their scales are meaningless.",
+        "Calibrate with representative data, preprocessed as in inference.",
+    ),
+    (
+        re.compile(r"Int8 Calibration is using randomly generated input data"),
+        Severity.WARNING,
+        "Calibrated with random data: times are usable, results are not.",
+        "Calibrate with representative data.",
+    ),
+    (
+        re.compile(r"layernorm after self-attention in FP16 may cause overflow|layernorm nodes in FP16"),
+        Severity.INFO,
+        "Layer normalization runs in FP16 and may overflow.",
+        "Compare the accuracy with FP32. If it is worse, export with opset 17 or later (LayerNormalization), or keep these "
+        "layers in FP32.",
     ),
 )
 
@@ -367,7 +394,8 @@ _WARNINGS = (
     "Precision changed or lost by the builder",
     Severity.INFO,
     looks_for="Builder messages: a non-conforming implementation, weights that become subnormal, overflow or NaN in a "
-    "narrower type (warning), INT64 cast down, weak typing.",
+    "narrower type (warning), INT8 without scales or with useless ones (warning), INT64 cast down, normalization in FP16, "
+    "weak typing.",
     why="The engine may be less accurate than requested; only the log shows this.",
     remedy="Clip or scale the weights, keep the layer in FP32, or export a strongly typed model.",
     references=(issue(1310),),
@@ -396,15 +424,17 @@ def builder_notes(context: Context) -> Findings:
                 remedy="Compare the accuracy with FP32. If it is worse, clip or scale the weights named in the "
                 "verbose log, or keep their layers in FP32.",
             )
-    for pattern, sentence, remedy in _WARNINGS:
+    for pattern, severity, sentence, remedy in _WARNINGS:
         matching = [warning for warning in warnings if pattern.search(warning.text)]
         if matching:
+            times = sum(warning.count for warning in matching)
             yield finding(
-                sentence,
+                sentence.format(tensors=plural(times, "tensor")),
+                severity=severity,
                 confidence=Confidence.HIGH,
                 evidence={
                     "warning": shorten_middle(printable(matching[0].text), _LONGEST_WARNING),
-                    "times": sum(warning.count for warning in matching),
+                    "times": times,
                     "log_line": matching[0].line,
                 },
                 remedy=remedy,
