@@ -40,13 +40,15 @@ from trex_tui import crash_log
 from trex_tui.cli import parser
 
 ROOT = Path(__file__).resolve().parent.parent
+PRODUCERS = ROOT / "scripts" / "fuzzing" / "producers"
+"""Small sets in the forms of other programs, of which no real files are at hand."""
 MOST_ENTRIES = 24
 MOST_LINES = 200
 VARIANTS = 20
 """Smaller sets of each."""
 WHOLE_SETS = 0.2
 """How often a set to splice from has its full size."""
-ENDINGS = (".json", ".log")
+ENDINGS = (".json", ".log", ".csv")
 
 
 class TakesTooLongError(BaseException):
@@ -96,7 +98,7 @@ def smaller_sets(files: Files, rng: random.Random) -> list[Files]:
     starts = [rng.random() for _ in range(VARIANTS)]
     sets: list[Files] = [{} for _ in starts]
     for name, data in files.items():
-        cut = _cut_log(data) if name.endswith(".log") else _cut_json(data)
+        cut = _cut_json(data) if name.endswith(".json") else _cut_log(data)
         for smaller, start in zip(sets, starts, strict=True):
             smaller[name] = cut(start)
     return sets
@@ -354,7 +356,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     artifacts = Path(os.environ.get("TREX_TUI_ARTIFACTS") or ROOT.parent / "shared" / "artifacts")
-    arguments.add_argument("paths", nargs="*", type=Path, default=[artifacts, ROOT / "sample_artifacts"])
+    arguments.add_argument("paths", nargs="*", type=Path, default=[artifacts, ROOT / "sample_artifacts", PRODUCERS])
     arguments.add_argument("--cases", type=int, default=10_000)
     arguments.add_argument("--first", type=int, default=0, help="number of the first case")
     arguments.add_argument("--seed", type=int, default=1)

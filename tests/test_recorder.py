@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from helpers import chain
 from trex_tui import load_engine
 from trex_tui.artifacts.profile import read_profile
+from trex_tui.capture import recorder as recorder_module
 from trex_tui.capture.recorder import Recorder, RecorderError
 
 
@@ -186,3 +187,47 @@ def test_tensorrt_is_needed_only_when_used():
     recorder, _ = recorder_of()
     recorder.add_query(compute_ms=1.0)
     assert "tensorrt" not in sys.modules
+
+
+def docstring_blocks():
+    """The indented blocks of code in the module's docstring."""
+    blocks, lines = [], []
+    for line in (*recorder_module.__doc__.splitlines(), ""):
+        if line.startswith("    ") or (lines and not line.strip()):
+            lines.append(line[4:])
+        elif lines:
+            blocks.append("\n".join(lines))
+            lines = []
+    return [*blocks, "\n".join(lines)] if lines else blocks
+
+
+@pytest.mark.usefixtures("_tensorrt")
+def test_the_examples_run(tmp_path, monkeypatch):
+    """Also that with PyTorch, with stand-ins for the library and the context: no TensorRT runs here."""
+    monkeypatch.chdir(tmp_path)
+    recorder, context = recorder_of()
+    addresses, used = {}, []
+
+    def execute(stream):
+        used.append(stream)
+        context.execute()
+
+    context.execute_async_v3, context.set_tensor_address = execute, addresses.__setitem__
+
+    def make(*shape, device):
+        assert device == "cuda"
+        return SimpleNamespace(data_ptr=lambda: len(shape))
+
+    cuda = SimpleNamespace(
+        Stream=lambda: SimpleNamespace(cuda_stream=7, synchronize=lambda: None), synchronize=lambda: None
+    )
+    torch = SimpleNamespace(rand=make, empty=make, cuda=cuda)
+    plain, with_torch = docstring_blocks()
+    whole = f"{with_torch}\n{plain}".replace("Recorder(engine, context)", "recorder")
+    exec(whole, {"torch": torch, "recorder": recorder, "context": context})  # noqa: S102 - our own text
+    assert addresses == {"x": 4, "y": 2}
+    assert used[0] == 7
+    engine = load_engine(tmp_path / "results" / "model")
+    assert engine.profile_iterations == 51
+    assert len(engine.timing.latency_ms) == 200
+    assert engine.layers[0].latency.spread.samples == 51

@@ -186,6 +186,7 @@ class TestShown:
                 "Fell back: 2 subgraphs; CUDA 4 nodes, 0.1100 ms (11.00 %), CPU 1 node, 0.0900 ms (9.00 %)."
                 in text
             )
+            assert "CUDA: Resize ×2 from /Resize_1, 0.0800 ms (8.00 %)." in text
             assert "Copies between host and device: 2, 0.0300 ms." in text
 
     def test_json(self, session: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trex_tui.analysis.session import NodeGroup, SessionUse, find_session_use
@@ -13,13 +13,18 @@ from trex_tui.text import format_ms, format_pct, plural, printable
 
 _MOST_OPERATORS = 4
 _MOST_FALLBACKS = 12
+_MOST_SENTENCES = 4
+
+
+def _operator_text(operators: Mapping[str, int]) -> str:
+    words = [f"{name} ×{count}" if count > 1 else name for name, count in operators.items()]
+    more = [f"{len(words) - _MOST_OPERATORS} more"] if len(words) > _MOST_OPERATORS else []
+    return printable(", ".join([*words[:_MOST_OPERATORS], *more]))
 
 
 def _operators(operators: Mapping[str, int]) -> Cell:
-    words = [f"{name} ×{count}" if count > 1 else name for name, count in operators.items()]
-    more = [f"{len(words) - _MOST_OPERATORS} more"] if len(words) > _MOST_OPERATORS else []
     counts = [{"operator": name, "nodes": count} for name, count in operators.items()]
-    return Cell(counts, printable(", ".join([*words[:_MOST_OPERATORS], *more])))
+    return Cell(counts, _operator_text(operators))
 
 
 _PROVIDER = Column(
@@ -132,16 +137,15 @@ def session_sections(engine: Engine) -> Iterator[Section]:
         if len(shown) < len(fallbacks):
             title += f": {len(shown)} of {len(fallbacks)}, most time first (--json lists all)"
         tables.append(make_table("fallbacks", FALLBACK_COLUMNS, shown, title=title, noun="subgraph"))
+    if not use.engines:
+        text = "ONNX Runtime: no node ran on TensorRT; its provider was not used, or refused every node."
+        yield Section("session-without-engine", "TensorRT not used", sentences=[text], is_warning=True)
     yield Section(
-        "session",
-        "ONNX Runtime session",
-        sentences=list(_sentences(use)),
-        tables=tables,
-        is_warning=not use.engines,
+        "session", "ONNX Runtime session", sentences=list(_sentences(use, fallbacks)), tables=tables
     )
 
 
-def _sentences(use: SessionUse) -> Iterator[str]:
+def _sentences(use: SessionUse, fallbacks: Sequence[NodeGroup]) -> Iterator[str]:
     profile = use.profile
     if profile.runs is None:
         yield f"No event of a run: times are sums over the file, {format_ms(use.node_ms)} ms."
@@ -152,12 +156,16 @@ def _sentences(use: SessionUse) -> Iterator[str]:
     if use.engines:
         pct = sum(group.time_pct or 0.0 for group in use.engines)
         yield f"TensorRT: {plural(len(use.engines), 'engine')}, {format_pct(pct)} % of the time of all nodes."
-    else:
-        yield "No node ran on TensorRT: its provider was not used, or refused every node."
     outside = [group for group in use.providers if not group.provider.startswith("TensorRT")]
     if outside and use.engines:
         words = ", ".join(_describe(group) for group in outside)
         yield f"Fell back: {plural(len(use.fallbacks), 'subgraph')}; {words}."
+        for group in fallbacks[:_MOST_SENTENCES]:
+            share = "" if group.time_pct is None else f" ({format_pct(group.time_pct)} %)"
+            yield (
+                f"{printable(group.provider)}: {_operator_text(group.operators)} from {printable(group.first)}, "
+                f"{format_ms(group.time_ms)} ms{share}."
+            )
     if use.copies is not None:
         yield f"Copies between host and device: {use.copies.nodes}, {format_ms(use.copies.time_ms)} ms."
     yield "Times are those of the host: a kernel that CUDA runs later counts where the host waits for it."
