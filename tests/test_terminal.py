@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,11 +19,12 @@ import pyte
 import pytest
 
 from helpers import some
+from patience import Patience
 from tui import TO_LATENCY, TO_LAYERS, TO_MEMORY, small_engine
 
 pytestmark = pytest.mark.terminal
 
-TIMEOUT_S = 12.0
+TIMEOUT_S = 150.0
 """Nothing waits for so long unless it fails, also on a machine under load."""
 COLOUR = re.compile(
     rb"\x1b\[(?:[\d;:]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;:m\d]*m|\x1b\[(?:[\d;]*;)?[34]8[:;]"
@@ -70,9 +70,9 @@ class Terminal:
 
     def until(self, condition: Callable[[], object], what: str) -> None:
         """Read what the program writes until the screen is as wanted."""
-        deadline = time.monotonic() + TIMEOUT_S
+        patience = Patience(self.child.pid)
         while not condition():
-            if time.monotonic() > deadline or not self._read():
+            if patience.is_over() or not self._read():
                 pytest.fail(f"waited in vain for {what}:\n{self.text}")
 
     def shows(self, text: str) -> None:
@@ -83,12 +83,19 @@ class Terminal:
 
     def finish(self) -> int:
         """Read to the end; return the exit code, or minus the signal."""
-        deadline = time.monotonic() + TIMEOUT_S
+        patience = Patience(self.child.pid)
         while self._read():
-            assert time.monotonic() < deadline, f"it does not end:\n{self.text}"
+            assert not patience.is_over(), f"it does not end:\n{self.text}"
         self.after = termios.tcgetattr(self.child.child_fd)
         self.child.close()
         return self.child.exitstatus if self.child.exitstatus is not None else -self.child.signalstatus
+
+    def end(self) -> None:
+        """Kill the program if it is still there; pexpect gives up after a tenth of a second, in which it may get no turn."""
+        if not self.child.closed:
+            self.child.kill(signal.SIGKILL)
+            self.child.wait()
+            self.child.close()
 
     def _read(self) -> bool:
         """Take in what is there by now; False at the end."""
@@ -130,7 +137,7 @@ def start():
 
     yield start
     for terminal in started:
-        terminal.child.close(force=True)
+        terminal.end()
 
 
 @pytest.fixture(scope="module")

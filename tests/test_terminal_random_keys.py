@@ -21,13 +21,11 @@ from pathlib import Path
 import pytest
 
 from helpers import ARTIFACTS, REPOSITORY
+from patience import LOOK_S, Patience
 from test_terminal import Terminal
 from tui import small_engine
 
-LONGEST_ANSWER_S = 150
-"""How long the program may take for a burst of inputs on a machine under load."""
-
-# Every wait below ends by itself, with the inputs in the message. Only this one ends without.
+# Every wait below ends by itself, with the inputs in the message. Only this limit ends without.
 pytestmark = [pytest.mark.terminal, pytest.mark.timeout(3600)]
 
 Input = str | tuple[int, int]
@@ -123,6 +121,7 @@ class Program:
         arguments, environment = [str(path), "--log-file", str(log)], {"STACKS": str(stacks)}
         self._terminal = Terminal(arguments, (80, 24), environment, PROGRAM)
         self.child = self._terminal.child
+        self.end = self._terminal.end
         self._log, self._stacks = log, stacks
         self.output = b""
 
@@ -134,34 +133,33 @@ class Program:
     def play(self, inputs: list[Input]) -> bool:
         """Send a burst of inputs; whether the program answers behind them."""
         self.output = b""
-        deadline = time.monotonic() + LONGEST_ANSWER_S
+        patience = Patience(self.child.pid)
         try:
             for step in [*inputs, QUESTION]:
                 if isinstance(step, str):
-                    self._send(step.encode(), deadline)
+                    self._send(step.encode(), patience)
                 else:
                     self.child.setwinsize(step[1], step[0])
             while ANSWER not in self.output:
-                self._exchange(b"", deadline)
-        except OSError:  # It has ended, or time is over.
+                self._exchange(b"", patience)
+        except OSError:  # It has ended, or will not answer.
             return ANSWER in self.output
         return True
 
-    def _send(self, left: bytes, deadline: float) -> None:
+    def _send(self, left: bytes, patience: Patience) -> None:
         while left:
-            left = left[self._exchange(left, deadline) :]
+            left = left[self._exchange(left, patience) :]
 
-    def _exchange(self, data: bytes, deadline: float) -> int:
+    def _exchange(self, data: bytes, patience: Patience) -> int:
         """Wait until the program takes or gives something; return how much it took.
 
         Raises:
-            OSError: It has ended, or time is over.
+            OSError: It has ended, or will not answer.
         """
         terminal = self.child.child_fd
-        rest = deadline - time.monotonic()
-        if rest < 0:
+        if patience.is_over():
             raise TimeoutError
-        readable, writable, _ = select.select([terminal], [terminal] if data else [], [], min(rest, 1.0))
+        readable, writable, _ = select.select([terminal], [terminal] if data else [], [], LOOK_S)
         if readable:
             self.output = self.output[-4096:] + os.read(terminal, 1 << 20)
         return os.write(terminal, data) if writable else 0
@@ -170,9 +168,9 @@ class Program:
         """What is known of a program that does not answer."""
         if self.child.isalive():
             self.child.kill(signal.SIGUSR1)
-            deadline = time.monotonic() + LONGEST_ANSWER_S / 4
-            while not self._stacks.read_text() and time.monotonic() < deadline:
-                time.sleep(0.05)
+            patience = Patience(self.child.pid)
+            while not self._stacks.read_text() and not patience.is_over():
+                time.sleep(LOOK_S)
             end = f"alive:\n{self._stacks.read_text()}"
         else:
             end = f"exit code {self.child.exitstatus}, signal {self.child.signalstatus}"
@@ -229,4 +227,4 @@ def test_random_keys_do_not_end_the_program(make, seed, tmp_path, monkeypatch):
         log = tmp_path / "log"
         assert not log.exists(), f"it went on after this; seed {seed}\n{log.read_text(encoding='utf-8')}"
     finally:
-        program.child.close(force=True)
+        program.end()
