@@ -28,7 +28,7 @@ from trex_tui.errors import ArtifactError
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(
         ArtifactError,
-        match=r"no engine found: no layer information, profile, timing JSON or trtexec log here or below$",
+        match=r"no engine found: no layer information, profile, timing JSON or trtexec log here or below; check the path$",
     ):
         find(tmp_path)
     (tmp_path / "net.plan").write_bytes(b"ftrt" + bytes(28))

@@ -191,7 +191,9 @@ class TestTrtexec:
 
     def test_a_named_one_that_is_not_there(self, server: Machine) -> None:
         checks = examine(server.look("/absent/trtexec"))
-        assert told(checks, "trtexec") == [("error", "--trtexec: /absent/trtexec does not exist")]
+        assert told(checks, "trtexec") == [
+            ("error", "--trtexec: /absent/trtexec does not exist; check the path")
+        ]
 
     @pytest.mark.parametrize(
         ("library", "remedy"),

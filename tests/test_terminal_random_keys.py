@@ -98,16 +98,19 @@ SIZES = [
     ],
     *[(1, 24), (400, 200), (80, 24)],
 ]
+RESIZES, MORE_RESIZES = 0.012, 0.1
+"""How often the size changes. A large terminal soon gets another size: a key costs ten times as much in it."""
+MANY_CELLS = 9000
 
 
 def random_inputs(chooser: random.Random) -> Iterator[Input]:
     width, height = 80, 24
     while True:
         kind = chooser.random()
-        if kind < 0.012:
+        if kind < (RESIZES if width * height < MANY_CELLS else MORE_RESIZES):
             width, height = chooser.choice(SIZES)
             yield width, height
-        elif kind < 0.06:
+        elif chooser.random() < 0.05:
             at = f"{chooser.randint(1, width)};{chooser.randint(1, height)}"
             yield chooser.choice([f"\x1b[<0;{at}M\x1b[<0;{at}m", f"\x1b[<65;{at}M", f"\x1b[<64;{at}M"])
         else:

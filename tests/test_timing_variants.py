@@ -150,11 +150,14 @@ def test_what_else_a_file_holds_is_said() -> None:
 
 
 def test_the_keys_seen_are_named() -> None:
-    with pytest.raises(ArtifactError, match=r"has no timing rows; its keys: net, frames_per_run$"):
+    with pytest.raises(
+        ArtifactError,
+        match=r"has no timing rows; its keys: net, frames_per_run; export it with --exportTimes$",
+    ):
         read({"net": {"frames_per_run": [1, 2]}})
     with pytest.raises(ArtifactError, match=r"its keys: net␊x$"):
         read({"net\nx": None})
-    with pytest.raises(ArtifactError, match=r"has no timing rows$"):
+    with pytest.raises(ArtifactError, match=r"has no timing rows; export it with --exportTimes$"):
         read(["1.5 eggs"])
 
 

@@ -127,6 +127,8 @@ def examine_command(folder: Path, whole: Path, target: Path, command: Sequence[s
         _check_stated(out, told, folder)
     for line in told:
         check_line(line)
+        if line.startswith("error: ") and "; " not in line:
+            raise BrokenContractError(f"an error without a remedy: {line[:200]!a}")
     if _contents(folder) != before:
         raise BrokenContractError("the input was changed")
     return told

@@ -89,13 +89,25 @@ _REMEDIES = {
     errno.EFBIG: "name a smaller file",
     errno.EINVAL: "name a regular file",
     errno.EMFILE: "close other programs, or raise `ulimit -n`",
+    errno.ENOSPC: "free space on the disk",
+    errno.EROFS: "name another directory",
+    errno.EEXIST: "name another one",
+    errno.EXDEV: "name a directory of the same disk",
 }
 
 
 def describe_os_error(error: OSError, failed: str = "cannot be read") -> str:
     """Return the reason why a file could not be used, and the remedy, for a message that begins with the file."""
-    remedy = _REMEDIES.get(error.errno or 0, "check the disk, or copy it again")
-    return f"{failed}: {error.strerror or error}; {remedy}"
+    return f"{failed}: {describe_reason(error, 'check the disk, or copy it again')}"
+
+
+def describe_reason(error: OSError, otherwise: str = "check the disk") -> str:
+    """Return the system's reason why something could not be read or written, and the remedy.
+
+    Args:
+        otherwise: The remedy of unusual errors.
+    """
+    return f"{error.strerror or str(error) or type(error).__name__}; {_REMEDIES.get(error.errno or 0, otherwise)}"
 
 
 class ArtifactError(TrexError):

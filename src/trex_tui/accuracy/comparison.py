@@ -35,7 +35,7 @@ from trex_tui.capture.process import Stop
 from trex_tui.capture.staging import StagedDirectory
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.engine.dtypes import DataType
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
@@ -60,12 +60,14 @@ class Keeper:
         if outdir is None or not outdir.exists():
             return
         if not outdir.is_dir():
-            raise TrexError(f"--outdir: {outdir} is not a directory")
+            raise TrexError(f"--outdir: {outdir} is not a directory; name a directory")
         is_ours = (outdir / OUTPUT_DIFF).is_file()
         if is_ours and not force:
             raise refusal(outdir)
         if any(outdir.iterdir()) and not is_ours:
-            raise TrexError(f"--outdir: {outdir} is not empty and has no result that --force could replace")
+            raise TrexError(
+                f"--outdir: {outdir} is not empty and has no result that --force could replace; name another directory"
+            )
 
     def __enter__(self) -> Keeper:
         if self._staged is not None:
@@ -121,7 +123,7 @@ class Keeper:
             write_json(self._staged.path / PER_SAMPLE_DIFF, per_sample)
             self._staged.commit()
         except OSError as error:
-            raise TrexError(f"{self._staged.target} cannot be written: {error.strerror or error}") from None
+            raise TrexError(f"{self._staged.target} cannot be written: {describe_reason(error)}") from None
 
 
 def _entry(name: str, file: str, dtype: str, values: Array) -> dict[str, Any]:
@@ -251,7 +253,7 @@ class _Comparison:
         try:
             return file_entry(path)
         except OSError as error:
-            raise TrexError(f"{path}: {error.strerror or error}") from None
+            raise TrexError(f"{path}: {describe_reason(error)}") from None
 
     def _side(self, name: str, path: Path, trtexec: Trtexec | None, directory: Path) -> EngineSide | OnnxSide:
         if is_onnx(path):
@@ -352,7 +354,7 @@ class _Comparison:
         what = f"sample {number + 1}: output {printable(name)}"
         if left is None or right is None:
             side = REFERENCE if left is None else TEST
-            raise TrexError(f"{what}: missing in the {side}")
+            raise TrexError(f"{what}: missing in the {side}; compare engines of one model")
         if left.shape != right.shape:
             shapes = " and ".join("x".join(map(str, array.shape)) or "scalar" for array in (left, right))
             raise TrexError(f"{what}: shapes differ, {shapes}")

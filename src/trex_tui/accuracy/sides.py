@@ -29,7 +29,7 @@ from trex_tui.accuracy.tensors import (
     numpy_type,
     to_bytes,
 )
-from trex_tui.artifacts.input_files import read_text
+from trex_tui.artifacts.input_files import COPY_AGAIN, read_text
 from trex_tui.artifacts.layer_info import read_layer_info
 from trex_tui.buildlog import read_build_log
 from trex_tui.capture.machine import Machine, run_trtexec
@@ -64,7 +64,7 @@ def read_outputs(path: Path, types: dict[str, DataType | None]) -> dict[str, Arr
     while head := _HEAD.search(text, position):
         end = _END.search(text, head.end() - 1)
         if end is None:
-            raise ArtifactError(path, f"is truncated in the values of {head['name']!r}")
+            raise ArtifactError(path, f"is truncated in the values of {head['name']!r}; {COPY_AGAIN}")
         body, dims = text[head.end() : end.start()], head["dims"]
         if final := _FINAL_SHAPE.match(body):
             body, dims = body[final.end() :], final["dims"]
@@ -72,7 +72,8 @@ def read_outputs(path: Path, types: dict[str, DataType | None]) -> dict[str, Arr
         position = end.end()
     if text[position:].strip() != "]":
         raise ArtifactError(
-            path, "is truncated" if outputs or text.startswith("[") else "has no trtexec outputs"
+            path,
+            f"{'is truncated' if outputs or text.startswith('[') else 'has no trtexec outputs'}; {COPY_AGAIN}",
         )
     return outputs
 
@@ -90,10 +91,10 @@ def _values(path: Path, name: str, dims: str, body: str, dtype: DataType | None)
             # Takes a fifth of the time of a list of floats, and an eighth of its memory.
             values: Array = np.fromstring(body, np.int64 if whole else np.float64, sep=",")
     except (ValueError, OverflowError, DeprecationWarning):
-        raise ArtifactError(path, f"the values of {name!r} are not numbers") from None
+        raise ArtifactError(path, f"the values of {name!r} are not numbers; {COPY_AGAIN}") from None
     if values.size != math.prod(shape) or any(extent < 0 for extent in shape):
         raise ArtifactError(
-            path, f"{name!r} has {values.size} values, but its dimensions are {dims or 'none'}"
+            path, f"{name!r} has {values.size} values, but its dimensions are {dims or 'none'}; {COPY_AGAIN}"
         )
     return held(values.reshape(shape), dtype)
 
@@ -232,7 +233,7 @@ class EngineSide:
             for name, shape in shapes.items()
         ]
         if not inputs and not outputs:
-            raise TrexError(f"{self.path}: trtexec reports no inputs and no outputs")
+            raise TrexError(f"{self.path}: trtexec reports no inputs and no outputs; build the engine again")
         for spec in inputs:
             check_shape(self.path, spec, self.options.shapes.get(spec.name))
         self._inputs = tuple(inputs)

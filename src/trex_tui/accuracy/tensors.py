@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.dtypes import DataType, parse_data_type
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
@@ -137,7 +137,9 @@ def from_bytes(data: bytes, dtype: DataType, shape: Sequence[int], what: str) ->
     wanted = math.prod(shape) * dtype.bits // 8
     if len(data) != wanted:
         dims = "x".join(map(str, shape)) or "a scalar"
-        raise TrexError(f"{what}: {len(data)} bytes, but {dims} of {dtype.value} takes {wanted}")
+        raise TrexError(
+            f"{what}: {len(data)} bytes, but {dims} of {dtype.value} takes {wanted}; check --input-shape"
+        )
     if dtype is DataType.BF16:
         return (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").reshape(shape)
     return np.frombuffer(data, form).reshape(shape)
@@ -314,7 +316,7 @@ def _read(path: Path, dtype: DataType | None, spec: TensorSpec) -> Array:
             return _read_npy(path, spec)
         data = path.read_bytes()
     except OSError as error:
-        raise TrexError(f"{path}: {error.strerror or error}") from None
+        raise TrexError(f"{path}: {describe_reason(error)}") from None
     form = dtype or spec.dtype or DataType.FP32
     if dtype is None and form.is_float and len(data) == math.prod(shape) * 4:
         form = DataType.FP32  # the values of an FP32 engine, for an engine with a narrower type
@@ -327,7 +329,7 @@ def _read_npy(path: Path, spec: TensorSpec) -> Array:
     try:
         values: Array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise TrexError(f"{path}: not a numpy array ({error})") from None
+        raise TrexError(f"{path}: not a numpy array ({error}); write it with numpy.save") from None
     what = f"{path} for input {printable(spec.name)}"
     if not isinstance(values, np.ndarray) or tuple(values.shape) != (spec.shape or ()):
         wanted = "x".join(map(str, spec.shape or ())) or "a scalar"
@@ -335,7 +337,7 @@ def _read_npy(path: Path, spec: TensorSpec) -> Array:
         raise TrexError(f"{what}: {actual}, but the input is {wanted}; see --input-shape")
     if values.dtype.kind not in "fiub" or (values.dtype.kind == "f" and not spec.is_float):
         kind = spec.dtype.value if spec.dtype else "unknown"
-        raise TrexError(f"{what}: holds {values.dtype}, but the input is {kind}")
+        raise TrexError(f"{what}: holds {values.dtype}, but the input is {kind}; convert it")
     return values
 
 
@@ -370,7 +372,7 @@ def given_inputs(named: Sequence[str], specs: Sequence[TensorSpec], most: int | 
             raise TrexError(f"--load-inputs {printable(text)!r} {what}; inputs are {_names(known)}")
         files[name] = (Path(text[len(name) + 1 :]), None)
     if lacking := known - files.keys():
-        raise TrexError(f"--load-inputs: no file for input {_names(lacking)}")
+        raise TrexError(f"--load-inputs: no file for input {_names(lacking)}; add it")
     if most not in (None, 1):
         raise TrexError(f"--inputs {most}: these files are one sample; use a directory for several")
     return GivenInputs(specs, [files], ", ".join(named))
@@ -390,13 +392,15 @@ def _list_samples(
             entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith(".")
         )
     except OSError as error:
-        raise TrexError(f"--load-inputs {root}: {error.strerror or error}") from None
+        raise TrexError(f"--load-inputs {root}: {describe_reason(error)}") from None
     if (root / "sample.json").is_file() or any(_find_file(root, spec) for spec in specs):
         folders = [root]
     if not folders:
-        raise TrexError(f"--load-inputs {root}: no files with input names and no directories of them")
+        raise TrexError(
+            f"--load-inputs {root}: no files with input names and no directories of them; name them as the inputs"
+        )
     if most is not None and most > len(folders):
-        raise TrexError(f"--inputs {most}: {root} has {len(folders)} samples")
+        raise TrexError(f"--inputs {most}: {root} has {len(folders)} samples; lower --inputs")
     return [_sample_files(folder, specs) for folder in folders[:most]]
 
 
@@ -430,12 +434,12 @@ def _described(folder: Path) -> dict[str, tuple[Path, DataType | None]]:
         root = json.loads(path.read_text(encoding="utf-8"))
         entries = [(entry["name"], entry["file"], entry.get("dtype")) for entry in root["inputs"]]
     except (OSError, ValueError, KeyError, TypeError):
-        raise TrexError(f"{path}: does not describe a sample") from None
+        raise TrexError(f"{path}: does not describe a sample; write it as trtexec takes it") from None
     files = {}
     for name, file, dtype in entries:
         # Never outside of the sample's own directory.
         inside = (folder / str(file)).resolve()
         if not inside.is_relative_to(folder.resolve()):
-            raise TrexError(f"{path}: {printable(str(file))} is outside of {folder}")
+            raise TrexError(f"{path}: {printable(str(file))} is outside of {folder}; copy it there")
         files[str(name)] = (inside, parse_data_type(str(dtype)) if dtype else None)
     return files

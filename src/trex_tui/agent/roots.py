@@ -28,7 +28,7 @@ class Roots:
         self.directories = [Path(os.path.realpath(directory)) for directory in directories]
         for given, directory in zip(directories, self.directories, strict=True):
             if not directory.is_dir():
-                raise TrexError(f"{given}: is not a directory")
+                raise TrexError(f"{given}: is not a directory; name a directory")
         confine(self.directories)
 
     def resolve(self, path: str) -> Path:

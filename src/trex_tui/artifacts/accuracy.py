@@ -122,7 +122,7 @@ def parse_accuracy(root: Any, path: Path) -> AccuracyResult:  # noqa: ANN401 - a
     notes: list[Diagnostic] = []
     outputs = tuple(_outputs(root, path, notes))
     if not outputs:
-        raise ArtifactError(path, "no metrics of outputs")
+        raise ArtifactError(path, "has no metrics of outputs; write it with `trex-tui accuracy --json`")
     inputs = document.get("inputs")
     return AccuracyResult(
         path=path,

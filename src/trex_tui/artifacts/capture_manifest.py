@@ -264,7 +264,7 @@ def read_capture_manifest(path: Path, files: Iterable[Path] = ()) -> CaptureMani
     """
     root = load_json(path)
     if not isinstance(root, dict):
-        raise ArtifactError(path, "is not a capture manifest: no object")
+        raise ArtifactError(path, "is not a capture manifest: no JSON object; capture again")
     notes = []
     if root.get("schema") != SCHEMA:
         message = (

@@ -430,7 +430,7 @@ def _nothing_found(paths: Sequence[Path], strays: list[Diagnostic]) -> ArtifactE
     if len(problems) == 1 and problems[0].file:
         only = problems[0]
         return ArtifactError(only.file or where, only.message, only.where, tuple(strays))
-    message = "no engine found: no layer information, profile, timing JSON or trtexec log here or below"
+    message = "no engine found: no layer information, profile, timing JSON or trtexec log here or below; check the path"
     if strays:
         message += f" ({plural(len(strays), 'other file')}; the first: {strays[0].file} {strays[0].message})"
     return ArtifactError(where, message, diagnostics=tuple(strays))
@@ -587,7 +587,9 @@ def _sets_of_archive(path: Path) -> list[ArtifactSet]:
                 sets.append(_set_with(file.path, {kind: file.path}, inside.paths))
     if sets:
         return sets
-    message = "has no log and no layer information, and no JSON of its engine is next to it"
+    message = (
+        "has no log and no layer information, and no JSON of its engine is next to it; copy that JSON here"
+    )
     raise ArtifactError(path, message)
 
 

@@ -81,7 +81,7 @@ def read_execution_trace(text: str, path: Path) -> ExecutionTrace:
         root = parse_json(text, path)
         rows = list(_read_events(root if isinstance(root, list) else []))
         if not rows:
-            raise ArtifactError(path, "holds no times of layers")
+            raise ArtifactError(path, "holds no times of layers; export it again")
     except ArtifactError as error:
         matches = list(_ROW.finditer(text))
         if not matches:

@@ -314,7 +314,7 @@ def sniff(path: Path) -> Sniffed:
 def _sniff(path: Path) -> Sniffed:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            return Sniffed(None, "is not a regular file")
+            return Sniffed(None, "is not a regular file; name a file that trtexec exported")
         head = read_head(path, HEAD_BYTES)
     except OSError as error:
         return Sniffed(None, describe_os_error(error), claims=True)
@@ -376,7 +376,11 @@ def _sniff_gzip(path: Path, head: bytes) -> Sniffed:
     if text.lstrip()[:1] in ("{", "["):
         return Sniffed(None, "is compressed JSON; unpack it first", claims=True)
     sniffed = _sniff_text(text, path)
-    return sniffed if sniffed.kind else Sniffed(None, "is a gzip file without a trtexec log")
+    return (
+        sniffed
+        if sniffed.kind
+        else Sniffed(None, "is a gzip file without a trtexec log; name a file that trtexec exported")
+    )
 
 
 def _sniff_text(text: str, path: Path) -> Sniffed:

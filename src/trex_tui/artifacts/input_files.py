@@ -130,6 +130,7 @@ MOST_BYTES = 2 << 30
 """Limit of a file that is read completely: seven million timing rows, or an engine of a million layers."""
 COPY_AGAIN = "copy or export it again"
 """Remedy of a file that is empty, truncated or damaged."""
+OUT_OF_MEMORY = "exceeds the memory of this machine; use one with more memory"
 LARGEST_NUMBER = 1e15
 """No value of trtexec is larger; up to here sums stay finite and precise enough."""
 
@@ -232,13 +233,13 @@ def read_text(path: Path) -> str:
         with open_bytes(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size > MOST_BYTES:
-                message = f"is too large: {size / 2**30:.1f} GiB; at most {MOST_BYTES >> 30} GiB are read"
+                message = f"is too large: {size / 2**30:.1f} GiB; at most {MOST_BYTES >> 30} GiB are read, so export less"
                 raise ArtifactError(path, message)
             data = read_fully(file, size)
     except OSError as error:
         raise ArtifactError(path, describe_os_error(error)) from error
     except MemoryError as error:
-        raise ArtifactError(path, "exceeds the memory of this machine") from error
+        raise ArtifactError(path, OUT_OF_MEMORY) from error
     convert = _conversions.get(str(path.absolute())) if _conversions else None
     return convert(decode_text(data)) if convert else decode_text(data)
 
@@ -267,7 +268,7 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
     except ValueError as error:  # an integer with thousands of digits
         raise ArtifactError(path, f"is not usable JSON ({error}); export it again") from error
     except MemoryError as error:
-        raise ArtifactError(path, "exceeds the memory of this machine") from error
+        raise ArtifactError(path, OUT_OF_MEMORY) from error
 
 
 def parse_documents(text: str, path: Path) -> list[Any]:

@@ -48,7 +48,9 @@ def read_layer_info(path: Path) -> LayerInfo:
     if isinstance(root, list):
         root = {"Layers": root}
     if not isinstance(root, dict) or not isinstance(root.get("Layers"), list):
-        raise ArtifactError(path, 'is not layer information: no list "Layers"')
+        raise ArtifactError(
+            path, 'is not layer information: no list "Layers"; export it with --exportLayerInfo'
+        )
     notes: list[Diagnostic] = []
 
     def note(where: str, message: str) -> None:

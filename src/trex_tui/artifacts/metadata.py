@@ -220,7 +220,9 @@ def _read_sections(paths: list[Path]) -> _Sections:
         elif isinstance(root, dict):
             _add_sections(sections, root, path)
         else:
-            sections.notes.append(Diagnostic(Severity.ERROR, path, "", "holds no sections"))
+            sections.notes.append(
+                Diagnostic(Severity.ERROR, path, "", "holds no sections; write it with `trex-tui metadata`")
+            )
     return sections
 
 

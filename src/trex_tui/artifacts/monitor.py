@@ -130,12 +130,15 @@ def read_monitor(path: Path) -> Monitor:
     text = read_text(path)
     producer = find_producer(text[: 1 << 16])
     if producer is None:
-        raise ArtifactError(path, "has no samples of power, temperature or clocks")
+        raise ArtifactError(
+            path,
+            "has no samples of power, temperature or clocks; record it with capture --monitor, tegrastats or nvidia-smi",
+        )
     lines = [line for line in text.splitlines() if line.strip()]
     notes: list[Diagnostic] = []
     rows, left_out, remark = _READERS[producer](lines)
     if not rows:
-        raise ArtifactError(path, f"has no readable sample of {producer.value}")
+        raise ArtifactError(path, f"has no readable sample of {producer.value}; record it again")
     if remark:
         notes.append(Diagnostic(Severity.INFO, path, "", remark))
     if left_out:
@@ -329,5 +332,5 @@ def read_idle_power_w(path: Path) -> float:
     root = load_json(path)
     value = finite_number(root.get("avg_idle_power")) if isinstance(root, dict) else None
     if value is None or value < 0:
-        raise ArtifactError(path, "has no avg_idle_power in microwatts")
+        raise ArtifactError(path, "has no avg_idle_power in microwatts; record it again")
     return value / 1e6

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.temporary_files import TEMPORARY_SUFFIX, remove_stale, temporary_prefix
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 
 if TYPE_CHECKING:
     from trex_tui.artifacts.discover import ArtifactSet
@@ -161,15 +161,15 @@ def check_output(
     inputs.check(path)
     try:
         if not path.parent.is_dir():
-            raise TrexError(f"directory {path.parent} does not exist")
+            raise TrexError(f"directory {path.parent} does not exist; create it first")
         if not path.exists():
             return
         if not path.is_file():
-            raise TrexError(f"{path} is not a regular file")
+            raise TrexError(f"{path} is not a regular file; name another file")
         if force or kind.is_own(path) or (content is not None and path.read_bytes() == encode(content)):
             return
     except OSError as error:
-        raise TrexError(f"{path}: {reason(error)}") from error
+        raise TrexError(f"{path}: {describe_reason(error)}") from error
     raise refusal(path, kind.command)
 
 
@@ -188,7 +188,7 @@ def write_output(path: Path, content: str | bytes, *, replace: bool = True) -> N
     try:
         write_atomically(path, content, replace=replace)
     except OSError as error:
-        raise TrexError(f"{path} cannot be written: {reason(error)}") from error
+        raise TrexError(f"{path} cannot be written: {describe_reason(error)}") from error
 
 
 def write_atomically(
@@ -379,8 +379,3 @@ def _move_without_replacing(file: Path, target: Path) -> None:
 def encode(content: str | bytes) -> bytes:
     """Return the bytes of a file; code points outside of UTF-8 become escapes."""
     return content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-
-
-def reason(error: OSError) -> str:
-    """Return the system's reason why something could not be read or written."""
-    return error.strerror or str(error) or type(error).__name__

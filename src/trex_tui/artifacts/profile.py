@@ -164,7 +164,7 @@ def _read_trace(text: str, path: Path) -> Profile:
 def _read_records(root: object, path: Path) -> list[Profile]:
     """Return the runs in a list of records as trtexec writes them."""
     if not isinstance(root, list):
-        raise ArtifactError(path, "holds no times of layers")
+        raise ArtifactError(path, "holds no times of layers; export it again")
     parsed = _Records()
     ignored = 0
     has_count = False
@@ -244,7 +244,9 @@ def _read_variants(root: object, path: Path) -> list[Profile]:
     try:
         tables = find_layer_times(root, path.name)
     except UnknownUnitError as error:
-        raise ArtifactError(path, f"has the unknown time unit {str(error)!r}") from error
+        raise ArtifactError(
+            path, f"has the unknown time unit {str(error)!r}; export it in ms, us, ns or s"
+        ) from error
     if not tables:
         return []
     if staged := _split_stages(tables):

@@ -81,4 +81,6 @@ def _converted(reader: Reader, path: Path, text: str) -> str:
         return json.dumps(reader.convert(text))
     except Exception as error:
         failure = describe_failure(error, reader.name, "failed")
-        raise ArtifactError(path, f"cannot be read: reader {reader.name} {failure.message}") from error
+        raise ArtifactError(
+            path, f"cannot be read: reader {reader.name} {failure.message}; ask its author"
+        ) from error

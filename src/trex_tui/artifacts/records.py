@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.file_kinds import ArtifactKind
+from trex_tui.artifacts.input_files import COPY_AGAIN
 from trex_tui.artifacts.layer_info import LayerInfo, read_layer_info
 from trex_tui.artifacts.metadata import (
     Metadata,
@@ -125,7 +126,7 @@ def read(
         about = [note for note in notes if note.file in source.files.values()]
         failed = [note for note in about if note.severity is Severity.ERROR] or about
         first = failed[0] if failed else None
-        message = first.message if first else "no readable file in this set"
+        message = first.message if first else f"no readable file in this set; {COPY_AGAIN}"
         where = first.where if first else ""
         raise ArtifactError((first and first.file) or source.directory, message, where, tuple(failed))
     capture = attempt(ArtifactKind.MANIFEST, lambda path: _manifest(path, source))

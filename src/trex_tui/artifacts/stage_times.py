@@ -113,7 +113,7 @@ def read_stage_table(path: Path) -> StageTable:
     lines = read_text(path).lstrip("\ufeff").split("\n")
     header = _split_line(lines[0])
     if _LAYER not in header or _MEAN not in header:
-        raise ArtifactError(path, "has no times of layers")
+        raise ArtifactError(path, f"has no times of layers; {COPY_AGAIN}")
     rows, lost, parameters = [], 0, ""
     for line in lines[1:]:
         if not line.strip():

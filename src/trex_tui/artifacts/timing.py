@@ -195,9 +195,11 @@ def _read_variant(root: object, path: Path) -> Timing:
     try:
         tables = _merged(list(_tables(root, (), "latencyMs" if isinstance(root, list) else None, None)))
     except UnknownUnitError as error:
-        raise ArtifactError(path, f"has the unknown time unit {str(error)!r}") from error
+        raise ArtifactError(
+            path, f"has the unknown time unit {str(error)!r}; export it in ms, us, ns or s"
+        ) from error
     if not tables:
-        raise ArtifactError(path, f"has no timing rows{_keys_seen(root)}")
+        raise ArtifactError(path, f"has no timing rows{_keys_seen(root)}; export it with --exportTimes")
     best = max(tables, key=lambda table: (table.rows, len(table.columns)))
     assumed = _assumptions(best)
     notes = [Diagnostic(Severity.INFO, path, "", assumed)]

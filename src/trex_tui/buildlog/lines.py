@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 
 from trex_tui.artifacts.banner import MARK
 from trex_tui.artifacts.file_kinds import GZIP_MARK
-from trex_tui.artifacts.input_files import open_bytes, read_piece
+from trex_tui.artifacts.input_files import COPY_AGAIN, open_bytes, read_piece
 from trex_tui.artifacts.log_prefixes import ESCAPE, STAMPED, UNSTAMPED, strip_prefixes
 from trex_tui.buildlog.tuner import STAMP_INSIDE
 from trex_tui.errors import ArtifactError, describe_os_error
@@ -123,7 +123,7 @@ def plain_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
             yield data
             data = read_piece(file, PIECE_BYTES)
     except OSError as error:
-        state.damage = f"cannot be read to its end: {error.strerror or error}"
+        state.damage = describe_os_error(error, "cannot be read to its end")
 
 
 def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
@@ -155,11 +155,11 @@ def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
                     data = read_piece(file, PIECE_BYTES)
                     taken += len(data)
     except zlib.error as error:
-        state.damage = f"is damaged inside its compression ({error})"
+        state.damage = f"is damaged inside its compression ({error}); {COPY_AGAIN}"
         return
     if rest := unpacker.flush():
         yield rest
-    state.damage = "ends in the middle of its compression"
+    state.damage = f"ends in the middle of its compression; {COPY_AGAIN}"
 
 
 def _find_excess(taken: int, given: int, began_s: float) -> str:
@@ -172,7 +172,9 @@ def _find_excess(taken: int, given: int, began_s: float) -> str:
             machine.
     """
     if given > _HARMLESS_BYTES and given > _MOST_PACKED * taken:
-        return f"unpacks to more than {_MOST_PACKED} times its size, as no log does"
+        return (
+            f"unpacks to more than {_MOST_PACKED} times its size, as no log does; unpack it to read all of it"
+        )
     if time.thread_time() - began_s > _LEAST_READING_S + _READING_S_PER_MIB * taken / 2**20:
         return "takes longer to read than a log of its size; unpack it to read all of it"
     return ""
@@ -188,7 +190,7 @@ def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
                 overlong += len(text)
                 if overlong > _ENDLESS_LINE:
                     state.damage = (
-                        f"has a line of more than {_ENDLESS_LINE >> 20} million characters, as no log does"
+                        f"has a line of more than {_ENDLESS_LINE >> 20} million characters; {COPY_AGAIN}"
                     )
                     return
                 continue

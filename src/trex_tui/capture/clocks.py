@@ -200,7 +200,9 @@ def prepare_lock(
         return lock
     choices = driver.choices()
     if choices is None:
-        raise TrexError(f"{setting.option}: nvidia-smi not found on PATH{driver.where}")
+        raise TrexError(
+            f"{setting.option}: nvidia-smi not found on PATH{driver.where}; install it, or leave out the option"
+        )
     count = len(host.get("gpus") or [])
     lock.gpu = which_gpu(device, count, choices)
     if lock.gpu.startswith(_SLICE):
@@ -236,7 +238,7 @@ class ClockDriver:
         _, _, answer_lines = output.partition(f"\n{self.word}\n")
         lines = answer_lines.split("\n", 3)
         if len(lines) < 4:
-            raise ConnectionLostError(f"{self.shell.name}: the answer of nvidia-smi is truncated")
+            raise ConnectionLostError(f"{self.shell.name}: the answer of nvidia-smi is truncated; try again")
         visible, order, program, answer = lines
         choices = {"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": order}
         return (choices if program else None), answer
@@ -373,7 +375,7 @@ def _ask_number(driver: ClockDriver, gpu: str, setting: GpuSetting, what: str) -
     match = re.match(r"\s*(\d{1,9}(?:\.\d{1,9})?)", text)
     if match is None:
         first = (text.strip().splitlines() or ["no output"])[0]
-        raise TrexError(f"{setting.option}: nvidia-smi does not state {what} ({first})")
+        raise TrexError(f"{setting.option}: nvidia-smi does not state {what} ({first}); leave out the option")
     return float(match[1])
 
 

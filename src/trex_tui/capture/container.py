@@ -64,7 +64,7 @@ class ContainerMachine(Machine):
             TrtexecNotFoundError: Docker is missing here, or the image has no usable trtexec.
         """
         if shutil.which("docker", path=self.environ.get("PATH", os.defpath)) is None:
-            raise TrtexecNotFoundError("--docker: docker not found on PATH")
+            raise TrtexecNotFoundError("--docker: docker not found on PATH; install it")
         path = Path(self.given or "trtexec")
         return ask(path, f"--docker {self.image}", self.environ, note, self.command(("--help",)))
 

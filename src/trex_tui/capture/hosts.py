@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trex_tui.artifacts.input_files import open_bytes, read_fully, read_piece
-from trex_tui.artifacts.output_files import reason, write_atomically
+from trex_tui.artifacts.output_files import write_atomically
 from trex_tui.capture.manifest import read_manifest
 from trex_tui.capture.plan import Names
 from trex_tui.capture.process import Stop
 from trex_tui.capture.remote import RemoteMachine
 from trex_tui.capture.run import CaptureObserver, CaptureRequest, CaptureResult, capture
 from trex_tui.capture.ssh import Ssh, checked_hosts
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 
 SCHEMA = "trex-tui/hosts/1"
 _MOST_SETS = 1000
@@ -101,7 +101,7 @@ def remember(record: Path | None, manifest: Path, host: str, trtexec: str) -> No
         TrexError: The record cannot be read or written. A file that trex-tui did not write is left unchanged.
     """
     if record is None:
-        raise TrexError("no home directory")
+        raise TrexError("no home directory; set HOME")
     root = read_manifest(manifest)
     engine = root["engine"].get("sha256") if root is not None else None
     if not isinstance(engine, str):
@@ -117,7 +117,7 @@ def remember(record: Path | None, manifest: Path, host: str, trtexec: str) -> No
             text = json.dumps({"schema": SCHEMA, "sets": kept}, indent=1)
             write_atomically(record, text + "\n", is_private=True)
     except OSError as error:
-        raise TrexError(f"{record}: {reason(error)}") from error
+        raise TrexError(f"{record}: {describe_reason(error)}") from error
 
 
 def recall(record: Path | None, manifest: Path, engine: Path) -> KnownHost:
@@ -131,11 +131,11 @@ def recall(record: Path | None, manifest: Path, engine: Path) -> KnownHost:
         TrexError: The set has no entry, its engine differs, or the record cannot be used.
     """
     if record is None:
-        raise TrexError("no home directory with a record of captures over ssh")
+        raise TrexError("no home directory with a record of captures over ssh; set HOME")
     try:
         digest = _compute_sha256(manifest)
     except OSError as error:
-        raise TrexError(f"{manifest}: cannot be read: {reason(error)}") from error
+        raise TrexError(f"{manifest}: cannot be read: {describe_reason(error)}") from error
     entry = _read(record).get(digest)
     if entry is None:
         raise TrexError(
@@ -143,13 +143,13 @@ def recall(record: Path | None, manifest: Path, engine: Path) -> KnownHost:
         )
     known = _understand(entry)
     if known is None:
-        raise TrexError(f"{record}: its entry for this set is not a machine with a trtexec")
+        raise TrexError(f"{record}: its entry for this set is not a machine with a trtexec; capture again")
     try:
         is_same = _compute_sha256(engine) == entry["engine"]
     except OSError as error:
-        raise TrexError(f"{engine}: cannot be read: {reason(error)}") from error
+        raise TrexError(f"{engine}: cannot be read: {describe_reason(error)}") from error
     if not is_same:
-        raise TrexError(f"{engine} is not the engine that was captured on {known.ssh.host}")
+        raise TrexError(f"{engine} is not the engine that was captured on {known.ssh.host}; capture again")
     return known
 
 
@@ -182,7 +182,7 @@ def _read(record: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise TrexError(f"{record}: cannot be read: {reason(error)}") from error
+        raise TrexError(f"{record}: cannot be read: {describe_reason(error)}") from error
     if status.st_uid != os.geteuid():
         raise TrexError(f"{record}: belongs to another user; ignored")
     if status.st_mode & 0o022:

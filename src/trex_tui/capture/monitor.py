@@ -33,7 +33,7 @@ from trex_tui.artifacts.sensor_lines import (
 from trex_tui.capture.clocks import ClockDriver, which_gpu
 from trex_tui.capture.process import RunProgress
 from trex_tui.capture.shell import Shell
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.text import plural
 
 DEFAULT_INTERVAL_MS, LONGEST_INTERVAL_MS, SHORTEST_INTERVAL_MS = 200, 1000, 50
@@ -203,7 +203,7 @@ class RunMonitor:
             with self.target.open("w", encoding="utf-8", newline="") as file:
                 self._write(output, file)
         except OSError as error:
-            self.problem = f"{self.target}: {error.strerror or error}"
+            self.problem = f"{self.target}: {describe_reason(error)}"
         if not self.samples:
             self.target.unlink(missing_ok=True)
 

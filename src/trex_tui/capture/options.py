@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 
 _MODEL_ENDING = re.compile(r"\.onnx$", re.IGNORECASE)
 _ENGINE_ENDING = re.compile(r"(?:\.onnx)?\.(?:engine|plan|trt)$", re.IGNORECASE)
@@ -117,7 +117,7 @@ class CaptureOptions:
             flag, _, value = word.partition("=")
             if flag == "--device":
                 if re.fullmatch(r"[0-9]{1,9}", value) is None:
-                    raise TrexError(f"{word} after --: not a GPU index")
+                    raise TrexError(f"{word} after --: not a GPU index; count from 0")
                 return int(value)
         return self.device
 
@@ -214,9 +214,9 @@ def checked_cache(text: str, option: str = "--timing-cache") -> None:
     try:
         if os.path.lexists(path):
             if not path.is_file():
-                raise TrexError(f"{option}: {path} is not a file")
+                raise TrexError(f"{option}: {path} is not a file; name a file")
             if not os.access(path, os.R_OK | os.W_OK):
-                raise TrexError(f"{option}: {path} is not readable and writable")
+                raise TrexError(f"{option}: {path} is not readable and writable; check its permissions")
         elif not path.parent.is_dir():
             # trtexec writes it before the set is moved into --outdir, so it cannot lie in a missing --outdir.
             first = (
@@ -228,7 +228,7 @@ def checked_cache(text: str, option: str = "--timing-cache") -> None:
                 f"{option}: {path.parent} is not a directory, so {path.name} cannot be written there{first}"
             )
         elif not path.name or not os.access(path.parent, os.W_OK | os.X_OK):
-            raise TrexError(f"{option}: {path} cannot be written")
+            raise TrexError(f"{option}: {path} cannot be written; check its permissions")
     except (OSError, ValueError) as error:
         raise TrexError(f"{option}: {path!s}: {error}") from None
 
@@ -273,7 +273,7 @@ def _check_engine(path: Path) -> None:
     try:
         head = read_plan_head(path)
     except OSError as error:
-        raise TrexError(f"--engine: {path}: {error.strerror or error}") from None
+        raise TrexError(f"--engine: {path}: {describe_reason(error)}") from None
     if head is not None and (count := head.metadata_bytes):
         remedy = f"remove them (tail -c +{count + 1} FILE > plan.engine) and capture plan.engine"
         raise TrexError(f"{path}: {count} bytes of Ultralytics metadata precede the plan; {remedy}")
@@ -304,9 +304,11 @@ def check_readable(option: str, text: str) -> Path:
     path = Path(text)
     try:
         if not path.is_file():
-            raise TrexError(f"{option}: {path} {'is not a file' if path.exists() else 'does not exist'}")
+            raise TrexError(
+                f"{option}: {path} {'is not a file' if path.exists() else 'does not exist'}; check the path"
+            )
         if not os.access(path, os.R_OK):
-            raise TrexError(f"{option}: {path} is not readable")
+            raise TrexError(f"{option}: {path} is not readable; check its permissions")
     except (OSError, ValueError) as error:
         raise TrexError(f"{option}: {text}: {error}") from None
     return path

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Protocol
 
 from trex_tui.artifacts.banner import find_banner
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 
 INTERRUPTED, TIMED_OUT = "interrupted", "timed out"
 GRACE_S = 5.0
@@ -178,7 +178,7 @@ def run_process(
             )
     except OSError as error:
         path = error.filename if isinstance(error.filename, str) else log
-        raise TrexError(f"{path}: {error.strerror or error}") from error
+        raise TrexError(f"{path}: {describe_reason(error)}") from error
 
 
 def _tee(data: bytes, file: object, feed: Callable[[bytes], None]) -> None:

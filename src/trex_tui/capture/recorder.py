@@ -45,9 +45,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.output_files import reason, write_all
+from trex_tui.artifacts.output_files import write_all
 from trex_tui.artifacts.profile import SAMPLES_KEY
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 
 _SIGNIFICANT = 6
 """Significant digits of trtexec's numbers."""
@@ -201,7 +201,7 @@ class Recorder:
             RecorderError: A file exists or cannot be written, or the name contains a path.
         """
         if not name or Path(name).name != name:
-            raise RecorderError(f"not a file name: {name!r}")
+            raise RecorderError(f"not a file name: {name!r}; leave out slashes and a leading dot")
         texts = {"graph": self.layer_information()}
         if self._iterations:
             texts["profile"] = self._profile_text()
@@ -213,7 +213,7 @@ class Recorder:
         try:
             write_all(files)
         except OSError as error:
-            raise RecorderError(f"{directory}: cannot be written: {reason(error)}") from error
+            raise RecorderError(f"{directory}: cannot be written: {describe_reason(error)}") from error
         return list(files)
 
     def _profile_text(self) -> str:

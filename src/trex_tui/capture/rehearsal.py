@@ -19,7 +19,7 @@ from trex_tui.capture.machine import Machine, RunControl
 from trex_tui.capture.plan import OWN_FLAGS, RunPlan, flag_name
 from trex_tui.capture.process import Stop
 from trex_tui.capture.trtexec import Trtexec
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 
 NONSENSE = "--trex-tui-rehearsal"
 _TIMEOUT_S = 120.0
@@ -140,7 +140,7 @@ def _ask(machine: Machine, argv: Sequence[str], stop: Stop, note: Callable[[str]
             control = RunControl(Path(directory, "log"), own, listener.feed, tick, _TIMEOUT_S)
             outcome, lost = machine.execute((*argv, NONSENSE), control)
     except OSError as error:
-        raise TrexError(f"no directory for temporary files: {error.strerror or error}") from None
+        raise TrexError(f"no directory for temporary files: {describe_reason(error)}") from None
     finally:
         own.close()
     if stop.times or lost is not None:

@@ -35,7 +35,7 @@ from trex_tui.capture.ssh import Sent, Sieve, Ssh, cut_end, moved, unpack
 from trex_tui.capture.trtexec import Trtexec, TrtexecNotFoundError, understand
 from trex_tui.capture.verdict import LOST as LOST_KEY
 from trex_tui.capture.verdict import RunVerdict
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.text import format_bytes
 
 _NOWHERE = (
@@ -264,7 +264,9 @@ class RemoteMachine(Machine):
                 tick=self._transfer(f"sending {sent.source} to {self.ssh.host}", size),
             )
             if answer.strip() != str(size).encode():
-                raise ConnectionLostError(f"{self.ssh.host}: {sent.source} was not transferred completely")
+                raise ConnectionLostError(
+                    f"{self.ssh.host}: {sent.source} was not transferred completely; try again"
+                )
 
     def _transfer(self, what: str, total_bytes: int) -> Callable[[int], None]:
         """Return the observer for the bytes of a transfer."""
@@ -367,9 +369,7 @@ class RemoteMachine(Machine):
             try:
                 self._fetch(cache)
             except OSError as error:  # the engine matters more
-                self.note(
-                    f"the timing cache could not be written to {cache[0][1]}: {error.strerror or error}"
-                )
+                self.note(f"the timing cache could not be written to {cache[0][1]}: {describe_reason(error)}")
 
     def rescue(self, build: RunPlan) -> dict[str, Any] | None:
         if self._engine is None or build.engine.exists():
@@ -421,7 +421,9 @@ class RemoteMachine(Machine):
         if self.with_engine:
             local = file_entry(engine)
             if digest not in (None, local["sha256"]):
-                raise ConnectionLostError(f"{self.ssh.host}: {engine.name} was not transferred completely")
+                raise ConnectionLostError(
+                    f"{self.ssh.host}: {engine.name} was not transferred completely; try again"
+                )
             return local
         return {"bytes": size, "sha256": digest}
 

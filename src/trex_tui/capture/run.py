@@ -36,7 +36,7 @@ from trex_tui.capture.reuse import (
 from trex_tui.capture.staging import Workspace
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import LOST, RunVerdict
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.text import format_bytes, plural
 
 
@@ -183,7 +183,7 @@ def capture(
             return _Capture(request, trtexec, stop, view, workspace, machine).do()
     except OSError as error:
         where = error.filename if isinstance(error.filename, (str, bytes)) else workspace.path
-        raise TrexError(f"{where!s}: {error.strerror or error}") from error
+        raise TrexError(f"{where!s}: {describe_reason(error)}") from error
 
 
 class _Capture:
@@ -232,7 +232,7 @@ class _Capture:
         text = str(error)
         if isinstance(error, OSError):
             where = error.filename if isinstance(error.filename, (str, bytes)) else self.workspace.path
-            text = f"{os.fsdecode(where)}: {error.strerror or error}"
+            text = f"{os.fsdecode(where)}: {describe_reason(error)}"
         text = text.replace(str(self.workspace.path), str(left or self.request.outdir))
         if _is_full(error):
             text += "; make room there"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from trex_tui.capture.process import StopRequest
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 
 _POLL_S = 0.1
 _END_S = 30.0
@@ -76,7 +76,7 @@ class Shell:
                 bufsize=0,
             )
         except OSError as error:
-            raise RemoteError(f"{argv[0]} cannot be started: {error.strerror or error}") from None
+            raise RemoteError(f"{argv[0]} cannot be started: {describe_reason(error)}") from None
         except ValueError as error:  # a NUL
             raise RemoteError(f"{argv[0]} cannot be started: {error}") from None
 
@@ -127,7 +127,9 @@ class Shell:
                 yield from _pieces(process, stop, lambda: tick(taken.tell()) if source else None)
                 code = process.wait(_END_S)
             except subprocess.TimeoutExpired:
-                raise ConnectionLostError(f"{self.name}: a command did not end") from None
+                raise ConnectionLostError(
+                    f"{self.name}: a command did not end; check the connection"
+                ) from None
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -143,7 +145,7 @@ class Shell:
         """Return the error for a command that ended with this exit code; `stderr` is its standard error."""
         last = last_line(stderr)
         if code == LOST:
-            return RemoteError(f"{self.name}: {last or 'ssh failed without a message'}")
+            return RemoteError(f"{self.name}: {last or 'ssh failed without a message; try ssh by hand'}")
         return RemoteError(f"{self.name}: {last or f'a command failed with exit code {code}'}")
 
 

@@ -57,7 +57,7 @@ def checked_hosts(hosts: Sequence[str], environ: Mapping[str, str] = os.environ)
     """
     for host in hosts:
         if not host or host.startswith("-") or not host.isprintable() or " " in host:
-            raise TrexError(f"--host {host!r}: not a host name")
+            raise TrexError(f"--host {host!r}: not a host name; use one that ssh knows")
     folders = [folder_name(host) for host in hosts]
     twice = next((host for host, folder in zip(hosts, folders, strict=True) if folders.count(folder) > 1), "")
     if twice:
@@ -111,7 +111,7 @@ def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list
     def send(text: str, name: str | None = None, *, is_for_build: bool = False) -> str:
         source = Path(text)
         if not source.is_file():
-            raise TrexError(f"{source} is not a file and cannot be sent")
+            raise TrexError(f"{source} is not a file and cannot be sent; name a file")
         files.append(Sent(source, f"{directory}/in/{len(files)}", name or source.name, is_for_build))
         return files[-1].path
 
@@ -153,10 +153,12 @@ def _inputs(spec: str | None, send: object) -> str | None:
 def _beside(model: Sent, location: str) -> Sent:
     path = PurePosixPath(location)
     if path.is_absolute() or ".." in path.parts or "\0" in location:
-        raise TrexError(f"{model.source}: its weights lie at {location!r}, outside of its directory")
+        raise TrexError(
+            f"{model.source}: its weights lie at {location!r}, outside of its directory; move them there"
+        )
     source = model.source.parent / path
     if not source.is_file():
-        raise TrexError(f"{model.source}: its weights are missing: {source}")
+        raise TrexError(f"{model.source}: its weights are missing: {source}; copy them there")
     folder = "" if str(path.parent) == "." else f"/{path.parent}"
     return Sent(source, f"{model.directory}{folder}", path.name, is_for_build=True)
 
@@ -275,7 +277,7 @@ def _more(pieces: Iterator[bytes], target: Path, host: str) -> bytes:
         return next(pieces)
     except StopIteration:
         raise ConnectionLostError(
-            f"{host}: the connection ended before {target.name} was transferred"
+            f"{host}: the connection ended before {target.name} was transferred; try again"
         ) from None
     except TrexError as error:
         raise ConnectionLostError(f"{error} (while {target.name} came)") from None

@@ -21,7 +21,7 @@ from typing import IO
 
 from trex_tui.artifacts.file_kinds import engine_stem, is_canonical
 from trex_tui.capture.plan import Names
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 
 _LOCK = ".lock"
 _OLD = ".old"
@@ -52,7 +52,7 @@ class StagedDirectory:
             self.target.parent.mkdir(parents=True, exist_ok=True)
             made = tempfile.mkdtemp(prefix=f".{self.target.name}.", dir=self.target.parent)
         except OSError as error:
-            raise TrexError(f"{self.target} cannot be created: {error.strerror or error}") from None
+            raise TrexError(f"{self.target} cannot be created: {describe_reason(error)}") from None
         self.path = Path(made)
         return self
 
@@ -126,7 +126,7 @@ class Workspace:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise TrexError(f"--outdir {self.outdir}: {error.strerror or error}") from None
+            raise TrexError(f"--outdir {self.outdir}: {describe_reason(error)}") from None
         repeats = f"{self.name}.repeat-"
         return [
             entry
@@ -150,13 +150,17 @@ class Workspace:
                 self.path.mkdir()
             self._lock = _locked(self.path / _LOCK)
         except OSError as error:
-            raise TrexError(f"{self.path} cannot be created: {error.strerror or error}") from None
+            raise TrexError(f"{self.path} cannot be created: {describe_reason(error)}") from None
         if self._lock is None:
-            raise TrexError(f"another capture of {self.name} works in {self.path}")
+            raise TrexError(
+                f"another capture of {self.name} works in {self.path}; wait for its end, or choose another --name"
+            )
         # Only while holding our own lock: of two captures that start at once, at least one sees the other.
         if _is_held(other := self._other_path() / _LOCK):
             self.__exit__()
-            raise TrexError(f"another capture of {self.name} works in {other.parent}")
+            raise TrexError(
+                f"another capture of {self.name} works in {other.parent}; wait for its end, or choose another --name"
+            )
         self._recover()
         return self
 
@@ -190,7 +194,7 @@ class Workspace:
         except OSError as error:
             self.keep_failed(everything=True)
             raise TrexError(
-                f"the set cannot be moved to {self.outdir}: {error.strerror or error}; it is in {self.failed}"
+                f"the set cannot be moved to {self.outdir}: {describe_reason(error)}; it is in {self.failed}"
             ) from error
         shutil.rmtree(self.failed, ignore_errors=True)
 

@@ -23,7 +23,7 @@ from trex_tui.capture.rehearsal import rehearse
 from trex_tui.capture.reuse import is_complete, read_inputs, read_model
 from trex_tui.capture.run import CaptureRequest
 from trex_tui.capture.trtexec import Trtexec
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 
 _PRECISION, _BATCH = "precision", "batch"
 _FLAG = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -291,7 +291,7 @@ def _find_complete(requests: Sequence[CaptureRequest], machine: Machine, trtexec
     try:
         now.model, now.inputs = read_model(Path(first.options.model)), read_inputs(first.options)
     except OSError as error:
-        raise TrexError(f"{first.options.model}: {error.strerror or error}") from error
+        raise TrexError(f"{first.options.model}: {describe_reason(error)}") from error
     now.before = machine.probe(with_ids=False)
     return [
         is_complete(name, request.plan(trtexec), now) for name, request in zip(names, requests, strict=True)

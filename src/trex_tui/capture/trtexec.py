@@ -168,7 +168,7 @@ def read_help(text: str, path: Path, found_by: str = "") -> Trtexec:
     """
     banner = find_banner(text, is_trtexec=True)
     if banner is None:
-        raise NotTrtexecError("is not trtexec: its --help has no TensorRT banner")
+        raise NotTrtexecError("is not trtexec: its --help has no TensorRT banner; name trtexec")
     version = banner.version
     if version is None:
         raise NotTrtexecError("is of TensorRT 7 or older; capture needs 8.2 or later")
@@ -306,9 +306,9 @@ def _named(given: str, by: str) -> Path:
         on_path = shutil.which(given)
         path = Path(on_path) if on_path else path
     if not path.is_file():
-        raise TrtexecNotFoundError(f"{by}: {path} does not exist")
+        raise TrtexecNotFoundError(f"{by}: {path} does not exist; check the path")
     if not os.access(path, os.X_OK):
-        raise TrtexecNotFoundError(f"{by}: {path} is not executable")
+        raise TrtexecNotFoundError(f"{by}: {path} is not executable; check its permissions")
     return path.absolute()
 
 
@@ -345,7 +345,9 @@ def ask(
                 if process.poll() is None:
                     process.kill()
     except subprocess.TimeoutExpired:
-        raise TrtexecNotFoundError(f"{path} --help does not answer within {HELP_TIMEOUT_S} s") from None
+        raise TrtexecNotFoundError(
+            f"{path} --help does not answer within {HELP_TIMEOUT_S} s; try it by hand"
+        ) from None
     except OSError as error:
         why = error.strerror or error
         hint = "; it is for another CPU architecture" if error.errno == errno.ENOEXEC else ""

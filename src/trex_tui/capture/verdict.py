@@ -20,7 +20,7 @@ from trex_tui.capture.failures import remarks, signal_name, signal_remedy
 from trex_tui.capture.plan import BUILD, RunPlan
 from trex_tui.capture.process import INTERRUPTED, TIMED_OUT, ProcessOutcome, RunProgress
 from trex_tui.capture.trtexec import Trtexec
-from trex_tui.errors import ArtifactError, Severity
+from trex_tui.errors import ArtifactError, Severity, describe_reason
 
 _PLAN_MAGIC = b"ftrt"
 LOST = "connection_lost"
@@ -128,7 +128,7 @@ def _broken_engine(path: Path, trtexec: Trtexec, head: Callable[[Path], bytes]) 
     try:
         begin = head(path)
     except OSError as error:
-        return f"{path.name}: {error.strerror or error}"
+        return f"{path.name}: {describe_reason(error)}"
     if not begin:
         return f"{path.name} is empty"
     if begin != _PLAN_MAGIC and (trtexec.numbers or ()) >= (8, 6):

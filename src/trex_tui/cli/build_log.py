@@ -80,7 +80,7 @@ def run_metadata(options: argparse.Namespace) -> int:
     if not document:
         if notes:
             raise TrexError(str(notes[0]))
-        raise ArtifactError(path, "no options, device or performance summary found")
+        raise ArtifactError(path, "no options, device or performance summary found; give the log of trtexec")
     is_dump = list(document) == ["device_attributes"]
     root = [document["device_attributes"]] if is_dump else document
     text = _harmless(json.dumps(plain(root), indent=4, ensure_ascii=False, allow_nan=False)) + "\n"

@@ -79,7 +79,6 @@ def extract_samples(directory: Path) -> Path:
     Raises:
         TrexError: They cannot be written.
     """
-    from trex_tui.artifacts.output_files import reason
     from trex_tui.artifacts.temporary_files import TEMPORARY_SUFFIX, temporary_prefix
 
     target = directory / f"demo-{__version__}"
@@ -101,7 +100,7 @@ def extract_samples(directory: Path) -> Path:
         staged.replace(target)
     except OSError as error:
         raise TrexError(
-            f"{directory}: samples cannot be written: {reason(error)}; set XDG_CACHE_HOME"
+            f"{directory}: samples cannot be written: {error.strerror or error}; set XDG_CACHE_HOME"
         ) from error
     return target
 

@@ -17,12 +17,11 @@ from trex_tui.artifacts.output_files import (
     Inputs,
     OutputKind,
     check_output,
-    reason,
     write_all,
     write_output,
 )
 from trex_tui.cli.output import complain
-from trex_tui.errors import Diagnostic, ExitCode, Severity, TrexError
+from trex_tui.errors import Diagnostic, ExitCode, Severity, TrexError, describe_reason
 from trex_tui.report.path_completion import typed_path
 from trex_tui.text import plural
 
@@ -206,7 +205,7 @@ class ResultWriter:
             try:
                 write_all({path: content, companion: damage_csv(damage)})
             except OSError as error:
-                raise TrexError(f"{path} cannot be written: {reason(error)}") from error
+                raise TrexError(f"{path} cannot be written: {describe_reason(error)}") from error
             complain(f"wrote {companion} ({plural(len(damage), 'error')})")
             return
         write_output(path, content, replace=replaces)

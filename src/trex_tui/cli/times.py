@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from trex_tui.analysis.load import load
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.file_kinds import ArtifactKind, display_name, engine_stem, sniff
-from trex_tui.artifacts.output_files import Inputs, reason, refusal, write_all
+from trex_tui.artifacts.output_files import Inputs, refusal, write_all
 from trex_tui.cli.engines import collect_inputs, load_each, load_options
 from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
-from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
+from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError, describe_reason
 from trex_tui.report.views.timing import (
     FILE_NAMES,
     Times,
@@ -162,7 +162,7 @@ def _write_runs(runs: Sequence[Times], inputs: Inputs, options: argparse.Namespa
     try:
         write_all(content)
     except OSError as error:
-        raise TrexError(f"{directory} cannot be written: {reason(error)}") from error
+        raise TrexError(f"{directory} cannot be written: {describe_reason(error)}") from error
     for output in outputs:
         _finish_output(output)
     for path in _list_directories(directory):
@@ -197,11 +197,11 @@ def _prepare_output(
     directory: Path, files: Mapping[str, str | bytes], inputs: Inputs, options: argparse.Namespace
 ) -> _Output:
     if directory.exists() and not directory.is_dir():
-        raise TrexError(f"{directory} is not a directory")
+        raise TrexError(f"{directory} is not a directory; name a directory")
     own = _list_own_files(directory)
     for path in (directory / name for name in files):
         if path.is_dir():
-            raise TrexError(f"{path} is a directory")
+            raise TrexError(f"{path} is a directory; remove it, or name another directory")
         if not options.force and path.name not in own and os.path.lexists(path):
             raise refusal(path, "trex-tui times")
     old = _list_own_files(directory, force=options.force).difference(files)
@@ -219,7 +219,7 @@ def _finish_output(output: _Output) -> None:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            raise TrexError(f"stale file {path} cannot be removed: {reason(error)}") from error
+            raise TrexError(f"stale file {path} cannot be removed: {describe_reason(error)}") from error
         complain(f"removed stale {path}")
     for name in sorted({_SUMMARY, *FILE_NAMES}.difference(output.files)):
         if os.path.lexists(output.directory / name):

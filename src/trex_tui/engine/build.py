@@ -457,7 +457,7 @@ def _leftovers(
 ) -> list[Diagnostic]:
     missing = [name for name, latency in zip(names, latencies, strict=True) if latency is None]
     if row_count and names and len(unmatched) == row_count:
-        message = f"does not match this graph: none of its {plural(row_count, 'row')} names a layer of it"
+        message = f"does not match this graph: none of its {plural(row_count, 'row')} names a layer; profile this engine"
         return [Diagnostic(Severity.ERROR, file, "", message)]
     notes = []
     if unmatched:

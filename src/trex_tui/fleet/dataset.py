@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.fleet.engine_columns import FleetColumn
 from trex_tui.fleet.table import FleetRow
 
@@ -92,7 +92,7 @@ def append_dataset(directory: Path, rows: Sequence[FleetRow], columns: Sequence[
             staged.write_bytes(_parquet_bytes([row for _, row in members], columns, [d for d, _ in members]))
             staged.replace(target)
     except OSError as error:
-        raise TrexError(f"--out {directory}: {error.strerror or error}") from None
+        raise TrexError(f"--out {directory}: {describe_reason(error)}") from None
     return sum(map(len, new.values()))
 
 

@@ -24,11 +24,10 @@ from trex_tui.artifacts.output_files import (
     check_output,
     list_inputs,
     place_files,
-    reason,
     staging_directory,
 )
 from trex_tui.engine.engine import Engine
-from trex_tui.errors import Severity, TrexError
+from trex_tui.errors import Severity, TrexError, describe_reason
 from trex_tui.report.trex_files import find_base, make_name
 from trex_tui.text import format_bytes, plural
 
@@ -107,7 +106,7 @@ def write_archive(
                 check_output(target, _KIND, inputs, force=force)
             place_files({target: staged})
     except OSError as error:
-        raise TrexError(f"{target} cannot be written: {reason(error)}") from error
+        raise TrexError(f"{target} cannot be written: {describe_reason(error)}") from error
     return WrittenArchive(target, members, tuple(notes), damaged.isdisjoint(engine.files.values()))
 
 

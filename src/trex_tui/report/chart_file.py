@@ -90,8 +90,8 @@ def draw_picture(chart: Chart, subject: Subject) -> str:
         standalone=True,
     )
     if drawn.svg is None:
-        words = " ".join((*drawn.words, *drawn.missing))
-        raise TrexError(f"{subject.engine.name}: nothing to draw. {words}")
+        words = " ".join((*drawn.words, *drawn.missing)).rstrip(".")
+        raise TrexError(f"{subject.engine.name}: nothing to draw; {words[:1].lower()}{words[1:]}")
     return f"{drawn.svg}\n<!-- {MARK} -->\n"
 
 

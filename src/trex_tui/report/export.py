@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import ALL_COLUMNS
-from trex_tui.artifacts.output_files import OutputKind, reason
+from trex_tui.artifacts.output_files import OutputKind
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.report.path_completion import typed_path
 from trex_tui.report.render_json import diagnostic_object, row_objects
@@ -392,9 +392,9 @@ def find_target(text: str, name: str) -> Path:
         if path.is_dir() or text.rstrip().endswith(("/", os.sep)):
             path = path / name
         if path.exists() and not path.is_file():
-            raise TrexError(f"{path} is not a regular file")
+            raise TrexError(f"{path} is not a regular file; name another file")
         if not path.parent.is_dir():
-            raise TrexError(f"directory {path.parent} does not exist")
+            raise TrexError(f"directory {path.parent} does not exist; create it first")
     except OSError as error:
-        raise TrexError(f"{path}: {reason(error)}") from error
+        raise TrexError(f"{path}: {describe_reason(error)}") from error
     return path

@@ -57,7 +57,7 @@ def typed_path(text: str) -> str:
     if not path:
         raise TrexError("type a path")
     if "\0" in path:
-        raise TrexError("paths cannot contain NUL")
+        raise TrexError("paths cannot contain NUL; remove it")
     return path
 
 

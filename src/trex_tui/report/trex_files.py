@@ -38,7 +38,6 @@ from trex_tui.artifacts.output_files import (
     Inputs,
     list_inputs,
     place_files,
-    reason,
     refusal,
     staging_directory,
 )
@@ -50,7 +49,7 @@ from trex_tui.buildlog.lines import ReadState, open_log, plain_pieces
 from trex_tui.buildlog.log_records import role_document
 from trex_tui.buildlog.reader import read_outline
 from trex_tui.engine.dtypes import DataType, parse_data_type
-from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
+from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError, describe_reason
 from trex_tui.text import plural, printable
 
 ENDINGS = {
@@ -166,7 +165,7 @@ def write_trex_files(
             _check_targets(staged, list_inputs(sets), force=force)
             place_files(staged)
     except OSError as error:
-        raise TrexError(f"{_blame(error, directory)}: {reason(error)}") from None
+        raise TrexError(f"{_blame(error, directory)}: {describe_reason(error)}") from None
     return made
 
 
@@ -256,7 +255,7 @@ class _SetWriter:
         for run in read(self.source, run=self.run).runs:
             if run.file == path and run.is_shown:
                 return run.number - 1
-        raise ArtifactError(path, f"run {self.run} does not exist")
+        raise ArtifactError(path, f"run {self.run} does not exist; leave out --run")
 
     def _target(self, kind: ArtifactKind) -> Path:
         return self.directory / make_name(self.base, kind)

@@ -19,7 +19,7 @@ from trex_tui.analysis.build import BuildFacts, build_facts, kind_of_build_log
 from trex_tui.crash_log import internal, note, sentence
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.lint.config import LintConfig, Suppression, append_suppression, find_config, make_filter
 from trex_tui.lint.model import LintResult
 from trex_tui.lint.registry import registry
@@ -301,7 +301,7 @@ class LintJob:
         try:
             target = Path.cwd() / "trex-tui.toml"
         except OSError as error:
-            problem = f"Not written: current directory: {error.strerror or error}"
+            problem = f"Not written: current directory: {describe_reason(error)}"
             self._screen.notify(printable(problem), severity="error", markup=False)
             return
         entries = plural(len(self._left_out), "entry", "entries")

@@ -27,7 +27,9 @@ def same_set(discovery: Discovery, engine: Engine) -> ArtifactSet:
             return source
     shared = [source for source in discovery.sets if old & set(source.files.values())]
     if not shared:
-        raise ArtifactError(engine.source.directory, f"the files of {engine.name} no longer exist")
+        raise ArtifactError(
+            engine.source.directory, f"the files of {engine.name} no longer exist; open another directory"
+        )
     return max(shared, key=lambda source: len(old & set(source.files.values())))
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.output_files import reason, write_atomically
+from trex_tui.artifacts.output_files import write_atomically
 from trex_tui.config import read_content
+from trex_tui.errors import describe_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class SettingsStore:
             self._write(choices)
         except OSError as error:
             self._may_write = False
-            return f"settings not saved: {self._file}: {reason(error)}"
+            return f"settings not saved: {self._file}: {describe_reason(error)}"
         return ""
 
     def _write(self, choices: Mapping[str, Any]) -> None:
@@ -100,7 +101,7 @@ def _read_json(file: Path | None) -> tuple[Any, str]:
     except (FileNotFoundError, NotADirectoryError):
         return {}, ""
     except OSError as error:
-        return {}, f"{file} cannot be read: {reason(error)}"
+        return {}, f"{file} cannot be read: {describe_reason(error)}"
     except (ValueError, RecursionError):
         return {}, f"{file} is not JSON; ignored"
 
@@ -168,5 +169,5 @@ def remember_opened(file: Path | None, opened: Sequence[str]) -> str:
         if after != before:
             write_atomically(file, json.dumps(after, indent=1) + "\n", make_directory=True)
     except OSError as error:
-        return f"{file}: {reason(error)}"
+        return f"{file}: {describe_reason(error)}"
     return ""

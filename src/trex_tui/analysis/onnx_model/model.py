@@ -13,8 +13,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.artifacts.input_files import MOST_BYTES, open_bytes, read_fully
-from trex_tui.errors import ArtifactError, TrexError
+from trex_tui.artifacts.input_files import COPY_AGAIN, MOST_BYTES, OUT_OF_MEMORY, open_bytes, read_fully
+from trex_tui.errors import ArtifactError, TrexError, describe_os_error
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -170,7 +170,10 @@ def read_model(path: str | Path) -> OnnxModel:
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
-        raise ArtifactError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        message = (
+            describe_os_error(error) if isinstance(error, OSError) else "is not a valid path; check the path"
+        )
+        raise ArtifactError(path, message) from None
     return _read(path, status.st_mtime_ns, status.st_size)
 
 
@@ -193,18 +196,18 @@ def _read(path: Path, _modified: int, _size: int) -> OnnxModel:
                 raise ArtifactError(path, message)
             data = read_fully(file, size)
     except OSError as error:
-        raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
+        raise ArtifactError(path, describe_os_error(error)) from error
     except MemoryError as error:
-        raise ArtifactError(path, "exceeds the memory of this machine") from error
+        raise ArtifactError(path, OUT_OF_MEMORY) from error
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(data)
     except (DecodeError, ValueError, RecursionError) as error:
-        raise ArtifactError(path, "is not an ONNX model, or is damaged") from error
+        raise ArtifactError(path, f"is not an ONNX model, or is damaged; {COPY_AGAIN}") from error
     except MemoryError as error:
-        raise ArtifactError(path, "exceeds the memory of this machine") from error
+        raise ArtifactError(path, OUT_OF_MEMORY) from error
     if not proto.graph.node:
-        raise ArtifactError(path, "has no ONNX nodes: it is not an ONNX model, or is damaged")
+        raise ArtifactError(path, f"has no ONNX nodes: it is not an ONNX model, or is damaged; {COPY_AGAIN}")
     return _Reader(path, proto).model()
 
 
@@ -271,7 +274,7 @@ class _Reader:
         for attribute in node.attribute:
             graphs = [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
             if graphs and len(path) >= _MOST_DEPTH:
-                raise ArtifactError(self._path, "is nested too deeply")
+                raise ArtifactError(self._path, "is nested too deeply; flatten its If, Loop and Scan nodes")
             for graph in graphs:
                 inputs += self._walk(graph, (*path, stated), names)
             _read_attribute(attribute, attributes)

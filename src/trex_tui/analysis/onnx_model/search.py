@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
+from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError, describe_os_error
 from trex_tui.text import format_bytes
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def find_model(engine: Engine, directory: Path) -> Path:
     try:
         models = _list_models(directory)
     except OSError as error:
-        raise ArtifactError(directory, f"cannot be read: {error.strerror or error}") from None
+        raise ArtifactError(directory, describe_os_error(error)) from None
     named = _find_named(engine, directory)
     if named is not None or len(models) == 1:
         return named or models[0]

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.text import printable, shorten_middle
 
 RENDERER = "rsvg-convert"
@@ -59,7 +59,7 @@ def render_png(svg: str) -> bytes:
     except subprocess.TimeoutExpired as error:
         raise TrexError(f"{RENDERER} took more than {_TIMEOUT_S:.0f} s; write .svg instead") from error
     except OSError as error:
-        raise TrexError(f"{RENDERER} cannot be run: {error.strerror or error}") from error
+        raise TrexError(f"{RENDERER} cannot be run: {describe_reason(error)}") from error
     if done.returncode or not done.stdout:
         message = " ".join(done.stderr.decode("utf-8", "replace").split()) or f"exit code {done.returncode}"
         raise TrexError(f"{RENDERER} failed: {shorten_middle(printable(message), 200)}; write .svg instead")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
-from trex_tui.errors import TrexError
+from trex_tui.errors import TrexError, describe_reason
 from trex_tui.report.document import is_missing
 from trex_tui.report.graph.model import HIGHLIGHT, MUTED, Edge, EdgeRole, EngineGraph, Node, NodeRole
 from trex_tui.report.render_json import diagnostic_object
@@ -153,12 +153,12 @@ def drawn_by_dot(program: str, text: str, form: str, seconds: float) -> tuple[by
     except subprocess.TimeoutExpired:
         raise DotTimeoutError(f"dot took longer than {seconds:g} s") from None
     except OSError as error:
-        raise TrexError(f"{program} cannot be run: {error.strerror or error}") from error
+        raise TrexError(f"{program} cannot be run: {describe_reason(error)}") from error
     words = " ".join(done.stderr.decode("utf-8", "replace").split())
     message = shorten_middle(printable(words), 300)
     if done.returncode != 0 or not done.stdout:
         reason = message or f"exit code {done.returncode}"
-        raise TrexError(f"dot failed: {reason}")
+        raise TrexError(f"dot failed: {reason}; use --layout builtin")
     return done.stdout, message
 
 

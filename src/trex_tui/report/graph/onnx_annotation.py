@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trex_tui.artifacts.input_files import open_bytes, read_fully
+from trex_tui.artifacts.input_files import COPY_AGAIN, open_bytes, read_fully
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError, TrexError
 from trex_tui.text import printable
@@ -35,14 +35,14 @@ def annotate_model(engine: Engine) -> tuple[bytes, int, bool]:
     import onnx
 
     if not hasattr(onnx.NodeProto(), "metadata_props"):
-        raise TrexError("onnx-annotated needs onnx 1.16 or later")
+        raise TrexError("onnx-annotated needs onnx 1.16 or later; pip install -U 'trex-tui[onnx]'")
     path = join.model.path
     proto = onnx.ModelProto()
     try:
         with open_bytes(path) as file:
             proto.ParseFromString(read_fully(file, path.stat().st_size))
     except (OSError, ValueError) as error:
-        raise ArtifactError(path, f"cannot be read: {error}") from error
+        raise ArtifactError(path, f"cannot be read: {error}; {COPY_AGAIN}") from error
     nodes = list(_walk(proto.graph))
     if [node.op_type for node in nodes] != [node.op for node in join.model.nodes]:
         raise ArtifactError(path, "was replaced while it was in use; run the command again")

@@ -46,7 +46,7 @@ def trace_document(engine: Engine, chosen: Collection[int] | None = None) -> dic
     timed = [layer for layer in layers if layer.latency_ms is not None]
     queries = list(_queries(engine))
     if not timed and not queries:
-        raise TrexError(f"{engine.name}: no times to trace (needs a profile or timing rows)")
+        raise TrexError(f"{engine.name}: no times to trace; needs a profile or timing rows")
     shown = sum(event["ph"] == "X" and event["tid"] % _OVERFLOW == 3 for event in queries)
     return {
         "traceEvents": [*(_layers(timed) if timed else ()), *queries],

@@ -673,7 +673,9 @@ def check_build_log(trace: BuildTrace) -> None:
         or trace.memory_totals
         or trace.phases
     ):
-        raise ArtifactError(trace.path, "is not a log of trtexec or a TensorRT builder")
+        raise ArtifactError(
+            trace.path, "is not a log of trtexec or a TensorRT builder; give the log of a build"
+        )
 
 
 # The section of a report
