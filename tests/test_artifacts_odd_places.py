@@ -119,6 +119,6 @@ def test_a_profile_of_another_engine(tmp_path: Path) -> None:
     write_profile(tmp_path / "a.profile.json", [("three", 1.0), ("four", 2.0)])
     engine = load_engine(tmp_path)
     assert messages(engine.diagnostics) == [
-        "does not match this graph: none of its 2 rows names a layer of it"
+        "does not match this graph: none of its 2 rows names a layer; profile this engine"
     ]
     assert engine.latency_sum_ms is None

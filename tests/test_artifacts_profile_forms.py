@@ -243,7 +243,10 @@ def test_what_is_no_profile(tmp_path: Path, document: Any) -> None:
             "is JSON of an unknown kind (keys: layers, name, layerType, inputs); closest known: layer information, "
             '{"Layers": [{"Name": …, "LayerType": …}]}',
         ),
-        ({"layers": [{"name": "a", "avg": 1}], "unit": "furlongs"}, "has the unknown time unit 'furlongs'"),
+        (
+            {"layers": [{"name": "a", "avg": 1}], "unit": "furlongs"},
+            "has the unknown time unit 'furlongs'; export it in ms, us, ns or s",
+        ),
     ],
 )  # fmt: skip
 def test_unknown_forms(

@@ -147,7 +147,10 @@ def test_a_configuration_has_an_end(tmp_path: Path, capsys: pytest.CaptureFixtur
     with (tmp_path / "big.toml").open("wb") as file:
         file.truncate(17 << 20)
     assert main(["lint", str(tmp_path), "--config", str(tmp_path / "big.toml")]) == 2
-    assert "big.toml: cannot be read: File too large; name a smaller file" in capsys.readouterr().err
+    assert (
+        "big.toml: cannot be read: File too large; use a smaller file, or raise `ulimit -f`"
+        in capsys.readouterr().err
+    )
 
 
 # --- what has no end ------------------------------------------------------------------------------------------------
@@ -202,7 +205,9 @@ def test_a_file_that_is_too_large_costs_itself(tmp_path: Path) -> None:
     with (tmp_path / "a.profile.json").open("ab") as file:
         file.truncate(5 << 30)
     engine = load_engine(tmp_path)
-    assert [one.message for one in engine.diagnostics] == ["is too large: 5.0 GiB; at most 2 GiB are read"]
+    assert [one.message for one in engine.diagnostics] == [
+        "is too large: 5.0 GiB; at most 2 GiB are read, so export less"
+    ]
 
 
 def test_packed_json_is_not_unpacked(tmp_path: Path) -> None:
@@ -324,7 +329,10 @@ def test_a_full_disk_is_where_something_was_to_be_written(
     assert source.stat().st_size > 4096
     with no_room_beyond(4096):
         assert main(["export", str(source), "--format", "trex", "-o", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err == f"trex-tui: error: {tmp_path / 'out'}: File too large\n"
+    assert (
+        capsys.readouterr().err
+        == f"trex-tui: error: {tmp_path / 'out'}: File too large; use a smaller file, or raise `ulimit -f`\n"
+    )
 
 
 @pytest.mark.parametrize("length", [5, 60, 150])

@@ -155,7 +155,7 @@ def test_the_keys_seen_are_named() -> None:
         match=r"has no timing rows; its keys: net, frames_per_run; export it with --exportTimes$",
     ):
         read({"net": {"frames_per_run": [1, 2]}})
-    with pytest.raises(ArtifactError, match=r"its keys: net␊x$"):
+    with pytest.raises(ArtifactError, match=r"its keys: net␊x; export it with --exportTimes$"):
         read({"net\nx": None})
     with pytest.raises(ArtifactError, match=r"has no timing rows; export it with --exportTimes$"):
         read(["1.5 eggs"])

@@ -86,7 +86,7 @@ _REMEDIES = {
     errno.EISDIR: "name a file in it",
     errno.EACCES: "check its permissions",
     errno.EPERM: "check its permissions",
-    errno.EFBIG: "name a smaller file",
+    errno.EFBIG: "use a smaller file, or raise `ulimit -f`",
     errno.EINVAL: "name a regular file",
     errno.EMFILE: "close other programs, or raise `ulimit -n`",
     errno.ENOSPC: "free space on the disk",

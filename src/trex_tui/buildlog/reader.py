@@ -592,6 +592,6 @@ def _read(
 def _read_status(name: Path) -> _Status | None:
     try:
         status = name.stat()
-    except OSError:
+    except (OSError, ValueError):  # a NUL in the path
         return None
     return status.st_size, status.st_mtime_ns, status.st_ino
