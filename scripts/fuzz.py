@@ -356,7 +356,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     artifacts = Path(os.environ.get("TREX_TUI_ARTIFACTS") or ROOT.parent / "shared" / "artifacts")
-    arguments.add_argument("paths", nargs="*", type=Path, default=[artifacts, ROOT / "sample_artifacts", PRODUCERS])
+    arguments.add_argument(
+        "paths", nargs="*", type=Path, default=[artifacts, ROOT / "sample_artifacts", PRODUCERS]
+    )
     arguments.add_argument("--cases", type=int, default=10_000)
     arguments.add_argument("--first", type=int, default=0, help="number of the first case")
     arguments.add_argument("--seed", type=int, default=1)
