@@ -444,3 +444,14 @@ def test_a_log_that_is_named_stands_for_its_engine(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.graph.json": GRAPH})
     (found,) = find(tmp_path / "a.build.log")
     assert list(names_of(found.files)) == ["graph", "build_log", "profile_log"]
+
+
+@pytest.mark.parametrize("name", ["net.output.json", "a_output.log", "net.outputs.json"])
+def test_values_of_outputs_are_no_profile(tmp_path: Path, name: str) -> None:
+    """What `--exportOutput` writes has names and lists of numbers, as times of layers have."""
+    output = '[\n  { "name" : "y"\n  , "dimensions" : "1x3"\n  , "values" : [ 0.1, 0.2, 0.3 ] }\n]\n'
+    (tmp_path / name).write_text(output)
+    (found,) = find(write_files(tmp_path, {"net.graph.json": GRAPH, "net.profile.json": PROFILE}))
+    assert names_of(found.files) == {"graph": "net.graph.json", "profile": "net.profile.json"}
+    assert not any("second profile" in note.message for note in load_engine(tmp_path).diagnostics)
+    assert sniff(tmp_path / name).kind is None

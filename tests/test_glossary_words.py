@@ -142,6 +142,8 @@ def test_a_word_has_one_name_per_vocabulary_and_none_of_a_rule() -> None:
         ),
         ("(Unnamed Layer* 7) [Shuffle]", "Layer 7 of the network, which has no name there, of type Shuffle."),
         ("x to nvm", "Copy from the GPU to the DLA."),
+        ("x copy finish", "End of the copy of x between GPU and DLA."),
+        ("639 copy", "Copy of tensor 639, mostly into the output of a concatenation."),
         ("conv1", ""),
     ],
 )

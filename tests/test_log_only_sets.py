@@ -138,3 +138,17 @@ def test_a_directory_of_real_logs(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("layers", "lint"):
         for engine in engines:
             assert main([command, next(iter(engine["files"].values()))]) in (0, 1)  # 1: findings
+
+
+def test_diff_with_a_log_without_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without layers nothing tells whether the models differ."""
+    stamp = "[08/12/2023-10:00:00]"
+    for name, ms in (("a", 1.0), ("b", 2.0)):
+        banner = f"&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --loadEngine={name}.plan"
+        latency = f"Latency: min = {ms} ms, max = {ms} ms, mean = {ms} ms, median = {ms} ms, percentile(99%) = {ms} ms"
+        lines = (banner, f"{stamp} [I] === Performance summary ===", f"{stamp} [I] {latency}")
+        (tmp_path / f"{name}.profile.log").write_text("\n".join(lines) + "\n")
+    main(["diff", str(tmp_path / "a.profile.log"), str(tmp_path / "b.profile.log")])
+    out = capsys.readouterr().out
+    assert "No layers known of a and b: totals only." in out
+    assert "different models" not in out

@@ -523,6 +523,9 @@ def _kind_of_large_object(path: Path) -> ArtifactKind | None:
     return None
 
 
+_OUTPUT_KEYS = frozenset({"name", "dimensions", "values"})
+
+
 def _sniff_list(head: str, path: Path) -> Sniffed:
     if path.name.lower() in _COMPARED:
         is_result = path.name.lower() == OUTPUT_DIFF
@@ -534,6 +537,8 @@ def _sniff_list(head: str, path: Path) -> Sniffed:
     if kind := _kind_of_events(head, path):
         return Sniffed(kind)
     keys = set(_KEY.findall(head))
+    if keys >= _OUTPUT_KEYS:
+        return Sniffed(None, "has values of outputs (--exportOutput), which describe no engine")
     has_names = any(plain(key) in NAME_KEYS for key in keys)
     for wanted, kind in _LIST_KEYS:
         if wanted <= keys and not (kind is ArtifactKind.TIMING and has_names):

@@ -20,6 +20,8 @@ _COPY = lazy_pattern(
 _FOREIGN = lazy_pattern(r"\{ForeignNode\[(?P<first>.*?)(?:\.{3}(?P<last>.*))?\]\}", re.DOTALL)
 _UNNAMED = lazy_pattern(r"\(Unnamed Layer\* (?P<index>\d+)\)(?: \[(?P<type>[\w ]+)\])?")
 _NVM = lazy_pattern(r".+ (?P<way>to|from) nvm$", re.DOTALL)
+_FINISH = lazy_pattern(r"(?P<tensor>.+) copy finish$", re.DOTALL)
+_TENSOR_COPY = lazy_pattern(r"(?P<tensor>.+) copy$", re.DOTALL)
 _INTERNAL = ("__mye", "_gemm_", "dummy_", "entry^", "exit^")
 """Prefix of the names of Myelin kernels without a node of the model."""
 _LONGEST_NAME = 60
@@ -83,6 +85,10 @@ def _describe_name(name: str) -> str:
         return f"Layer {match['index']} of the network, which has no name there{type_}."
     if match := _NVM.match(name):
         return f"Copy {'from the GPU to the DLA' if match['way'] == 'to' else 'from the DLA to the GPU'}."
+    if match := _FINISH.match(name):
+        return f"End of the copy of {_short(match['tensor'])} between GPU and DLA."
+    if match := _TENSOR_COPY.match(name):
+        return f"Copy of tensor {_short(match['tensor'])}, mostly into the output of a concatenation."
     return _describe_signs(name)
 
 

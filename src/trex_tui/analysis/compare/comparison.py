@@ -34,7 +34,7 @@ from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Severity, TrexError
-from trex_tui.text import plural
+from trex_tui.text import join_words, plural
 
 FEW_ITERATIONS = 10
 _CLOCKS = {"clock_ghz": "SM clock", "memory_clock_ghz": "memory clock"}
@@ -103,7 +103,11 @@ def _file_cautions(engine_index: int, runs: Sequence[Engine], side: Side) -> Ite
 
 
 def _model_cautions(engine_index: int, aligned: Aligned, side: Side, first: Side) -> Iterator[Caution]:
-    if not aligned.related:
+    empty = [compared.label for compared in (first, side) if not compared.layers]
+    if empty:
+        text = f"No layers known of {join_words(empty)}: totals only."
+        yield Caution(CautionKind.MODEL, engine_index, text)
+    elif not aligned.related:
         yield Caution(
             CautionKind.MODEL,
             engine_index,
