@@ -152,3 +152,7 @@ def test_diff_with_a_log_without_layers(tmp_path: Path, capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert "No layers known of a and b: totals only." in out
     assert "different models" not in out
+    assert "The printed median of B is +100.00 % against A." in out
+    assert "printed medians differ by +1 ms (+100.00 %), significance not tested" in out
+    assert "No layers known." in out
+    assert "No differences" not in out

@@ -523,6 +523,13 @@ def _kind_of_large_object(path: Path) -> ArtifactKind | None:
     return None
 
 
+def _describe_stranger(head: str, keys: set[str]) -> str:
+    """Return what a list is that resembles a profile; empty if it may be one."""
+    if _LAYER_POWER.search(head):
+        return "has layer powers computed by another tool"
+    return "has values of outputs (--exportOutput), which describe no engine" if keys >= _OUTPUT_KEYS else ""
+
+
 _OUTPUT_KEYS = frozenset({"name", "dimensions", "values"})
 
 
@@ -532,13 +539,11 @@ def _sniff_list(head: str, path: Path) -> Sniffed:
         return Sniffed(
             ArtifactKind.ACCURACY if is_result else None, "" if is_result else "is a part of a comparison"
         )
-    if _LAYER_POWER.search(head):
-        return Sniffed(None, "has layer powers computed by another tool")
+    keys = set(_KEY.findall(head))
+    if reason := _describe_stranger(head, keys):
+        return Sniffed(None, reason)
     if kind := _kind_of_events(head, path):
         return Sniffed(kind)
-    keys = set(_KEY.findall(head))
-    if keys >= _OUTPUT_KEYS:
-        return Sniffed(None, "has values of outputs (--exportOutput), which describe no engine")
     has_names = any(plain(key) in NAME_KEYS for key in keys)
     for wanted, kind in _LIST_KEYS:
         if wanted <= keys and not (kind is ArtifactKind.TIMING and has_names):

@@ -179,7 +179,7 @@ def _engine_cautions(engine_index: int, engine: Engine, side: Side) -> Iterator[
     if engine.has_profile and iterations is not None and iterations < FEW_ITERATIONS:
         text = f"Profile of {label}: {plural(iterations, 'iteration')} only, layer times are mostly noise."
         yield Caution(CautionKind.PROFILE, engine_index, text)
-    if not engine.has_graph or engine.names_only:
+    if engine.layers and (not engine.has_graph or engine.names_only):
         yield Caution(
             CautionKind.GRAPH,
             engine_index,

@@ -472,7 +472,11 @@ def _headline(
     ours, first = given.sides[given.engine], given.sides[given.baseline]
     if delta is None or noise is None:
         missing = engine if ours.latency_sum_ms is None else baseline
-        return f"{missing} has no profile (needs --exportProfile): layer times are not compared."
+        pct = given.verdict.difference_pct
+        printed = (
+            f"The printed median of {engine} is {pct:+.2f} % against {baseline}. " if pct is not None else ""
+        )
+        return f"{printed.replace('-', '−')}{missing} has no profile (needs --exportProfile): layer times are not compared."
     pct = 100.0 * abs(delta) / first.latency_sum_ms if first.latency_sum_ms else None
     share = "" if pct is None else f" ({pct:.1f} %)"
     is_noise = abs(delta) <= noise.sum_ms

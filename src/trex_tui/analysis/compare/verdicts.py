@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from trex_tui.analysis.compare.model import Outcome, Side, Verdict, letter
@@ -108,19 +109,25 @@ def judge_engines(
 def _judge_medians(
     repeats: tuple[Repeats, Repeats], sides: tuple[Side, Side], names: tuple[str, str]
 ) -> Judgement:
-    """Judge by the rows; by the medians printed by trtexec, if several runs have these and not all have rows."""
+    """Judge by the rows; by the medians printed by trtexec, if several runs have these and not all have rows.
+
+    With one run each, printed medians have a difference, but no known noise.
+    """
     runs = [*repeats[0], *repeats[1]]
     summaries = [end_to_end(run) for run in runs]
     medians = [summary.summary.median_ms if summary else None for summary in summaries]
     known = [median_ms for median_ms in medians if median_ms is not None]
     has_rows = all(series_rows(run, LATENCY) for run in runs)
-    if has_rows or len(runs) < 3 or len(known) < len(runs):
+    if has_rows or len(known) < len(runs):
         return judge_series(repeats, sides, LATENCY, Statistic.MEDIAN, names)
     count = len(repeats[0])
     values = (
         [median_ms / sides[0].per for median_ms in known[:count]],
         [median_ms / sides[1].per for median_ms in known[count:]],
     )
+    if len(runs) < 3:
+        judgement = judge_series(repeats, sides, LATENCY, Statistic.MEDIAN, names)
+        return replace(judgement, values=(values[0][0], values[1][0]))
     return judge_values(*values, resolution_ms(max(known)))
 
 
@@ -155,7 +162,8 @@ def describe_scope(judgement: Judgement) -> str:
 def _describe(judgement: Judgement, name: str, scope: str) -> str:
     """Return the verdict as a sentence without full stop."""
     if judgement.outcome is Outcome.UNKNOWN:
-        return f"significance not tested: {judgement.reason}"
+        shown = f"printed medians differ by {describe_difference(judgement)}, " if judgement.values else ""
+        return f"{shown}significance not tested: {judgement.reason}"
     shown = describe_difference(judgement)
     tick = judgement.tick or 0.0
     if judgement.outcome is Outcome.SLOWER:

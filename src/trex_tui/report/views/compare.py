@@ -565,7 +565,10 @@ def sum_known(values: Iterable[float | None]) -> float | None:
 def _blocks(shown: Shown) -> Section:
     comparison, positions = shown.comparison, shown.columns
     if not shown.rows:
-        sentence = "No differences: all blocks have the same time and layers."
+        has_layers = any(side.layers for side in comparison.sides)
+        sentence = (
+            "No differences: all blocks have the same time and layers." if has_layers else "No layers known."
+        )
         return Section("blocks", "Layers", sentences=[sentence])
     others = [position for position in positions if position != comparison.baseline]
     judged = [position for position in others if shown.rows[0].verdicts]
