@@ -111,6 +111,17 @@ class TestTables:
             "layer_visual_448x448.csv"
         ]
 
+    def test_an_archive_has_every_stage(
+        self, folder: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (folder / "llm.json").rename(folder / "qwen.graph.json")
+        target = tmp_path_factory.mktemp("packed") / "llm.tea"
+        assert main(["export", "--format", "tea", str(folder), "-o", str(target)]) == 0
+        capsys.readouterr()
+        (engine,) = summary(capsys, str(target), "--run", "1")
+        assert [run["shown"] for run in engine["runs"]] == [True, False]
+        assert (engine["latency_sum_ms"], engine["names_only"]) == (10.0, False)
+
     def test_a_broken_stage_is_stated(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (folder / "layer_prefill_inputlen128.csv").write_text(f"{HEADER}\n", encoding="utf-8")
         (engine,) = summary(capsys, str(folder))

@@ -92,7 +92,9 @@ def write_archive(
             f"{source.name}: {format_bytes(size)} exceed the archive limit ({format_bytes(MOST_BYTES)}); "
             "compress the logs with gzip"
         )
-    members = _name_members(source, files)
+    stages = _stage_members(files)
+    own = {kind: path for kind, path in files.items() if path not in stages.values()}
+    members = {**_name_members(source, own), **stages}
     notes += [
         f"{path.name} renamed to {name} in the archive" for name, path in members.items() if path.name != name
     ]
@@ -152,6 +154,16 @@ def _name_members(source: ArtifactSet, files: Mapping[ArtifactKind, Path]) -> di
         taken.add(member.casefold())
         members[member] = path
     return members
+
+
+def _stage_members(files: Mapping[ArtifactKind, Path]) -> dict[str, Path]:
+    """Return the profiles of all stages if the profile is one of several; their names state the stages."""
+    profile = files.get(ArtifactKind.PROFILE)
+    if profile is None or profile.suffix.lower() != ".csv":
+        return {}
+    from trex_tui.artifacts.stage_times import find_stages  # as in file_kinds: few sets have such files
+
+    return {_UNSAFE.sub("_", path.name): path for path in find_stages(profile)}
 
 
 def _canonical_name(base: str, kind: ArtifactKind, path: Path) -> str:
