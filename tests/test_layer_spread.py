@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explained import assert_keys_explained
-from helpers import chain, layer, strict_json, tensor
+from helpers import chain, layer, strict_json, tensor, write_graph
 from trex_tui import load_engine
 from trex_tui.artifacts.layer_spread import LayerSpread
 from trex_tui.artifacts.profile import read_profile
@@ -27,6 +27,7 @@ from trex_tui.report.charts.figure import HERE, Subject
 from trex_tui.report.charts.spread_charts import make_box
 from trex_tui.report.charts.svg_elements import PALETTE
 from trex_tui.report.views.layer_details import layer_lines
+from trex_tui.widgets.table_columns import latency_columns
 from tui import write
 
 STAMP = "20241121-00:00:01.50"
@@ -258,3 +259,13 @@ def test_rule_for_unstable_layers(tmp_path: Path) -> None:
 )
 def test_layers_that_are_stable_or_not_judged(tmp_path: Path, times: list[float]) -> None:
     assert rule_of(tmp_path, {"conv1": times, **STEADY}) is None
+
+
+def test_the_noise_of_layers_is_a_column_of_the_latency_tab_where_it_is_known(tmp_path: Path) -> None:
+    write_graph(tmp_path / "net.graph.json", chain("a", "b"))
+    path = tmp_path / "net.profile.json"
+    shown = []
+    for document in ({"a": [1.0, 2.0], "b": [1.0, 1.5]}, [{"name": "a", "averageMs": 1.5}]):
+        path.write_text(json.dumps(document), encoding="utf-8")
+        shown.append({column.key for column in latency_columns(load_engine(tmp_path))})
+    assert shown[0] - shown[1] == {"cv_pct"}

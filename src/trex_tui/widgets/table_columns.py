@@ -99,6 +99,7 @@ _LATENCY_LAYOUT = (
     ("precision", 5, 1),
     ("latency_ms", 9, 0),
     ("latency_pct", 6, 0),
+    ("cv_pct", 6, 3),
     ("cumulative_pct", 6, 4),
     ("bound", 9, 3),
     ("roof_pct", 6, 3),
@@ -112,7 +113,8 @@ _LATENCY_LAYOUT = (
     ("input_formats", 18, 13),
     ("output_shapes", 14, 10),
 )
-LATENCY_COLUMNS = tuple(name for name, _, _ in _LATENCY_LAYOUT)
+_NOISE_COLUMN = "cv_pct"
+LATENCY_COLUMNS = tuple(name for name, _, _ in _LATENCY_LAYOUT if name != _NOISE_COLUMN)
 _ROOF_COLUMNS = ("bound", "roof_pct")
 _STYLES: dict[str, Callable[[Layer], str]] = {
     "kind": lambda layer: kind_style(layer.kind),
@@ -140,15 +142,16 @@ def _format_extents(value: str) -> str:
 
 
 def latency_columns(engine: Engine, *, has_bounds: bool = False) -> list[TableColumn[Layer]]:
-    """The columns that the table has at first.
+    """The columns that the table has at first; with the noise of the layers if their profile states it.
 
     Args:
         has_bounds: Whether it is known what bounds some layer.
     """
+    has_noise = any(layer.latency and layer.latency.spread for layer in engine.layers)
     return [
         _latency_column(engine, ALL_COLUMNS_BY_NAME[name], width, priority)
         for name, width, priority in _LATENCY_LAYOUT
-        if has_bounds or name not in _ROOF_COLUMNS
+        if (has_bounds or name not in _ROOF_COLUMNS) and (has_noise or name != _NOISE_COLUMN)
     ]
 
 
