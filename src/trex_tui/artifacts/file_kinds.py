@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
@@ -27,6 +28,7 @@ from trex_tui.artifacts.execution_trace import NAME as EXECUTION_TRACE
 from trex_tui.artifacts.execution_trace import is_execution_trace
 from trex_tui.artifacts.input_files import (
     COPY_AGAIN,
+    convert_with,
     decode_text,
     open_bytes,
     parse_head,
@@ -387,7 +389,7 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
     body = text.lstrip()
     if body.startswith("{"):
         return _sniff_object(path, text)
-    if sniffed := _sniff_log(text, path):
+    if sniffed := _sniff_log(text, path) or _sniff_engine_text(text, path):
         return sniffed
     if body.startswith("["):
         return _sniff_list(text, path)
@@ -406,6 +408,16 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
     what = "is binary but not a TensorRT plan" if "\0" in text else "is text, but not JSON or a trtexec log"
     what += "; name a file that trtexec exported"
     return Sniffed(None, what, claims=named_json or path.suffix.lower() == ".log")
+
+
+def _sniff_engine_text(text: str, path: Path) -> Sniffed | None:
+    """Recognize what `polygraphy inspect model` prints of an engine, which is converted whenever it is read."""
+    if "==== TensorRT Engine ====" not in text:
+        return None
+    from trex_tui.artifacts.polygraphy_text import convert_engine_text  # few directories have such a file
+
+    convert_with(path, partial(convert_engine_text, path))
+    return Sniffed(ArtifactKind.GRAPH)
 
 
 def _is_stage_table(text: str) -> bool:
