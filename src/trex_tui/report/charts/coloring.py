@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
@@ -155,7 +156,13 @@ class ValueColumn(Protocol):
 
 def format_value(column: ValueColumn, value: Any) -> str:  # noqa: ANN401 - any cell
     """Return a value of a column as text, without the unit in its name."""
-    return Column(column.name, column.title).text(value)
+    return _document_column(column.name, column.title).text(value)
+
+
+@lru_cache(maxsize=64)
+def _document_column(name: str, title: str) -> Column:
+    """Return the column that formats values; made once, as charts format tens of thousands."""
+    return Column(name, title)
 
 
 def group_texts(column: ValueColumn, values: Sequence[Any]) -> list[str]:

@@ -167,22 +167,26 @@ def layer_bars(subject: Subject) -> Figure:
     def share(part: Sequence[Layer]) -> float:
         return 100.0 * math.fsum(quantity.values[layer.index] or 0.0 for layer in part) / whole
 
-    bars = [
-        Bar(
+    unit, size = quantity.unit, quantity.scale[0]
+
+    def draw(layer: Layer) -> Bar:
+        value = quantity.values[layer.index] or 0.0
+        text = quantity.words(value)
+        return Bar(
             layer.name,
-            quantity.scaled(layer),
+            value / size,
             (
                 str(layer.index),
                 shorten_middle(coloring.text(layer), _LONGEST_TEXT),
-                format_value(quantity.column, quantity.values[layer.index]),
-                *([format_pct(share([layer]))] if has_share else []),
+                text,
+                *([format_pct(100.0 * value / whole)] if has_share else []),
             ),
             coloring.style(layer),
             layer is current,
-            target=layer_target(layer, quantity.text(layer)),
+            target=layer_target(layer, text + unit),
         )
-        for layer in layers
-    ]
+
+    bars = list(map(draw, layers))
     headings = ("#", coloring.column.title, quantity.column.title, *(["%"] if has_share else []))
 
     def rest(first: int) -> str:
