@@ -10,7 +10,18 @@ from trex_tui.engine import load_engine
 from trex_tui.report.views.layer_details import layer_lines
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.widgets.neighbourhood import Rest
-from tui import LARGE, SLOWEST, TO_LATENCY, check_golden, named_engine, running, small_engine, write_set
+from tui import (
+    BY_TIME,
+    LARGE,
+    NET,
+    SLOWEST,
+    TO_LATENCY,
+    check_golden,
+    named_engine,
+    running,
+    small_engine,
+    write_set,
+)
 
 PREVIOUS, NEXT, BACK, FORWARD = "left_square_bracket", "right_square_bracket", "minus", "plus"
 KERNEL = (
@@ -283,6 +294,34 @@ async def test_neighbourhood_takes_the_place_of_the_details(tmp_path):
         assert session.app.focused is pane.neighbourhood
         await session.press("v")
         await session.until(lambda: pane.details.display and session.app.focused is pane.details)
+
+
+async def test_layers_by_time_from_any_tab_and_within_the_filter(tmp_path):
+    """From zoomed details too: the tree need not be in view. A step is no jump."""
+    async with running(small_engine(tmp_path), tab="layers") as session:
+        session.screen.stand_on(session.screen.engine.layers[BY_TIME[0]])
+        await session.press("tab", "z")
+        for index in BY_TIME[1:4]:
+            await session.press("J")
+            assert session.current == index
+        await session.press("z", TO_LATENCY, "K")
+        assert session.current == BY_TIME[2]
+        await session.press("slash", *"layer1", "enter")
+        shown = [index for index in BY_TIME if "layer1" in NET[index][0]]
+        session.screen.stand_on(session.screen.engine.layers[shown[0]])
+        await session.press("J", "J", "J")
+        assert session.current == shown[-1]
+        await session.until(lambda: "No further layer by time." in session.text)
+        await session.press("K", "K", "K")
+        assert session.current == shown[0]
+        assert not session.screen.history.has_way_back
+
+
+async def test_layers_by_time_begin_at_the_slowest(tmp_path):
+    async with running(small_engine(tmp_path), tab="memory") as session:
+        session.screen.stand_on(session.screen.engine.layers[BY_TIME[-1]])  # It has no time.
+        await session.press("J")
+        assert session.current == BY_TIME[0]
 
 
 async def test_neighbourhood_is_walked_in(tmp_path):

@@ -150,6 +150,24 @@ def hottest(layers: Iterable[Layer], count: int) -> Sequence[Layer]:
     return heapq.nsmallest(count, timed, key=lambda layer: (-(layer.latency_ms or 0.0), layer.index))
 
 
+def find_by_time(layers: Iterable[Layer], here: Layer | None, step: int) -> Layer | None:
+    """Return the next faster layer, or with a negative step the next slower one; None if there is none.
+
+    Args:
+        here: Where to begin; without a time, or None, at the slowest layer.
+    """
+
+    def rank(layer: Layer) -> tuple[float, int]:
+        return -(layer.latency_ms or 0.0), layer.index
+
+    timed = (layer for layer in layers if layer.latency_ms is not None)
+    if here is None or here.latency_ms is None:
+        return min(timed, key=rank, default=None)
+    if step > 0:
+        return min((layer for layer in timed if rank(layer) > rank(here)), key=rank, default=None)
+    return max((layer for layer in timed if rank(layer) < rank(here)), key=rank, default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class CriticalPath:
     """The slowest chain of layers, each feeding the next.

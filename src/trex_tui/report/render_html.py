@@ -99,7 +99,9 @@ h2 { border-top: 2px solid var(--line); padding-top: .8rem; margin-top: 2.4rem; 
 figure { margin: 1rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
 figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(--ink); }
 .printed { display: none; } .rest { color: var(--muted); font-size: .9em; margin: .2rem 0; }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
+@media (max-width: 40rem) {
+  dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } figure { overflow-x: auto; } figure svg { min-width: 36rem; }
+}
 @media print {
   nav, details, .screen { display: none; } .printed { display: block; }
   .long tbody tr:nth-child(n + 13) { display: none; }

@@ -20,6 +20,7 @@ from trex_tui.analysis.columns import derived
 from trex_tui.analysis.dataflow import whole_lanes
 from trex_tui.analysis.filter import FilterError, complete, describe_no_match, filter_layers, join_filters
 from trex_tui.analysis.filter.selection import engine_values
+from trex_tui.analysis.structure import find_by_time
 from trex_tui.crash_log import internal, note
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -456,6 +457,18 @@ class EngineScreen(MainScreen, EngineHolder):
 
     def action_consumer(self) -> None:
         self.action_walk(outgoing=True)
+
+    def action_step_by_time(self, step: int) -> None:
+        """Select the next layer by time, or the previous one, among those that match the filter."""
+        here = self.layer_here or self.current_layer
+        layer = find_by_time(self.matching, here, step)
+        if layer is None:
+            words = (
+                "No layer times." if here is None or here.latency_ms is None else "No further layer by time."
+            )
+            self.notify(words, markup=False)
+        else:
+            self.stand_on(layer)
 
     async def action_trail_back(self) -> None:
         visit = self.history.back(self._visit)

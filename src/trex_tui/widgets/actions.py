@@ -233,6 +233,8 @@ ACTIONS: tuple[Action, ...] = (
         "engine.consumer", "right_square_bracket", "consumer", "consumer",
         "Go to a consumer of this layer.", Place.ENGINE,
     ),
+    Action("engine.faster", "J", "step_by_time(1)", "faster layer", "Go to the next layer by time.", Place.ENGINE),
+    Action("engine.slower", "K", "step_by_time(-1)", "slower layer", "Go to the previous layer by time.", Place.ENGINE),
     Action(
         "engine.trail_back", "minus", "trail_back", "go back",
         "Go back to where the last jump began: tab, layer, filter, scroll position.", Place.ENGINE
