@@ -161,6 +161,8 @@ STEPS: dict[Place, list[Step]] = {
         Step("engine.trail_back", "minus", lambda one: one.current, SLOWEST - 1),
         *each("engine.trail_forward", "plus", lambda one: one.current, SLOWEST),
         *each("engine.trail_forward", "alt+right", lambda one: one.current, SLOWEST, prepare=("minus",)),
+        Step("engine.faster", "J", lambda one: one.current, BY_TIME[1]),
+        Step("engine.slower", "K", lambda one: one.current, SLOWEST),
         Step("engine.next_pane", "tab", lambda one: one.app.focused, prepare=(TO_LAYERS,)),
         Step("engine.previous_pane", "shift+tab", lambda one: one.app.focused),
         Step("engine.divider_back", "left_parenthesis", first_part, prepare=(TO_LAYERS,)),

@@ -311,7 +311,7 @@ async def test_layers_by_time_from_any_tab_and_within_the_filter(tmp_path):
         session.screen.stand_on(session.screen.engine.layers[shown[0]])
         await session.press("J", "J", "J")
         assert session.current == shown[-1]
-        await session.until(lambda: "No further layer by time." in session.text)
+        await session.until(lambda: "No further layer by time." in told(session))
         await session.press("K", "K", "K")
         assert session.current == shown[0]
         assert not session.screen.history.has_way_back

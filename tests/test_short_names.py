@@ -54,6 +54,22 @@ def test_the_middle_alone_does_not_tell_layers_apart(tmp_path: Path) -> None:
     assert [short.fit(one, 25) for one in layers[:2]] == ["2/conv/0/2/Clip", "3/conv/0/2/Clip"]
 
 
+def test_names_of_a_large_engine_keep_the_words_that_few_have(tmp_path: Path) -> None:
+    """Too many to be compared: of each, the block and the branch stay, which the middle of a cut name would lose."""
+    names = [
+        f"/net/stage{block // 40}/block{block}/branch{block * 7 + branch}/conv/Conv + /net/stage{block // 40}/relu/Relu"
+        for block in range(400)
+        for branch in range(7)
+    ]
+    layers = layers_named(tmp_path, names)
+    short = ShortNames.of_layers(layers)
+    assert short.longest is None
+    for width in (18, 24, 30):
+        texts = [short.fit(one, width) for one in layers]
+        assert max(map(len, texts)) <= width
+        assert len(set(texts)) == len(names)
+
+
 @given(st.lists(st.text("ab/. +_(]0", max_size=40), min_size=1, max_size=20, unique=True), st.integers(6, 40))
 def test_any_names(names: list[str], width: int) -> None:
     with TemporaryDirectory() as folder:

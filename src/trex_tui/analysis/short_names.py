@@ -16,7 +16,7 @@ from trex_tui.text import ELLIPSIS, printable, shorten_middle, shorten_name_list
 
 MOST_COMPARED = 2_000
 """Names are made unique in engines of up to this many layers: 1,300 take 10 to 60 ms for each width. Names of
-larger engines are shortened independently.
+larger engines are shortened independently, to the words that are rare among a sample of so many names.
 """
 _PART = lazy_pattern(r"[^/._+ \-:\[\](){},·]+|[/._+ \-:\[\](){},·]+")
 _SEPARATORS = frozenset("/._+ -:[](){},·")
@@ -144,9 +144,20 @@ class ShortNames:
         return shorten_label(text, width) if pair is None else self._fit(pair, width)
 
     def _fit(self, pair: tuple[str, str], width: int) -> str:
-        if self._are_compared and pair in self._names:
+        if pair not in self._names:
+            return shorten_label(self._label(*pair), width)
+        if self._are_compared:
             return self._short.fit(self._labels[pair], width)
-        return shorten_label(self._label(*pair), width)
+        label = self._label(*pair)
+        return label if len(label) <= width else _kept_parts(_PART.findall(label), self._word_counts, width)
+
+    @cached_property
+    def _word_counts(self) -> Counter[str]:
+        """Return how many of a sample of the labels have each word."""
+        pairs = list(self._names)
+        return _count_words(
+            _PART.findall(self._label(*pair)) for pair in pairs[:: len(pairs) // MOST_COMPARED]
+        )
 
 
 @per_engine
@@ -273,8 +284,13 @@ def _without_beginning(labels: Sequence[str], width: int) -> dict[str, str]:
 def _rarest_parts(labels: Sequence[str], width: int) -> dict[str, str]:
     """Return each label with only those parts that the fewest labels have, in their order."""
     split = {label: _PART.findall(label) for label in labels}
-    frequency = Counter(part for parts in split.values() for part in set(parts) if part[0] not in _SEPARATORS)
+    frequency = _count_words(split.values())
     return {label: _kept_parts(parts, frequency, width) for label, parts in split.items()}
+
+
+def _count_words(labels: Iterable[Sequence[str]]) -> Counter[str]:
+    """Return how many labels, each split into parts, have each word."""
+    return Counter(part for parts in labels for part in set(parts) if part[0] not in _SEPARATORS)
 
 
 def _kept_parts(parts: Sequence[str], frequency: Counter[str], width: int) -> str:
