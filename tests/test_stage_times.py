@@ -97,7 +97,7 @@ class TestTables:
             assert main([*command, str(folder)]) in (0, 1, 2)
             capsys.readouterr()
         assert main(["layers", "--chart", "spread", str(folder)]) == 2
-        assert "No single times of layers" in capsys.readouterr().err
+        assert "o single times of layers" in capsys.readouterr().err
 
     def test_one_stage_against_another(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["diff", str(folder), "--run-a", "1", "--run-b", "2"]) == 0
@@ -151,6 +151,43 @@ class TestTables:
     def test_other_tables_are_none(self) -> None:
         assert not is_stage_table("timestamp, power.draw [W]")
         assert not is_stage_table("layer_name,category\n")
+
+
+def printed(stage: str, times: list[float], iterations: int = 10) -> str:
+    """A table as `printLayerProfileTable` prints it."""
+    rows = sorted(zip(times, NAMES, strict=True), reverse=True)
+    lines = [f"=== {stage} Layer Performance Profile ({iterations} iterations) ==="]
+    lines.append("   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer")
+    for time, name in [*rows, (sum(times), "Stage Total")]:
+        share = 100 * time / sum(times)
+        lines.append(f"{time * iterations:12.2f}{time:12.4f}{time:12.4f}{share:12.1f}   {name}")
+    return "\n".join(["", *lines, ""])
+
+
+class TestPrinted:
+    def test_tables_are_runs(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / "llm_bench.log"
+        text = f"[INFO] Results:\n{printed('prefill', [2.0, 6.0, 2.0])}[INFO] more\n{printed('decode', [0.2, 0.5, 0.3])}"
+        path.write_text(text, encoding="utf-8")
+        assert sniff(path).kind is ArtifactKind.PROFILE
+        prefill, decode = read_profiles(path)
+        assert (prefill.stage, prefill.iterations, prefill.sum_ms) == ("prefill", 10, pytest.approx(10.0))
+        assert decode.rows[0] == (NAMES[1], 5.0, 0.5, 0.5, 50.0)
+        (engine,) = summary(capsys, str(tmp_path))
+        assert [(run["stage"], run["shown"]) for run in engine["runs"]] == [
+            ("prefill", False),
+            ("decode", True),
+        ]
+
+    def test_cut_off(self, tmp_path: Path) -> None:
+        path = tmp_path / "llm.log"
+        path.write_text(printed("", [2.0, 6.0, 2.0])[:-60], encoding="utf-8")
+        (profile,) = read_profiles(path)
+        assert not profile.is_whole
+        assert "no end of a table" in profile.diagnostics[-1].message
+        path.write_text("=== x Layer Performance Profile (1 iterations) ===\n", encoding="utf-8")
+        with pytest.raises(ArtifactError, match="no times of layers"):
+            read_profiles(path)
 
 
 def profiles(stage: str, scale: float) -> list[dict[str, Any]]:

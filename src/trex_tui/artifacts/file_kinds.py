@@ -238,6 +238,8 @@ _TIMES_NAME = lazy_pattern(r"times?(?![a-z])|timings?(?![a-z])|latenc(?:y|ies)",
 _MANIFEST = lazy_pattern(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
 _ACCURACY = lazy_pattern(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/accuracy(?P<part>-samples?)?/')
 _EVENT = lazy_pattern(r'"cat"\s*:\s*"(?:Session|Node)"')
+_PRINTED = lazy_pattern(r" ?Layer Performance Profile \(\d{1,9} iterations\) ===[ \t\r]*$", re.MULTILINE)
+"""Headline of a table of TensorRT-Edge-LLM."""
 _IDLE_POWER = lazy_pattern(r'"avg_idle_power"\s*:')
 _LAYER_POWER = lazy_pattern(r'"layer_power_(?:in|ex)cluding_idle_power_micro_watt"\s*:')
 _COMPARED = (OUTPUT_DIFF, PER_SAMPLE_DIFF)
@@ -391,9 +393,11 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
         return _sniff_object(path, text)
     if sniffed := _sniff_log(text, path) or _sniff_engine_text(text, path):
         return sniffed
+    if _PRINTED.search(text):
+        return Sniffed(ArtifactKind.PROFILE)
     if body.startswith("["):
         return _sniff_list(text, path)
-    if body.lstrip("\ufeff").startswith("layer_name,") and _is_stage_table(text):
+    if _is_stage_table(body):
         return Sniffed(ArtifactKind.PROFILE)
     if _is_monitor(text):
         return Sniffed(ArtifactKind.MONITOR)
@@ -420,10 +424,12 @@ def _sniff_engine_text(text: str, path: Path) -> Sniffed | None:
     return Sniffed(ArtifactKind.GRAPH)
 
 
-def _is_stage_table(text: str) -> bool:
+def _is_stage_table(body: str) -> bool:
+    if not body.lstrip("\ufeff").startswith("layer_name,"):
+        return False
     from trex_tui.artifacts.stage_times import is_stage_table  # as in _stage_engine
 
-    return is_stage_table(text)
+    return is_stage_table(body)
 
 
 def _kind_of_events(head: str, path: Path) -> ArtifactKind | None:

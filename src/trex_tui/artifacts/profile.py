@@ -12,6 +12,7 @@ a note in `Profile.diagnostics`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trex_tui.artifacts.execution_trace import SUMS, is_execution_trace, read_execution_trace
-from trex_tui.artifacts.input_files import finite_number, parse_documents, read_text
+from trex_tui.artifacts.input_files import COPY_AGAIN, finite_number, parse_documents, read_text
 from trex_tui.artifacts.layer_spread import LayerSpread, measure_spread
 from trex_tui.artifacts.layer_times import LayerTable, LayerTimes, find_layer_times
 from trex_tui.artifacts.time_units import UnknownUnitError
@@ -38,6 +39,11 @@ SAMPLES_KEY = "samplesMs"
 _NUMBERS = frozenset((float, int))
 _MOST_MS = 1e9
 _HEAD = 1 << 16
+PRINTED = lazy_pattern(
+    r"=== (?P<stage>[^\n]{0,200}?) ?Layer Performance Profile \((?P<count>\d{1,9}) iterations\) ===[ \t\r]*$",
+    re.MULTILINE,
+)
+"""Headline of a table that programs of TensorRT-Edge-LLM print."""
 _COUNT_LINE = lazy_pattern(r'^[\[, ]*\{ "count" : (?P<count>\d{1,18}) \}\s*,?\]?$')
 
 
@@ -95,6 +101,8 @@ def read_profiles(path: Path) -> list[Profile]:
     text = read_text(path)
     if text[:_HEAD].lstrip("\ufeff \t\r\n").startswith("layer_name,"):
         return _read_stages(path)
+    if PRINTED.search(text):
+        return _read_printed(text, path)
     if is_execution_trace(text[:_HEAD], path):
         return [_read_trace(text, path)]
     try:
@@ -117,6 +125,23 @@ def read_profile(path: Path) -> Profile:
         ArtifactError: As `read_profiles`.
     """
     return read_profiles(path)[-1]
+
+
+def _read_printed(text: str, path: Path) -> list[Profile]:
+    """Read the tables that programs of TensorRT-Edge-LLM print."""
+    from trex_tui.artifacts.stage_times import read_printed_stages
+
+    profiles = []
+    for stage in read_printed_stages(text):
+        notes = [Diagnostic(Severity.INFO, path, "", "lists layers by time, not in the order of execution")]
+        if not stage.is_whole:
+            notes.append(Diagnostic(Severity.ERROR, path, "", f"has no end of a table; {COPY_AGAIN}"))
+        rows = [ProfileRow(name, *figures) for name, *figures in stage.rows]
+        run = _Run(rows, stage.iterations, is_whole=stage.is_whole)
+        profiles.append(replace(_checked(path, run, notes), stage=stage.stage))
+    if not profiles:
+        raise ArtifactError(path, f"has no times of layers; {COPY_AGAIN}")
+    return profiles
 
 
 def _read_stages(path: Path) -> list[Profile]:

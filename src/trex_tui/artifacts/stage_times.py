@@ -2,7 +2,7 @@
 
 `llm_bench --profile --outputDir DIR` writes a file per stage, as its source (`benchLogger`) shows; no real file was at hand.
 The stages of one engine are its runs: prefill, decode and verification are stages of the language model, while draft models,
-visual and audio encoders are engines of their own.
+visual and audio encoders are engines of their own. Its programs also print a table per stage (`--dumpProfile`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from trex_tui.artifacts.input_files import COPY_AGAIN, finite_number, is_allowed, read_head, read_text
 from trex_tui.artifacts.layer_spread import LayerSpread
+from trex_tui.artifacts.profile import PRINTED
 from trex_tui.errors import ArtifactError
 
 _NAME = re.compile(
@@ -28,6 +29,40 @@ _OTHER_ENGINES = ("draft", "visual", "audio", "vision")
 _MAIN_ENGINE = "llm"
 _STAGES = ("prefill", "decode")
 _MOST_STAGES = 64
+
+
+_PRINTED_ROW = re.compile(
+    r" *(?P<total>\d+\.\d+) +(?P<average>\d+\.\d+) +(?P<median>\d+\.\d+) +(?P<percentage>\d+\.\d) {3}(?P<name>.+?)\s*$"
+)
+_SUM = "Stage Total"
+
+
+class PrintedStage(NamedTuple):
+    """A printed table: total, average, median in ms, share in percent and name of each layer, most time first.
+
+    Attributes:
+        is_whole: Whether the line of the sum follows the rows.
+    """
+
+    stage: str
+    iterations: int
+    rows: list[tuple[str, float, float, float, float]]
+    is_whole: bool
+
+
+def read_printed_stages(text: str) -> list[PrintedStage]:
+    """Return the printed tables in the output of a program, in order; those without rows are left out."""
+    stages: list[PrintedStage] = []
+    for line in text.split("\n"):
+        if "=== " in line and (match := PRINTED.search(line)):
+            stages.append(PrintedStage(match["stage"].strip(), int(match["count"]), [], is_whole=False))
+        elif stages and not stages[-1].is_whole and (row := _PRINTED_ROW.match(line)):
+            if row["name"] == _SUM:
+                stages[-1] = stages[-1]._replace(is_whole=True)
+                continue
+            figures = [float(row[key]) for key in ("total", "average", "median", "percentage")]
+            stages[-1].rows.append((row["name"], figures[0], figures[1], figures[2], figures[3]))
+    return [stage for stage in stages if stage.rows]
 
 
 class StageRow(NamedTuple):
