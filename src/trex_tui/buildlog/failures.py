@@ -67,9 +67,10 @@ FAILURES = (
     ),
     known_failure(
         "missing_library",
-        r"error while loading shared libraries: (?P<library>[^:\s]+)|Could not load library (?P<other>[^:\s]+)"
+        r"error while loading shared libraries: (?P<library>[^:\s]+)"
+        r"|due to:? (?P<dependency>lib[^:\s]+): cannot open shared object|Could not load library (?P<other>[^:\s]+)"
         r"|Unable to (?:open|load) library: (?P<third>[^:\s]+)",
-        "a library is missing: {library}{other}{third}",
+        "a library is missing: {library}{dependency}{other}{third}",
         "add its directory to LD_LIBRARY_PATH, or install its package; all TensorRT libraries must be of "
         "one release",
     ),

@@ -185,7 +185,7 @@ _WORDS = (" copy", " from nvm", " to nvm", "put reformatter ")
 """Substrings of which every name that `_NAMES` matches has one."""
 # Layers that TensorRT inserts around a product are named after it: `reshape_before_MatMul-9` is not a product.
 _INSERTED = lazy_pattern(r"(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_(?:(?! \+ ).)*")
-_OPERATOR = lazy_pattern(r"(?:^|[/_.\s+])(?P<operator>[A-Z][A-Za-z]+)(?:[-_.\s+/]|\d|$)")
+_OPERATOR = lazy_pattern(r"(?:^|(?<=[/_.\s+]))(?P<operator>[A-Z][A-Za-z]+)(?=[-_.\s+/]|\d|$)")
 _OPERATORS = {
     LayerKind.CONVOLUTION: "conv convtranspose convinteger qlinearconv deformconv",
     LayerKind.GEMM: "gemm matmul matmulinteger qlinearmatmul einsum",
@@ -200,7 +200,7 @@ _OPERATORS = {
     LayerKind.SCALE: "batchnormalization",
     LayerKind.POINTWISE: "relu sigmoid add mul sub div pow exp log sqrt neg abs erf tanh clip min max where equal greater "
     "less greaterorequal lessorequal not and or xor leakyrelu prelu elu selu celu gelu hardsigmoid hardswish softplus "
-    "softsign mish swish floor ceil round sign sin cos reciprocal mod isnan isinf sum mean",
+    "softsign mish swish biasadd floor ceil round sign sin cos reciprocal mod isnan isinf sum mean",
     LayerKind.QUANTIZE: "quantizelinear dequantizelinear dynamicquantizelinear",
     LayerKind.SLICE: "slice gather gathernd gatherelements scatternd scatterelements split pad expand tile",
     LayerKind.SHUFFLE: "transpose reshape flatten squeeze unsqueeze shuffle identity depthtospace spacetodepth",
@@ -209,6 +209,29 @@ _OPERATORS = {
 }
 """ONNX operators, in lower case without digits. The main operator of a fused name decides: the first kind of these."""
 _ONNX_OPERATORS = {name: kind for kind, names in _OPERATORS.items() for name in names.split()}
+
+_WORD = lazy_pattern(r"[A-Za-z]+")
+_NODE_WORDS = {
+    **dict.fromkeys(("conv", "convolution", "deconv", "deconvolution", "dwconv"), LayerKind.CONVOLUTION),
+    **dict.fromkeys(("fc", "dense", "linear", "gemm", "matmul", "matrix"), LayerKind.GEMM),
+    **dict.fromkeys(("pool", "pooling", "maxpool", "avgpool"), LayerKind.POOLING),
+    **dict.fromkeys(("bn", "batchnorm", "scale"), LayerKind.SCALE),
+    **dict.fromkeys(
+        ("layernorm", "groupnorm", "instancenorm", "lrn", "normalization"), LayerKind.NORMALIZATION
+    ),
+    **dict.fromkeys(
+        ("relu", "sigmoid", "tanh", "prelu", "elementwise", "activation", "unary"), LayerKind.POINTWISE
+    ),
+    **dict.fromkeys(("concat", "concatenation"), LayerKind.CONCAT),
+    **dict.fromkeys(("upsample", "upsampling", "resize"), LayerKind.RESIZE),
+    **dict.fromkeys(("reshape", "transpose", "permute", "flatten", "shuffle"), LayerKind.SHUFFLE),
+    **dict.fromkeys(("slice", "gather"), LayerKind.SLICE),
+    "softmax": LayerKind.SOFTMAX,
+    "reduce": LayerKind.REDUCTION,
+    "constant": LayerKind.CONSTANT,
+    "gptattention": LayerKind.ATTENTION,
+}
+"""Words of nodes whose names state no ONNX operator -> kind."""
 
 # Generated Myelin kernels are named after their operators, about four letters each: `__myl_CastMulAdd_myl8_464`.
 _GENERATED = lazy_pattern(r"__myl_(?P<operators>[A-Z][A-Za-z]*)_")
@@ -376,6 +399,25 @@ def _classify_pattern(masked: bytes) -> LayerKind:
     kinds = {_ONNX_OPERATORS.get(operator.lower()) for operator in _OPERATOR.findall(plain)}
     # TensorRT merges products of one input into one kernel; names of Caffe networks state no operator for it.
     unknown = LayerKind.CONVOLUTION if " || " in name else LayerKind.OTHER
-    if len(kinds) == 1:
-        return kinds.pop() or unknown
-    return next((kind for kind in _OPERATORS if kind in kinds), unknown)
+    known = next((kind for kind in _OPERATORS if kind in kinds), unknown)
+    return _guess_by_words(name) if known is LayerKind.OTHER else known
+
+
+def _guess_by_words(name: str) -> LayerKind:
+    """Guess the kind from words in lower-case or capital names, as Caffe, Keras, Gluon and TensorRT-LLM give them.
+
+    Of a fused layer the first node must be known: it may be the main one.
+    """
+    kinds = [_kind_of_words(part) for part in name.replace("re_lu", "relu").split(" + ")]
+    if kinds[0] is LayerKind.OTHER:
+        return LayerKind.OTHER
+    return next((kind for kind in (*_OPERATORS, *kinds) if kind in kinds), LayerKind.OTHER)
+
+
+def _kind_of_words(node: str) -> LayerKind:
+    """Return the kind of the last known word in the last component of a node's name that has one."""
+    for component in reversed(node.split("/")):
+        for word in reversed(_WORD.findall(component)):
+            if kind := _NODE_WORDS.get(word.lower()):
+                return kind
+    return LayerKind.OTHER
