@@ -85,7 +85,9 @@ class TestCommand:
         out, err = capsys.readouterr()
         assert out == ""
         last = err.splitlines()
-        assert last[-1].startswith("trex-tui: error: build run failed: the parser does not support node 12")
+        assert last[-1].startswith(
+            "trex-tui: error: build run failed: node 12 of the model, operator GridSample3D"
+        )
         assert last[-2] == "trex-tui: full log: results/net/net.failed/net.engine.build.log"
         assert "  Engine set up failed" in last
         assert not any("[I]" in line or "&&&&" in line for line in last), "the rest is in the log"
