@@ -113,3 +113,27 @@ async def test_a_comparison():
 def test_every_chart_has_terms():
     assert {chart.id for chart in CHARTS} == set(CHART_TERMS), "add the chart to report/glossary/charts.py"
     assert all(find_terms(key)[0].term.key == key for terms in CHART_TERMS.values() for key in terms)
+
+
+async def test_y_copies_the_selected_number_with_all_its_digits():
+    async with running(SAMPLE, LARGE, tab="latency") as session:
+        table = session.latency.table
+        await session.press("right")
+        while table.current_column != "latency_ms":
+            await session.press("right")
+        await session.press("i")
+        assert "y copies ms" in session.text
+        await session.press("y")
+        layer = table.cursor_item
+        assert float(session.app.clipboard) == layer.latency_ms
+        await session.until(lambda: "Copied the value of ms." in [note.message for note in session.app._notifications])
+        await session.press("escape")
+        assert not isinstance(session.app.screen, ExplainScreen)
+
+
+async def test_without_a_value_nothing_is_copied():
+    async with running(REPOSITORY / "sample_artifacts" / "names_only", tab="build") as session:
+        session.app.push_screen(ExplainScreen(session.screen.engine, "Numbers", "", []))
+        await session.until(lambda: isinstance(session.app.screen, ExplainScreen))
+        await session.press("y")
+        assert session.app.clipboard == ""

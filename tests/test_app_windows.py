@@ -83,7 +83,7 @@ async def test_a_chart_chosen_after_its_pane_was_replaced_is_no_error(tmp_path):
         session.screen.replace_engine(load_engine(tmp_path))
         await session.until(lambda: session.screen.pane is not pane and not session.screen.is_rebuilt)
         with pane._context():
-            pane._chosen("roofline")
+            pane.choose("roofline")
         assert session.app.crash is None
 
 

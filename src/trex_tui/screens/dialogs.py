@@ -108,6 +108,9 @@ class TextScreen(Dialog[None]):
     TextScreen TextBlock { width: auto; max-width: 100%; }
     """
 
+    hint = "j k scroll · Esc closes"
+    """Keys, in the border."""
+
     def __init__(self, title: str, lines: Sequence[TextLine]) -> None:
         super().__init__()
         self._title, self._lines = title, lines
@@ -115,7 +118,7 @@ class TextScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         window = TextScroll(TextBlock(self._lines), classes="dialog")
         window.border_title = self._title
-        window.border_subtitle = "j k scroll · Esc closes"
+        window.border_subtitle = self.hint
         yield window
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from trex_tui.analysis.gap import Gap
@@ -20,6 +21,7 @@ from trex_tui.report.document import Section, Table
 from trex_tui.report.views.layers import cell_text
 from trex_tui.report.views.lint import EngineReport, describe_evidence
 from trex_tui.screens.dialogs import TextScreen
+from trex_tui.screens.layer_actions import copy_text
 from trex_tui.text import MISSING, format_ms, format_pct, printable
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.text_view import TextLine, sentence_line
@@ -254,10 +256,22 @@ def _files(engine: Engine, source: str) -> Iterator[str]:
 
 
 class ExplainScreen(TextScreen):
-    """Definitions of the numbers on a screen, the selected one first."""
+    """Definitions of the numbers on a screen, the selected one first, which `y` copies with all its digits."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy_value", "copy")]
 
     def __init__(self, engine: Engine, title: str, heading: str, numbers: Sequence[ShownNumber]) -> None:
         super().__init__(printable(title), explanation_lines(engine, heading, numbers))
+        self._first = next((number for number in numbers if number.value), None)
+        if self._first is not None:
+            self.hint = f"j k scroll · y copies {printable(self._first.label)} · Esc closes"
+
+    def action_copy_value(self) -> None:
+        """Copy the first value."""
+        if self._first is None:
+            self.notify("No value to copy.", markup=False)
+        else:
+            copy_text(self, self._first.exact or self._first.value, f"value of {printable(self._first.label)}")
 
 
 def open_words(app: App[Any], query: str) -> None:

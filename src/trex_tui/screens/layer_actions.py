@@ -43,11 +43,16 @@ def _copy(screen: Screen[Any], text: str, layers: Sequence[Layer], many: str, pr
     if not layers:
         screen.notify("No layer selected.", severity="warning", markup=False)
         return
+    name = shorten_middle(printable(layers[0].name), _MOST_NAME)
+    copy_text(screen, text, prefix + name if len(layers) == 1 else many)
+
+
+def copy_text(screen: Screen[Any], text: str, what: str) -> None:
+    """Copy a text, and notify of it."""
     # A lone surrogate, from a file that is not UTF-8, cannot be sent.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     screen.app.copy_to_clipboard(text)
-    name = shorten_middle(printable(layers[0].name), _MOST_NAME)
-    screen.notify(describe_copy(prefix + name if len(layers) == 1 else many, text, os.environ), markup=False)
+    screen.notify(describe_copy(what, text, os.environ), markup=False)
 
 
 def describe_copy(what: str, text: str, environ: Mapping[str, str]) -> str:
