@@ -84,7 +84,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """Settings and state of a test are its own, and those of the person who runs it are not touched."""
     # Not created: most tests write nothing there, and pytest would look through all of its directories for a free name.
     home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))
-    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(variable, str(home / variable.lower()))
     for variable in ("TREX_TUI_ASCII", "TEXTUAL_THEME", "NO_COLOR", "TMUX", "STY", "LC_ALL", "LC_CTYPE"):
         monkeypatch.delenv(variable, raising=False)

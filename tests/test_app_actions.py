@@ -12,12 +12,14 @@ from helpers import some
 from trex_tui.analysis.modules import Grouping
 from trex_tui.app import TrexApp
 from trex_tui.screens.build import BuildPane
+from trex_tui.screens.build_history import BuildHistoryScreen
 from trex_tui.screens.charts import ChartsPane, ChartView
 from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.compare_bars import ComparisonBars
 from trex_tui.screens.dialogs import ChoiceList, Dialog
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
+from trex_tui.screens.fleet_charts import FleetChartsScreen
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.lint import LintPane
@@ -66,6 +68,8 @@ TOGETHER = {
     "words of a comparison": [Place.COMPARE, Place.DETAILS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "bars of a comparison": [Place.BARS, Place.DIALOG],
     "list of engines": [Place.ENGINES, Place.MOVE, Place.EVERYWHERE],
+    "charts of engines": [Place.FLEET_CHARTS, Place.CHART, Place.EVERYWHERE],
+    "history of builds": [Place.BUILDS, Place.MOVE, Place.EVERYWHERE],
     "while reading": [Place.LOADING, Place.EVERYWHERE],
     "window": [Place.DIALOG, Place.MOVE],
 }
@@ -89,6 +93,8 @@ OWNERS = {
     Place.LANES: LaneTable,
     Place.BARS: ComparisonBars,
     Place.ENGINES: EnginesScreen,
+    Place.FLEET_CHARTS: FleetChartsScreen,
+    Place.BUILDS: BuildHistoryScreen,
     Place.LOADING: LoadingScreen,
     Place.MOVE: VirtualTable,
     Place.DIALOG: Dialog,
@@ -286,7 +292,7 @@ async def test_footer_has_room_for_all_its_keys_in_the_narrowest_terminal(tmp_pa
     write_set(tmp_path / "a", "a", layers, {"conv": 1.0})
     write_set(tmp_path / "b", "b", layers, {"conv": 1.0})
     async with running(tmp_path, (60, 16)) as session:
-        assert session.footer == "! notes  space mark  = compare  / filter  ? help  q quit  …"
+        assert session.footer == "space mark  = compare  / filter  s sort  ? help  q quit  …"
         await session.press("enter")
         await session.until(lambda: isinstance(session.app.screen, EngineScreen))
         await session.press(TO_LATENCY, "slash", "c", "enter")

@@ -19,7 +19,8 @@ from trex_tui.errors import ArtifactError, ExitCode, TrexError
 from trex_tui.fleet.reader import read_fleet
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.engine import EngineScreen
-from trex_tui.screens.engines import EngineOpened, EnginesScreen
+from trex_tui.screens.engines import EnginesScreen
+from trex_tui.screens.list_view import EngineOpened
 from trex_tui.screens.loading import OpenRequest, Reloaded
 from trex_tui.widgets.table_model import SortKey
 from tui import LIMIT_S, TO_LAYERS, named_engine, running, several_engines, small_engine, wait_until, write

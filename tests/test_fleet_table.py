@@ -22,7 +22,8 @@ from trex_tui.cli import main
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, Need
 from trex_tui.fleet.models import Signature, group_models
 from trex_tui.fleet.pareto import find_front
-from trex_tui.fleet.table import find_column, make_table, read_rows
+from trex_tui.fleet.reader import read_fleet
+from trex_tui.fleet.table import filter_rows, find_column, make_table, read_rows
 from trex_tui.fleet.table import find_column as named
 from trex_tui.lint.run import run as run_lint
 from trex_tui.report.charts.fleet_charts import kind_shares_figure, pareto_figure, trend_figure
@@ -305,3 +306,24 @@ def test_an_invalid_filter_has_a_position() -> None:
     with pytest.raises(FilterError) as caught:
         filter_rows([], "p99<1 devise:a")
     assert caught.value.position == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "engines"),
+    [
+        ("int8", ["alexnet.qat"]),
+        ("4090", ["encoder_fp8"]),
+        ("-rtx", []),
+        ("attention", ["encoder_fp8"]),
+        ("modelled", ["alexnet_fp16"]),
+        ("sample_artifacts/names_only", []),
+    ],
+)
+def test_a_word_is_searched_in_all_texts(text: str, engines: list[str]) -> None:
+    rows = read_fleet(scan([SAMPLES]), LoadOptions()).rows
+    assert [row.value("engine") for row in filter_rows(rows, text)] == engines
+
+
+def test_weights_of_a_log_with_several_strategies() -> None:
+    (row,) = read_fleet(scan([SAMPLES / "transformer_fp8"]), LoadOptions()).rows
+    assert row.value("weights_bytes") == 1769472

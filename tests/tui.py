@@ -290,8 +290,7 @@ def is_loaded(app: TrexApp) -> bool:
     """Whether there is an engine on screen, or a list that is complete."""
     screen = app.screen
     if isinstance(screen, EnginesScreen):
-        rows = screen.table.shown_rows
-        return bool(rows) and all(row.engine is not None or row.error is not None for row in rows)
+        return bool(screen.table.shown_rows) and all(row.is_read for row in screen.rows)
     if not isinstance(screen, EngineScreen) or not screen.is_mounted or screen.focused is None:
         return False
     return screen.lint is not None  # what lint found is marked on several screens

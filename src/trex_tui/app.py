@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from trex_tui.analysis.load import LoadOptions
     from trex_tui.engine.engine import Engine
     from trex_tui.report.views.runs import RunChoice
-    from trex_tui.screens.engines import EngineOpened
+    from trex_tui.screens.list_view import EngineOpened
 
 
 def _commands() -> type[Provider]:
@@ -481,7 +481,7 @@ class TrexApp(App[None]):
         from trex_tui.screens.engine import EngineScreen
         from trex_tui.screens.engines import EnginesScreen
 
-        is_listed = isinstance(self.screen, EnginesScreen)
+        is_listed = any(isinstance(screen, EnginesScreen) for screen in self.screen_stack)
         tab = "compare" if others else "overview"
         screen = EngineScreen(engine, is_listed=is_listed, others=others, tab=tab)
         screen.asks_for_run = bool(engine.runs) and engine.requested_run is None and not others

@@ -375,6 +375,7 @@ class MessageParser:
     def _judging(self, line: int, message: str) -> None:
         self.tuner.end()
         self.optimizer.judged(line, message)
+        self.resources.strategy = None  # what follows is of the engine that is kept
 
     def _non_conforming(self, _line: int, message: str) -> None:
         layer, separator, _ = message[len("For layer ") :].partition(

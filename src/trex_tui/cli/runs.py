@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trex_tui.analysis.compare.repeats import find_difference, group_repeats, numbers_of_repeats
+from trex_tui.analysis.compare.repeats import (
+    find_difference,
+    group_repeats,
+    load_run,
+    numbers_of_repeats,
+)
 from trex_tui.analysis.load import load
 from trex_tui.artifacts import ArtifactSet, scan
 from trex_tui.artifacts.discover import with_unique_names
@@ -164,7 +169,5 @@ def _with_file_runs(
             timed = [run.number for run in engine.runs if run.queries is not None]
             numbers = [number for number in timed if number != engine.run_number]
         every_run.append(engine)
-        for number in numbers:
-            wanted = load_options(options, number)
-            every_run.append(replace(load(engine.source, wanted), name=f"{engine.name} run {number}"))
+        every_run += [load_run(engine, number, load_options(options)) for number in numbers]
     return tuple(every_run)

@@ -264,7 +264,7 @@ def _sort_builds(builds: list[Build], key: str | None) -> list[Build]:
     if key is None:
         key = "date" if all(build.date for build in builds) else AS_GIVEN
     if key == "path":
-        return sorted(builds, key=lambda build: _natural(f"{build.engine.source.directory}/{build.name}"))
+        return sorted(builds, key=lambda build: natural_path(build.engine))
     if not key:
         return builds
     value: Callable[[Build], object] = _date if key == "date" else _version
@@ -282,6 +282,11 @@ def _date(build: Build) -> float | None:
 def _version(build: Build) -> list[tuple[int, str]] | None:
     version = build.engine.tensorrt_version
     return None if version is None else _natural(version)
+
+
+def natural_path(engine: Engine) -> list[tuple[int, str]]:
+    """Return the key of the order by path, in which build-9 is before build-10."""
+    return _natural(f"{engine.source.directory}/{engine.name}")
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

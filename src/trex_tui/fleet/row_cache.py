@@ -28,7 +28,7 @@ from trex_tui.fleet.engine_columns import Need
 from trex_tui.fleet.models import Signature
 from trex_tui.fleet.table import FleetRow, SetRows, read_rows
 
-ROW_VERSION = 1
+ROW_VERSION = 2
 """Rises if a column of a row means something else, or entries have another form."""
 _PIECE_BYTES = 1 << 20
 _KINDS = {kind.value: kind for kind in ArtifactKind}

@@ -10,6 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,6 +34,10 @@ from trex_tui.fleet.models import Signature, group_models, make_signature
 from trex_tui.text import did_you_mean
 
 _SHORTEST_PREFIX = 3
+_WORDED = tuple(
+    column.name for column in COLUMNS if column.dtype in ("string", "object") and column.name != "directory"
+)
+"""Columns in which words of a filter are searched; the names of engines have what differs of their directories."""
 Value = Any
 """A text, a number, a list of texts, or None if unknown."""
 
@@ -184,11 +189,21 @@ class _Columns:
 
 
 class _Values:
-    """The values of rows, as the filter language asks for them."""
+    """The values of rows, as the filter language asks for them; words are searched in all columns with texts."""
 
     def __init__(self, rows: Sequence[FleetRow]) -> None:
         self._rows = rows
-        self.folded_names = [str(row.value("engine")).casefold() for row in rows]
+
+    @cached_property
+    def folded_names(self) -> list[str]:
+        return [
+            "\n".join(
+                "\n".join(value) if isinstance(value, list) else str(value)
+                for name in _WORDED
+                if (value := row.value(name)) is not None
+            ).casefold()
+            for row in self._rows
+        ]
 
     def of(self, column: str) -> list[Any]:
         return [

@@ -117,10 +117,14 @@ class ChartView(Widget, can_focus=True):
         self._current: int | None = None
         self._ordered: list[Spot] = []
 
-    def show(self, drawing: Drawing, current: Layer | None) -> None:
-        """Show a drawing; the cursor stays on its mark, else it begins on that of the current layer, else on the first."""
+    def show(self, drawing: Drawing, current: int | None) -> None:
+        """Show a drawing; the cursor stays on its mark, else it begins on that of the current layer, else on the first.
+
+        Args:
+            current: Index of the current layer, or engine in a chart of engines.
+        """
         self.drawing = drawing
-        self._current = None if current is None else current.index
+        self._current = current
         self._ordered = sorted(drawing.spots, key=lambda spot: spot.centre)
         self._spots, self._bar = [], None
         self.refresh()
@@ -538,10 +542,20 @@ class ChartsPane(EnginePane):
             return None
         axes = self.axes if self.chart.has_axes else AXES[0]
         columns = tuple(column.name if column else None for column in map(self._column, ROLES))
-        layer = None if self._layer is None else self._layer.index
         return Wanted(
-            self.chart.id, axes, columns, size.width, size.height, self._selection, layer, self._first
+            self.chart.id,
+            axes,
+            columns,
+            size.width,
+            size.height,
+            self._selection,
+            self._layer_index,
+            self._first,
         )
+
+    @property
+    def _layer_index(self) -> int | None:
+        return None if self._layer is None else self._layer.index
 
     def _renew(self) -> None:
         """Show the wanted chart at once if it was drawn before; else draw it, unless a thread is busy: then afterwards."""
@@ -628,7 +642,7 @@ class ChartsPane(EnginePane):
         if wanted is not None and wanted not in self._drawn:
             title = CellSpan(shorten(self.chart.title, wanted.width), f"bold {PRIMARY}")
             self._shown = None
-            self.view.show(Drawing(((title,), (), (CellSpan("Drawing…", MUTED),))), self._layer)
+            self.view.show(Drawing(((title,), (), (CellSpan("Drawing…", MUTED),))), self._layer_index)
 
     def _release(self) -> None:
         """Draw the chart at which the key was released."""
@@ -640,7 +654,7 @@ class ChartsPane(EnginePane):
         if self._slow is not None:
             self._slow.stop()
             self._slow = None
-        self.view.show(self._drawn[wanted], self._layer)
+        self.view.show(self._drawn[wanted], self._layer_index)
 
     @on(ChartResized)
     def _resized(self, event: ChartResized) -> None:
@@ -736,7 +750,7 @@ class ChartsPane(EnginePane):
             return
         chart, first, marked, has_focus = cast("tuple[Chart, int, Target | None, bool]", place)
         self.view.marked = marked
-        self.view.show(self.view.drawing, self._layer)
+        self.view.show(self.view.drawing, self._layer_index)
         self._show_chart(chart, first)
         self.screen.set_focus(self.view if has_focus else self.titles)
 

@@ -206,7 +206,10 @@ def choose_sort(table: VirtualTable[Any], natural: str = "execution order") -> N
     Args:
         natural: What the order of the rows is called when no column decides.
     """
-    titles = {column.key: f"{column.title}  ({column.key})".strip() for column in table.columns}
+    titles = {
+        column.key: column.title if column.title == column.key else f"{column.title}  ({column.key})".strip()
+        for column in table.columns
+    }
     current = table.sort_keys[0].column if table.sort_keys else None
 
     def sort(key: str | None) -> None:

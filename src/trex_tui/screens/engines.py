@@ -2,108 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.message import Message
 
 from trex_tui.analysis.filter import FilterError
 from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
-from trex_tui.errors import ArtifactError, Severity
-from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, DEFAULT_COLUMNS, FleetColumn, Need
+from trex_tui.errors import Severity
+from trex_tui.fleet.engine_columns import COLUMNS_BY_NAME, DEFAULT_COLUMNS
 from trex_tui.fleet.split_model import find_split_models
-from trex_tui.fleet.table import FleetRow, filter_rows, make_row, make_table
-from trex_tui.report.views.fleet import document_column
-from trex_tui.report.views.runs import run_words
+from trex_tui.fleet.table import filter_rows
 from trex_tui.screens.compare_job import MOST_OTHERS
-from trex_tui.screens.dialogs import ColumnsScreen, TextScreen, choose_sort
-from trex_tui.screens.services import EngineHolder, ReloadAsked
+from trex_tui.screens.dialogs import (
+    ChooseScreen,
+    ColumnsScreen,
+    TextScreen,
+    choose_sort,
+)
+from trex_tui.screens.engine_rows import (
+    GROUPINGS,
+    LISTED,
+    STATE,
+    EngineRow,
+    EnginesTable,
+    column_titles,
+    describe_row,
+    find_variants,
+    list_differences,
+    make_columns,
+    with_models,
+)
+from trex_tui.screens.list_view import EngineOpened, ListView
+from trex_tui.screens.pane import restore_sort
+from trex_tui.screens.services import EngineHolder, ReloadAsked, get_services
 from trex_tui.screens.text_screens import diagnostic_lines
 from trex_tui.text import format_ms, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.chrome import MainScreen, SummaryLine, TooSmall, missing_parts
+from trex_tui.widgets.chrome import MainScreen, SummaryLine, TooSmall
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
-from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
-from trex_tui.widgets.table_columns import textual_column
-from trex_tui.widgets.table_model import TableColumn
+from trex_tui.widgets.table import RowHighlighted, RowSelected, SortChanged, SortKey
 from trex_tui.widgets.text_view import TextLine
-from trex_tui.widgets.theme import precision_style
 
-_HINT = "words of the name · device:orin · precision:fp16 · latency_p99_ms<5 · -word · or"
-_STATE = "notes"
-"""Key of the column that says what is missing."""
-_LISTED = {column.name: column for column in COLUMNS if column.need < Need.LINT and column.name != "error"}
-"""Columns to choose from: the rules of lint take too long for a list, and the line below the table has the error."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineRow:
-    """A set with its engine once loaded, or its error.
-
-    Attributes:
-        facts: The row of `trex-tui engines`; without values until the engine is loaded.
-    """
-
-    source: ArtifactSet
-    engine: Engine | None = None
-    error: ArtifactError | None = None
-    _: KW_ONLY
-    facts: FleetRow
-
-    @classmethod
-    def unread(cls, source: ArtifactSet) -> EngineRow:
-        return cls(source, facts=_facts(source, {}))
-
-    @classmethod
-    def failed(cls, source: ArtifactSet, error: ArtifactError) -> EngineRow:
-        return cls(source, error=error, facts=_facts(source, {"error": str(error)}))
-
-    @classmethod
-    def loaded(cls, source: ArtifactSet, engine: Engine) -> EngineRow:
-        facts = make_row(engine)
-        return cls(source, engine, facts=replace(_facts(source, facts.values), signature=facts.signature))
-
-    def value(self, column: str) -> Any:  # noqa: ANN401 - a text or a number
-        """Value of a column as it is sorted and shown; None if unknown."""
-        value = self.facts.value(column)
-        return "; ".join(value) if isinstance(value, list) else value
-
-    @property
-    def description(self) -> str:
-        """Details without room in the table: location, device and version, or the error."""
-        if self.error is not None:
-            return f"cannot be read: {self.error.diagnostic.message}"
-        parts = [str(self.source.directory)]
-        if self.engine is not None:
-            version = self.engine.tensorrt_version
-            parts += [self.engine.device_name or "", f"TensorRT {version}" if version else ""]
-            parts += [*run_words(self.engine), *missing_parts(self.engine)]
-        return " · ".join(part for part in parts if part)
-
-
-def with_models(rows: Sequence[EngineRow]) -> list[EngineRow]:
-    """Return the rows with the model of each, which depends on the others."""
-    tabled = make_table([row.facts for row in rows])
-    return [replace(row, facts=facts) for row, facts in zip(rows, tabled, strict=True)]
-
-
-def _facts(source: ArtifactSet, values: Mapping[str, Any]) -> FleetRow:
-    names = {"engine": source.name, "directory": str(source.directory)}
-    return FleetRow({**names, **values}, None, source)
-
-
-@dataclass
-class EngineOpened(Message):
-    """An engine was chosen, possibly with others to compare."""
-
-    engine: Engine
-    others: tuple[Engine, ...] = ()
+_HINT = "words · device:orin · precision:fp16 · latency_p99_ms<5 · -word · or"
 
 
 class EnginesScreen(MainScreen, EngineHolder):
@@ -131,8 +76,8 @@ class EnginesScreen(MainScreen, EngineHolder):
         self._rows = list(rows) or [EngineRow.unread(source) for source in discovery.sets]
         self._marked: list[str] = []
         """Names of the marked engines, in the order of marking: the first is the baseline."""
-        self.table: VirtualTable[EngineRow] = VirtualTable(
-            _make_columns(self._default_names), id="engines", empty_text="No engine matches the filter."
+        self.table = EnginesTable(
+            make_columns(self._default_names), id="engines", empty_text="No engine matches the filter."
         )
         self.filter_bar = FilterBar(lambda _: None, _HINT)
         self._filter_text = ""
@@ -151,11 +96,21 @@ class EnginesScreen(MainScreen, EngineHolder):
         yield TooSmall()
 
     def on_mount(self) -> None:
+        settings = get_services(self).settings
+        self._chosen = tuple(name for name in settings.engine_columns if name in LISTED)
+        if self._chosen:
+            self._show_columns(self._chosen)
+        if settings.engine_sort is not None:
+            restore_sort(self.table, [SortKey(*key) for key in settings.engine_sort])
         self._show()
-        for row in self._rows:
-            if row.source.name == self._current:
-                self.table.move_to(row)
+        self.go_to(self._current)
         self.table.focus()
+
+    def go_to(self, name: str) -> None:
+        """Put the cursor on an engine, if there is one of that name."""
+        row = self.table.find_row(name)
+        if row is not None:
+            self.table.move_to(row)
 
     @property
     def rows(self) -> list[EngineRow]:
@@ -171,8 +126,22 @@ class EnginesScreen(MainScreen, EngineHolder):
     @property
     def current_name(self) -> str:
         """Name of the engine under the cursor; empty if there is none."""
-        row = self.table.cursor_item
+        row = self.current_row
         return row.source.name if row else ""
+
+    @property
+    def current_row(self) -> EngineRow | None:
+        """The engine under the cursor, of a heading the first below it."""
+        row = self.table.cursor_item
+        return row.members[0] if row is not None and row.members else row
+
+    @property
+    def shown_engines(self) -> Sequence[EngineRow]:
+        return self.table.shown_engines
+
+    @property
+    def marked_names(self) -> Sequence[str]:
+        return self._marked
 
     def action_reload(self) -> None:
         self.post_message(ReloadAsked())
@@ -180,6 +149,9 @@ class EnginesScreen(MainScreen, EngineHolder):
     def set_rows(self, rows: list[EngineRow]) -> None:
         self._rows = rows
         self._show()
+        for screen in self.app.screen_stack:
+            if isinstance(screen, ListView):
+                screen.follow_list()
 
     def replace_engine(self, old: Engine, new: Engine) -> None:
         rows = [EngineRow.loaded(row.source, new) if row.engine is old else row for row in self._rows]
@@ -188,7 +160,9 @@ class EnginesScreen(MainScreen, EngineHolder):
     def _show(self) -> None:
         if not self._chosen:
             self._show_columns(self._default_names)
-        self.table.set_rows(self._rows, keep=lambda row: row.source.name)
+        wanted = get_services(self).settings.engine_grouping
+        is_complete = all(row.is_read for row in self._rows)  # the model depends on the other engines
+        self.table.show_engines(self._rows, wanted if is_complete and wanted in GROUPINGS else "")
         self._apply_filter()
         self._say_title()
 
@@ -198,7 +172,10 @@ class EnginesScreen(MainScreen, EngineHolder):
         if read < len(self._rows):
             words += f", {read} read"
         if self._filter_text.strip():
-            words = f"{self.table.shown_count} of {words} · /{printable(self._filter_text.strip())}"
+            shown = len(self.table.shown_engines)
+            words = f"{shown} of {words} · /{printable(self._filter_text.strip())}"
+        if self.table.grouping:
+            words += f" · by {COLUMNS_BY_NAME[self.table.grouping].title}"
         words += "".join(
             f" · {printable(model.name)}: {len(model.parts)} parts, Σ layers {format_ms(model.latency_sum_ms)} ms"
             for model in find_split_models(self.held_engines())
@@ -217,7 +194,7 @@ class EnginesScreen(MainScreen, EngineHolder):
     @on(RowHighlighted)
     def _say_row(self) -> None:
         row = self.table.cursor_item
-        self.words.text = row.description if row else ""
+        self.words.text = describe_row(row, self._rows) if row else ""
 
     def action_notes(self) -> None:
         errors = [row.error.diagnostic for row in self._rows if row.error is not None]
@@ -232,14 +209,16 @@ class EnginesScreen(MainScreen, EngineHolder):
         self.app.push_screen(TextScreen("Notes", lines or [TextLine(Content("No skipped files."))]))
 
     def action_mark(self) -> None:
-        """Toggle the mark; the cursor stays."""
+        """Toggle the mark, on a heading those of all engines below it; the cursor stays."""
         row = self.table.cursor_item
-        if row is None:
-            return
-        if row.source.name in self._marked:
-            self._marked.remove(row.source.name)
-        else:
-            self._marked.append(row.source.name)
+        if row is not None:
+            self.toggle_marks(row.members or (row,))
+
+    def toggle_marks(self, rows: Sequence[EngineRow]) -> None:
+        """Mark engines; if all are marked, unmark them."""
+        names = [row.source.name for row in rows]
+        new = [name for name in names if name not in self._marked]
+        self._marked = [*self._marked, *new] if new else [name for name in self._marked if name not in names]
         self._mark()
 
     def _mark(self) -> None:
@@ -255,38 +234,55 @@ class EnginesScreen(MainScreen, EngineHolder):
     def action_reverse(self) -> None:
         self.table.reverse_sort()
 
+    @on(SortChanged)
+    def _sorted(self, event: SortChanged[EngineRow]) -> None:
+        keys = tuple((key.column, key.descending) for key in event.keys)
+        get_services(self).remember(engine_sort=keys)
+
+    def action_group_engines(self) -> None:
+        """Group by the next column that tells engines apart."""
+        known = [
+            name
+            for name in GROUPINGS
+            if not name or len({row.facts.value(name) for row in self._rows if row.is_read}) > 1
+        ]
+        now = self.table.grouping
+        place = known.index(now) + 1 if now in known else 0
+        get_services(self).remember(engine_grouping=known[place % len(known)])
+        if len(known) < 2:
+            self.notify("All engines are of one group.", markup=False)
+        self._show()
+
     @property
     def _default_names(self) -> list[str]:
         """The columns of `trex-tui engines`; without those that no engine has a value of, once any is read."""
-        names = [name for name in DEFAULT_COLUMNS if name in _LISTED]
+        names = [name for name in DEFAULT_COLUMNS if name in LISTED]
         if not self.held_engines():
             return names
         return [name for name in names if any(row.facts.value(name) is not None for row in self._rows)]
 
     @property
     def _column_names(self) -> list[str]:
-        return [column.key for column in self.table.columns if column.key != _STATE]
+        return [column.key for column in self.table.columns if column.key != STATE]
 
     def _show_columns(self, names: Sequence[str]) -> None:
         if list(names) != self._column_names:
-            self.table.set_columns(_make_columns(names))
+            with self.table.prevent(SortChanged):  # A sort of another list may have no column here.
+                self.table.set_columns(make_columns(names))
 
     def action_choose_columns(self) -> None:
-        titles = {
-            name: column.title if column.title == name else f"{column.title}  ({name})"
-            for name, column in _LISTED.items()
-        }
-        screen = ColumnsScreen(titles, self._column_names, self._default_names, self._fitting)
+        screen = ColumnsScreen(column_titles(), self._column_names, self._default_names, self._fitting)
         self.app.push_screen(screen, self._choose_columns)
 
     def _choose_columns(self, names: tuple[str, ...] | None) -> None:
         if names:
             self._chosen = () if list(names) == self._default_names else names
             self._show_columns(names)
+            get_services(self).remember(engine_columns=self._chosen)
 
     def _fitting(self, names: Sequence[str]) -> set[str]:
         """Return which of some columns fit into the table."""
-        return {column.key for column in self.table.choose_fitting(_make_columns(names))}
+        return {column.key for column in self.table.choose_fitting(make_columns(names))}
 
     # Filter
 
@@ -346,18 +342,20 @@ class EnginesScreen(MainScreen, EngineHolder):
 
     def _apply_filter(self) -> None:
         if not self._filter_text.strip():
-            self.table.set_filter(None)
+            self.table.show_matching(None)
             return
-        matching = {id(row) for row in filter_rows([row.facts for row in self._rows], self._filter_text)}
-        self.table.set_filter(lambda row: id(row.facts) in matching)
+        facts = [row.facts for row in self._rows]
+        self.table.show_matching({id(row) for row in filter_rows(facts, self._filter_text)})
 
     # Comparison
 
     def action_compare(self) -> None:
-        """Compare the marked engines, the first as the baseline; one with that under the cursor; of two both."""
+        self.compare_marked(self.current_row)
+
+    def compare_marked(self, row: EngineRow | None) -> None:
+        """Compare the marked engines, the first as the baseline; one with that of the row; of two both."""
         by_name = {row.source.name: row for row in self._rows}
         rows = [by_name[name] for name in self._marked if name in by_name] or self._pair()
-        row = self.table.cursor_item
         if len(rows) == 1 and row is not None and row not in rows:
             rows.append(row)
         lacking = [row.source.name for row in rows if row.engine is None]
@@ -373,13 +371,50 @@ class EnginesScreen(MainScreen, EngineHolder):
             return
         self.notify(words, markup=False)
 
+    def action_compare_variant(self) -> None:
+        """Choose an engine of the same model on another device, of another precision or batch, and compare with it."""
+        row = self.current_row
+        variants = [] if row is None else find_variants(row, self._rows)
+        if row is None or row.engine is None or not variants:
+            self.notify("No other engine of this model in the list.", markup=False)
+            return
+        first = row.engine
+        by_name = {other.source.name: other for other in variants}
+        width = max(map(len, by_name))
+        options = {
+            name: f"{name:<{width}}  {', '.join(list_differences(row, other)) or 'another build'}"
+            for name, other in by_name.items()
+        }
+
+        def chosen(name: str | None) -> None:
+            other = by_name[name].engine if name is not None else None
+            if other is not None:
+                self.post_message(EngineOpened(first, (other,)))
+
+        self.app.push_screen(ChooseScreen("Compare with the same model", options), chosen)
+
+    # Other views of the list
+
+    def action_charts(self) -> None:
+        from trex_tui.screens.fleet_charts import FleetChartsScreen  # charts take 40 ms
+
+        self.app.push_screen(FleetChartsScreen(self))
+
+    def action_history(self) -> None:
+        from trex_tui.screens.build_history import BuildHistoryScreen  # 30 ms, with what it compares
+
+        self.app.push_screen(BuildHistoryScreen(self))
+
     def _pair(self) -> list[EngineRow]:
         """The only two engines of the list; nothing if there are more, or fewer."""
         return list(self._rows) if len(self._rows) == 2 else []
 
     @on(RowSelected)
     def _selected(self, event: RowSelected[EngineRow]) -> None:
-        row = event.item
+        self.open_row(event.item)
+
+    def open_row(self, row: EngineRow) -> None:
+        """Open the engine of a row, or explain why it cannot be; a heading opens nothing."""
         if row.engine is not None:
             self.post_message(EngineOpened(row.engine))
         elif row.error is not None:
@@ -387,39 +422,3 @@ class EnginesScreen(MainScreen, EngineHolder):
             self.app.push_screen(
                 TextScreen(f"{printable(row.source.name)} cannot be opened", diagnostic_lines(notes))
             )
-
-
-def _state(row: EngineRow) -> str:
-    if row.error is not None:
-        return "cannot be read"
-    if row.engine is None:
-        return "reading …"
-    return next(iter(missing_parts(row.engine)), "")
-
-
-def _make_columns(names: Sequence[str]) -> list[TableColumn[EngineRow]]:
-    state: TableColumn[EngineRow] = TableColumn(
-        _STATE,
-        "missing",
-        _state,
-        width=14,
-        priority=1,
-        style=lambda _: "$warning",
-        description="Missing files.",
-    )
-    return [*(_make_column(COLUMNS_BY_NAME[name]) for name in names), state]
-
-
-def _make_column(column: FleetColumn) -> TableColumn[EngineRow]:
-    source, name = document_column(column), column.name
-    least = len(source.title) + (1 if column.is_number else 0)
-    return textual_column(
-        source,
-        table="engines",
-        value=lambda row: row.value(name),
-        format=source.text if column.is_number else str,
-        width=source.width if source.flex else max(least, 8 if column.unit else 5),
-        style=(lambda row: precision_style(row.engine.precision) if row.engine else None)
-        if name == "precision"
-        else None,
-    )

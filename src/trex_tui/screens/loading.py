@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trex_tui.artifacts import ArtifactSet, Discovery
     from trex_tui.engine.engine import Engine
     from trex_tui.report.views.runs import RunChoice
-    from trex_tui.screens.engines import EngineRow
+    from trex_tui.screens.engine_rows import EngineRow
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
     """Read the engines of a request, and post the results."""
     from trex_tui.analysis.load import load
     from trex_tui.artifacts import scan
-    from trex_tui.screens.engines import with_models
+    from trex_tui.screens.engine_rows import with_models
     from trex_tui.screens.settings import remember_opened
 
     def begin(file: Path) -> None:
@@ -179,7 +179,7 @@ def _in_order(sets: Iterable[ArtifactSet], paths: Sequence[str]) -> tuple[Artifa
 def _read_rows(
     request: OpenRequest, discovery: Discovery, post: Post, is_cancelled: Callable[[], bool]
 ) -> None:
-    from trex_tui.screens.engines import EngineRow, with_models
+    from trex_tui.screens.engine_rows import EngineRow, with_models
 
     rows = [EngineRow.unread(source) for source in discovery.sets]
     for index, source in enumerate(discovery.sets):
@@ -192,7 +192,7 @@ def _read_rows(
 
 def _row(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None] | None = None) -> EngineRow:
     from trex_tui.analysis.load import load
-    from trex_tui.screens.engines import EngineRow
+    from trex_tui.screens.engine_rows import EngineRow
 
     try:
         return EngineRow.loaded(source, load(source, replace(options, finds_onnx=False), begin))

@@ -29,6 +29,7 @@ class Settings:
         columns: Of the table of layers, in order.
         sort: Columns that the table is sorted by, each with whether it descends; None if nobody chose.
         grouping: How the tree groups.
+        engine_columns, engine_sort, engine_grouping: Of the list of engines, as those of layers.
         dividers: Pane and direction -> share of its first part, where a person moved the divider.
     """
 
@@ -37,6 +38,9 @@ class Settings:
     columns: tuple[str, ...] = ()
     sort: tuple[tuple[str, bool], ...] | None = None
     grouping: str = ""
+    engine_columns: tuple[str, ...] = ()
+    engine_sort: tuple[tuple[str, bool], ...] | None = None
+    engine_grouping: str = ""
     dividers: tuple[tuple[str, float], ...] = ()
 
 
@@ -108,7 +112,11 @@ def _read_json(file: Path | None) -> tuple[Any, str]:
 
 def settings_from(document: Mapping[str, Any]) -> Settings:
     """Return the settings of a document; values of a wrong type are left out."""
-    readers = {"columns": _names, "sort": _sort, "dividers": _shares}
+    readers = {
+        **dict.fromkeys(("columns", "engine_columns"), _names),
+        **dict.fromkeys(("sort", "engine_sort"), _sort),
+        "dividers": _shares,
+    }
     values: dict[str, Any] = {}
     for field in fields(Settings):
         value = readers.get(field.name, _text)(document.get(field.name))

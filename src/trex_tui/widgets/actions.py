@@ -38,6 +38,8 @@ class Place(str, Enum):
     LANES = "Lanes of a comparison"
     BARS = "Bars of a comparison"
     ENGINES = "List of engines"
+    FLEET_CHARTS = "Charts of engines"
+    BUILDS = "History of builds"
     LOADING = "While reading"
     DIALOG = "Windows"
 
@@ -262,7 +264,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "engines.notes", "exclamation_mark", "notes", "notes", "Show skipped files.",
-        Place.ENGINES, True,
+        Place.ENGINES, True, spare=3,
     ),
     Action(
         "engines.mark", "space", "mark", "mark", "Mark or unmark the engine for comparison.",
@@ -272,6 +274,22 @@ ACTIONS: tuple[Action, ...] = (
         "engines.compare", "equals_sign", "compare", "compare",
         "Compare the marked engines.",
         Place.ENGINES, True,
+    ),
+    Action(
+        "engines.variant", "m", "compare_variant", "same model",
+        "Compare with the same model on another device, precision or batch.", Place.ENGINES, True, spare=4,
+    ),
+    Action(
+        "engines.charts", "p", "charts", "charts", "Show charts: Pareto, layer times by kind, trend.", Place.ENGINES, True,
+        spare=8,
+    ),
+    Action(
+        "engines.history", "H", "history", "history", "Show the builds of a model, and what changed.", Place.ENGINES, True,
+        spare=7,
+    ),
+    Action(
+        "engines.group", "t", "group_engines", "group",
+        "Cycle grouping: model, device, precision, batch, TensorRT, none.", Place.ENGINES, True, spare=2,
     ),
     Action(
         "engines.filter", "slash", "filter", "filter", "Filter engines: words, device:orin, latency_p99_ms<5.",
@@ -285,6 +303,49 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("engines.clear", "escape", "clear", "clear", "Clear the filter, then the marks.", Place.ENGINES),
     Action("engines.reload", "R", "reload", "reload", "Reload the list of engines.", Place.ENGINES),
+    Action("fleet.next", "n", "next_chart", "next", "Next chart.", Place.FLEET_CHARTS, True),
+    Action("fleet.previous", "p", "previous_chart", "previous", "Previous chart.", Place.FLEET_CHARTS, True, spare=2),
+    Action("fleet.model", "t", "next_model", "model", "Cycle models.", Place.FLEET_CHARTS, True),
+    Action(
+        "fleet.value", "v", "choose_column('y')", "value", "Choose the measure of the vertical axis.",
+        Place.FLEET_CHARTS, True,
+    ),
+    Action(
+        "fleet.color", "C", "choose_column('color')", "color", "Choose the colour column.", Place.FLEET_CHARTS, True,
+        spare=1,
+    ),
+    Action(
+        "fleet.columns", "a", "choose_role", "columns", "Choose the columns of both axes and of the colour.",
+        Place.FLEET_CHARTS, True, spare=5,
+    ),
+    Action(
+        "fleet.mark", "space", "mark", "mark", "Mark or unmark the engine for comparison.", Place.FLEET_CHARTS, True,
+    ),
+    Action("fleet.compare", "equals_sign", "compare", "compare", "Compare the marked engines.", Place.FLEET_CHARTS, True),
+    Action(
+        "fleet.back", "q,escape,minus,ctrl+o", "back", "engines", "Go back to the list of engines.",
+        Place.FLEET_CHARTS, True, overrides="app.close",
+    ),
+    Action("builds.next", "n", "step_change(1)", "next change", "Go to the next build with a change.", Place.BUILDS, True),
+    Action(
+        "builds.previous", "N", "step_change(-1)", "previous change", "Go to the previous build with a change.",
+        Place.BUILDS,
+    ),
+    Action(
+        "builds.compare", "equals_sign", "compare", "compare", "Compare the build with its predecessor.",
+        Place.BUILDS, True,
+    ),
+    Action(
+        "builds.order", "s", "choose_order", "sort", "Choose the order of builds: date, TensorRT version or path.",
+        Place.BUILDS, True,
+    ),
+    Action("builds.model", "t", "next_history", "model", "Cycle histories: models, devices, batches.", Place.BUILDS, True),
+    Action("builds.zoom", "z", "zoom", "zoom", "Zoom pane.", Place.BUILDS),
+    Action("builds.next_pane", "tab", "app.focus_next", "next pane", "Go to the next pane.", Place.BUILDS),
+    Action(
+        "builds.back", "q,escape,minus,ctrl+o", "back", "engines", "Go back to the list of engines.",
+        Place.BUILDS, True, overrides="app.close",
+    ),
     Action(
         "loading.cancel", "escape,q", "cancel", "cancel", "Cancel loading.",
         Place.LOADING, True, overrides="app.close",
@@ -377,7 +438,7 @@ ACTIONS: tuple[Action, ...] = (
         "charts.enter", "enter,l", "enter_chart", "marks", "Put the cursor on a mark of the chart.", Place.CHARTS, True,
         spare=4, overrides="table.select",
     ),
-    Action("chart.open", "enter", "open", "go to", "Go to the layer, or filter by the group.", Place.CHART, True),
+    Action("chart.open", "enter", "open", "go to", "Go to the layer or engine, or filter by the group.", Place.CHART, True),
     Action("chart.right", "l,right", "walk(1, 0)", "right", "Go to the next mark to the right.", Place.CHART),
     Action("chart.left", "h,left", "walk(-1, 0)", "left", "Go to the next mark to the left.", Place.CHART),
     Action("chart.down", "j,down", "walk(0, 1)", "down", "Go to the mark below.", Place.CHART),

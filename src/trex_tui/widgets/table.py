@@ -97,6 +97,13 @@ def row_strip(
     return _strip(runs, width, base)
 
 
+def heading_strip(text: str, width: int, looks: Looks, *, is_cursor: bool) -> Strip:
+    """Draw a heading between rows over all columns."""
+    base = looks.cursor if is_cursor else looks.row
+    style = base if is_cursor else base + Style(bold=True)
+    return _strip([(" " * MARGIN + fit(clean(text), width - MARGIN), style)], width, base)
+
+
 def header_strip(
     placed: Sequence[PlacedColumn[Row]],
     width: int,
@@ -311,6 +318,10 @@ class TableView(LineScroll, Generic[Row]):
         """Return the identity of `item`: its `keep`, as given to `set_rows`."""
         return self._model.row_key(item)
 
+    def heading_text(self, row: Row) -> str:  # noqa: ARG002 - there are no headings here
+        """What is drawn over all columns where `row` is a heading; empty for a row with cells."""
+        return ""
+
     def render_line(self, y: int) -> Strip:
         """Draw line `y` of the widget: the header, which does not scroll, or the row that is there now."""
         width = self.scrollable_content_region.width
@@ -352,8 +363,13 @@ class TableView(LineScroll, Generic[Row]):
         cache_key = (index, is_cursor, is_marked)
         strip = self._lines.get(cache_key)
         if strip is None:
-            strip = row_strip(
-                row, placed, width, looks, self._resolve, is_cursor=is_cursor, is_marked=is_marked
+            heading = self.heading_text(row)
+            strip = (
+                heading_strip(heading, width, looks, is_cursor=is_cursor)
+                if heading
+                else row_strip(
+                    row, placed, width, looks, self._resolve, is_cursor=is_cursor, is_marked=is_marked
+                )
             )
             self._lines[cache_key] = strip
         return strip

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trex_tui.analysis.compare.traits import Traits
+from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.artifacts.file_kinds import display_name, engine_stem
 from trex_tui.engine.engine import Engine
 from trex_tui.text import plural
@@ -101,6 +102,17 @@ def find_difference(engine: Engine, other: Engine) -> str:
         if different:
             return f"other {plural(len(different), 'option')} ({', '.join(different[:3])})"
     return ""
+
+
+def load_repeats(engine: Engine, options: LoadOptions) -> list[Engine]:
+    """Load the further runs in an engine's files that repeat the shown run, with their number in the name."""
+    return [load_run(engine, number, options) for number in numbers_of_repeats(engine)]
+
+
+def load_run(engine: Engine, number: int, options: LoadOptions) -> Engine:
+    """Load another run of the engine's files."""
+    run = load(engine.source, replace(options, run=number))
+    return replace(run, name=f"{engine.name} run {number}")
 
 
 def numbers_of_repeats(engine: Engine) -> list[int]:

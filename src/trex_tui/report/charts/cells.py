@@ -24,6 +24,7 @@ from trex_tui.report.charts.figure import (
     Box,
     Chart,
     Columns,
+    Dot,
     Figure,
     Histogram,
     IcicleBlock,
@@ -533,9 +534,13 @@ def _(form: Lines, part: Grid) -> None:
     if form.dots:
         for index, dot in enumerate(form.dots):
             spot = column_at(area, x, dot.x), row_at(area, y, dot.y)
-            area.mark_spot(*spot, 1, 1, [index], lambda index: Target(form.dots[index].title))
+            area.mark_spot(*spot, 1, 1, [index], partial(_dot_target, form.dots))
     else:
         _mark_points(area, form)
+
+
+def _dot_target(dots: Sequence[Dot], index: int) -> Target:
+    return Target(dots[index].title, layer=dots[index].place)
 
 
 def _mark_points(area: Grid, form: Lines) -> None:

@@ -192,7 +192,7 @@ class Target:
     Attributes:
         label: Its name: a layer with its index, a kind, a range.
         figures: Its values, in words.
-        layer: Index of the layer; None for a group.
+        layer: Index of the layer, in a chart of engines of the engine; None for a group.
         filter_text: Filter that the layers of a group match; empty where there is none.
     """
 
@@ -384,7 +384,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A point; `title` is what the pointer is told, `label` what stands beside it."""
+    """A point; `title` is what the pointer is told, `label` what stands beside it, `place` the index as in `Target.layer`."""
 
     x: float
     y: float
@@ -392,6 +392,7 @@ class Dot:
     sign: str = "●"
     title: str = ""
     label: str = ""
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

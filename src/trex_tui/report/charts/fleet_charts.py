@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -61,13 +62,17 @@ def pareto_figure(
 ) -> Figure:
     """Draw two measures of engines of one model, the front marked.
 
-    The spot or target `index` of a dot is an index into `known_rows(rows, x, y)`.
-
     Args:
+        rows: The target of a dot has the index of its row.
         color: The column whose values the colours show.
         current: The row to mark.
     """
-    known = known_rows(rows, x, y)
+    places = [
+        place
+        for place, row in enumerate(rows)
+        if row.value(x.name) is not None and row.value(y.name) is not None
+    ]
+    known = [rows[place] for place in places]
     missing: tuple[str, ...] = ()
     if len(known) < len(rows):
         missing = (f"{plural(len(rows) - len(known), 'engine')} without {x.name} or {y.name} not shown.",)
@@ -97,7 +102,7 @@ def pareto_figure(
     def target(index: int) -> Target:
         row = known[index]
         figures = ", ".join(_describe(column, row) for column in filter(None, (x, y, color)))
-        return Target(name_row(row), figures)
+        return Target(name_row(row), figures, places[index])
 
     roofs = [Roof("", corners, SECONDARY)] if len(corners) > 1 else []
     form = Points(
@@ -119,11 +124,6 @@ def _steps(front: Sequence[tuple[float, float]]) -> Iterable[tuple[float, float]
         yield x, y
 
 
-def known_rows(rows: Iterable[FleetRow], x: FleetColumn, y: FleetColumn) -> list[FleetRow]:
-    """Return the rows with both measures: those of a Pareto chart."""
-    return [row for row in rows if row.value(x.name) is not None and row.value(y.name) is not None]
-
-
 def _direction(measure: FleetColumn) -> str:
     word = {Better.LOWER: "lower is better", Better.HIGHER: "higher is better", Better.NEITHER: "as it is"}
     return f"{measure.title}: {word[measure.better]}"
@@ -137,10 +137,13 @@ def _describe(column: FleetColumn, row: FleetRow) -> str:
 
 def _axis(values: Sequence[float], column: FleetColumn) -> Scale:
     low, high = min(values), max(values)
-    title = column.title if column.unit in ("", "milliseconds") else f"{column.title}, {column.unit}"
+    title = column.title if column.unit in ("", "milliseconds", "bytes") else f"{column.title}, {column.unit}"
     if low > 0 and high / low >= _WIDE_RANGE:
         return log_scale(values, f"{title} (log)", lambda value: format_value(column, value))
-    return spread(values, title)
+    scale = spread(values, title)
+    return (
+        replace(scale, words=lambda value: format_value(column, value)) if column.unit == "bytes" else scale
+    )
 
 
 def _colors(rows: Sequence[FleetRow], color: FleetColumn | None) -> tuple[list[str], list[Key]]:
@@ -166,10 +169,12 @@ def kind_shares_figure(rows: Sequence[FleetRow], *, is_share: bool = True) -> Fi
     """Draw the layer times by kind, a bar for each engine.
 
     Args:
+        rows: The target of a bar has the index of its row.
         is_share: Bars have equal lengths; else the length is the sum of the layer times.
     """
     total = COLUMNS_BY_NAME["latency_sum_ms"]
-    timed = [row for row in rows if row.value(total.name)]
+    places = [place for place, row in enumerate(rows) if row.value(total.name)]
+    timed = [rows[place] for place in places]
     missing: tuple[str, ...] = ()
     if len(timed) < len(rows):
         count = plural(len(rows) - len(timed), "engine")
@@ -183,7 +188,7 @@ def kind_shares_figure(rows: Sequence[FleetRow], *, is_share: bool = True) -> Fi
     ordered = sorted((kind for kind in weights if weights[kind] > 0), key=lambda kind: -weights[kind])
     patterns = {kind: PATTERNS[place % len(PATTERNS)] for place, kind in enumerate(ordered)}
     bars = []
-    for row in timed:
+    for place, row in zip(places, timed, strict=True):
         whole = row.value(total.name)
         scale = 1.0 if is_share else whole / 100.0
         parts = tuple(
@@ -191,7 +196,7 @@ def kind_shares_figure(rows: Sequence[FleetRow], *, is_share: bool = True) -> Fi
             for kind in ordered
             if (share := row.value(f"{kind.value}{KIND_ENDING}"))
         )
-        target = Target(name_row(row), ", ".join(row.value("main_kinds") or ()))
+        target = Target(name_row(row), ", ".join(row.value("main_kinds") or ()), place)
         text = format_value(total, whole)
         bars.append(
             Bar(name_row(row), sum(part.value for part in parts), (text,), parts=parts, target=target)
@@ -209,13 +214,13 @@ def kind_shares_figure(rows: Sequence[FleetRow], *, is_share: bool = True) -> Fi
 
 def trend_figure(rows: Sequence[FleetRow], measure: FleetColumn) -> Figure:
     """Draw a measure over the date of the capture: a line per model, device, precision and batch."""
-    series: dict[str, list[tuple[datetime, float]]] = defaultdict(list)
-    for row in rows:
+    series: dict[str, list[tuple[datetime, float, int]]] = defaultdict(list)
+    for place, row in enumerate(rows):
         date, value = row.value("date"), row.value(measure.name)
         if date is not None and value is not None:
             parts = [row.value(name) for name in ("model", "device", "precision", "batch")]
             series[" · ".join(str(part) for part in parts if part is not None)].append(
-                (datetime.fromisoformat(date), value)
+                (datetime.fromisoformat(date), value, place)
             )
     lines = {name: sorted(points) for name, points in series.items() if len(points) >= _LEAST_POINTS}
     if not lines:
@@ -225,25 +230,33 @@ def trend_figure(rows: Sequence[FleetRow], measure: FleetColumn) -> Figure:
     missing: tuple[str, ...] = ()
     if len(shown) < len(lines):
         missing = (f"{len(lines) - len(shown)} further series not shown.",)
-    dates = [date for name in shown for date, _ in lines[name]]
+    dates = [date for name in shown for date, _, _ in lines[name]]
     first = min(dates)
     drawn = [
         Series(
             printable(name),
-            [((date - first).total_seconds() / _DAY_S, value) for date, value in lines[name]],
+            [((date - first).total_seconds() / _DAY_S, value) for date, value, _ in lines[name]],
             tone,
             sign,
         )
         for name, tone, sign in zip(shown, TONES, _SIGNS, strict=False)
     ]
-    values = [value for name in shown for _, value in lines[name]]
+    values = [value for name in shown for _, value, _ in lines[name]]
     x = spread([point[0] for line in drawn for point in line.points], "date")
-    dots = [Dot(px, py, line.style, line.sign) for line in drawn for px, py in line.points]
+    dots = [
+        Dot(px, py, line.style, line.sign, title=_date_title(rows[place], measure), place=place)
+        for name, line in zip(shown, drawn, strict=True)
+        for (px, py), (_, _, place) in zip(line.points, lines[name], strict=True)
+    ]
     form = Lines(drawn, x, spread(values, measure.title), ticks=_date_ticks(dates, x), dots=dots)
     words = (
         f"{measure.title} over {plural(len(dates), 'build')}, {first:%Y-%m-%d} to {max(dates):%Y-%m-%d}.",
     )
     return Figure(words, missing, form, marks_layer=False)
+
+
+def _date_title(row: FleetRow, measure: FleetColumn) -> str:
+    return f"{name_row(row)}  {row.value('date')}, {_describe(measure, row)}"
 
 
 def _date_ticks(dates: Sequence[datetime], x: Scale) -> Sequence[Tick]:

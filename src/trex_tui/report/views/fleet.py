@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trex_tui._version import __version__
@@ -37,7 +38,7 @@ _PRIORITIES = {
 _RANGES = ("min", "median", "max")
 _BARS = frozenset({"latency_median_ms"})
 _X = "latency_median_ms"
-_Y_OVER_BATCHES, _Y = "samples_per_s", "weights_bytes"
+_Y_OVER_BATCHES, _Y = "samples_per_s", ("weights_bytes", "activation_peak_bytes", "latency_p99_ms")
 _COLOR = "precision"
 _LEAST_ROWS = 2
 
@@ -235,10 +236,14 @@ def _chart_sections(shown: ShownFleet) -> Iterator[Section]:
 
 
 def choose_axes(rows: Iterable[FleetRow]) -> ParetoAxes:
-    """Return the measures of a Pareto chart: throughput over latency if the batch differs, else weights over latency."""
-    batches = {row.value("batch") for row in rows} - {None}
-    y = _Y_OVER_BATCHES if len(batches) > 1 else _Y
+    """Return the measures of a Pareto chart: over latency the throughput if batches differ, else what differs first."""
+    every = list(rows)
+    y = _Y_OVER_BATCHES if _differs(every, "batch") else next(filter(partial(_differs, every), _Y), _Y[0])
     return ParetoAxes(COLUMNS_BY_NAME[_X], COLUMNS_BY_NAME[y], COLUMNS_BY_NAME[_COLOR])
+
+
+def _differs(rows: Iterable[FleetRow], column: str) -> bool:
+    return len({row.value(column) for row in rows} - {None}) > 1
 
 
 def fleet_object(shown: ShownFleet, diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:

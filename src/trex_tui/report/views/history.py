@@ -14,6 +14,7 @@ from trex_tui.fleet.history import MEASURES, BuildCause, BuildChange, FirstBuild
 from trex_tui.fleet.spread import Spread
 from trex_tui.report.document import Cell, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object, row_objects
+from trex_tui.report.views.layer_details import Line
 from trex_tui.text import format_ms, plural, printable
 
 SCHEMA = "trex-tui/history/1"
@@ -149,7 +150,7 @@ def _sections(shown: ShownHistory, number: int) -> Iterator[Section]:
         gates = make_table("gates", _GATE_COLUMNS, [_gate_row(gate) for gate in shown.gates], noun="gate")
         is_bad = any(gate.fell is not False for gate in shown.gates)
         yield Section(f"gates-{number}", f"Gates of {name}", tables=[gates], is_warning=is_bad)
-    tables = [_builds_table(shown)]
+    tables = [builds_table(shown)]
     yield Section(f"history-{number}", f"History of {name}", sentences=sentences, tables=tables)
     if history.changes:
         tables = [_changes_table(history), _causes_table(history)]
@@ -191,7 +192,8 @@ def _spread_table(spread: Spread, top: int | None = None) -> Table:
     return make_table("spread", SPREAD_COLUMNS, rows, top=top, noun="layer")
 
 
-def _builds_table(shown: ShownHistory, *, is_complete: bool = False) -> Table:
+def builds_table(shown: ShownHistory, *, is_complete: bool = False) -> Table:
+    """Return a row per build; without the columns that no build has, unless it is complete."""
     history = shown.history
     changes = {change.index: change for change in history.changes}
     rows = [
@@ -219,6 +221,42 @@ def _changed(change: BuildChange) -> Iterator[str]:
         yield "kernels"
 
 
+def build_lines(history: History, index: int) -> Iterator[Line]:
+    """Yield what changes at a build, and what differs from the build before."""
+    build = history.builds[index]
+    change = next((each for each in history.changes if each.index == index), None)
+    yield Line(f"{index + 1}  {build.name}", "heading")
+    if change is None:
+        first = "The first build." if index == 0 else "No measure changes here."
+        yield Line(first, "muted")
+    else:
+        for key, point in change.points.items():
+            values = " → ".join(format_metric(key, value) for value in (point.before, point.after))
+            percent = _percent(point.difference_pct)
+            margin = f" ± {format_metric(key, point.margin)}" if point.margin else ""
+            scope = f", noise {history.scopes[key]}" if key in history.scopes else ""
+            state = "" if point.is_confirmed else ", not confirmed yet"
+            yield Line(
+                f"{values}{margin}{percent and f' ({percent} %)'}{scope}{state}", label=_TITLES[key], indent=2
+            )
+        if change.has_other_kernels:
+            yield Line("tactics change and stay", label="kernels", indent=2)
+    outliers = [_TITLES[key] for key, levels in history.levels.items() if index in levels.outliers]
+    if outliers:
+        yield Line(f"Outlier: {', '.join(outliers)}.", "warning")
+    if change is not None:
+        yield Line("")
+        yield Line(f"Differences from build {index}" if change.causes else "No difference found", "section")
+        for cause in change.causes:
+            delta = _delta(cause.delta_ms)
+            text = cause.text if delta is None else f"{delta.text} ms  {cause.text}"
+            yield Line(text, label=cause.cause, indent=2)
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:+.2f}".replace("-", "−")
+
+
 def _changes_table(history: History) -> Table:
     rows = []
     for change in history.changes:
@@ -233,7 +271,7 @@ def _changes_table(history: History) -> Table:
                     Cell(point.after, format_metric(key, point.after)),
                     None
                     if point.difference_pct is None
-                    else Cell(point.difference_pct, f"{point.difference_pct:+.2f}".replace("-", "−")),
+                    else Cell(point.difference_pct, _percent(point.difference_pct)),
                     None if margin is None else Cell(margin, format_metric(key, margin)),
                     history.scopes.get(key),
                     point.is_confirmed,
@@ -248,17 +286,19 @@ def _causes_table(history: History) -> Table:
 
 
 def _cause_row(history: History, index: int, cause: BuildCause) -> tuple[Any, ...]:
-    delta = None
-    if cause.delta_ms is not None:
-        sign = "−" if cause.delta_ms < 0 else "+"
-        delta = Cell(cause.delta_ms, sign + format_ms(abs(cause.delta_ms)))
     return (
         index + 1,
         _name(history, index),
         cause.cause,
         Cell(cause.text, printable(cause.text)),
-        delta,
+        _delta(cause.delta_ms),
     )
+
+
+def _delta(delta_ms: float | None) -> Cell | None:
+    if delta_ms is None:
+        return None
+    return Cell(delta_ms, ("−" if delta_ms < 0 else "+") + format_ms(abs(delta_ms)))
 
 
 def _name(history: History, index: int) -> Cell:
@@ -286,7 +326,7 @@ def _object(shown: ShownHistory) -> dict[str, Any]:
     rows = [_cause_row(history, each.index, each.cause) for each in bisected]
     return {
         "name": history.name,
-        "builds": row_objects(_builds_table(shown, is_complete=True)),
+        "builds": row_objects(builds_table(shown, is_complete=True)),
         "changes": row_objects(_changes_table(history)),
         "causes": row_objects(_causes_table(history)),
         "levels": [

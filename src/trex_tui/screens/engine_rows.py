@@ -1,0 +1,264 @@
+"""Rows of the list of engines: a set with what is known of it, groups of them, and the table that keeps groups together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from statistics import median
+from typing import Any
+
+from trex_tui.artifacts import ArtifactSet
+from trex_tui.engine.engine import Engine
+from trex_tui.errors import ArtifactError
+from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, FleetColumn, Need
+from trex_tui.fleet.table import FleetRow, make_row, make_table
+from trex_tui.report.views.fleet import document_column
+from trex_tui.report.views.runs import run_words
+from trex_tui.text import MISSING, plural, printable
+from trex_tui.widgets.chrome import missing_parts
+from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_columns import textual_column
+from trex_tui.widgets.table_model import SortKey, TableColumn, TableModel
+from trex_tui.widgets.theme import precision_style
+
+STATE = "notes"
+"""Key of the column that says what is missing."""
+LISTED = {column.name: column for column in COLUMNS if column.need < Need.LINT and column.name != "error"}
+"""Columns to choose from: the rules of lint take too long for a list, and the line below the table has the error."""
+GROUPINGS = ("", "model", "device", "precision", "batch", "tensorrt")
+"""Columns by which the list is grouped; the first is no grouping."""
+VARIANTS = ("device", "precision", "batch", "tensorrt")
+"""Columns in which engines of one model differ."""
+_MOST_VALUES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRow:
+    """A set with its engine once loaded, or its error; or the heading of a group of such rows.
+
+    Attributes:
+        facts: The row of `trex-tui engines`; without values until the engine is loaded.
+        members: The rows below a heading; empty for an engine.
+    """
+
+    source: ArtifactSet
+    engine: Engine | None = None
+    error: ArtifactError | None = None
+    _: KW_ONLY
+    facts: FleetRow
+    members: tuple[EngineRow, ...] = ()
+
+    @classmethod
+    def unread(cls, source: ArtifactSet) -> EngineRow:
+        return cls(source, facts=_facts(source, {}))
+
+    @classmethod
+    def failed(cls, source: ArtifactSet, error: ArtifactError) -> EngineRow:
+        return cls(source, error=error, facts=_facts(source, {"error": str(error)}))
+
+    @classmethod
+    def loaded(cls, source: ArtifactSet, engine: Engine) -> EngineRow:
+        facts = make_row(engine)
+        return cls(source, engine, facts=replace(_facts(source, facts.values), signature=facts.signature))
+
+    @classmethod
+    def heading(cls, column: str, members: Sequence[EngineRow]) -> EngineRow:
+        """Return the heading of rows with an equal value of a column."""
+        value = members[0].facts.value(column)
+        title = COLUMNS_BY_NAME[column].title
+        name = f"{title} {MISSING if value is None else value} · {plural(len(members), 'engine')}"
+        facts = FleetRow({"engine": name}, None, members[0].source)
+        return cls(members[0].source, facts=facts, members=tuple(members))
+
+    @property
+    def is_read(self) -> bool:
+        return self.engine is not None or self.error is not None
+
+    @property
+    def key(self) -> object:
+        """What identifies the row after a reload."""
+        return (self.facts.value("engine"), True) if self.members else self.source.name
+
+    def value(self, column: str) -> Any:  # noqa: ANN401 - a text or a number
+        """Value of a column as it is sorted and shown; None if unknown."""
+        value = self.facts.value(column)
+        return "; ".join(value) if isinstance(value, list) else value
+
+    @property
+    def description(self) -> str:
+        """What the table has no room for: location, device and version, or the error; of a group the range of its latency."""
+        if self.members:
+            return " · ".join(_describe_group(self.members))
+        if self.error is not None:
+            return f"cannot be read: {self.error.diagnostic.message}"
+        parts = [str(self.source.directory)]
+        if self.engine is not None:
+            version = self.engine.tensorrt_version
+            parts += [self.engine.device_name or "", f"TensorRT {version}" if version else ""]
+            parts += [*run_words(self.engine), *missing_parts(self.engine)]
+        return " · ".join(part for part in parts if part)
+
+
+def with_models(rows: Sequence[EngineRow]) -> list[EngineRow]:
+    """Return the rows with the model of each, which depends on the others."""
+    tabled = make_table([row.facts for row in rows])
+    return [replace(row, facts=facts) for row, facts in zip(rows, tabled, strict=True)]
+
+
+def _facts(source: ArtifactSet, values: Mapping[str, Any]) -> FleetRow:
+    names = {"engine": source.name, "directory": str(source.directory)}
+    return FleetRow({**names, **values}, None, source)
+
+
+def find_variants(row: EngineRow, rows: Iterable[EngineRow]) -> list[EngineRow]:
+    """Return the other engines of the row's model, those that differ in the fewest columns first."""
+    model = row.facts.value("model")
+    if model is None or row.engine is None:
+        return []
+    others = [other for other in rows if other.engine is not None and other is not row]
+    return sorted(
+        (other for other in others if other.facts.value("model") == model),
+        key=lambda other: len(list(list_differences(row, other))),
+    )
+
+
+def list_differences(row: EngineRow, other: EngineRow) -> Iterator[str]:
+    """Yield the values of another engine of the same model that the row's engine does not have: `precision INT8`."""
+    for name in VARIANTS:
+        value = other.facts.value(name)
+        if value is not None and value != row.facts.value(name):
+            yield f"{COLUMNS_BY_NAME[name].title} {value}"
+
+
+def _describe_group(members: Sequence[EngineRow]) -> Iterator[str]:
+    """Yield the range of the median latency, of one model only, and the values in which the engines differ."""
+    column = COLUMNS_BY_NAME["latency_median_ms"]
+    models = {row.facts.value("model") for row in members} - {None}
+    known = [value for row in members if (value := row.facts.value(column.name)) is not None]
+    if known and len(models) < 2:
+        text = document_column(column).text
+        yield f"{column.title} {text(min(known))} to {text(max(known))}, median {text(median(known))}"
+    for name in ("model", *VARIANTS):
+        values = list(dict.fromkeys(str(row.facts.value(name)) for row in members if row.facts.value(name)))
+        if len(values) > 1:
+            rest = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
+            yield f"{COLUMNS_BY_NAME[name].title} {', '.join(values[:_MOST_VALUES])}{rest}"
+
+
+class _GroupedModel(TableModel[EngineRow]):
+    """Sorts within groups: a group stands where its first row would, below its heading."""
+
+    grouping = ""
+
+    def sort(self, keys: Iterable[SortKey]) -> None:
+        super().sort(keys)
+        if not self.grouping:
+            return
+        groups: dict[Any, list[int]] = defaultdict(list)
+        headings: dict[Any, int] = {}
+        for index in self._order:
+            row = self.rows[index]
+            value = (row.members[0] if row.members else row).facts.value(self.grouping)
+            if row.members:
+                headings[value] = index
+            else:
+                groups[value].append(index)
+        self._order = [index for value, rows in groups.items() for index in (headings[value], *rows)]
+        self._show()
+
+
+class EnginesTable(VirtualTable[EngineRow]):
+    """The list of engines, optionally in groups with headings."""
+
+    def __init__(self, columns: Sequence[TableColumn[EngineRow]], *, id: str, empty_text: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, empty_text=empty_text)
+        self._grouped = _GroupedModel()
+        self._model = self._grouped
+        self.set_columns(columns)
+
+    @property
+    def grouping(self) -> str:
+        """Name of the column that makes groups; empty for none."""
+        return self._grouped.grouping
+
+    def show_engines(self, rows: Sequence[EngineRow], grouping: str) -> None:
+        """Show rows, with a heading for each group."""
+        self._grouped.grouping = grouping
+        groups: dict[Any, list[EngineRow]] = defaultdict(list)
+        for row in rows if grouping else ():
+            groups[row.facts.value(grouping)].append(row)
+        headings = [EngineRow.heading(grouping, members) for members in groups.values()]
+        self.set_rows([*headings, *rows], keep=lambda row: row.key)
+
+    def show_matching(self, matching: set[int] | None) -> None:
+        """Show the rows whose facts have one of these identities, with their headings; None shows all."""
+        if matching is None:
+            self.set_filter(None)
+        else:
+            self.set_filter(lambda row: any(id(each.facts) in matching for each in (row.members or (row,))))
+
+    def heading_text(self, row: EngineRow) -> str:
+        return str(row.facts.value("engine")) if row.members else ""
+
+    @property
+    def shown_engines(self) -> list[EngineRow]:
+        """The rows of engines on display, without headings."""
+        return [row for row in self.shown_rows if not row.members]
+
+    def find_row(self, name: str) -> EngineRow | None:
+        """Return the row of an engine by its name."""
+        index = self._model.index_of_key(name)
+        return None if index is None else self._model.rows[index]
+
+
+def _state(row: EngineRow) -> str:
+    if row.error is not None:
+        return "cannot be read"
+    if row.engine is None:
+        return "reading …"
+    return next(iter(missing_parts(row.engine)), "")
+
+
+def make_columns(names: Sequence[str]) -> list[TableColumn[EngineRow]]:
+    """Return columns by name, and that of what is missing."""
+    state: TableColumn[EngineRow] = TableColumn(
+        STATE,
+        "missing",
+        _state,
+        width=14,
+        priority=1,
+        style=lambda _: "$warning",
+        description="Files that are missing.",
+    )
+    return [*(_make_column(COLUMNS_BY_NAME[name]) for name in names), state]
+
+
+def _make_column(column: FleetColumn) -> TableColumn[EngineRow]:
+    source, name = document_column(column), column.name
+    least = len(source.title) + (1 if column.is_number else 0)
+    return textual_column(
+        source,
+        table="engines",
+        value=lambda row: row.value(name),
+        format=source.text if column.is_number else str,
+        width=source.width if source.flex else max(least, 8 if column.unit else 5),
+        style=(lambda row: precision_style(row.engine.precision) if row.engine else None)
+        if name == "precision"
+        else None,
+    )
+
+
+def column_titles() -> dict[str, str]:
+    """Return name -> title and name of all columns of the list, to choose from."""
+    return {
+        name: column.title if column.title == name else f"{column.title}  ({name})"
+        for name, column in LISTED.items()
+    }
+
+
+def describe_row(row: EngineRow, rows: Iterable[EngineRow]) -> str:
+    """Return the line below the table: the row, and how many engines of its model there are beside it."""
+    variants = find_variants(row, rows)
+    count = f"m: {plural(len(variants), 'other engine')} of {printable(str(row.facts.value('model')))}"
+    return f"{count} · {row.description}" if variants else row.description

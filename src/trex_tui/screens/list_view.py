@@ -1,0 +1,62 @@
+"""Screens over the list of engines that show the same engines in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from textual.message import Message
+
+from trex_tui.engine.engine import Engine
+from trex_tui.screens.dialogs import bring_to_top
+from trex_tui.screens.engine_rows import EngineRow
+from trex_tui.widgets.chrome import MainScreen
+
+
+@dataclass
+class EngineOpened(Message):
+    """An engine was chosen, possibly with others to compare."""
+
+    engine: Engine
+    others: tuple[Engine, ...] = ()
+
+
+class EngineList(Protocol):
+    """The list of engines as the screens over it see it."""
+
+    @property
+    def current_row(self) -> EngineRow | None:
+        """The engine under the cursor; None if there is none."""
+
+    @property
+    def shown_engines(self) -> Sequence[EngineRow]:
+        """The engines that the filter leaves, in the order of the list."""
+
+    @property
+    def marked_names(self) -> Sequence[str]:
+        """The marked engines in the order of marking; the first is the baseline."""
+
+    def go_to(self, name: str) -> None:
+        """Put the cursor on an engine, if there is one of that name."""
+
+    def open_row(self, row: EngineRow) -> None:
+        """Open the engine of a row, or explain why it cannot be; a heading opens nothing."""
+
+    def toggle_marks(self, rows: Sequence[EngineRow]) -> None:
+        """Mark engines; if all are marked, unmark them."""
+
+    def compare_marked(self, row: EngineRow | None) -> None:
+        """Compare the marked engines, the first as the baseline; one with that of the row; of two both."""
+
+
+class ListView(MainScreen):
+    """A screen over the list of engines."""
+
+    def follow_list(self) -> None:
+        """Show the engines that the list has now."""
+        raise NotImplementedError
+
+    def action_back(self) -> None:
+        if bring_to_top(self):
+            self.app.pop_screen()
