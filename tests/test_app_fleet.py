@@ -260,3 +260,36 @@ async def test_goldens_of_the_views(tmp_path):
         await session.press("q")
         await open_charts(session)
         check_golden(session.app, "fleet_pareto_160x45", without_footer)
+
+
+@pytest.mark.parametrize("key", ["q", "escape", "minus", "ctrl+o"])
+@pytest.mark.parametrize("view", ["p", "H"])
+async def test_keys_back_to_the_list(view, key):
+    async with running(SAMPLES) as session:
+        await session.press(view)
+        await session.until(lambda: not isinstance(session.app.screen, EnginesScreen))
+        await session.press(key)
+        assert session.listed
+
+
+async def test_keys_of_the_charts():
+    async with running(SAMPLES) as session:
+        screen = await open_charts(session)
+        await session.press("p")
+        assert screen.chart.id == "trend"
+        await session.press("n", "t")
+        assert "alexnet.qat" in session.text
+        await session.press("C", "slash", *"tensorrt", "enter", "enter")
+        assert "■ 8.5.2" in session.text
+
+
+async def test_keys_of_the_history(tmp_path):
+    async with running(plant(tmp_path)) as session:
+        screen = await open_history(session)
+        await session.press("G", "N")
+        assert screen.current_index == 5
+        await session.press("z")
+        assert not screen.words.display
+        await session.press("z", "tab", "z")
+        assert screen.focused is screen.words
+        assert not screen.table.display

@@ -112,7 +112,7 @@ def memory_order(session: Session) -> list[int]:
 def second_engine(session: Session) -> object:
     """The last that was listed: while the list is read again there is none."""
     app: Any = session.app
-    rows = session.listed.table.shown_rows
+    rows = session.listed.rows
     if len(rows) > 1 and rows[1].engine is not None:
         app.second_engine = rows[1].engine
     return app.second_engine
@@ -266,7 +266,13 @@ STEPS: dict[Place, list[Step]] = {
         *each("engines.reload", "R", second_engine),
         *each("engines.mark", "space", lambda one: len(one.listed.table.marked), undo=("space",)),
         *each("engines.notes", "exclamation_mark", on_top, "TextScreen", undo=ESC),
-        *each("engines.compare", "equals_sign", on_top, "EngineScreen", prepare=("j", "space", "j", "space")),
+        *each("engines.variant", "m", lambda one: len(one.app._notifications)),
+        *each("engines.charts", "p", on_top, "FleetChartsScreen", undo=("q",)),
+        *each("engines.history", "H", on_top, "BuildHistoryScreen", undo=("q",)),
+        *each("engines.compare", "equals_sign", on_top, "EngineScreen", prepare=("g", "space", "j", "space"), undo=("q",)),
+        *each(
+            "engines.group", "t", lambda one: one.listed.table.grouping or len(one.app._notifications)
+        ),
     ],
     Place.LOADING: each("loading.cancel", "escape q", on_top, "EngineScreen"),
     Place.DIALOG: each("dialog.close", "escape q", on_top, "EngineScreen", prepare=("question_mark",)),
@@ -279,6 +285,8 @@ ELSEWHERE = {
     Place.BLOCKS: "test_app_compare.py",
     Place.LANES: "test_compare_lanes.py",
     Place.BARS: "test_app_compare.py",
+    Place.FLEET_CHARTS: "test_app_fleet.py",
+    Place.BUILDS: "test_app_fleet.py",
 }
 """Places whose keys need more than a small engine: the tests that press them."""
 

@@ -23,7 +23,8 @@ from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, Need
 from trex_tui.fleet.models import Signature, group_models
 from trex_tui.fleet.pareto import find_front
 from trex_tui.fleet.reader import read_fleet
-from trex_tui.fleet.table import filter_rows, find_column, make_table, read_rows
+from trex_tui.fleet.rows import read_rows
+from trex_tui.fleet.table import filter_rows, find_column, make_table
 from trex_tui.fleet.table import find_column as named
 from trex_tui.lint.run import run as run_lint
 from trex_tui.report.charts.fleet_charts import kind_shares_figure, pareto_figure, trend_figure

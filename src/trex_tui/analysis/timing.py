@@ -56,7 +56,10 @@ def end_to_end(engine: Engine) -> EndToEnd | None:
     printed, metadata = engine.metadata.latency(), engine.metadata
     if engine.timing is not None and engine.timing.latency_ms:
         rows, skipped = without_warmup(engine.timing, warmup_ms(engine))
-        values = sorted(value for value in engine.timing.latency_ms[rows.start : rows.stop] if value == value)
+        values = engine.timing.latency_ms[rows.start : rows.stop].tolist()
+        if sum(values) != sum(values):  # NaN, which most runs do not have
+            values = [value for value in values if value == value]
+        values.sort()
         if values:
             qps = metadata.throughput_qps
             qps = throughput_qps(engine.timing, rows) if qps is None else qps

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF
 from trex_tui.artifacts.file_kinds import (
+    ARCHIVE_ENDING,
     ArtifactKind,
     display_name,
     engine_stem,
@@ -291,7 +292,7 @@ class KnownFolders:
 
 def _list_states(files: Sequence[os.DirEntry[str]]) -> Listing | None:
     """Return the states of files; None if one has none, or is an archive, whose members have their own."""
-    if any(is_archive(Path(file.name)) for file in files):
+    if any(file.name.lower().endswith(ARCHIVE_ENDING) for file in files):
         return None
     try:
         return [
@@ -370,8 +371,8 @@ def scan(path: str | Path | Iterable[str | Path], most_files: int = MAX_FILES) -
         sets.extend(below.sets)
         strays.extend(below.diagnostics)
     sets.extend(_sets_of_files(given))
-    unique = {tuple(source.files.values()): source for source in _without_used_logs(sets)}
-    used = {path.absolute() for source in sets for path in source.files.values()}
+    unique = {tuple(map(str, source.files.values())): source for source in _without_used_logs(sets)}
+    used = {path.absolute() for source in sets for path in source.files.values()} if strays else set()
     strays = [
         stray for stray in strays if stray.severity is not Severity.INFO or not _is_used(stray.file, used)
     ]
@@ -382,6 +383,8 @@ def scan(path: str | Path | Iterable[str | Path], most_files: int = MAX_FILES) -
 
 def _without_used_logs(sets: list[ArtifactSet]) -> list[ArtifactSet]:
     """Remove sets that only have logs of another set: toolkits keep those in a directory of their own."""
+    if all(_describes(source.files) for source in sets):
+        return sets
     used = {path.absolute() for source in sets if _describes(source.files) for path in source.files.values()}
     return [
         source
@@ -823,14 +826,17 @@ def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
 
     Names that this function has extended before are reset first.
     """
-    folders = [Path(os.path.abspath(source.directory)) for source in sets]  # noqa: PTH100 - without `..`
+    # As text: paths as objects take four times as long, which counts for thousands of sets.
+    folders = [os.path.abspath(source.directory) for source in sets]  # noqa: PTH100 - without `..`
     own = [source.name.rpartition("/")[2] for source in sets]
-    by_folder: dict[Path, list[int]] = {}
+    by_folder: dict[str, list[int]] = {}
     for index, folder in enumerate(folders):
         by_folder.setdefault(folder, []).append(index)
     for places in by_folder.values():
-        _tell_apart(places, own, sets)
-    parents = [folder.parts[1:] for folder in folders]  # the root is not part of a name
+        if len(places) > 1:
+            _tell_apart(places, own, sets)
+    # The root is not part of a name.
+    parents = [os.path.splitdrive(folder)[1].split(os.sep)[1:] for folder in folders]  # noqa: PTH206 - as text
     names = list(own)
     for depth in range(1, max(map(len, parents), default=0) + 1):
         clashing = {name for name, count in Counter(names).items() if count > 1}

@@ -183,9 +183,12 @@ def engine_stem(path: Path) -> str:
     return base[words[first].start() : words[last - 1].end()] if last > first else ""
 
 
+ARCHIVE_ENDING = ".tea"
+
+
 def is_archive(path: Path) -> bool:
     """Return whether the name is that of a TensorRT engine archive."""
-    return path.suffix.lower() == ".tea"
+    return path.suffix.lower() == ARCHIVE_ENDING
 
 
 def tells_role(path: Path) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -105,21 +105,26 @@ def _read_document(root: object, path: Path) -> Timing:
         return _read_variant(root, path)
     rows = [row for row in root if isinstance(row, dict)]
     keys = set().union(*rows)
-    columns = {}
+    columns, doubtful = {}, set()
     for key in (*TIMING_KEYS, ENQUEUE):
         name = key if key in keys else OLD_KEYS.get(key, key)
         if name in keys:
-            columns[key] = _column(rows, name)
+            columns[key], is_doubtful = _column(rows, name)
+            if is_doubtful:
+                doubtful.add(key)
     if not columns:
         return _read_variant(root, path)
-    negative = _without_negative(columns)
-    return Timing(columns, len(rows), _notes(path, columns, len(rows), len(root) - len(rows), negative))
+    negative = _without_negative(columns, doubtful)
+    left_out = len(root) - len(rows)
+    if not doubtful and not left_out:
+        return Timing(columns, len(rows))
+    return Timing(columns, len(rows), _notes(path, columns, len(rows), left_out, negative))
 
 
-def _without_negative(columns: dict[str, array[float]]) -> dict[str, int]:
-    """Replace negative durations by unknown values; return their number by column."""
+def _without_negative(columns: dict[str, array[float]], doubtful: Collection[str]) -> dict[str, int]:
+    """Replace negative durations by unknown values in some columns; return their number by column."""
     counts = {}
-    for key in DURATIONS & columns.keys():
+    for key in DURATIONS & columns.keys() & set(doubtful):
         column = columns[key]
         if count := sum(map((0.0).__gt__, column)):
             columns[key] = array("d", [math.nan if value < 0 else value for value in column])
@@ -130,7 +135,7 @@ def _without_negative(columns: dict[str, array[float]]) -> dict[str, int]:
 def _notes(
     path: Path, columns: dict[str, array[float]], rows: int, left_out: int, negative: dict[str, int]
 ) -> tuple[Diagnostic, ...]:
-    bad = sum(math.isnan(value) for value in columns.get("latencyMs", ()))
+    bad = sum(map(math.isnan, columns.get("latencyMs", ())))
     notes = []
     if left_out:
         notes.append(f"{left_out} entries are not timing rows; skipped")
@@ -207,7 +212,7 @@ def _read_variant(root: object, path: Path) -> Timing:
         more = [f"{len(others) - _MOST_OTHERS} more"] if len(others) > _MOST_OTHERS else []
         message = f"has rows of several runs; not read: {', '.join(others[:_MOST_OTHERS] + more)}"
         notes.append(Diagnostic(Severity.WARNING, path, "", message))
-    negative = _without_negative(best.columns)
+    negative = _without_negative(best.columns, best.columns)
     notes += _notes(path, best.columns, best.rows, best.left_out, negative)
     return Timing(best.columns, best.rows, tuple(notes), assumed)
 
@@ -315,20 +320,21 @@ def _keys_seen(root: object) -> str:
     return f"; its keys: {', '.join(shown)}{more}" if shown else ""
 
 
-def _column(rows: list[dict[str, Any]], key: str) -> array[float]:
+def _column(rows: list[dict[str, Any]], key: str) -> tuple[array[float], bool]:
+    """Return the values of a key, NaN where there is no number, and whether some are missing or negative."""
     try:
         values = list(map(itemgetter(key), rows))
     except KeyError:
         values = [row.get(key) for row in rows]
-    if set(map(type, values)) <= {float, int}:
-        with suppress(OverflowError):
-            column = array("d", values)
-            if (
-                math.isfinite(sum(column))
-                and min(column) >= -LARGEST_NUMBER
-                and max(column) <= LARGEST_NUMBER
-            ):
-                return column
-    return array(
-        "d", [math.nan if (number := finite_number(row.get(key))) is None else number for row in rows]
-    )
+    # Of the list: an array makes an object of each number. Truth values are 0 and 1: types are looked at only then.
+    with suppress(OverflowError, TypeError):
+        least = min(values, default=0.0)
+        if (
+            math.isfinite(sum(values))
+            and least >= -LARGEST_NUMBER
+            and max(values, default=0.0) <= LARGEST_NUMBER
+            and ((0 not in values and 1 not in values) or set(map(type, values)) <= {float, int})
+        ):
+            return array("d", values), least < 0.0
+    numbers = (finite_number(value) for value in values)
+    return array("d", [math.nan if number is None else number for number in numbers]), True

@@ -8,10 +8,9 @@ import sys
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from trex_tui.analysis.filter import FilterError
-from trex_tui.analysis.load import LoadOptions
+from trex_tui.analysis.load_options import LoadOptions
 from trex_tui.artifacts import scan
 from trex_tui.artifacts.output_files import list_inputs
 from trex_tui.cli.options import top_rows
@@ -19,7 +18,6 @@ from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.config import cache_directory
 from trex_tui.errors import TrexError
-from trex_tui.fleet.dataset import append_dataset, write_parquet
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, DEFAULT_COLUMNS, FleetColumn, Need
 from trex_tui.fleet.reader import read_fleet
 from trex_tui.fleet.row_cache import RowCache, known_kinds
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
 
     from trex_tui.fleet.reader import Fleet, Mapper
 
+Filtered = TypeVar("Filtered")
 _TITLE = "Engines"
 _MOST_FILES = 100_000_000
 """A fleet is searched completely, unlike a home directory."""
@@ -68,19 +67,22 @@ def run_engines(options: argparse.Namespace) -> int:
     if options.out is not None and by:
         raise TrexError("--out: not with --by; a dataset has a row per engine")
     directory = None if options.no_cache else cache_directory(os.environ)
-    with known_kinds(directory, options.paths or ["."]) if directory else nullcontext():
-        discovery = scan(options.paths or ["."], most_files=_MOST_FILES)
+    paths = options.paths or ["."]
+    with known_kinds(directory, paths) if directory else nullcontext():
+        discovery = scan(paths, most_files=_MOST_FILES)
     if result.path is not None and result.path.exists():  # a tenth of the time of a cached run
         result.inputs = list_inputs(discovery.sets, options.paths)
     wanted = LoadOptions.of(options.optimization_profile, options.peak, options.run, options.onnx)
     # Rows with an ONNX model depend on a file that is not in the set.
-    cache = RowCache.of(directory, wanted, need) if directory and options.onnx is None else None
+    cache = RowCache.of(directory, paths, wanted) if directory and options.onnx is None else None
     fleet = read_fleet(
         discovery, wanted, need, map_sets=_choose_mapper(options), cache=cache, progress=_progress()
     )
     result.report(fleet.diagnostics, errors_only=True)
     shown = _show(options, fleet, columns, by, sort, axes)
     if options.out is not None:
+        from trex_tui.fleet.dataset import append_dataset  # 60 ms, for those who write Parquet
+
         added = append_dataset(Path(options.out), shown.rows, columns)
         complain(f"{options.out}: {plural(added, 'row')} added, {len(shown.rows) - added} known")
         return result.exit_code()
@@ -126,8 +128,21 @@ def _choose_axes(text: str | None) -> ParetoAxes | None:
 
 
 def _filtered_columns(text: str | None) -> list[FleetColumn]:
+    return _filter(filter_columns, text) if text else []
+
+
+def _filter(apply: Callable[..., Filtered], *arguments: object) -> Filtered:
+    """Apply a filter.
+
+    Raises:
+        TrexError: It is not a filter.
+    """
+    from trex_tui.analysis.filter import (
+        FilterError,  # 80 ms, with the columns of layers; most tables have no filter
+    )
+
     try:
-        return filter_columns(text) if text else []
+        return apply(*arguments)
     except FilterError as error:
         raise TrexError(f"--filter: {error.pointed}") from None
 
@@ -155,10 +170,7 @@ def _show(
 ) -> ShownFleet:
     rows = fleet.rows
     if options.filter:
-        try:
-            rows = filter_rows(rows, options.filter)
-        except FilterError as error:
-            raise TrexError(f"--filter: {error.pointed}") from None
+        rows = _filter(filter_rows, rows, options.filter)
         if not rows:
             complain(f"0 of {len(fleet.rows)} engines match")
     for column in sort:
@@ -198,6 +210,8 @@ def _write(shown: ShownFleet, result: ResultWriter) -> None:
             raise TrexError("--by: not with Parquet, which has a row per engine; group when reading it")
         if result.path is None and sys.stdout.isatty():
             raise TrexError("Parquet is binary; name a file with -o, or pipe it")
+        from trex_tui.fleet.dataset import write_parquet  # as above
+
         result.write(write_parquet(shown.rows[: shown.top], shown.columns))
 
 

@@ -7,7 +7,6 @@ remarks and notifications. Formats without room for text (CSV, Parquet, Excel, p
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from trex_tui.artifacts.output_files import (
 )
 from trex_tui.cli.output import complain
 from trex_tui.errors import Diagnostic, ExitCode, Severity, TrexError, describe_reason
+from trex_tui.report.json_text import format_json
 from trex_tui.report.path_completion import typed_path
 from trex_tui.text import plural
 
@@ -215,7 +215,7 @@ class ResultWriter:
 
     def write_json(self, document: object, known: Iterable[Diagnostic] = ()) -> None:
         """Write one JSON value, indented; never NaN. `known` as for `write`."""
-        self.write(json.dumps(document, indent=2, allow_nan=False) + "\n", known=known)
+        self.write(format_json(document) + "\n", known=known)
 
     def draw(self, draw: Callable[[Console], None], known: Iterable[Diagnostic] = ()) -> None:
         """Write Rich output: to the width of a terminal; uncut and unpadded into a pipe or a file.

@@ -11,9 +11,10 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from trex_tui.analysis.compare.names import HEAVY, take_apart
-from trex_tui.engine.engine import Engine
+if TYPE_CHECKING:
+    from trex_tui.engine.engine import Engine
 
 _SAMPLE = 64
 _ALIKE = 0.8
@@ -40,6 +41,8 @@ class Signature:
 
 def make_signature(engine: Engine, stem: str) -> Signature:
     """Return the signature of an engine."""
+    from trex_tui.analysis.compare.names import HEAVY, take_apart  # only for engines that are read
+
     tensors = sorted(f"{binding.is_input is not False}:{binding.name}" for binding in engine.bindings)
     weights: dict[str, float] = {}
     for layer in engine.layers:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from trex_tui.analysis.load import LoadOptions
+from trex_tui.analysis.load_options import LoadOptions
 from trex_tui.artifacts.discover import ArtifactSet, Discovery, is_damage, with_unique_names
 from trex_tui.artifacts.file_kinds import display_name, engine_stem
 from trex_tui.errors import Diagnostic
 from trex_tui.fleet.engine_columns import Need
-from trex_tui.fleet.row_cache import RowCache
-from trex_tui.fleet.table import FleetRow, SetRows, make_table, read_rows
+from trex_tui.fleet.row_cache import ReadSet, RowCache, read_set
+from trex_tui.fleet.table import FleetRow, make_table
 
-Job = Callable[[ArtifactSet], SetRows]
-Mapper = Callable[[Job, Sequence[ArtifactSet]], Iterator[SetRows]]
+Job = Callable[[ArtifactSet], ReadSet]
+Mapper = Callable[[Job, Sequence[ArtifactSet]], Iterator[ReadSet]]
 """Applies the job to each set, here or elsewhere, and yields the results in order."""
 
 
@@ -38,12 +38,9 @@ class Read:
 
     options: LoadOptions
     need: Need
-    cache: RowCache | None = None
 
-    def __call__(self, source: ArtifactSet) -> SetRows:
-        if self.cache is not None:
-            return self.cache.read(source, self.options, self.need)
-        return read_rows(source, self.options, self.need)
+    def __call__(self, source: ArtifactSet) -> ReadSet:
+        return read_set(source, self.options, self.need)
 
 
 def read_fleet(
@@ -69,16 +66,30 @@ def read_fleet(
     readable = sets[: len(discovery.sets)]
     rows: list[FleetRow] = []
     diagnostics: dict[Diagnostic, None] = dict.fromkeys(discovery.diagnostics)
-    known = [None if cache is None else cache.find(source) for source in readable]
+    known = [None if cache is None else cache.find(source, need) for source in readable]
+    if cache is not None and None in known:
+        known = [
+            cache.find_copy(source, need) if found is None else found
+            for source, found in zip(readable, known, strict=True)
+        ]
     unknown = [source for source, found in zip(readable, known, strict=True) if found is None]
-    new = iter(map_sets(Read(options, need, cache), unknown)) if unknown else iter(())
+    new = iter(map_sets(Read(options, need), unknown)) if unknown else iter(())
     cached = len(readable) - len(unknown)
-    for number, found in enumerate(known, start=1):
-        result = next(new) if found is None else found
-        rows += result.rows
-        diagnostics.update(dict.fromkeys(result.diagnostics))
-        if progress is not None:
-            progress(number, len(readable))
+    try:
+        for number, (source, found) in enumerate(zip(readable, known, strict=True), start=1):
+            result = found
+            if result is None:
+                read = next(new)
+                result = read.result
+                if cache is not None:
+                    cache.keep(source, read, need)
+            rows += result.rows
+            diagnostics.update(dict.fromkeys(result.diagnostics))
+            if progress is not None:
+                progress(number, len(readable))
+    finally:  # also of what was read before an interruption
+        if cache is not None:
+            cache.save()
     for source, error in zip(sets[len(readable) :], broken, strict=True):
         rows.append(FleetRow({"error": str(error)}, None, source))
     return Fleet(make_table(rows), tuple(diagnostics), cached)

@@ -1,10 +1,9 @@
 """A cache of rows in the user's cache directory, so that a large tree is read once.
 
 A set is known by its paths with size and time of change of each file; else by a digest of the content of its files, which
-holds after a copy or a checkout. Entries are separate files, written beside their place and moved there: several processes
-may use the cache at once, and an entry that is damaged is read as if it were missing. The sets of each directory and the
-kinds of its files are kept as well, in one entry for each group of searched paths. A change of the content that leaves size
-and time is not seen; `--no-cache` reads everything.
+holds after a copy or a checkout. All rows of a search are one file, and its directories and kinds of files another; both are
+written beside their place and moved there: several processes may use the cache at once, and damaged entries are read as if
+missing. A change of the content that leaves size and time is not seen; `--no-cache` reads everything.
 """
 
 from __future__ import annotations
@@ -13,93 +12,197 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from trex_tui._version import __version__
-from trex_tui.analysis.load import LoadOptions
+from trex_tui.analysis.load_options import LoadOptions
 from trex_tui.artifacts.discover import ArtifactSet, KnownFolders, remember_folders
 from trex_tui.artifacts.file_kinds import ArtifactKind, KnownKinds, Sniffed, remember_kinds
 from trex_tui.errors import Diagnostic, Severity
-from trex_tui.fleet.engine_columns import Need
+from trex_tui.fleet.engine_columns import COLUMNS, Need
 from trex_tui.fleet.models import Signature
-from trex_tui.fleet.table import FleetRow, SetRows, read_rows
+from trex_tui.fleet.table import FleetRow, SetRows
 
 ROW_VERSION = 2
 """Rises if a column of a row means something else, or entries have another form."""
 _PIECE_BYTES = 1 << 20
+_MOST_BYTES = 1 << 26
+"""Size of all files of other searches that are looked through for copies."""
 _KINDS = {kind.value: kind for kind in ArtifactKind}
+_STORED = tuple(
+    column.name for column in sorted(COLUMNS, key=lambda column: column.need) if column.is_of_engine
+)
+"""Columns of an entry: a row that was read for less has the first of them only."""
 Stats = list[list[int]]
 """Size and time of change in nanoseconds of each file of a set."""
 
 
 @dataclass(frozen=True, slots=True)
-class RowCache:
-    """The cache for one kind of rows; it can be sent to other processes.
+class ReadSet:
+    """Rows of a set as they were read, with the state of its files; None for both if it cannot be kept.
 
     Attributes:
-        directory: Where entries are.
-        key: What rows depend on beside the files: versions, options, columns.
+        digest: Of the content; None too where the rows name paths that a copy does not have.
     """
 
-    directory: Path
-    key: str
+    result: SetRows
+    stats: Stats | None = None
+    digest: str | None = None
+
+
+def read_set(source: ArtifactSet, options: LoadOptions, need: Need) -> ReadSet:
+    """Read a set, with what identifies it in a cache."""
+    from trex_tui.fleet.rows import (
+        read_rows,  # 250 ms, with everything that reads; a known tree needs none of it
+    )
+
+    stats = read_stats(source)
+    result = read_rows(source, options, need)
+    if stats is None or read_stats(source) != stats:  # written while it was read
+        return ReadSet(result)
+    is_movable = all(row.signature is not None for row in result.rows) and all(
+        note.file is None or note.file in source.files.values() for note in result.diagnostics
+    )
+    return ReadSet(result, stats, digest_files(source) if is_movable else None)
+
+
+def _make_key(*parts: str) -> str:
+    text = "\0".join((f"{ROW_VERSION} {__version__}", *parts))
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+def _name_paths(paths: Sequence[str]) -> str:
+    """Return the searched paths as given, since names of files begin with them, and where relative ones begin."""
+    is_absolute = all(map(os.path.isabs, paths))
+    return "\0".join(["" if is_absolute else os.getcwd(), *sorted(map(str, paths))])  # noqa: PTH109 - as text
+
+
+@dataclass(slots=True)
+class RowCache:
+    """The rows of one search.
+
+    Attributes:
+        path: Its file.
+        prefix: Beginning of the names of files with rows of the same options.
+    """
+
+    path: Path
+    prefix: str
+    _entries: dict[str, Any] = field(default_factory=dict)
+    _signatures: list[Signature | None] = field(default_factory=list)
+    _kept: dict[str, tuple[Need, ReadSet, ArtifactSet]] = field(default_factory=dict)
+    _used: dict[str, tuple[Need, ReadSet, ArtifactSet]] = field(default_factory=dict)
+    _copies: dict[str, tuple[Any, list[Signature | None]]] | None = None
 
     @classmethod
-    def of(cls, directory: Path, options: LoadOptions, need: Need) -> RowCache:
-        """Return the cache for rows read with some options."""
-        return cls(directory, f"{ROW_VERSION} {__version__} {need.name} {options!r}")
+    def of(cls, directory: Path, paths: Sequence[str], options: LoadOptions) -> RowCache:
+        """Return the cache for rows of a search, read with some options."""
+        prefix = _make_key(repr(options))[:16]
+        path = directory / "rows" / f"{prefix}-{_make_key(_name_paths(paths))[:16]}.json"
+        entries, signatures = _read_rows_file(path)
+        return cls(path, prefix, entries, signatures)
 
-    def find(self, source: ArtifactSet) -> SetRows | None:
+    def find(self, source: ArtifactSet, need: Need) -> SetRows | None:
         """Return the rows of a set whose files have the same size and time as before; None if unknown."""
-        entry = _read_entry(self._path_entry(source))
-        stats = _read_stats(source)
-        return _decode(entry, source) if entry is not None and stats and entry.get("stats") == stats else None
+        key = _key_of(source)
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        stats = read_stats(source)
+        with contextlib.suppress(*_DAMAGE):
+            known, kept_stats, digest, *rest = entry
+            if kept_stats == stats and known >= need:
+                result = _decode(rest, self._signatures, source)
+                self._used[key] = Need(known), ReadSet(result, stats, digest), source
+                return result
+        return None
 
-    def read(self, source: ArtifactSet, options: LoadOptions, need: Need) -> SetRows:
-        """Return the rows of a set by the content of its files, and keep them."""
-        stats = _read_stats(source)
-        digest = _digest(source) if stats else None
-        if stats is None or digest is None:
-            return read_rows(source, options, need)
-        content = self._entry(f"content {digest}")
-        entry = _read_entry(content)
-        known = _decode(entry, source) if entry is not None else None
-        result = known or read_rows(source, options, need)
-        if _read_stats(source) != stats:  # written while it was read
-            return result
-        document = _encode(result, source, stats)
-        _write_entry(self._path_entry(source), document)
-        # Errors and remarks on files beside the set name paths, which a copy does not have.
-        is_movable = all(row.signature is not None for row in result.rows) and all(
-            note.file is None or note.file in source.files.values() for note in result.diagnostics
-        )
-        if known is None and is_movable:
-            _write_entry(content, document)
-        return result
+    def find_copy(self, source: ArtifactSet, need: Need) -> SetRows | None:
+        """Return the rows of a set whose files have the content of others; None if unknown."""
+        if self._copies is None:
+            self._copies = self._read_copies()
+        stats = read_stats(source) if self._copies else None
+        digest = digest_files(source) if stats else None
+        if digest is None or digest not in self._copies:
+            return None
+        entry, signatures = self._copies[digest]
+        with contextlib.suppress(*_DAMAGE):
+            known, _, _, *rest = entry
+            if known >= need and read_stats(source) == stats:
+                result = _decode(rest, signatures, source)
+                self._kept[_key_of(source)] = Need(known), ReadSet(result, stats, digest), source
+                return result
+        return None
 
-    def _path_entry(self, source: ArtifactSet) -> Path:
-        paths = "\0".join(os.path.abspath(path) for path in source.files.values())  # noqa: PTH100 - as text
-        return self._entry(f"paths {paths}")
+    def _read_copies(self) -> dict[str, tuple[Any, list[Signature | None]]]:
+        """Return the entries of all searches with the same options by digest, the newest searches first."""
+        files = [(self._entries, self._signatures)]
+        left = _MOST_BYTES
+        with contextlib.suppress(OSError):
+            found = [(path.stat(), path) for path in self.path.parent.glob(f"{self.prefix}-*.json")]
+            for status, path in sorted(found, key=lambda each: -each[0].st_mtime_ns):
+                left -= status.st_size
+                if path != self.path and left >= 0:
+                    files.append(_read_rows_file(path))
+        copies: dict[str, tuple[Any, list[Signature | None]]] = {}
+        for entries, signatures in files:
+            for entry in entries.values():
+                if isinstance(entry, list) and len(entry) > 2 and isinstance(entry[2], str):
+                    copies.setdefault(entry[2], (entry, signatures))
+        return copies
 
-    def _entry(self, name: str) -> Path:
-        name = hashlib.blake2b(
-            f"{self.key}\0{name}".encode("utf-8", "surrogateescape"), digest_size=16
-        ).hexdigest()
-        return self.directory / "rows" / name[:2] / f"{name[2:]}.json"
+    def keep(self, source: ArtifactSet, read: ReadSet, need: Need) -> None:
+        """Keep rows that were read."""
+        if read.stats is not None:
+            self._kept[_key_of(source)] = need, read, source
+
+    def save(self) -> None:
+        """Write the rows of the sets of this search, if there are new ones or some are gone."""
+        if not self._kept and len(self._used) == len(self._entries):
+            return
+        signatures: dict[Signature | None, int] = {}
+        entries = {
+            key: [need, read.stats, read.digest, *_encode(read.result, source, signatures)]
+            for key, (need, read, source) in (self._used | self._kept).items()
+        }
+        parts = [
+            signature and [signature.stem, signature.tensors, signature.nodes] for signature in signatures
+        ]
+        _write_entry(self.path, {"columns": _STORED, "signatures": parts, "sets": entries})
 
 
-def _read_stats(source: ArtifactSet) -> Stats | None:
+_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
+
+
+def _read_rows_file(path: Path) -> tuple[dict[str, Any], list[Signature | None]]:
+    """Return the entries of a file with the signatures that they number; none if it is damaged."""
+    document = _read_entry(path)
+    with contextlib.suppress(*_DAMAGE):
+        if document is not None and document["columns"] == list(_STORED):
+            signatures = [
+                None if parts is None else Signature(parts[0], parts[1], tuple(parts[2]))
+                for parts in document["signatures"]
+            ]
+            return dict(document["sets"]), signatures
+    return {}, []
+
+
+def _key_of(source: ArtifactSet) -> str:
+    return "\0".join(map(str, source.files.values()))
+
+
+def read_stats(source: ArtifactSet) -> Stats | None:
+    """Return size and time of change of each file; None if one cannot be read."""
     try:
         return [[status.st_size, status.st_mtime_ns] for status in map(os.stat, source.files.values())]
     except OSError:
         return None
 
 
-def _digest(source: ArtifactSet) -> str | None:
+def digest_files(source: ArtifactSet) -> str | None:
     """Return the digest of the kinds, names and contents of the files; None if one cannot be read."""
     digest = hashlib.blake2b(digest_size=16)
     try:
@@ -117,57 +220,57 @@ def _digest(source: ArtifactSet) -> str | None:
     return digest.hexdigest()
 
 
-def _encode(result: SetRows, source: ArtifactSet, stats: Stats) -> dict[str, Any]:
+def _encode(
+    result: SetRows, source: ArtifactSet, signatures: dict[Signature | None, int]
+) -> tuple[list[Any], list[Any]]:
+    """Return rows and diagnostics as JSON; new signatures are added to those that rows number."""
     kinds = {path: kind.value for kind, path in source.files.items()}
-    return {
-        "stats": stats,
-        "rows": [
-            {
-                "values": dict(row.values),
-                "signature": None
-                if row.signature is None
-                else [row.signature.stem, row.signature.tensors, list(row.signature.nodes)],
-            }
-            for row in result.rows
-        ],
-        "diagnostics": [
-            [
-                note.severity.value,
-                None if note.file is None else kinds.get(note.file) or str(note.file),
-                note.file in kinds,
-                note.where,
-                note.message,
-            ]
-            for note in result.diagnostics
-        ],
-    }
+    rows = [
+        [
+            [row.values[name] for name in _STORED if name in row.values],
+            signatures.setdefault(row.signature, len(signatures)),
+            row.values.get("error"),
+        ]
+        for row in result.rows
+    ]
+    notes = [
+        [
+            note.severity.value,
+            None if note.file is None else kinds.get(note.file) or str(note.file),
+            note.file in kinds,
+            note.where,
+            note.message,
+        ]
+        for note in result.diagnostics
+    ]
+    return rows, notes
 
 
-def _decode(entry: dict[str, Any], source: ArtifactSet) -> SetRows | None:
-    """Return the rows of an entry; None if it is damaged."""
-    try:
-        rows = tuple(
-            FleetRow(
-                dict(row["values"]),
-                None
-                if row["signature"] is None
-                else Signature(row["signature"][0], row["signature"][1], tuple(row["signature"][2])),
-                source,
-            )
-            for row in entry["rows"]
-        )
-        notes = tuple(
+def _decode(parts: Sequence[Any], signatures: Sequence[Signature | None], source: ArtifactSet) -> SetRows:
+    """Return the rows of an entry; any of `_DAMAGE` if it is damaged."""
+    rows, notes = parts
+    if not rows:
+        raise ValueError("no row")
+    return SetRows(
+        tuple(
+            FleetRow(_decode_values(values, error), signatures[signature], source)
+            for values, signature, error in rows
+        ),
+        tuple(
             Diagnostic(
                 Severity(severity),
                 None if file is None else source.files[ArtifactKind(file)] if is_own else Path(file),
                 where,
                 message,
             )
-            for severity, file, is_own, where, message in entry["diagnostics"]
-        )
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        return None
-    return SetRows(rows, notes) if rows else None
+            for severity, file, is_own, where, message in notes
+        ),
+    )
+
+
+def _decode_values(values: list[Any], error: str | None) -> Mapping[str, Any]:
+    known = dict(zip(_STORED, values, strict=False))
+    return known if error is None else {**known, "error": error}
 
 
 def _read_entry(path: Path) -> dict[str, Any] | None:
@@ -180,12 +283,15 @@ def _read_entry(path: Path) -> dict[str, Any] | None:
 
 def _write_entry(path: Path, document: object) -> None:
     """Write an entry; without room or rights there is none."""
+    import tempfile  # 10 ms, and most runs have nothing to write
+
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
-                json.dump(document, file, allow_nan=False)
+                # In one piece: `json.dump` encodes in Python.
+                file.write(json.dumps(document, allow_nan=False, separators=(",", ":")))
             Path(name).replace(path)
         except OSError:
             Path(name).unlink(missing_ok=True)
@@ -195,28 +301,26 @@ def _write_entry(path: Path, document: object) -> None:
 @contextlib.contextmanager
 def known_kinds(directory: Path, paths: Sequence[str]) -> Iterator[None]:
     """Remember the sets of the directories below some paths, and the kinds of their files, from the last search."""
-    names = "\0".join(sorted(os.path.abspath(path) for path in paths))  # noqa: PTH100 - as text
-    key = hashlib.blake2b(
-        f"{ROW_VERSION} {__version__}\0{names}".encode("utf-8", "surrogateescape"), digest_size=16
-    ).hexdigest()
-    path = directory / "searches" / f"{key}.json"
+    path = directory / "searches" / f"{_make_key(_name_paths(paths))}.json"
     entry = _read_entry(path) or {}
     kinds, folders = _decode_kinds(entry.get("kinds")), _decode_folders(entry.get("folders"))
     with remember_kinds(kinds), remember_folders(folders):
         yield
-    if folders.used == folders.entries and all(
-        kinds.entries.get(file) == found for file, found in kinds.used.items()
-    ):
+    # The sets of a known directory need no kinds of its files.
+    known = {os.path.abspath(folder) for folder in folders.used}  # noqa: PTH100 - as text
+    used = {
+        file: found
+        for file, found in kinds.used.items()
+        if os.path.dirname(file) not in known  # noqa: PTH120 - as text
+    }
+    if folders.used == folders.entries and kinds.entries == used:
         return
-    # Nothing asked for the kinds of the files of known directories.
-    used = {os.path.abspath(folder) for folder in folders.used}  # noqa: PTH100 - as text
-    kept = {file: found for file, found in kinds.entries.items() if os.path.dirname(file) in used}  # noqa: PTH120
     _write_entry(
         path,
         {
             "kinds": {
                 file: [size, time_ns, sniffed.kind and sniffed.kind.value, sniffed.reason, sniffed.claims]
-                for file, (size, time_ns, sniffed) in (kept | kinds.used).items()
+                for file, (size, time_ns, sniffed) in used.items()
             },
             "folders": {
                 folder: [

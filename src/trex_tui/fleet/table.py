@@ -1,37 +1,25 @@
 """The table of engines: a set of files becomes rows of plain values, which are sorted, filtered and grouped without engines.
 
-A row is JSON, so that it can be cached, computed in another process and written as Parquet. Reading a set never raises: a set
-that cannot be read is a row with its error.
+A row is JSON, so that it can be cached, computed in another process and written as Parquet.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trex_tui.analysis.filter import FilterColumn, parse_with, plain_value, select_rows
-from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.file_kinds import display_name, engine_stem
-from trex_tui.engine.engine import Engine
-from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError
-from trex_tui.fleet.engine_columns import (
-    ALIASES,
-    COLUMNS,
-    COLUMNS_BY_NAME,
-    LOADED_COLUMNS,
-    Better,
-    FleetColumn,
-    Need,
-)
-from trex_tui.fleet.models import Signature, group_models, make_signature
+from trex_tui.errors import Diagnostic, TrexError
+from trex_tui.fleet.engine_columns import ALIASES, COLUMNS, COLUMNS_BY_NAME, Better, FleetColumn
+from trex_tui.fleet.models import Signature, group_models
 from trex_tui.text import did_you_mean
+
+if TYPE_CHECKING:
+    from trex_tui.analysis.filter import FilterColumn
 
 _SHORTEST_PREFIX = 3
 _WORDED = tuple(
@@ -66,60 +54,6 @@ class SetRows:
 
     rows: tuple[FleetRow, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
-
-
-def read_rows(source: ArtifactSet, options: LoadOptions, need: Need = Need.LOGS) -> SetRows:
-    """Return the rows of a set: one per run of its files, or the only one. Never raises for the content of files.
-
-    Args:
-        options: With a run, that run only.
-        need: Columns that need more are left out.
-    """
-    try:
-        engine = load(source, replace(options, skips_logs=need < Need.LOGS))
-        if need < Need.LOGS and engine.weights_bytes is None:  # a log may have the sum
-            engine = load(source, options)
-        engines = [engine, *_load_runs(engine, options)]
-    except (ArtifactError, TrexError) as error:
-        notes = getattr(error, "diagnostics", ()) or (
-            getattr(error, "diagnostic", Diagnostic(Severity.ERROR, source.directory, "", str(error))),
-        )
-        values = {"error": str(error)}
-        return SetRows((FleetRow(values, None, source),), tuple(notes))
-    notes = tuple(dict.fromkeys(note for engine in engines for note in engine.diagnostics))
-    return SetRows(tuple(make_row(engine, need) for engine in engines), notes)
-
-
-def _load_runs(engine: Engine, options: LoadOptions) -> list[Engine]:
-    """Return the further timed runs in the files of an engine."""
-    if options.run is not None or engine.run_number is None:
-        return []
-    numbers = sorted({run.number for run in engine.runs if run.queries is not None} - {engine.run_number})
-    return [load(engine.source, replace(options, run=number)) for number in numbers]
-
-
-def make_row(engine: Engine, need: Need = Need.LOGS) -> FleetRow:
-    """Return the row of a loaded engine; `make_table` adds the columns that depend on other rows."""
-    values = {
-        column.name: _plain(column.value(engine))
-        for column in LOADED_COLUMNS
-        if column.need <= need and column.value is not None
-    }
-    stem = find_stem(engine.source)
-    return FleetRow(values, make_signature(engine, stem), engine.source)
-
-
-def find_stem(source: ArtifactSet) -> str:
-    """Return the part of the file names that identifies the engine, else the name of the set."""
-    stems = (display_name(engine_stem(path)) for path in source.files.values())
-    return next(filter(None, stems), source.name)
-
-
-def _plain(value: Value) -> Value:
-    """Return a value as JSON has it."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return list(value) if isinstance(value, tuple) else value
 
 
 def make_table(rows: Iterable[FleetRow]) -> list[FleetRow]:
@@ -206,6 +140,8 @@ class _Values:
         ]
 
     def of(self, column: str) -> list[Any]:
+        from trex_tui.analysis.filter import plain_value
+
         return [
             tuple(value) or None if isinstance(value, list) else plain_value(value)
             for value in (row.value(column) for row in self._rows)
@@ -224,6 +160,10 @@ def filter_columns(text: str) -> list[FleetColumn]:
     Raises:
         FilterError: It is not a filter.
     """
+    from trex_tui.analysis.filter import (
+        parse_with,  # 80 ms, with the columns of layers; most tables have no filter
+    )
+
     expression, columns = parse_with(text, _Columns()), []
     pending: list[Any] = [expression]
     while pending:
@@ -240,6 +180,8 @@ def filter_rows(rows: Sequence[FleetRow], text: str) -> list[FleetRow]:
     Raises:
         FilterError: It is not a filter, or a regular expression in it takes too long.
     """
+    from trex_tui.analysis.filter import parse_with, select_rows  # as above
+
     return [rows[index] for index in select_rows(_Values(rows), parse_with(text, _Columns()), text)]
 
 
@@ -324,6 +266,8 @@ def _hashable(value: Value) -> Value:
 
 
 def _find_range(rows: Iterable[FleetRow], measure: FleetColumn) -> Range | None:
+    from statistics import median  # 5 ms, for those who group
+
     known = [value for row in rows if (value := row.value(measure.name)) is not None]
     return Range(len(known), min(known), median(known), max(known)) if known else None
 

@@ -10,7 +10,7 @@ from typing import Any
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.errors import TrexError
 from trex_tui.fleet.reader import Job, Mapper
-from trex_tui.fleet.table import SetRows
+from trex_tui.fleet.row_cache import ReadSet
 
 _BATCH = 16
 """Sets of a task."""
@@ -21,7 +21,7 @@ def map_in_processes(jobs: int) -> Mapper:
     return partial(_map_in_processes, jobs)
 
 
-def _map_in_processes(jobs: int, job: Job, sets: Sequence[ArtifactSet]) -> Iterator[SetRows]:
+def _map_in_processes(jobs: int, job: Job, sets: Sequence[ArtifactSet]) -> Iterator[ReadSet]:
     if jobs < 2 or len(sets) < 2:
         yield from map(job, sets)
         return
@@ -59,7 +59,7 @@ def map_on_dask(address: str) -> Mapper:
     return partial(_map_on_dask, client)
 
 
-def _map_on_dask(client: Any, job: Job, sets: Sequence[ArtifactSet]) -> Iterator[SetRows]:  # noqa: ANN401 - a Client
+def _map_on_dask(client: Any, job: Job, sets: Sequence[ArtifactSet]) -> Iterator[ReadSet]:  # noqa: ANN401 - a Client
     with client:
         batches = [sets[first : first + _BATCH] for first in range(0, len(sets), _BATCH)]
         futures = client.map(partial(_read_batch, job), batches, pure=False)
@@ -68,5 +68,5 @@ def _map_on_dask(client: Any, job: Job, sets: Sequence[ArtifactSet]) -> Iterator
             future.release()
 
 
-def _read_batch(job: Job, sets: Sequence[ArtifactSet]) -> list[SetRows]:
+def _read_batch(job: Job, sets: Sequence[ArtifactSet]) -> list[ReadSet]:
     return list(map(job, sets))

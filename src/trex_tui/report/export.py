@@ -19,6 +19,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError, describe_reason
 from trex_tui.lazy_pattern import lazy_pattern
+from trex_tui.report.json_text import format_json
 from trex_tui.report.path_completion import typed_path
 from trex_tui.report.render_json import diagnostic_object, row_objects
 from trex_tui.report.render_markdown import table_markdown
@@ -299,7 +300,7 @@ def listing_as(form: ExportFormat, listing: Listing) -> str:
         }
         if listing.diagnostics is not None:
             document["diagnostics"] = list(map(diagnostic_object, listing.diagnostics))
-        return json.dumps(document, indent=2, allow_nan=False) + "\n"
+        return format_json(document) + "\n"
     if form is ExportFormat.CSV:
         return table_csv(table)
     if form is ExportFormat.MARKDOWN:
@@ -329,7 +330,7 @@ def comparison_as(form: ExportFormat, shown: Shown) -> str:
     if form is ExportFormat.JSON:
         from trex_tui.report.views.compare import diff_document
 
-        return json.dumps(diff_document(shown), indent=2, allow_nan=False) + "\n"
+        return format_json(diff_document(shown)) + "\n"
     if form is ExportFormat.CSV:
         from trex_tui.report.views.compare import diff_csv
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from trex_tui.artifacts.output_files import OutputKind
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Diagnostic
 from trex_tui.report.document import TOP, Document
+from trex_tui.report.json_text import format_json
 
 REPORT = OutputKind("trex-tui report", ("trex-tui/report/",))
 
@@ -63,4 +63,4 @@ def render_document(document: Document, form: str) -> str:
         return document_markdown(document)
     from trex_tui.report.render_json import document_object
 
-    return json.dumps(document_object(document), indent=2, allow_nan=False) + "\n"
+    return format_json(document_object(document)) + "\n"

@@ -12,7 +12,8 @@ from trex_tui.artifacts import ArtifactSet
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, FleetColumn, Need
-from trex_tui.fleet.table import FleetRow, make_row, make_table
+from trex_tui.fleet.rows import make_row
+from trex_tui.fleet.table import FleetRow, make_table
 from trex_tui.report.views.fleet import document_column
 from trex_tui.report.views.runs import run_words
 from trex_tui.text import MISSING, plural, printable

@@ -13,7 +13,7 @@ from trex_tui.errors import Diagnostic
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, FleetColumn
 from trex_tui.fleet.table import FleetRow, RowGroup, is_readable
 from trex_tui.report.document import Cell, Column, FigureChart, Section, Table, drop_empty_columns, make_table
-from trex_tui.report.render_json import diagnostic_object, row_objects
+from trex_tui.report.render_json import diagnostic_object
 from trex_tui.text import plural, printable
 
 if TYPE_CHECKING:
@@ -252,7 +252,10 @@ def fleet_object(shown: ShownFleet, diagnostics: Iterable[Diagnostic]) -> dict[s
         "schema": SCHEMA,
         "trex_tui": __version__,
         "rows_total": len(shown.rows),
-        "rows": row_objects(engines_table(shown)),
+        "rows": [
+            {column.name: row.value(column.name) for column in shown.columns}
+            for row in shown.rows[: shown.top]
+        ],
     }
     if shown.groups is not None:
         document["row_groups"] = [
