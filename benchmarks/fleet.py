@@ -1,8 +1,8 @@
 """Time and memory of `trex-tui engines` over a tree of sets: `python benchmarks/fleet.py [--sets 100 1000] [--logs]`.
 
-The sets are the samples, each with the timing rows of another build: scaled by a seeded noise. Each size is read by processes of
-their own: without a cache, with an empty one, and with a full one. Times are processor time; the floor is the parse of the same
-JSON files with an interpreter's start. The best of several runs counts.
+The sets are the samples, each with the timing rows of another build: scaled by a seeded noise. Each size is read by processes
+of their own: without a cache, with an empty one, and with a full one. Times are processor time; the floor is the parse of the
+same JSON files with an interpreter's start. The best of several runs counts.
 """
 
 from __future__ import annotations

@@ -17,11 +17,16 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from samples.builds import plant_kernel, write_builds, write_sweep
 from trex_tui.app import TrexApp
 
 ROOT = Path(__file__).absolute().parent.parent
 SAMPLES = Path("sample_artifacts")
 """Relative: the list of engines shows paths, and no picture should show those of one machine."""
+BUILDS = Path("builds")
+"""Builds of one engine, in a temporary directory: from the sixth on another kernel, from the tenth on faster."""
+SWEEP = Path("sweep")
+"""One network in two precisions and seven batches, there too."""
 MOST_TURNS = 500
 
 
@@ -47,6 +52,8 @@ PICTURES = (
     Picture("latency", SAMPLES / "alexnet", (110, 22), ("3",)),
     Picture("layers", SAMPLES / "transformer_fp8", (130, 34), ("2",)),
     Picture("engines", SAMPLES, (110, 18), ()),
+    Picture("pareto", SWEEP, (110, 26), ("p", "right", "right")),
+    Picture("history", BUILDS, (140, 26), ("H", "n")),
     Picture("lint", SAMPLES / "alexnet_int8", (130, 34), ("6",)),
     Picture("compare", SAMPLES, (140, 34), ("space", "j", "space", "equals_sign", "l")),
     Picture("lanes", SAMPLES, (140, 34), ("space", "j", "space", "equals_sign", "L")),
@@ -81,7 +88,22 @@ def main() -> None:
     directory.mkdir(parents=True, exist_ok=True)
     # Not in the colours that somebody chose for themselves.
     os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
-    os.chdir(ROOT)
+    with tempfile.TemporaryDirectory() as temporary:
+        write_builds(
+            Path(temporary) / BUILDS,
+            14,
+            lambda number: 1.0 + 0.04 * (number >= 6) - 0.03 * (number >= 10),
+            plant_kernel(6),
+            has_dates=True,
+        )
+        write_sweep(Path(temporary) / SWEEP, (1, 2, 4, 8, 16, 32, 64))
+        os.chdir(temporary)
+        Path(SAMPLES).symlink_to(ROOT / SAMPLES, target_is_directory=True)
+        take_all(directory)
+
+
+def take_all(directory: Path) -> None:
+    """Write the pictures into a directory."""
     for picture in PICTURES:
         (directory / f"{picture.name}.svg").write_text(asyncio.run(take(picture)), encoding="utf-8")
         print(directory / f"{picture.name}.svg")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from helpers import REPOSITORY
-from test_history import make_builds
 from trex_tui.screens.build_history import BuildHistoryScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.fleet_charts import FleetChartsScreen
 from trex_tui.widgets.table_model import SortKey
 from tui import Session, check_golden, running, several_engines
+
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+from samples.builds import plant_kernel, write_builds
 
 SAMPLES = REPOSITORY / "sample_artifacts"
 TALL = (160, 45)
@@ -188,15 +192,7 @@ async def open_history(session: Session) -> BuildHistoryScreen:
 def plant(folder: Path) -> Path:
     """Twelve builds, from the sixth on 4 % slower by another kernel."""
 
-    def edit(number, graph, profile):
-        if number >= 6:
-            layer = next(layer for layer in graph["Layers"] if "TacticName" in layer)
-            layer["TacticName"] = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_other"
-            for row in profile:
-                if row.get("name") == layer["Name"]:
-                    row.update(averageMs=row["averageMs"] * 2, medianMs=row["averageMs"] * 2)
-
-    return make_builds(folder, 12, lambda number: 1.0 + 0.04 * (number >= 6), edit)
+    return write_builds(folder, 12, lambda number: 1.0 + 0.04 * (number >= 6), plant_kernel(6))
 
 
 async def test_history_has_the_change_and_its_cause(tmp_path):

@@ -65,7 +65,7 @@ def test_findings_are_those_of_lint(capsys: Captured) -> None:
 def test_lint_runs_only_for_its_columns(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
 ) -> None:
-    monkeypatch.setattr("trex_tui.fleet.engine_columns._lint", lambda _: pytest.fail("lint ran"))
+    monkeypatch.setattr("trex_tui.fleet.engine_values._lint", lambda _: pytest.fail("lint ran"))
     for form in ("txt", "json", "csv", "md", "html", "parquet"):
         assert main(["engines", str(SAMPLES / "names_only"), "-o", str(tmp_path / f"x.{form}")]) == 0
     capsys.readouterr()

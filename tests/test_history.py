@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +17,12 @@ from trex_tui.cli import main
 from trex_tui.fleet.git_history import write_commits
 from trex_tui.fleet.history_gates import parse_history_gate
 
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+from samples.builds import plant_kernel, plant_lost_fusion, write_builds
+
 SAMPLES = REPOSITORY / "sample_artifacts"
 ALEXNET = SAMPLES / "alexnet"
-Edit = Callable[[Any], None]
-
-
-def make_builds(
-    folder: Path,
-    count: int,
-    scale: Callable[[int], float],
-    edit: Callable[[int, Any, Any], None] | None = None,
-) -> Path:
-    """Builds of the sample with scaled timing rows and edited layers, with 0.2 % noise between builds."""
-    generator = random.Random(7)
-    for number in range(1, count + 1):
-        build = folder / f"build-{number}"
-        build.mkdir(parents=True)
-        factor = scale(number) * (1.0 + generator.gauss(0.0, 0.002))
-        rows = json.loads((ALEXNET / "alexnet_fp16.timing.json").read_text())
-        for row in rows:
-            for key in ("latencyMs", "computeMs"):
-                row[key] *= factor
-        graph = json.loads((ALEXNET / "alexnet_fp16.graph.json").read_text())
-        profile = json.loads((ALEXNET / "alexnet_fp16.profile.json").read_text())
-        if edit is not None:
-            edit(number, graph, profile)
-        for name, value in (("timing", rows), ("graph", graph), ("profile", profile)):
-            (build / f"alexnet_fp16.{name}.json").write_text(json.dumps(value))
-    return folder
 
 
 def read(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any], str]:
@@ -56,7 +33,7 @@ def read(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict
 
 @pytest.mark.parametrize("pct", [2.0, 5.0])
 def test_a_planted_latency_is_found(pct: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_builds(tmp_path, 12, lambda number: 1.0 + pct / 100.0 * (number >= 8))
+    folder = write_builds(tmp_path, 12, lambda number: 1.0 + pct / 100.0 * (number >= 8))
     code, document, _ = read(capsys, str(folder), "--key", "path")
     (history,) = document["histories"]
     assert code == 0
@@ -72,38 +49,17 @@ def test_a_planted_latency_is_found(pct: float, tmp_path: Path, capsys: pytest.C
 
 
 def test_a_planted_kernel_is_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    changed = []
-
-    def edit(number: int, graph: Any, profile: Any) -> None:
-        if number >= 6:
-            layer = next(layer for layer in graph["Layers"] if "TacticName" in layer)
-            layer["TacticName"] = (
-                "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize32x32x64_other"
-            )
-            changed.append(layer["Name"])
-            for row in profile:
-                if row.get("name") == layer["Name"]:
-                    row.update(averageMs=row["averageMs"] * 2, medianMs=row["averageMs"] * 2)
-
-    folder = make_builds(tmp_path, 10, lambda number: 1.0 + 0.04 * (number >= 6), edit)
+    folder = write_builds(tmp_path, 10, lambda number: 1.0 + 0.04 * (number >= 6), plant_kernel(6))
     code, document, _ = read(capsys, str(folder), "--key", "path", "--bisect", "1", "10")
     (history,) = document["histories"]
     assert code == 0
-    assert changed
     assert {row["number"] for row in history["causes"]} == {6}
     assert {row["cause"] for row in history["causes"]} == {"kernel"}
     assert [(row["number"], row["cause"]) for row in history["first_builds"]] == [(6, "kernel")]
 
 
 def test_a_lost_layer_is_an_exact_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def edit(number: int, graph: Any, profile: Any) -> None:
-        if number < 4:
-            return
-        layer = graph["Layers"][-1]
-        graph["Layers"].append({**layer, "Name": f"{layer['Name']} split"})
-        profile.append({**profile[-1], "name": f"{layer['Name']} split"})
-
-    folder = make_builds(tmp_path, 7, lambda _: 1.0, edit)
+    folder = write_builds(tmp_path, 7, lambda _: 1.0, plant_lost_fusion(4))
     _, document, _ = read(capsys, str(folder), "--key", "path")
     (history,) = document["histories"]
     layers = [row for row in history["changes"] if row["measure"] == "layers"]
@@ -112,7 +68,7 @@ def test_a_lost_layer_is_an_exact_change(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_noise_alone_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, document, _ = read(capsys, str(make_builds(tmp_path, 9, lambda _: 1.0)), "--key", "path")
+    _, document, _ = read(capsys, str(write_builds(tmp_path, 9, lambda _: 1.0)), "--key", "path")
     (history,) = document["histories"]
     assert not history["changes"]
 
@@ -132,7 +88,7 @@ def test_noise_alone_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[
     ],
 )
 def test_gates(gate: str, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_builds(tmp_path, 8, lambda number: 1.1 if number >= 7 else 1.0)
+    folder = write_builds(tmp_path, 8, lambda number: 1.1 if number >= 7 else 1.0)
     ended, _, err = read(capsys, str(folder), "--key", "path", "--fail-on", gate)
     assert ended == code, err
     assert words in err
@@ -166,7 +122,7 @@ def test_two_builds_are_judged_within_their_runs(capsys: pytest.CaptureFixture[s
 
 
 def test_a_broken_set_does_not_hide_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_builds(tmp_path, 4, lambda _: 1.0)
+    folder = write_builds(tmp_path, 4, lambda _: 1.0)
     (folder / "build-2" / "alexnet_fp16.graph.json").write_text("{")
     code, document, err = read(capsys, str(folder), "--key", "path")
     assert code == 0
@@ -187,14 +143,14 @@ def test_a_broken_set_does_not_hide_the_others(tmp_path: Path, capsys: pytest.Ca
 def test_errors(
     arguments: tuple[str, ...], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, _, err = read(capsys, str(make_builds(tmp_path, 3, lambda _: 1.0)), *arguments)
+    code, _, err = read(capsys, str(write_builds(tmp_path, 3, lambda _: 1.0)), *arguments)
     assert code == 2
     assert words in err
 
 
 @pytest.mark.parametrize("form", ["text", "md", "html"])
 def test_formats(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_builds(tmp_path, 8, lambda number: 1.0 + 0.1 * (number >= 5))
+    folder = write_builds(tmp_path, 8, lambda number: 1.0 + 0.1 * (number >= 5))
     shutil.copytree(SAMPLES / "names_only", folder / "names")
     assert main(["history", str(folder), "--format", form, "--fail-on", "latency_p99_ms > 9"]) == 2
     out = capsys.readouterr().out
@@ -214,7 +170,7 @@ def test_spread_counts_tactics_and_ranges(tmp_path: Path, capsys: pytest.Capture
                 if row.get("name") == layer["Name"]:
                     row.update(averageMs=row["averageMs"] + 0.5, medianMs=row["medianMs"] + 0.5)
 
-    folder = make_builds(tmp_path, 4, lambda _: 1.0, edit)
+    folder = write_builds(tmp_path, 4, lambda _: 1.0, edit)
     _, document, _ = read(capsys, str(folder), "--key", "path", "--spread")
     spread = document["histories"][0]["spread"]
     first = spread["layers"][0]
@@ -237,7 +193,7 @@ def test_near_ties_come_from_the_build_logs(capsys: pytest.CaptureFixture[str]) 
 def test_directories_of_variants_are_histories_of_their_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    builds = make_builds(tmp_path / "made", 3, lambda _: 1.0)
+    builds = write_builds(tmp_path / "made", 3, lambda _: 1.0)
     for number in range(1, 4):
         for variant in ("fp16", "best"):
             shutil.copytree(builds / f"build-{number}", tmp_path / "nightly" / str(number) / variant)
@@ -257,7 +213,7 @@ def repository(tmp_path: Path) -> Path:
     """A commit per build, and after each a commit that changes another file below the same path."""
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
-    builds = make_builds(tmp_path / "made", 8, lambda number: 1.0 + 0.05 * (number >= 6))
+    builds = write_builds(tmp_path / "made", 8, lambda number: 1.0 + 0.05 * (number >= 6))
     root = tmp_path / "repo"
     root.mkdir()
     git(root, "init", "-q")
@@ -320,7 +276,7 @@ def test_a_kernel_without_effect_on_the_latency_is_a_change(
             layer = next(layer for layer in graph["Layers"] if "TacticName" in layer)
             layer["TacticName"] = "sm80_other_kernel"
 
-    _, document, _ = read(capsys, str(make_builds(tmp_path, 8, lambda _: 1.0, edit)), "--key", "path")
+    _, document, _ = read(capsys, str(write_builds(tmp_path, 8, lambda _: 1.0, edit)), "--key", "path")
     (history,) = document["histories"]
     assert [row["number"] for row in history["builds"] if row["changed"]] == [6]
     assert {(row["number"], row["cause"]) for row in history["causes"]} == {(6, "tactic")}
