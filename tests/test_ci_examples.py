@@ -217,6 +217,28 @@ def test_the_gitlab_job(tmp_path: Path, baseline: str, candidate: str, code: int
         assert (tmp_path / name).stat().st_size
 
 
+def test_the_workflow_of_a_fleet(tmp_path: Path) -> None:
+    workflow = yaml.safe_load((REPOSITORY / "examples" / "github-fleet.yml").read_text(encoding="utf-8"))
+    runner = Runner(tmp_path, {}, "push")
+    (tmp_path / "results").symlink_to(SAMPLES, target_is_directory=True)
+    steps = [step for step in workflow["jobs"]["page"]["steps"] if "run" in step]
+    codes = [
+        subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
+            env=runner.environment,
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+            timeout=120,
+        ).returncode
+        for step in steps
+    ]
+    assert codes == [0, 0, 2], "models with one build cannot be judged"
+    for name in ("index.html", "history.html"):
+        assert "alexnet_fp16" in (tmp_path / "page" / name).read_text(encoding="utf-8")
+    assert "alexnet_fp16" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
 def test_the_hook(tmp_path: Path) -> None:
     (hook,) = HOOKS
     files = [path for path in SAMPLES.rglob("*") if re.search(hook["files"], str(path))]

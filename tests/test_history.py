@@ -263,6 +263,29 @@ def test_errors_of_git(place: str, words: str, repository: Path, capsys: pytest.
     assert "Traceback" not in err
 
 
+def test_key_git_reads_the_commits_of_a_directory(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, expected, _ = read(capsys, "--git", f"{repository}:perf")
+    for path in (str(repository / "perf"), "."):
+        monkeypatch.chdir(repository / "perf")
+        code, document, err = read(capsys, path, "--key", "git")
+        assert code == 0, err
+        assert document == expected
+
+
+def test_key_git_needs_one_directory_of_a_repository(
+    tmp_path: Path, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, words in (
+        ([str(tmp_path / "elsewhere")], "is no directory of a git repository"),
+        ([str(repository), str(repository)], "2 paths given"),
+    ):
+        code, _, err = read(capsys, *arguments, "--key", "git")
+        assert code == 2
+        assert words in err
+
+
 def test_git_takes_no_paths(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = read(capsys, str(repository), "--git", str(repository))
     assert (code, "cannot be combined" in err) == (2, True)

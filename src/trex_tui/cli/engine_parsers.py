@@ -27,8 +27,8 @@ DIFF_CHARTS = ("kind", "precision", "module", "block")
 REPORT_FORMATS = ("html", "md", "json")
 ENGINES_FORMATS = ("text", "json", "csv", "md", "html", "parquet")
 HISTORY_FORMATS = ("text", "md", "json", "html")
-HISTORY_KEYS = ("date", "tensorrt", "path")
-"""Copy of `fleet.history.KEYS`, which parsers do not load."""
+HISTORY_KEYS = ("date", "tensorrt", "path", "git")
+"""Those of `fleet.history.KEYS`, which parsers do not load, and the commits of a repository."""
 EXPORT_FORMATS = (
     *("dot", "svg", "png", "graphml", "json", "onnx", "onnx-annotated"),
     *("csv", "parquet", "xlsx", "trace", "trex", "tea"),
@@ -529,7 +529,8 @@ examples:
     history.add_argument(
         "--key",
         choices=HISTORY_KEYS,
-        help="order of the builds; default: date if all have one, else the order found",
+        help="order of the builds; default: date if all have one, else the order found; git: commits that changed the sets of "
+        "the directory PATH",
     )
     history.add_argument(
         "--git",

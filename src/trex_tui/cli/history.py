@@ -15,7 +15,7 @@ from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.cli.runs import load_runs
 from trex_tui.errors import ArtifactError, ExitCode, TrexError
-from trex_tui.fleet.git_history import CommitFiles, find_changed, split_place, write_commits
+from trex_tui.fleet.git_history import CommitFiles, find_changed, find_place, split_place, write_commits
 from trex_tui.fleet.history import AS_GIVEN, find_build, find_first_builds, make_histories
 from trex_tui.fleet.history_gates import judge_history, parse_history_gate
 from trex_tui.fleet.spread import find_spread
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     Loaded = tuple[list[tuple[Engine, ...]], list[Diagnostic]]
 
 _TITLE = "History"
+GIT = "git"
+"""Key of builds that are commits."""
 
 
 def run_history(options: argparse.Namespace) -> int:
@@ -38,14 +40,12 @@ def run_history(options: argparse.Namespace) -> int:
         TrexError: An invalid gate, or builds without the key or of several models where one is needed.
         ArtifactError: No engine can be read.
     """
-    if options.git is None:
+    if options.git is None and options.key != GIT:
         groups, strays = _load(options, options.paths)
         return _show(options, groups, strays, options.key)
-    if options.paths or options.key is not None:
-        raise TrexError("--git cannot be combined with PATH or --key; remove one of them")
     import tempfile  # 8 ms, and most histories are directories
 
-    repository, path = split_place(options.git)
+    repository, path = _find_repository(options)
     with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as directory:
         commits = write_commits(repository, path, Path(directory))
         for commit in commits:
@@ -58,6 +58,17 @@ def run_history(options: argparse.Namespace) -> int:
         return _show(options, changed, strays, AS_GIVEN)
 
 
+def _find_repository(options: argparse.Namespace) -> tuple[Path, str]:
+    """Return repository and path of `--git`, or of the PATH of `--key git`."""
+    if options.git is None:
+        if len(options.paths) > 1:
+            raise TrexError(f"--key git: {len(options.paths)} paths given; give one directory of a repository")
+        return find_place(options.paths[0] if options.paths else ".")
+    if options.paths or options.key is not None:
+        raise TrexError("--git cannot be combined with PATH or --key; remove one of them")
+    return split_place(options.git)
+
+
 def _has_set(commit: CommitFiles) -> bool:
     try:
         return commit.directory.is_dir() and bool(scan([commit.directory]).sets)
@@ -66,8 +77,9 @@ def _has_set(commit: CommitFiles) -> bool:
 
 
 def _load(options: argparse.Namespace, paths: list[str]) -> Loaded:
-    if options.git is not None and not paths:
-        raise TrexError(f"--git {options.git}: no commit has files of an engine; give another PATH")
+    if not paths and (options.git is not None or options.key == GIT):
+        place = f"--git {options.git}" if options.git is not None else "--key git"
+        raise TrexError(f"{place}: no commit has files of an engine; give another PATH")
     given = vars(options) | {"paths": paths, "runs": [], "run_a": None, "run_b": None}
     given |= {"no_onnx": True}  # one file per set, for columns that a history does not show
     return load_runs(argparse.Namespace(**given))

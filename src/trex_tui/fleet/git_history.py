@@ -55,6 +55,19 @@ def split_place(text: str) -> tuple[Path, str]:
     return Path(repository), path
 
 
+def find_place(path: str) -> tuple[Path, str]:
+    """Return the repository that a directory lies in, and its path there.
+
+    Raises:
+        TrexError: It is no directory of a working tree.
+    """
+    directory = Path(os.path.abspath(path))  # noqa: PTH100 - links stay: the path in the repository is that of its names
+    for repository in (directory, *directory.parents):
+        if directory.is_dir() and (repository / ".git").exists():
+            return repository, "" if repository == directory else directory.relative_to(repository).as_posix()
+    raise TrexError(f"--key git: {path} is no directory of a git repository; give one, or use --git REPO:PATH")
+
+
 def write_commits(repository: Path, path: str, directory: Path) -> list[CommitFiles]:
     """Write the files at a path of each commit that changed them, the oldest commit first.
 
