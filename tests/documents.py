@@ -17,6 +17,7 @@ from helpers import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 import make_schemas
+from trex_tui.report.json_text import format_json
 
 ENDS = 40
 """Items at either end of a list that are checked: a list of 20 000 layers would take a minute."""
@@ -71,8 +72,20 @@ def checked_dumps(*arguments: Any, **options: Any) -> str:
     return _dumps(*arguments, **options)
 
 
+def checked_format(document: object) -> str:
+    """`format_json`, with the same check."""
+    if isinstance(document, dict):
+        check_document(document)
+    return format_json(document)
+
+
 def install(patch: Callable[[Any, str, Any], None]) -> None:
+    from trex_tui.cli import result_writer
+    from trex_tui.report import export, report_file
+
     patch(json, "dumps", checked_dumps)
+    for module in (export, report_file, result_writer):
+        patch(module, "format_json", checked_format)
 
 
 def versions_in(text: str) -> list[str]:

@@ -21,6 +21,9 @@ from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.analysis.modules import Group
 from trex_tui.cli import main
 from trex_tui.engine import Engine, Layer, load_engine
+from trex_tui.fleet.engine_columns import COLUMNS as FLEET_COLUMNS
+from trex_tui.fleet.engine_columns import COLUMNS_BY_NAME, Need
+from trex_tui.report.views.fleet import document_column
 from trex_tui.report.views.layers import cell_text
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct
 from trex_tui.widgets.table_columns import chosen_columns
@@ -361,3 +364,56 @@ def test_a_comparison_in_a_report(output: Any) -> None:
     assert stated
     wrong = [(value, text) for value, text in stated if value not in known]
     assert not wrong
+
+
+# Many engines
+
+
+FLEET = [column for column in FLEET_COLUMNS if column.need < Need.LINT]
+
+
+async def test_engines_in_every_format_and_on_the_screen(output: Any) -> None:
+    directory = REPOSITORY / "sample_artifacts"
+    numbers = [column for column in FLEET if column.is_number]
+    command = ("engines", directory, "--columns", ",".join(["engine", *(column.name for column in numbers)]))
+    table = json.loads(output(*command, "--json"))["rows"]
+    rows = {row["engine"]: row for row in table}
+    lines = list(csv.DictReader(io.StringIO(output(*command, "--format", "csv"))))
+    heading, *cells = list(markdown_rows(output(*command, "--format", "md")))[: len(rows) + 1]
+    html = Page(output(*command, "--format", "html")).tables["engines-engines"][0]
+    known = [
+        column for column in numbers if any(row[column.name] is not None for row in table)
+    ]  # Other formats leave out columns without any value.
+    drawn = heading.index("0–max")  # bars
+    heading, cells = (
+        [*heading[:drawn], *heading[drawn + 1 :]],
+        [[*cell[:drawn], *cell[drawn + 1 :]] for cell in cells],
+    )
+    assert heading == ["engine", *(column.title for column in known)]
+    for row, line, cell, marked in zip(table, lines, cells, html, strict=True):
+        for column in numbers:
+            assert is_same(row[column.name], float(line[column.name]) if line[column.name] else None)
+        for place, column in enumerate(known, start=1):
+            text = document_column(column).text(row[column.name])
+            assert cell[place] == text, column.name
+            assert marked[place][1] == text, column.name
+            assert is_same(row[column.name], None if marked[place][0] is None else float(marked[place][0]))
+    check_fleet_of_summary(rows, output)
+    async with running(directory, (400, 60)) as session:
+        for shown in session.listed.table.shown_engines:
+            expected = rows[shown.source.name]
+            for column in session.listed.table.columns:
+                if column.key in expected and column.key != "engine":
+                    assert column.value(shown) == expected[column.key], column.key
+                    source = document_column(COLUMNS_BY_NAME[column.key])
+                    assert column.cell_text(shown) == source.text(expected[column.key]), column.key
+
+
+def check_fleet_of_summary(rows: dict[str, Any], output: Any) -> None:
+    """The numbers of an engine are those of `summary`."""
+    for summary in json.loads(output("summary", REPOSITORY / "sample_artifacts", "--json"))["engines"]:
+        row = rows[summary["name"]]
+        assert row["layers"] == summary["layers"]
+        assert row["latency_sum_ms"] == summary["latency_sum_ms"]
+        for kind, total in summary["by_kind"].items():
+            assert is_same(row[f"{kind}_time_pct"], total["latency_pct"]), kind

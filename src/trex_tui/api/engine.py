@@ -406,7 +406,8 @@ class Engines(tuple[Engine, ...]):
     @property
     def _table(self) -> Table:
         from trex_tui.fleet.engine_columns import COLUMNS, Need
-        from trex_tui.fleet.table import make_row, make_table
+        from trex_tui.fleet.rows import make_row
+        from trex_tui.fleet.table import make_table
         from trex_tui.report.views.fleet import ShownFleet, engines_table
 
         rows = make_table(make_row(engine, max(Need)) for engine in self)

@@ -529,8 +529,8 @@ examples:
     history.add_argument(
         "--key",
         choices=HISTORY_KEYS,
-        help="order of the builds; default: date if all have one, else the order found; git: commits that changed the sets of "
-        "the directory PATH",
+        help="order of the builds; default: date if all have one, else the order found; git: commits that changed the sets "
+        "of the directory PATH",
     )
     history.add_argument(
         "--git",

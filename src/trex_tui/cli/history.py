@@ -62,7 +62,9 @@ def _find_repository(options: argparse.Namespace) -> tuple[Path, str]:
     """Return repository and path of `--git`, or of the PATH of `--key git`."""
     if options.git is None:
         if len(options.paths) > 1:
-            raise TrexError(f"--key git: {len(options.paths)} paths given; give one directory of a repository")
+            raise TrexError(
+                f"--key git: {len(options.paths)} paths given; give one directory of a repository"
+            )
         return find_place(options.paths[0] if options.paths else ".")
     if options.paths or options.key is not None:
         raise TrexError("--git cannot be combined with PATH or --key; remove one of them")

@@ -65,7 +65,9 @@ def find_place(path: str) -> tuple[Path, str]:
     for repository in (directory, *directory.parents):
         if directory.is_dir() and (repository / ".git").exists():
             return repository, "" if repository == directory else directory.relative_to(repository).as_posix()
-    raise TrexError(f"--key git: {path} is no directory of a git repository; give one, or use --git REPO:PATH")
+    raise TrexError(
+        f"--key git: {path} is no directory of a git repository; give one, or use --git REPO:PATH"
+    )
 
 
 def write_commits(repository: Path, path: str, directory: Path) -> list[CommitFiles]:

@@ -114,14 +114,18 @@ def _facts(source: ArtifactSet, values: Mapping[str, Any]) -> FleetRow:
 
 def find_variants(row: EngineRow, rows: Iterable[EngineRow]) -> list[EngineRow]:
     """Return the other engines of the row's model, those that differ in the fewest columns first."""
+    return sorted(_others(row, rows), key=lambda other: len(list(list_differences(row, other))))
+
+
+def _others(row: EngineRow, rows: Iterable[EngineRow]) -> list[EngineRow]:
     model = row.facts.value("model")
     if model is None or row.engine is None:
         return []
-    others = [other for other in rows if other.engine is not None and other is not row]
-    return sorted(
-        (other for other in others if other.facts.value("model") == model),
-        key=lambda other: len(list(list_differences(row, other))),
-    )
+    return [
+        other
+        for other in rows
+        if other.facts.value("model") == model and other.engine is not None and other is not row
+    ]
 
 
 def list_differences(row: EngineRow, other: EngineRow) -> Iterator[str]:
@@ -260,6 +264,6 @@ def column_titles() -> dict[str, str]:
 
 def describe_row(row: EngineRow, rows: Iterable[EngineRow]) -> str:
     """Return the line below the table: the row, and how many engines of its model there are beside it."""
-    variants = find_variants(row, rows)
-    count = f"m: {plural(len(variants), 'other engine')} of {printable(str(row.facts.value('model')))}"
-    return f"{count} · {row.description}" if variants else row.description
+    others = _others(row, rows)
+    count = f"m: {plural(len(others), 'other engine')} of {printable(str(row.facts.value('model')))}"
+    return f"{count} · {row.description}" if others else row.description

@@ -84,6 +84,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         self._refused: FilterError | None = None
         self._chosen: tuple[str, ...] = ()
         """Columns that a person chose; empty for those by default that have a value."""
+        self._split_words = ""
         self.title_line = SummaryLine(id="engines-title")
         self.words = SummaryLine(id="engines-words")
 
@@ -162,9 +163,16 @@ class EnginesScreen(MainScreen, EngineHolder):
             self._show_columns(self._default_names)
         wanted = get_services(self).settings.engine_grouping
         is_complete = all(row.is_read for row in self._rows)  # the model depends on the other engines
+        self._split_words = self._describe_split_models() if is_complete else ""
         self.table.show_engines(self._rows, wanted if is_complete and wanted in GROUPINGS else "")
         self._apply_filter()
         self._say_title()
+
+    def _describe_split_models(self) -> str:
+        return "".join(
+            f" · {printable(model.name)}: {len(model.parts)} parts, Σ layers {format_ms(model.latency_sum_ms)} ms"
+            for model in find_split_models(self.held_engines())
+        )
 
     def _say_title(self) -> None:
         read = sum(row.engine is not None or row.error is not None for row in self._rows)
@@ -176,10 +184,7 @@ class EnginesScreen(MainScreen, EngineHolder):
             words = f"{shown} of {words} · /{printable(self._filter_text.strip())}"
         if self.table.grouping:
             words += f" · by {COLUMNS_BY_NAME[self.table.grouping].title}"
-        words += "".join(
-            f" · {printable(model.name)}: {len(model.parts)} parts, Σ layers {format_ms(model.latency_sum_ms)} ms"
-            for model in find_split_models(self.held_engines())
-        )
+        words += self._split_words
         if self._discovery.diagnostics:
             words += f" · {plural(len(self._discovery.diagnostics), 'file')} skipped"
         if self._marked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -122,6 +123,8 @@ class NotRemembered(Message):
 
 
 Post = Callable[[Message], object]
+SHOWN_AGAIN_S = 0.2
+"""Between two states of a list that is read: a thousand engines would be shown anew a thousand times, and keys would wait."""
 
 
 def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bool]) -> None:
@@ -182,11 +185,14 @@ def _read_rows(
     from trex_tui.screens.engine_rows import EngineRow, with_models
 
     rows = [EngineRow.unread(source) for source in discovery.sets]
+    posted = float("-inf")
     for index, source in enumerate(discovery.sets):
         if is_cancelled():
             return
         rows[index] = _row(source, request.options)
-        post(RowsRead(request, list(rows)))
+        if monotonic() - posted >= SHOWN_AGAIN_S:
+            post(RowsRead(request, list(rows)))
+            posted = monotonic()
     post(RowsRead(request, with_models(rows)))
 
 
