@@ -250,6 +250,21 @@ def test_build_option_states_the_dla(tmp_path: Path, output: Output) -> None:
     assert "assumed to run on the DLA" in dla["assumptions"][0]
 
 
+def test_run_option_states_the_dla(tmp_path: Path) -> None:
+    write_profile(tmp_path, [("conv", 0.1), ("{ForeignNode[a...b]}", 0.5)])
+    log = tmp_path / "net.profile.log"
+    banner = "&&&& RUNNING TensorRT.trtexec [TensorRT v8502] # trtexec --loadEngine=net.plan --useDLACore=0"
+    for core, blocks in (("", 0), ("0(With GPU fallback)", 1)):
+        lines = (
+            banner,
+            f"{STAMP} [I] === System Options ===",
+            f"{STAMP} [I] DLACore: {core}",
+            f"{STAMP} [I] ",
+        )
+        log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        assert len(load_engine(tmp_path).dla_blocks) == blocks
+
+
 def test_lists_of_tensorrt_7(tmp_path: Path, output: Output) -> None:
     log = tmp_path / "net.build.log"
     lines = [

@@ -84,6 +84,7 @@ class Metadata:
         device_attributes: First entry of the old device dump; empty if absent.
         memory, tensors: Memory, inputs and outputs in the logs of the set, if they were read.
         dla_layers: Names of the layers that a log lists as running on the DLA.
+        run_dla_core: `DLACore` of a run that loaded the engine, as printed in its log; None without one.
         build_device: The device section of the build, if a separate file has it; else empty.
         sources: Name of a section -> kind of its file, the last of several: metadata, or a log.
     """
@@ -99,15 +100,16 @@ class Metadata:
     build_device: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     dla_layers: tuple[str, ...] = ()
+    run_dla_core: str | None = None
 
     def __repr__(self) -> str:
         return f"<Metadata: {', '.join(self.sources) or 'no sections'}>"
 
     @property
     def asks_for_dla(self) -> bool:
-        """True if the engine was built for a DLA core."""
-        core = number_in(self.build_options.get("DLACore"))
-        return core is not None and core >= 0
+        """Whether the engine was built for a DLA core, or ran with one."""
+        cores = (number_in(core) for core in (self.build_options.get("DLACore"), self.run_dla_core))
+        return any(core is not None and core >= 0 for core in cores)
 
     @property
     def device_name(self) -> str | None:

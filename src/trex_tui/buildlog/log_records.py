@@ -293,6 +293,8 @@ def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:
         changes["performance"] = dict(trace.performance.values)
         sources["performance"] = kind
     memory, tensors = _memory(metadata.memory, trace), _tensors(metadata.tensors, trace)
+    if trace.only_loads and (core := ran.system.get("DLACore")):
+        changes["run_dla_core"] = core
     if trace.dla.dla_layers:
         changes["dla_layers"] = trace.dla.dla_layers
     return replace(metadata, memory=memory, tensors=tensors, sources=sources, **changes)
