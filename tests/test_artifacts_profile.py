@@ -141,3 +141,14 @@ def test_encodings(tmp_path: Path, form: str) -> None:
     path = tmp_path / "p.json"
     path.write_bytes(profile_text([profile_line("層", 0.5)]).replace("\n", "\r\n").encode(form))
     assert [row.name for row in read_profile(path).rows] == ["層"]
+
+
+@pytest.mark.parametrize(("factor", "count"), [(1, 1), (625, 625), (625.4, None)])
+def test_iterations_without_a_count_are_the_total_over_the_average(
+    tmp_path: Path, factor: float, count: int | None
+) -> None:
+    """Pasted profiles often lack the first entry."""
+    times = {"a": 0.0296961, "b": 0.0440321, "c": 0.0}
+    rows = [{"name": name, "timeMs": ms * factor, "averageMs": ms} for name, ms in times.items()]
+    path = write_json(tmp_path / "p.json", rows)
+    assert read_profile(path).iterations == count

@@ -42,7 +42,8 @@ _MESSAGE = lazy_pattern(
     r"|\[MemUsage(?:Change|Snapshot|Stats)\] |Loaded engine size: |Deserialization required \d"
     r"|Original: \d+ layers|={15} Computing |\*{15} Autotuning |-{15} Timing Runner: |>{15} Chose Runner "
     r"|Tactic: \S+ Time: |Tactic Name: \S+ Tactic: |Engine Layer Information:|Engine generation completed in "
-    r"|Applying generic optimizations to the graph|Total (?:Host|Device|Scratch) (?:Persistent )?Memory: "
+    r"|Applying generic optimizations to the graph|Total (?:Host|Device|Scratch|Activation|Weights) "
+    r"(?:Persistent )?Memory: |Tactic Device request: \d"
 )
 """Messages that only the library prints, of TensorRT 8 to 11."""
 _LETTERS = {

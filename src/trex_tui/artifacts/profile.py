@@ -44,6 +44,8 @@ PRINTED = lazy_pattern(
     re.MULTILINE,
 )
 """Headline of a table that programs of TensorRT-Edge-LLM print."""
+_RATIO_ERROR = 1e-4
+"""Relative error of a ratio of two numbers with six digits each, with a margin."""
 _COUNT_LINE = lazy_pattern(r'^[\[, ]*\{ "count" : (?P<count>\d{1,18}) \}\s*,?\]?$')
 
 
@@ -212,6 +214,8 @@ def _read_records(root: object, path: Path) -> list[Profile]:
     notes = []
     if not has_count:
         parsed.split_runs()
+        for run in parsed.runs:
+            run.iterations = _divide_times(run.rows)
         if len(parsed.runs) > 1:
             notes.append(Diagnostic(Severity.INFO, path, "", _assume_runs(len(parsed.runs))))
     if ignored:
@@ -222,6 +226,14 @@ def _read_records(root: object, path: Path) -> list[Profile]:
         for run in parsed.runs:
             run.spreads = list(islice(spreads, len(run.rows)))
     return [_checked(path, run, notes) for run in parsed.runs]
+
+
+def _divide_times(rows: Sequence[ProfileRow]) -> int | None:
+    """Return the iterations of rows without a count: total over average, if it is the same whole number for all."""
+    ratios = [row.total_ms / row.average_ms for row in rows if row.total_ms and row.average_ms]
+    count = round(ratios[0]) if ratios and math.isfinite(ratios[0]) else 0
+    is_same = count > 0 and all(abs(ratio - count) <= _RATIO_ERROR * count for ratio in ratios)
+    return count if is_same else None
 
 
 def _read_spread(times: object) -> LayerSpread | None:

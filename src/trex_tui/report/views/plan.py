@@ -145,6 +145,16 @@ def _unknown(key: str, label: str, reason: str, source: str) -> Fact:
     return Fact(key, label, None, f"{MISSING} ({reason})", source, reason=reason)
 
 
+def _absent(engine: Engine, needed: str, *logs: ArtifactKind) -> str:
+    """Return the sentence of a part that no file states; a log without it was not written by trtexec, or is cut.
+
+    Args:
+        logs: The kinds of logs that may state it; none for any.
+    """
+    has_log = any(kind in engine.files for kind in logs or (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG))
+    return "Not stated in the log (trtexec prints it)." if has_log else f"Not stated (needs {needed})."
+
+
 # Model
 
 
@@ -154,7 +164,7 @@ def _model(engine: Engine) -> PlanPart:
         "Model",
         tuple(_model_facts(engine)),
         ("file", "format", "marked_outputs", "inputs", "outputs", "batch", "batch_source"),
-        "Not stated (needs layer information, a build log or build metadata).",
+        _absent(engine, "layer information, a build log or build metadata"),
     )
 
 
@@ -241,7 +251,7 @@ def _device(engine: Engine) -> PlanPart:
         "Device",
         tuple(_device_facts(engine, texts)),
         keys,
-        "Not stated (needs a log, or metadata, of a run).",
+        _absent(engine, "a log, or metadata, of a run"),
         {
             label: text
             for label, text in texts.items()
@@ -321,7 +331,7 @@ def _builder(engine: Engine) -> PlanPart:
         BUILD_OPTIONS,
         stated,
         PROFILE_SHAPES,
-        "Not stated (needs a build log or build metadata).",
+        _absent(engine, "a build log or build metadata", ArtifactKind.BUILD_LOG),
     )
 
 
@@ -340,7 +350,7 @@ def _run(engine: Engine) -> PlanPart:
         RUN_OPTIONS,
         stated,
         RUN_SHAPES,
-        "Not stated (needs a profile log or profile metadata).",
+        _absent(engine, "a profile log or profile metadata", ArtifactKind.PROFILE_LOG),
     )
 
 
