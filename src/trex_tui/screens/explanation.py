@@ -271,7 +271,9 @@ class ExplainScreen(TextScreen):
         if self._first is None:
             self.notify("No value to copy.", markup=False)
         else:
-            copy_text(self, self._first.exact or self._first.value, f"value of {printable(self._first.label)}")
+            copy_text(
+                self, self._first.exact or self._first.value, f"value of {printable(self._first.label)}"
+            )
 
 
 def open_words(app: App[Any], query: str) -> None:

@@ -27,6 +27,7 @@ from trex_tui.analysis.trtexec_runs import (
     build_run,
     device_differences,
     find_batch_size,
+    read_trace,
     timed_run,
 )
 from trex_tui.artifacts.file_kinds import ArtifactKind
@@ -151,8 +152,13 @@ def _absent(engine: Engine, needed: str, *logs: ArtifactKind) -> str:
     Args:
         logs: The kinds of logs that may state it; none for any.
     """
-    has_log = any(kind in engine.files for kind in logs or (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG))
-    return "Not stated in the log (trtexec prints it)." if has_log else f"Not stated (needs {needed})."
+    kinds = logs or (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
+    traces = [trace for kind in kinds if (trace := read_trace(engine, kind)) is not None]
+    if logs == (ArtifactKind.BUILD_LOG,):
+        traces = [
+            trace for trace in traces if not (trace.only_loads or trace.options.build.get("Load engine"))
+        ]
+    return "Not stated in the log (trtexec prints it)." if traces else f"Not stated (needs {needed})."
 
 
 # Model
