@@ -22,6 +22,7 @@ from trex_tui.artifacts.stage_times import find_stages, is_stage_table, read_sta
 from trex_tui.cli import main
 from trex_tui.engine import load_engine
 from trex_tui.errors import ArtifactError
+from trex_tui.report.views.runs import run_words
 
 HEADER = (
     "layer_name,onnx_op,input_shapes,output_shapes,tactic_name,input_data_types,output_data_types,category,"
@@ -83,6 +84,7 @@ class TestTables:
         (engine,) = summary(capsys, str(folder / "layer_prefill_inputlen128.csv"))
         assert engine["latency_sum_ms"] == 10.0
         assert [run["shown"] for run in engine["runs"]] == [True, False]
+        assert run_words(load_engine(folder)) == ["run 2 of 2 (decode)"]
 
     def test_spread(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         engine = load_engine(folder, run=1)

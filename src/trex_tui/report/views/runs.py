@@ -117,7 +117,9 @@ def run_words(engine: Engine) -> list[str]:
     if engine.runs:
         count = max(run.number for run in engine.runs)
         number = engine.run_number
-        words.append(f"one of {count} runs" if number is None else f"run {number} of {count}")
+        stage = next((run.stage for run in engine.runs if run.is_shown and run.stage), "")
+        named = f" ({printable(stage.partition(' ')[0])})" if stage else ""
+        words.append(f"one of {count} runs" if number is None else f"run {number} of {count}{named}")
     if engine.optimization_profiles > 1:
         words.append(f"profile {engine.optimization_profile} of {engine.optimization_profiles}")
     return words
