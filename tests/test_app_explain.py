@@ -126,7 +126,9 @@ async def test_y_copies_the_selected_number_with_all_its_digits():
         await session.press("y")
         layer = table.cursor_item
         assert float(session.app.clipboard) == layer.latency_ms
-        await session.until(lambda: "Copied the value of ms." in [note.message for note in session.app._notifications])
+        await session.until(
+            lambda: "Copied the value of ms." in [note.message for note in session.app._notifications]
+        )
         await session.press("escape")
         assert not isinstance(session.app.screen, ExplainScreen)
 

@@ -54,7 +54,7 @@ def failure_of(tmp_path: Path, *lines: str) -> LogFailure | None:
     [
         (PARSER, "unsupported_op", "node 7 of the model, operator Tile", "/Fill: a layer cannot", "opset", 2),
         (NO_KERNEL, "no_implementation", f"no kernel for {NODE}", f"for node {NODE}.", "--memPoolSize", 2),
-        (MEMORY, "out_of_memory", "out of memory", "out of memory", "--memPoolSize", 2),
+        (MEMORY, "out_of_memory", "out of memory", None, "--memPoolSize", 2),
         (TYPES, "type_mismatch", "inputs of different types", "types Half and Float.", "Cast", 2),
         (OPTIONS, "unknown_option", "does not know --workspace", None, "--memPoolSize", 2),
         (SHAPES, "shapes_range", "outside the range", "Static dimension mismatch", "--minShapes", 2),
@@ -189,3 +189,32 @@ def test_names_by_device_are_no_list_if_their_order_is_unknown(
     )
     assert main(["summary", str(path)]) == 0
     assert "Layers     unknown, 1 on the DLA" in capsys.readouterr().out
+
+
+PASTED = """# Results
+
+=== Performance summary ===
+Throughput: 85.66 qps
+Latency: min = 11.36 ms, max = 14.62 ms, mean = 11.67 ms, median = 11.43 ms, percentile(99%) = 13.62 ms
+Note: this is the text around it
+
+=== Profile (10 iterations ) ===
+   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer
+       1.00       0.1000       0.1000      50.0   Conv_0
+       1.00       0.1000       0.1000      50.0   Relu_1
+       2.00       0.2000       0.2000     100.0   Total
+
+1.00 0.10 0.10 50.0 end
+"""
+
+
+def test_a_summary_and_a_profile_pasted_without_prefixes(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text(PASTED)
+    trace = read_build_log(path)
+    assert trace.performance is not None
+    assert list(trace.performance.values) == ["Throughput", "Latency"]
+    assert trace.profile is not None
+    assert [(row.name, row.average_ms) for row in trace.profile.rows] == [("Conv_0", 0.1), ("Relu_1", 0.1)]
+    assert trace.profile.total is not None
+    assert main(["summary", str(path)]) == 0

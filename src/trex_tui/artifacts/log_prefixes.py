@@ -34,8 +34,10 @@ stamps lines of trtexec are `[V] msg` and `[V] [TRT] msg`."""
 ESCAPE = lazy_pattern(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """A colour, or another control sequence of a terminal (ECMA-48, 5.4)."""
 
-_BARE = lazy_pattern(r"^\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: )", re.MULTILINE)
-"""A line of trtexec without its time stamp."""
+_BARE = lazy_pattern(
+    r"^\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: )|^=== Performance summary ===", re.MULTILINE
+)
+"""A line of trtexec without its time stamp, or the begin of a summary without any prefix."""
 _MESSAGE = lazy_pattern(
     r"Registered plugin creator - |Plugin creator already registered - |Registering (?:layer|tensor): "
     r"|Searching for input: |Parsing node: |Importing initializer: |Adding network (?:input|output): "

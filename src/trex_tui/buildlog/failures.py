@@ -384,7 +384,7 @@ class LogFailure(NamedTuple):
         key: Key of `FAILURES`; empty if it is none of them.
         is_certain: Whether the log states that the run failed; otherwise it ends after errors, without a result.
         cause: One clause.
-        reason: TensorRT's own reason, without codes and source locations; None if it states none.
+        reason: TensorRT's own reason, without codes and source locations; None if it states nothing more than `cause`.
         remedy: Empty if unknown.
         line: Line of the error.
     """
@@ -431,9 +431,10 @@ def find_failure(trace: BuildTrace) -> LogFailure | None:
     if known is None:
         return _unknown_failure(errors, is_certain=is_certain)
     at = next(message for message in own if message.text == known.line)
-    return LogFailure(
-        known.key, is_certain, known.sentence, _find_reason([at, *errors]), known.log_remedy, at.line
-    )
+    reason = _find_reason([at, *errors])
+    if reason is not None and reason.rstrip(".").lower() in known.sentence.lower():
+        reason = None
+    return LogFailure(known.key, is_certain, known.sentence, reason, known.log_remedy, at.line)
 
 
 def _ends_with_errors(trace: BuildTrace, errors: list[Message]) -> bool:

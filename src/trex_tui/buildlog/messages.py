@@ -24,6 +24,10 @@ _FOREIGN = lazy_pattern(
     r"Traceback \(most recent call last\)|=== \w|  --\w|\w+: (?=input |output |building |export )"
 )
 """Beginnings of lines of other programs after a message: Python, trtexec's help, Ultralytics."""
+_PASTED = lazy_pattern(r"=== (?:Performance summary ===|Profile \(\d+ iterations ?\) ===)")
+_FIGURE = lazy_pattern(
+    r"\s*(?:Throughput|(?:End-to-End Host |H2D |D2H )?Latency|Enqueue Time|(?:Total )?GPU Compute Time|Total Host Walltime): "
+)
 _REST = "further messages of other kinds"
 
 
@@ -133,6 +137,7 @@ class MessageParser:
         self.library: tuple[str, str] | None = None
         self.builds = 0
         self._block = ""
+        self._pasted = False
         self._at_s: float | None = None
         self._enter(Span(make_tuner()))
 
@@ -191,13 +196,30 @@ class MessageParser:
             self._span.run = known  # its first banner is missing
 
     def bare(self, line: int, text: str) -> None:
+        if _PASTED.match(text):
+            self.dumps.close()
+            self._pasted = True
+        if self._pasted:
+            self._pasted = not text.strip() or self._read_pasted(line, text)
+            if self._pasted:
+                return
         if self.dumps.is_open or self.dumps.goes_on(text):
             self.dumps.line(line, text)
         elif not self.dumps.begins(line, text):
             self.sections.export(line, text)
             self.messages.more(line, text)
 
+    def _read_pasted(self, line: int, text: str) -> bool:
+        """Read a line of a summary or a profile whose prefixes were removed; False if it belongs to neither."""
+        if _PASTED.match(text):
+            return self._trtexec(line, "I", text)
+        if self._block == "summary" and _FIGURE.match(text):
+            self._trtexec(line, "I", text.strip())
+            return True
+        return self._block == "profile" and self._trtexec(line, "I", text)
+
     def message(self, line: int, severity: str, message: str, *, is_library: bool) -> None:
+        self._pasted = False
         if self.dumps.is_open and severity not in "WEF" and not message.startswith("Layer("):
             self.dumps.interrupt()
         if not is_library and self._trtexec(line, severity, message):
