@@ -152,7 +152,7 @@ def _compare_numbers(shown: Shown) -> Iterator[tuple[str, str]]:
         change = format_pct(abs(100.0 * (after - before) / before))
         sign = "−" if after < before else "+"
         yield (
-            f"{letter(best)} less {letter(comparison.baseline)}",
+            f"Difference, {letter(best)} − {letter(comparison.baseline)}",
             f"{signed_ms(after - before)} ms ({sign}{change} %)",
         )
 
