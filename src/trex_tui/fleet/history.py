@@ -32,6 +32,7 @@ from trex_tui.fleet.change_points import (
     find_exact_changes,
     find_lasting_changes,
 )
+from trex_tui.fleet.models import common_words
 from trex_tui.text import plural, shorten_middle
 
 KEYS = ("date", "tensorrt", "path")
@@ -174,6 +175,7 @@ class History:
     """The builds of one model.
 
     Attributes:
+        name: Common part of the file names; the name of the last build if there is none.
         levels: Measure -> its levels; measures that no build has are missing.
         scopes: Measure -> noise that its changes exceed: between builds, or within one run if there are few builds.
     """
@@ -322,7 +324,8 @@ def _make_history(builds: Sequence[Build]) -> History:
         )
         for index in sorted({*points, *kernels})
     ]
-    return History(builds[-1].name, tuple(builds), levels, scopes, tuple(changes))
+    name = common_words([_stem(build.engine) for build in builds]) or builds[-1].name
+    return History(name, tuple(builds), levels, scopes, tuple(changes))
 
 
 def _kernels(engine: Engine) -> tuple[str, ...] | None:

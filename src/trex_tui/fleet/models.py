@@ -101,8 +101,7 @@ def _name_groups(groups: Sequence[Sequence[int]], signatures: Sequence[Signature
     names = []
     for group in groups:
         stems = [signature.stem for index in group if (signature := signatures[index]) is not None]
-        shared = _common_words(stems)
-        names.append(shared if len(shared) >= _SHORTEST_NAME else Counter(stems).most_common(1)[0][0])
+        names.append(common_words(stems) or Counter(stems).most_common(1)[0][0])
     seen: Counter[str] = Counter()
     result = []
     for name in names:
@@ -111,8 +110,8 @@ def _name_groups(groups: Sequence[Sequence[int]], signatures: Sequence[Signature
     return result
 
 
-def _common_words(stems: Sequence[str]) -> str:
-    """Return the words that all names begin with: `alexnet` of `alexnet_fp16` and `alexnet_fp32`."""
+def common_words(stems: Sequence[str]) -> str:
+    """Return the words that all names begin with: `alexnet` of `alexnet_fp16` and `alexnet_fp32`; empty without any."""
     first, last = min(stems), max(stems)
     length = next(
         (place for place, pair in enumerate(zip(first, last, strict=False)) if len(set(pair)) > 1), None
@@ -121,4 +120,5 @@ def _common_words(stems: Sequence[str]) -> str:
     is_whole = all(stem[len(shared) : len(shared) + 1] in ("", *_SEPARATORS) for stem in stems)
     if not is_whole:
         shared = shared[: max(map(shared.rfind, _SEPARATORS)) + 1]
-    return shared.rstrip(_SEPARATORS)
+    shared = shared.rstrip(_SEPARATORS)
+    return shared if len(shared) >= _SHORTEST_NAME else ""
