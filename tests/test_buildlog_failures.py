@@ -83,6 +83,20 @@ def test_a_run_that_passed_has_no_failure(tmp_path: Path) -> None:
     assert failure_of(tmp_path, BEGIN, MEMORY, BEGIN.replace("RUNNING", "PASSED")) is None
 
 
+def test_consequences_are_not_the_cause(tmp_path: Path) -> None:
+    errors = (
+        f"{STAMP} [E] Error[2]: [builder.cpp::buildSerializedNetwork::607] Error Code 2: Internal Error (Assertion engine != "
+        "nullptr failed. )",
+        f"{STAMP} [E] Engine could not be created from network",
+        f"{STAMP} [E] Error[2]: [cache.cpp::registerTensor::80] Error Code 2: Internal Error (Assertion n <= capacity() "
+        "failed. Found a case where the cache is too small.)",
+    )
+    failure = failure_of(tmp_path, BEGIN, *errors, END)
+    assert failure is not None
+    assert failure.cause == "Assertion n <= capacity() failed. Found a case where the cache is too small."
+    assert failure.line == 4
+
+
 def test_only_the_last_run_counts(tmp_path: Path) -> None:
     passed = BEGIN.replace("RUNNING", "PASSED")
     assert failure_of(tmp_path, BEGIN, NO_KERNEL, END, BEGIN, passed) is None

@@ -395,11 +395,13 @@ def test_only_constants_fell_back(tmp_path: Path) -> None:
 def test_an_engine_of_another_device_and_another_library(tmp_path: Path) -> None:
     lines = (
         "[W] [TRT] TensorRT was linked against cuDNN 8.6.0 but loaded cuDNN 8.4.1",
+        "[W] [TRT] TensorRT was linked against cuBLAS/cuBLAS LT 11.6.5 but loaded cuBLAS/cuBLAS LT 11.3.0",
         "[W] [TRT] Using an engine plan file across different models of devices is not recommended",
     )
     found, _ = check("MEASURE004", logged(tmp_path, terse(*lines)))
     assert [one.message for one in found] == [
         "TensorRT was linked against cuDNN 8.6.0 and loaded cuDNN 8.4.1.",
+        "TensorRT was linked against cuBLAS/cuBLAS LT 11.6.5 and loaded cuBLAS/cuBLAS LT 11.3.0.",
         "TensorRT states that the engine was built on another device: tactics were chosen there.",
     ]
     assert check("MEASURE004", logged(tmp_path, terse("[W] [TRT] Unused Input: position_ids")))[0] == []

@@ -400,7 +400,7 @@ class LogFailure(NamedTuple):
 _REASON = re.compile(r"Error Code:? \d+: [^(]{0,60}\((?P<reason>.+)\)|Assertion failed: (?P<assertion>.+)")
 _CONSEQUENCES = re.compile(
     r"Failed to (?:parse|create)|(?:Engine|Parsing|Building|Inference|Network) .*(?:fail|could not|set up)"
-    r"|--- (?:Begin|End) node ---|Got invalid engine",
+    r"|--- (?:Begin|End) node ---|Got invalid engine|Assertion engine(?:Ptr)? != nullptr failed",
     re.IGNORECASE,
 )
 """Errors that follow from others."""

@@ -43,7 +43,7 @@ _UNSTABLE = re.compile(
 )
 _OTHER_MODEL = re.compile(r"engine plan file across different models of devices")
 _OTHER_LIBRARY = re.compile(
-    r"was linked against (?P<linked>\S+ [\d.]+\d) but loaded (?P<loaded>\S+ [\d.]+\d)"
+    r"was linked against (?P<linked>\S+(?: LT)? [\d.]+\d) but loaded (?P<loaded>\S+(?: LT)? [\d.]+\d)"
 )
 _BUILD_SHAPE = re.compile(r"^Input build shapes? \(profile (?P<profile>\d+)\)$|^Input build shapes?$")
 _SHAPES = re.compile(r"(?<![^=,\s])(?P<name>[^=,\s]+)=(?P<sizes>[\dx+]+)")
