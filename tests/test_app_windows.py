@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from textual.command import CommandList
+from textual.screen import ModalScreen
 
 from helpers import layer, write_graph
 from trex_tui.engine.engine import load_engine
@@ -13,8 +14,9 @@ from trex_tui.screens.dialogs import ColumnsScreen, FindScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.export import ExportScreen
 from trex_tui.screens.palette import Commands
+from trex_tui.screens.pane import FindingOpened
 from trex_tui.screens.text_screens import HelpScreen
-from tui import TO_MEMORY, running, small_engine
+from tui import TO_MEMORY, quantized_engine, running, small_engine
 
 
 @pytest.mark.parametrize(("tab", "key"), [("layers", "T"), ("latency", "s"), ("charts", "c")])
@@ -62,6 +64,39 @@ async def test_pages_of_a_list_without_room_are_not_turned(tmp_path, key):
             assert len(session.app.screen_stack) == depth, size
             await session.press("escape")
             await session.until(lambda depth=depth: len(session.app.screen_stack) == depth - 1)
+
+
+async def turn_pages_and_enter(session, key):
+    """Open a window, turn its pages in a terminal without room, and press Enter more often than it can take."""
+    await session.press(key)
+    assert isinstance(session.app.screen, ModalScreen)
+    for size in [(20, 3), (10, 2), (1, 1), (80, 24)]:
+        await session.pilot.resize_terminal(*size)
+        session.type_ahead("pagedown", "pageup", "end", "pagedown")
+    session.type_ahead(*["enter"] * 4)
+    await session.press("escape", "escape")  # One of the choices asks for a path.
+    await session.until(lambda: not isinstance(session.app.screen, ModalScreen))
+    assert session.app.crash is None
+
+
+@pytest.mark.parametrize("key", ["s", "c", "colon"])
+async def test_windows_over_the_list_of_engines(tmp_path, key):
+    for name in ("one", "two"):
+        small_engine(tmp_path / name)
+    async with running(tmp_path) as session:
+        await turn_pages_and_enter(session, key)
+
+
+@pytest.mark.parametrize("view", ["d", "L", "B"], ids=["blocks", "lanes", "bars"])
+async def test_windows_over_a_comparison(tmp_path, view):
+    for name in ("one", "two", "three"):
+        small_engine(tmp_path / name)
+    async with running(tmp_path) as session:
+        await session.press("space", "down", "space", "equals_sign")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        await session.press(view)
+        for key in ("c", "a"):
+            await turn_pages_and_enter(session, key)
 
 
 async def test_pages_of_the_themes_without_room_are_not_turned(tmp_path):
@@ -160,3 +195,18 @@ async def test_a_command_of_the_palette_waits_until_the_panes_are_replaced(tmp_p
         screen.replace_engine(new)
         await session.until(lambda: screen.engine is new and screen.pane.id == "layers", "the tree of layers")
         assert screen.current_layer is new.layers[6]
+
+
+async def test_what_was_asked_of_a_tab_ends_with_its_screen(tmp_path, monkeypatch):
+    """A tab is mounted at its first visit; a person may leave meanwhile, and the screen loses its widgets."""
+    async with running(quantized_engine(tmp_path), tab="overview") as session:
+        await session.until(lambda: session.screen.lint_job.result is not None)
+        judged = session.screen.lint_job.result.findings[0]
+
+        async def mount_nothing(*_):
+            pass
+
+        monkeypatch.setattr(EngineScreen, "_mount_pane", mount_nothing)
+        session.screen.post_message(FindingOpened(judged))
+        await session.pilot.pause()
+        assert session.app.crash is None

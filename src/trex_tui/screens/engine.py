@@ -242,7 +242,8 @@ class EngineScreen(MainScreen, EngineHolder):
         timed = [layer for layer in self.engine.layers if layer.latency_ms is not None]
         slowest = max(timed, key=lambda layer: layer.latency_ms or 0.0, default=None)
         self.current_layer = self._first_layer or slowest or next(iter(self.engine.layers), None)
-        await self._show(self._visited[0])
+        if not await self._show(self._visited[0]):
+            return
         self.call_after_refresh(self.run_worker, partial(warm, self.engine), thread=True, group="warm")
         self.call_after_refresh(self.lint_job.start, self.engine)
         if self.asks_for_run:
@@ -300,12 +301,13 @@ class EngineScreen(MainScreen, EngineHolder):
             self._choose(layer)
         await self._show(tab)
 
-    async def _show(self, tab: str) -> None:
+    async def _show(self, tab: str) -> bool:
+        """Show a tab; False if the screen was removed meanwhile."""
         async with self._mounting:
             if tab not in self._visited:
                 await self._mount_pane(tab)
         if not self.query(f"#{tab}"):
-            return  # The screen was removed meanwhile.
+            return False
         if self.query_one(ContentSwitcher).current != tab:
             self._end_search()
         self.query_one(ContentSwitcher).current = tab
@@ -314,6 +316,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self._show_current_layer()
         self._focus_pane()
         self._show_trail()
+        return True
 
     async def _mount_pane(self, tab: str) -> None:
         self._visited.append(tab)
@@ -408,8 +411,7 @@ class EngineScreen(MainScreen, EngineHolder):
     async def show_view(self, tab: str, title: str, choose: Callable[[EnginePane], object]) -> None:
         """Show a tab as `choose` sets it, as a jump with a title in the header."""
         self.history.leave(self._visit, Visit(tab, self.current_layer, self.filter_text, title))
-        await self._show(tab)
-        if self._tab == tab:
+        if await self._show(tab):
             choose(self.pane)
 
     @on(LayersFiltered)
@@ -429,10 +431,10 @@ class EngineScreen(MainScreen, EngineHolder):
         if judged.layers and (current is None or current.index not in judged.layers):
             self.stand_on(self.engine.layers[judged.layers[0]])
         self.history.leave(here, Visit("lint", self.current_layer, self.filter_text, judged.rule.id))
-        await self._show("lint")
-        from trex_tui.screens.lint import LintPane
+        if await self._show("lint"):
+            from trex_tui.screens.lint import LintPane
 
-        self.query_one(LintPane).show_finding(judged, self.current_layer)
+            self.query_one(LintPane).show_finding(judged, self.current_layer)
 
     @on(LayerJumped)
     def _layer_jumped(self, event: LayerJumped) -> None:
@@ -490,8 +492,8 @@ class EngineScreen(MainScreen, EngineHolder):
         if visit.tab == self._tab:  # The focus stays where it is: perhaps on the neighbourhood.
             self._show_current_layer()
             self._show_trail()
-        else:
-            await self._show(visit.tab)
+        elif not await self._show(visit.tab):
+            return
         self.pane.return_to(visit.place)
         self.refresh_bindings()
 
