@@ -194,13 +194,14 @@ def test_every_file_of_an_engine_that_cannot_be_read_is_named(
 ) -> None:
     shutil.copytree(SAMPLE, tmp_path / "good")
     (tmp_path / "bad").mkdir()
-    for kind in ("graph", "profile"):
+    for kind, size in (("graph", 70), ("profile", 70), ("timing", 2)):
         data = (SAMPLE / f"alexnet_fp16.{kind}.json").read_bytes()
-        (tmp_path / "bad" / f"bad.{kind}.json").write_bytes(data[:70])
+        (tmp_path / "bad" / f"bad.{kind}.json").write_bytes(data[:size])
     assert main(["report", str(tmp_path), "-o", str(tmp_path / "x.html")]) == 0
     err = capsys.readouterr().err
     assert "bad.graph.json" in err
     assert "bad.profile.json" in err
+    assert "bad.timing.json" in err
     assert main(["report", str(tmp_path), "-o", str(tmp_path / "x.html"), "--strict"]) == 2
     capsys.readouterr()
 

@@ -128,7 +128,9 @@ def read(
         first = failed[0] if failed else None
         message = first.message if first else f"no readable file in this set; {COPY_AGAIN}"
         where = first.where if first else ""
-        raise ArtifactError((first and first.file) or source.directory, message, where, tuple(failed))
+        others = (note for note in source.diagnostics if note.severity is Severity.ERROR)
+        told = tuple(dict.fromkeys((*failed, *others)))
+        raise ArtifactError((first and first.file) or source.directory, message, where, told)
     capture = attempt(ArtifactKind.MANIFEST, lambda path: _manifest(path, source))
     for part in (layer_info, profile, timing, capture, session):
         if part is not None:
