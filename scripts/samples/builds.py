@@ -15,6 +15,7 @@ from samples.catalogue import SETS
 Edit = Callable[[int, Any, Any], None]
 """Changes the layers and the profile of a build by its number, from 1."""
 _NAME = "alexnet_fp16"
+_SCALED = ("latencyMs", "computeMs")
 _SWEPT = ("alexnet", "alexnet_fp32")
 _SWEPT_ENDINGS = (".graph.json", ".profile.json", ".timing.json")
 _FIRST = datetime(2025, 3, 1, 2, 0, tzinfo=timezone.utc)
@@ -24,6 +25,12 @@ OTHER_KERNEL = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_ti
 @lru_cache(maxsize=1)
 def _sample() -> Mapping[str, str]:
     return SETS["alexnet"]()
+
+
+@lru_cache(maxsize=1)
+def _timing() -> Sequence[Mapping[str, float]]:
+    rows: list[Mapping[str, float]] = json.loads(_sample()[f"{_NAME}.timing.json"])
+    return rows
 
 
 def write_builds(
@@ -50,15 +57,14 @@ def write_builds(
         build = folder / f"build-{number}"
         build.mkdir(parents=True)
         factor = scale(number) * (1.0 + generator.gauss(0.0, noise))
-        timing, graph, profile = (
-            json.loads(_sample()[f"{_NAME}.{kind}.json"]) for kind in ("timing", "graph", "profile")
-        )
-        for row in timing:
-            for key in ("latencyMs", "computeMs"):
-                row[key] *= factor
+        timing = [
+            {key: value * factor if key in _SCALED else value for key, value in row.items()}
+            for row in _timing()[:rows]
+        ]
+        graph, profile = (json.loads(_sample()[f"{_NAME}.{kind}.json"]) for kind in ("graph", "profile"))
         if edit is not None:
             edit(number, graph, profile)
-        written = {"timing": timing[:rows], "graph": graph, "profile": profile}
+        written = {"timing": timing, "graph": graph, "profile": profile}
         if has_dates:
             started = _FIRST + timedelta(days=number)
             manifest = json.loads(_sample()[f"{_NAME}.capture.json"])
