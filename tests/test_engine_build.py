@@ -149,6 +149,16 @@ def test_a_native_layer(tmp_path: Path) -> None:
     }
 
 
+def test_constants_that_tensorrt_11_lists_apart_are_weights(tmp_path: Path) -> None:
+    """TensorRT 10 lists them among the inputs: both give the same layer."""
+    weight, x, y = tensor("w", 64, 32), tensor("x", 8, 64), tensor("y", 8, 32)
+    apart = load(tmp_path / "11", layer("gemm", "gemm", [x], [y], Constants=[weight]), bindings=("x", "y"))
+    among = load(tmp_path / "10", layer("gemm", "gemm", [x, weight], [y]), bindings=("x", "y"))
+    assert apart.layers == among.layers
+    assert apart.weights_bytes == 64 * 32 * 2
+    assert apart.layers[0].constant_inputs == {"w"}
+
+
 def test_a_myelin_layer_reads_its_weights(tmp_path: Path) -> None:
     """Inputs that nobody writes and no binding names are constants: they count among the inputs and as weights, once."""
     inputs = [tensor("x", 1, 8), tensor("weights", 8, 4), tensor("l2_cache_policy_inputs_0", 1)]

@@ -24,9 +24,19 @@ from trex_tui.text import plural, shorten_middle
 
 _PROFILE_SUFFIX = lazy_pattern(r"\[profile +(\d{1,9})\]")
 _ONNX_PREFIX = "[ONNX Layer: "
-# Keys with their own field in `Layer`.
+# Keys with their own field in `Layer`. TensorRT 11 lists constants apart, TensorRT 10 among the inputs: so they are here.
 _OWN_KEYS = frozenset(
-    {"Name", "LayerType", "ParameterType", "Inputs", "Outputs", "TacticName", "TacticValue", "StreamId"}
+    {
+        "Name",
+        "LayerType",
+        "ParameterType",
+        "Inputs",
+        "Constants",
+        "Outputs",
+        "TacticName",
+        "TacticValue",
+        "StreamId",
+    }
 )
 _NO_NAMES: frozenset[str] = frozenset()
 # Inputs that no layer writes and that hold no data of the network.
@@ -195,6 +205,8 @@ def _layer(
     index: int, occurrence: int, raw: dict[str, Any], known: set[str], latency: LayerLatency | None
 ) -> Layer:
     inputs, outputs = _tensors(raw.get("Inputs")), _tensors(raw.get("Outputs"))
+    if stated := raw.get("Constants"):
+        inputs += _tensors(stated)
     name = raw["Name"]
     layer_type, parameter_type, tactic = (
         _text(raw.get("LayerType")),
