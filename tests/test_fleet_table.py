@@ -325,6 +325,8 @@ def test_a_word_is_searched_in_all_texts(text: str, engines: list[str]) -> None:
     assert [row.value("engine") for row in filter_rows(rows, text)] == engines
 
 
-def test_weights_of_a_log_with_several_strategies() -> None:
-    (row,) = read_fleet(scan([SAMPLES / "transformer_fp8"]), LoadOptions()).rows
+def test_weights_of_a_log_with_several_strategies(tmp_path: Path) -> None:
+    log = tmp_path / "encoder.build.log"
+    log.write_bytes((SAMPLES / "transformer_fp8" / "encoder_fp8.build.log").read_bytes())
+    (row,) = read_fleet(scan([log]), LoadOptions()).rows
     assert row.value("weights_bytes") == 1769472

@@ -89,7 +89,7 @@ def make_engine(tmp_path: Path, *layers: tuple[str, list[str], list[str]]) -> En
         )
         for name, inputs, outputs in layers
     ]
-    return load_engine(write_graph(tmp_path / "net.graph.json", listed, bindings=["x", "y"]))
+    return load_engine(write_graph(tmp_path / "net.graph.json", listed, bindings=["x", "y"]), onnx=False)
 
 
 # Real engines

@@ -145,6 +145,7 @@ class TestSummary:
             "dla",
             "onnx",
             "power",
+            "session",
             "gap",
             "tensorrt_version",
             "tensorrt_version_source",

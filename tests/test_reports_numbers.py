@@ -63,7 +63,7 @@ KEYS = {
         "by_module_note",
     },
 }
-MORE_KEYS = {"device_model", "timing", "enqueue", "gap", "dla", "power", "onnx"}
+MORE_KEYS = {"device_model", "timing", "enqueue", "gap", "dla", "power", "onnx", "session"}
 BOUNDS = {"compute", "bandwidth", "latency", "launch", "unknown"}
 SAMPLES = REPOSITORY / "sample_artifacts"
 
