@@ -180,21 +180,41 @@ async def test_a_command_of_the_palette_waits_until_the_panes_are_replaced(tmp_p
     replace_panes = EngineScreen.recompose
 
     async def run_commands_meanwhile(screen: EngineScreen) -> None:
+        screen.app.call_later(stale.command)
         await replace_panes(screen)
         (fresh,) = Commands(screen)._layers("Gemm")
-        handled = asyncio.Event()
-        for callback in (stale.command, fresh.command, handled.set):
+        for callback in (fresh.command, handled.set):
             screen.app.call_later(callback)
-        await handled.wait()
 
+    handled = asyncio.Event()
     async with running(small_engine(tmp_path)) as session:
         screen = session.screen
         (stale,) = Commands(screen)._layers("conv2")
         new = load_engine(small_engine(tmp_path / "again"))
         monkeypatch.setattr(EngineScreen, "recompose", run_commands_meanwhile)
         screen.replace_engine(new)
-        await session.until(lambda: screen.engine is new and screen.pane.id == "layers", "the tree of layers")
+        await session.until(lambda: handled.is_set() and not screen.is_rebuilt, "the commands")
+        assert (screen.engine, screen.pane.id) == (new, "layers")
         assert screen.current_layer is new.layers[6]
+
+
+async def test_a_tab_first_visited_during_a_reload_is_there_after_it(tmp_path, monkeypatch):
+    replace_panes = EngineScreen.recompose
+
+    async def visit_meanwhile(screen: EngineScreen) -> None:
+        screen.app.call_later(screen.action_show, "memory")
+        await asyncio.sleep(0)
+        await replace_panes(screen)
+
+    async with running(small_engine(tmp_path)) as session:
+        monkeypatch.setattr(EngineScreen, "recompose", visit_meanwhile)
+        for _ in range(2):
+            session.screen.replace_engine(load_engine(tmp_path))
+        session.type_ahead("slash", *"conv")
+        await session.until(lambda: session.screen.filter_text == "conv", "the filter")
+        await session.press("enter", TO_MEMORY)
+        assert session.screen.pane.id == "memory"
+        assert session.app.crash is None
 
 
 async def test_what_was_asked_of_a_tab_ends_with_its_screen(tmp_path, monkeypatch):

@@ -37,7 +37,7 @@ from trex_tui.artifacts.input_files import (
     read_head,
 )
 from trex_tui.artifacts.layer_times import NAME_KEYS, find_layer_times
-from trex_tui.artifacts.log_prefixes import STAMPED, is_routed_log
+from trex_tui.artifacts.log_prefixes import STAGE_HEADLINE, STAMPED, is_routed_log
 from trex_tui.artifacts.plan import MARK, OLD_MARK, read_plan_head
 from trex_tui.artifacts.time_units import UnknownUnitError, plain, split_unit
 from trex_tui.artifacts.timing import timing_column
@@ -241,8 +241,6 @@ _TIMES_NAME = lazy_pattern(r"times?(?![a-z])|timings?(?![a-z])|latenc(?:y|ies)",
 _MANIFEST = lazy_pattern(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
 _ACCURACY = lazy_pattern(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/accuracy(?P<part>-samples?)?/')
 _EVENT = lazy_pattern(r'"cat"\s*:\s*"(?:Session|Node)"')
-_PRINTED = lazy_pattern(r" ?Layer Performance Profile \(\d{1,9} iterations\) ===[ \t\r]*$", re.MULTILINE)
-"""Headline of a table of TensorRT-Edge-LLM."""
 _IDLE_POWER = lazy_pattern(r'"avg_idle_power"\s*:')
 _LAYER_POWER = lazy_pattern(r'"layer_power_(?:in|ex)cluding_idle_power_micro_watt"\s*:')
 _COMPARED = (OUTPUT_DIFF, PER_SAMPLE_DIFF)
@@ -396,7 +394,7 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
         return _sniff_object(path, text)
     if sniffed := _sniff_log(text, path) or _sniff_engine_text(text, path):
         return sniffed
-    if _PRINTED.search(text):
+    if STAGE_HEADLINE.search(text):
         return Sniffed(ArtifactKind.PROFILE)
     if body.startswith("["):
         return _sniff_list(text, path)

@@ -34,6 +34,11 @@ stamps lines of trtexec are `[V] msg` and `[V] [TRT] msg`."""
 ESCAPE = lazy_pattern(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """A colour, or another control sequence of a terminal (ECMA-48, 5.4)."""
 
+STAGE_HEADLINE = lazy_pattern(
+    r"=== (?P<stage>[^\n]{0,200}?) ?Layer Performance Profile \((?P<count>\d{1,9}) iterations\) ===[ \t\r]*$",
+    re.MULTILINE,
+)
+"""Headline of a table that programs of TensorRT-Edge-LLM print."""
 _BARE = lazy_pattern(
     r"^\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: )|^=== Performance summary ===", re.MULTILINE
 )

@@ -12,7 +12,6 @@ a note in `Profile.diagnostics`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,6 +24,7 @@ from trex_tui.artifacts.execution_trace import SUMS, is_execution_trace, read_ex
 from trex_tui.artifacts.input_files import COPY_AGAIN, finite_number, parse_documents, read_text
 from trex_tui.artifacts.layer_spread import LayerSpread, measure_spread
 from trex_tui.artifacts.layer_times import LayerTable, LayerTimes, find_layer_times
+from trex_tui.artifacts.log_prefixes import STAGE_HEADLINE
 from trex_tui.artifacts.time_units import UnknownUnitError
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 from trex_tui.lazy_pattern import lazy_pattern
@@ -39,11 +39,6 @@ SAMPLES_KEY = "samplesMs"
 _NUMBERS = frozenset((float, int))
 _MOST_MS = 1e9
 _HEAD = 1 << 16
-PRINTED = lazy_pattern(
-    r"=== (?P<stage>[^\n]{0,200}?) ?Layer Performance Profile \((?P<count>\d{1,9}) iterations\) ===[ \t\r]*$",
-    re.MULTILINE,
-)
-"""Headline of a table that programs of TensorRT-Edge-LLM print."""
 _RATIO_ERROR = 1e-4
 """Relative error of a ratio of two numbers with six digits each, with a margin."""
 _COUNT_LINE = lazy_pattern(r'^[\[, ]*\{ "count" : (?P<count>\d{1,18}) \}\s*,?\]?$')
@@ -103,7 +98,7 @@ def read_profiles(path: Path) -> list[Profile]:
     text = read_text(path)
     if text[:_HEAD].lstrip("\ufeff \t\r\n").startswith("layer_name,"):
         return _read_stages(path)
-    if PRINTED.search(text):
+    if STAGE_HEADLINE.search(text):
         return _read_printed(text, path)
     if is_execution_trace(text[:_HEAD], path):
         return [_read_trace(text, path)]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from trex_tui.artifacts.input_files import COPY_AGAIN, finite_number, is_allowed, read_head, read_text
 from trex_tui.artifacts.layer_spread import LayerSpread
-from trex_tui.artifacts.profile import PRINTED
+from trex_tui.artifacts.log_prefixes import STAGE_HEADLINE
 from trex_tui.errors import ArtifactError
 
 _NAME = re.compile(
@@ -54,7 +54,7 @@ def read_printed_stages(text: str) -> list[PrintedStage]:
     """Return the printed tables in the output of a program, in order; those without rows are left out."""
     stages: list[PrintedStage] = []
     for line in text.split("\n"):
-        if "=== " in line and (match := PRINTED.search(line)):
+        if "=== " in line and (match := STAGE_HEADLINE.search(line)):
             stages.append(PrintedStage(match["stage"].strip(), int(match["count"]), [], is_whole=False))
         elif stages and not stages[-1].is_whole and (row := _PRINTED_ROW.match(line)):
             if row["name"] == _SUM:

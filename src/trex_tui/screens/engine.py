@@ -215,8 +215,8 @@ class EngineScreen(MainScreen, EngineHolder):
         """Layer under the cursor while the filter hides the current layer; not chosen by the user."""
         self._is_chosen = layer is not None
         """Whether the user chose the current layer; else it is the slowest, the default."""
-        self.is_rebuilt = False
-        """The panes are being replaced: keys wait."""
+        self._reloads = 0
+        """Reloaded engines that are not shown yet."""
         self.asks_for_run = False
         """Whether to open with the choice of a run."""
 
@@ -262,6 +262,11 @@ class EngineScreen(MainScreen, EngineHolder):
     @property
     def matching(self) -> Sequence[Layer]:
         return self._filter.layers
+
+    @property
+    def is_rebuilt(self) -> bool:
+        """Return whether the panes are being replaced, or will be: keys wait."""
+        return self._reloads > 0
 
     @property
     def help_places(self) -> list[Place]:
@@ -792,7 +797,7 @@ class EngineScreen(MainScreen, EngineHolder):
     def replace_engine(self, engine: Engine) -> None:
         """Show the reloaded engine: tab, filter, sort, marks and current layer stay. Notify of changes."""
         # In the queue of the screen: it may not be mounted yet, and nothing else may look at it half composed.
-        self.is_rebuilt = True
+        self._reloads += 1
         self.post_message(EngineReplaced(engine))
 
     @on(EngineReplaced)
@@ -809,15 +814,15 @@ class EngineScreen(MainScreen, EngineHolder):
         self.compare_job.replace_own(engine)
         while isinstance(self.app.screen, (ChooseScreen, ColumnsScreen)):
             self.app.pop_screen()  # What is chosen there is for a pane that goes away.
-        self.is_rebuilt = True  # Again: the reload before this one may have ended since.
-        await self.recompose()
+        async with self._mounting:  # A key may be about to mount a pane.
+            await self.recompose()
         forget_widgets(self)
-        if self not in self.app.screen_stack:
-            return  # A person left meanwhile.
+        if self not in self.app.screen_stack or not self.query(f"#{tab}"):
+            return  # A person left meanwhile, or the app ends.
         for pane in self.query(EnginePane):
-            if states[pane.id] is not None:
+            if states.get(pane.id) is not None:
                 pane.restore_view(states[pane.id], old)
-        self.is_rebuilt = False
+        self._reloads -= 1
         self.query_one(ContentSwitcher).current = tab
         self.validate_filter_text(text)
         self.watch_filter_text()
