@@ -102,7 +102,7 @@ def test_tensorrt_11(tmp_path: Path) -> None:
     (x,), (y,) = conv.inputs, conv.outputs
     assert (x.dtype, x.format.layout, x.format.vector, x.logical_bytes) == ("FP8", "NHWC16", 16, 64 * 56 * 56)
     assert (y.dtype, y.format.layout, y.logical_bytes) == ("BF16", "NCHW", 2 * 64 * 56 * 56)
-    assert conv.attributes["Constants"] == []
+    assert "Constants" not in conv.attributes
     described = [
         (one.name, one.is_input, one.shape, one.dtype, one.format and one.format.layout)
         for one in engine.bindings

@@ -43,6 +43,7 @@ MORE_KEYS = {
     "by_device",
     "dla",
     "power",
+    "session",
     "onnx",
     "builder_precision",
     "names_only",

@@ -97,7 +97,7 @@ class TrtexecRun:
 @per_engine
 def build_run(engine: Engine) -> TrtexecRun:
     """Return the run that built the engine. Metadata or a log of a run that loaded it has no facts about the build."""
-    head = _head(engine, ArtifactKind.BUILD_LOG)
+    head = log_head(engine, ArtifactKind.BUILD_LOG)
     stated = _texts(engine.metadata.build_options)
     if stated.get("Load engine"):
         stated = {}
@@ -115,7 +115,7 @@ def timed_run(engine: Engine) -> TrtexecRun:
     kind = ArtifactKind.PROFILE_LOG
     if kind not in engine.files:
         kind = ArtifactKind.BUILD_LOG
-    head = _head(engine, kind, of_timed_run=True)
+    head = log_head(engine, kind, of_timed_run=True)
     build = head.stated.build
     if kind is ArtifactKind.BUILD_LOG and "Enabled" in (build.get("Skip inference"), build.get("Build only")):
         head = LogOptions()
@@ -144,7 +144,8 @@ def _run(
     )
 
 
-def _head(engine: Engine, kind: ArtifactKind, *, of_timed_run: bool = False) -> LogOptions:
+def log_head(engine: Engine, kind: ArtifactKind, *, of_timed_run: bool = False) -> LogOptions:
+    """Return the options in the head of a log; empty without one."""
     path = engine.files.get(kind)
     if path is None:
         return LogOptions()

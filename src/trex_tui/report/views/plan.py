@@ -27,7 +27,7 @@ from trex_tui.analysis.trtexec_runs import (
     build_run,
     device_differences,
     find_batch_size,
-    read_trace,
+    log_head,
     timed_run,
 )
 from trex_tui.artifacts.file_kinds import ArtifactKind
@@ -153,12 +153,10 @@ def _absent(engine: Engine, needed: str, *logs: ArtifactKind) -> str:
         logs: The kinds of logs that may state it; none for any.
     """
     kinds = logs or (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
-    traces = [trace for kind in kinds if (trace := read_trace(engine, kind)) is not None]
-    if logs == (ArtifactKind.BUILD_LOG,):
-        traces = [
-            trace for trace in traces if not (trace.only_loads or trace.options.build.get("Load engine"))
-        ]
-    return "Not stated in the log (trtexec prints it)." if traces else f"Not stated (needs {needed})."
+    found = [kind for kind in kinds if kind in engine.files]
+    if logs == (ArtifactKind.BUILD_LOG,):  # that of a run that loaded the engine says nothing about the build
+        found = [kind for kind in found if not log_head(engine, kind).stated.build.get("Load engine")]
+    return "Not stated in the log (trtexec prints it)." if found else f"Not stated (needs {needed})."
 
 
 # Model
