@@ -69,6 +69,23 @@ def test_a_changed_file_is_read_again(tree: Path, monkeypatch: pytest.MonkeyPatc
     assert second[1] == first[1]
 
 
+def test_a_changed_file_of_another_stage_is_read_again(tree: Path, capsys: Captured) -> None:
+    header = "layer_name,time_ms_mean,time_ms_std,time_ms_min,time_ms_max"
+    stages = [tree / "llm" / f"layer_{name}.csv" for name in ("prefill_inputlen128", "decode_pastkvlen128")]
+    stages[0].parent.mkdir()
+    for stage in stages:
+        stage.write_text(f"{header}\nattention,1.0,0.1,0.9,1.2\nmlp,2.0,0.1,1.9,2.2\n", encoding="utf-8")
+    first = read(capsys, tree / "llm")
+    assert read(capsys, tree / "llm") == first
+    for stage in stages:
+        whole = stage.read_text(encoding="utf-8")
+        stage.write_text(f"{header}\n", encoding="utf-8")
+        changed = read(capsys, tree / "llm")
+        assert changed != first
+        assert changed == read(capsys, tree / "llm", "--no-cache")
+        stage.write_text(whole, encoding="utf-8")
+
+
 def test_a_copy_is_known_by_its_content(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

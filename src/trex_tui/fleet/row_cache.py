@@ -194,10 +194,21 @@ def _key_of(source: ArtifactSet) -> str:
     return "\0".join(map(str, source.files.values()))
 
 
+def _files_read(source: ArtifactSet) -> dict[Path, ArtifactKind]:
+    """Return every file that the rows of a set come from: with a profile of one stage those of the others are read."""
+    files = {path: kind for kind, path in source.files.items()}
+    profile = source.files.get(ArtifactKind.PROFILE)
+    if profile is not None and profile.suffix.lower() == ".csv":
+        from trex_tui.artifacts.stage_times import find_stages  # csv, for files that few directories have
+
+        files |= dict.fromkeys(find_stages(profile), ArtifactKind.PROFILE)
+    return files
+
+
 def read_stats(source: ArtifactSet) -> Stats | None:
     """Return size and time of change of each file; None if one cannot be read."""
     try:
-        return [[status.st_size, status.st_mtime_ns] for status in map(os.stat, source.files.values())]
+        return [[status.st_size, status.st_mtime_ns] for status in map(os.stat, _files_read(source))]
     except OSError:
         return None
 
@@ -206,7 +217,7 @@ def digest_files(source: ArtifactSet) -> str | None:
     """Return the digest of the kinds, names and contents of the files; None if one cannot be read."""
     digest = hashlib.blake2b(digest_size=16)
     try:
-        for kind, path in source.files.items():
+        for path, kind in _files_read(source).items():
             size = path.stat().st_size
             digest.update(f"{kind.value}\0{path.name}\0{size}\0".encode("utf-8", "surrogateescape"))
             if kind is ArtifactKind.PLAN:  # gigabytes, of which a row has the size and the head
