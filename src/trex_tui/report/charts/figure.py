@@ -384,7 +384,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A point; `title` is what the pointer is told, `label` what stands beside it, `place` the index as in `Target.layer`."""
+    """A point; `title` is the tooltip, `label` the text beside it, `place` the index as in `Target.layer`."""
 
     x: float
     y: float
