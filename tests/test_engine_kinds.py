@@ -213,3 +213,7 @@ def test_names_alone(name: str, kind: str) -> None:
 def test_which_kinds_work() -> None:
     idle = {one.value for one in LayerKind if not one.is_work}
     assert idle == {"constant", "noop", "sync", "shape"}
+
+
+def test_a_long_name_of_quantizations_takes_no_time_that_grows_with_its_square() -> None:
+    assert classify_name("/stem/uantizeLinear" * 20_000 + "-") is LayerKind.OTHER

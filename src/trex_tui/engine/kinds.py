@@ -357,7 +357,7 @@ def _of_operators(operators: frozenset[str]) -> LayerKind:
     return LayerKind.POINTWISE
 
 
-_NAMED_AFTER = lazy_pattern(r"[^ +][^+]*?(?:De)?[qQ]uantizeLinear(?:_\d+)?(?= \+ |$)")
+_NAMED_AFTER = lazy_pattern(r"uantizeLinear(?:_\d+)?$")
 """A Q/DQ node named after its tensor, as quantizers do: `/stem/Conv_output_0_DequantizeLinear`."""
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
@@ -395,7 +395,8 @@ def _classify_pattern(masked: bytes) -> LayerKind:
         return LayerKind.SHAPE
     plain = _INSERTED.sub("Reshape", name) if "_before_" in name or "_after_" in name else name
     if "uantizeLinear" in plain:
-        plain = _NAMED_AFTER.sub("QuantizeLinear", plain)
+        nodes = plain.split(" + ")
+        plain = " + ".join("QuantizeLinear" if _NAMED_AFTER.search(node) else node for node in nodes)
     kinds = {_ONNX_OPERATORS.get(operator.lower()) for operator in _OPERATOR.findall(plain)}
     # TensorRT merges products of one input into one kernel; names of Caffe networks state no operator for it.
     unknown = LayerKind.CONVOLUTION if " || " in name else LayerKind.OTHER
