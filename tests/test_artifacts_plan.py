@@ -55,7 +55,7 @@ def test_metadata_before_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert version_of_plan(path) == "8.6.1"
     text = message(capsys, path)
     assert text.startswith(
-        f'is a TensorRT 8.6.1 plan, behind {size} bytes of Ultralytics metadata (task "detect", imgsz [640, 640]): '
+        f'is a TensorRT 8.6.1 plan, after {size} bytes of Ultralytics metadata (task "detect", imgsz [640, 640]): '
     )
     assert f"tail -c +{size + 1} " in text
     assert path.read_bytes()[size:] == NEW, "what the command leaves"
@@ -98,7 +98,7 @@ def test_a_set_with_metadata_before_its_plan(tmp_path: Path) -> None:
     assert engine.tensorrt_version == "8.6.1"
     notes = [note.message for note in engine.diagnostics if note.file == tmp_path / "net.engine"]
     assert len(notes) == 1
-    assert "behind 22 bytes of Ultralytics metadata" in notes[0]
+    assert "after 22 bytes of Ultralytics metadata" in notes[0]
 
 
 def test_real_plans(artifacts: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_run_of_another_engine_behind_the_build(tmp_path: Path) -> None:
     other = RUN_86.read_bytes().replace(b"model-FP32.plan", b"other.plan")
     trace = read_outline(written(tmp_path / "both.log", BUILD_86.read_bytes() + other))
     assert (trace.performance, trace.profile, trace.dumps) == (None, None, built.dumps)
-    words = "the run behind the build loads another engine (other.plan, not model-FP32.plan)"
+    words = "the run after the build loads another engine (other.plan, not model-FP32.plan)"
     assert notes(trace) == [f"{words}: what was measured there is left out"]
     moved = RUN_86.read_bytes().replace(b"./model-FP32.plan", b"/mnt/models/model-FP32.plan")
     assert (

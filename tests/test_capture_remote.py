@@ -104,7 +104,7 @@ class TestHosts:
             checked_hosts([host])
 
     def test_twice(self) -> None:
-        with pytest.raises(TrexError, match="stated twice"):
+        with pytest.raises(TrexError, match="given twice"):
             checked_hosts(["a", "b", "a"])
 
     def test_folders(self) -> None:
@@ -122,7 +122,7 @@ class TestHosts:
     ("arguments", "told"),
     [
         (["--host", "-x", "--dry-run"], "--host"),
-        (["--host", "a", "--host", "a"], "stated twice"),
+        (["--host", "a", "--host", "a"], "given twice"),
         (["--with-engine"], "--with-engine needs --host or --archive"),
         (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where is not a directory"),
         (

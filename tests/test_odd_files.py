@@ -166,7 +166,7 @@ def test_a_log_that_takes_too_long_to_read(
     slow.write_bytes(gzip.compress(LOG.encode() + b"\n" * (1 << 17)))
     assert main(["build-log", str(slow)]) == 2
     printed = capsys.readouterr()
-    assert "takes longer to read than a log of its size; unpack it to read all of it" in printed.err
+    assert "takes too long to read for its size; unpack it to read all of it" in printed.err
     assert "takes longer to read" in printed.out
     plain = tmp_path / "net.build.log"
     plain.write_bytes(gzip.decompress(slow.read_bytes()))

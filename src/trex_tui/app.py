@@ -163,7 +163,7 @@ class TrexApp(App[None]):
         self.post_message(Notify(Notice(message, title, severity, seconds, markup=markup)))
 
     def _refresh_notifications(self) -> None:
-        """Leave toasts raised before a window was opened behind it."""
+        """Keep toasts that were raised before a window opened behind that window."""
         if not self.screen_stack or not self.screen.is_modal:
             super()._refresh_notifications()
             return
@@ -189,7 +189,7 @@ class TrexApp(App[None]):
             self.remember(**{key: theme.name})
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's driver, made to survive the loss of the terminal, and to end with that of the browser."""
+        """Return a driver that survives the loss of the terminal, and ends with the browser."""
         driver = super().get_driver_class()
         if driver.__module__ == "textual.drivers.web_driver":
             from trex_tui.screens.web_driver import LastingWebDriver
@@ -229,7 +229,7 @@ class TrexApp(App[None]):
             self.say_once("settings", self.store.note)
 
     async def on_event(self, event: events.Event) -> None:
-        """Let user input wait for its turn, and note it for the garbage collector."""
+        """Deliver user input in order, and report it to the garbage collector."""
         if isinstance(event, (events.InputEvent, events.Paste)) and not event.is_forwarded:
             self._collector.note_input()
             await self._keyboard.take(event)
@@ -243,7 +243,7 @@ class TrexApp(App[None]):
             await super().on_event(event)
 
     def _is_on_removed_widget(self, event: events.MouseDown) -> bool:
-        """Return whether what is pressed is drawn still, but gone: Textual fails to begin a selection there."""
+        """Return whether the widget under the mouse was removed but is still drawn: no selection can begin there."""
         try:
             widget, _ = self.screen.get_widget_at(event.x, event.y)
         except (NoWidget, ScreenError):
@@ -251,7 +251,7 @@ class TrexApp(App[None]):
         return widget.parent is None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing but leaving works while the screen of an engine makes its panes anew."""
+        """Return False for all actions but quitting while the screen of an engine rebuilds its panes."""
         if self.screen_stack and getattr(self.screen_stack[-1], "is_rebuilt", False):
             return action in ("quit", "suspend_process")
         return super().check_action(action, parameters)
@@ -259,7 +259,7 @@ class TrexApp(App[None]):
     # Reading, in threads
 
     def open_paths(self, paths: Sequence[str]) -> None:
-        """Open other paths in place of what is open."""
+        """Open other paths instead of the current ones."""
         if len(self.screen_stack) > 1:
             self.push_screen(LoadingScreen(paths, is_first=False))
         self._ask(paths)
@@ -297,7 +297,7 @@ class TrexApp(App[None]):
             self.pop_screen()
 
     def _is_wanted(self, request: OpenRequest) -> bool:
-        """Return whether a request is current; it becomes what is open."""
+        """Return whether a request is current; it then becomes the open one."""
         if request is not self._wanted:
             return False
         self._current, self._wanted = request, None
@@ -384,13 +384,13 @@ class TrexApp(App[None]):
 
     @on(ModelJoined)
     def _model_joined(self, event: ModelJoined) -> None:
-        """Show an engine with its model, as one that was reloaded."""
+        """Show an engine with its model, like a reloaded engine."""
         if self._current is not None:
             self.post_message(Reloaded(self._current, event.old, event.new))
 
     @on(Reloaded)
     async def _reloaded(self, event: Reloaded) -> None:
-        """Replace the engine when the keys typed before have been handled: one under way would be lost with its pane."""
+        """Replace the engine after the keys typed before: a pending key would be lost with its pane."""
         await self._keyboard.take(event)
 
     def _replace_engine(self, event: Reloaded) -> None:
@@ -414,7 +414,7 @@ class TrexApp(App[None]):
     # The end
 
     def exit(self, *arguments: Any, **keywords: Any) -> None:  # noqa: ANN401 - Textual's
-        """Exit; within a bounded time also if a widget never ends."""
+        """Exit, within a bounded time even if a widget does not end."""
         super().exit(*arguments, **keywords)
         self._limit_end()
 
@@ -456,14 +456,14 @@ class TrexApp(App[None]):
             super()._handle_exception(error)
 
     def _is_left(self, node: MessagePump | None) -> bool:
-        """Return whether a node or its screen is removed: taken down half mounted, its handlers find no children."""
+        """Return whether a node or its screen is removed: handlers of a partly mounted screen find no children."""
         if not isinstance(node, DOMNode) or node is self:
             return False
         screens = [ancestor for ancestor in node.ancestors_with_self if isinstance(ancestor, Screen)]
         return not screens or screens[-1] not in self.screen_stack
 
     def panic(self, *renderables: object) -> None:  # noqa: ARG002 - Textual's
-        """Exit without what Textual prints."""
+        """Exit without Textual's output."""
         self._fatal_error()
 
     def _fatal_error(self) -> None:
@@ -524,7 +524,7 @@ class TrexApp(App[None]):
             self.push_screen(CommandWindow(placeholder="Command, layer name or layer index"))
 
     def search_themes(self) -> None:
-        """Offer themes in a palette that bears what Textual's own does not, such as a terminal without room."""
+        """Offer themes in a palette that also works in very small terminals."""
         from textual.theme import ThemeProvider
 
         from trex_tui.screens.palette import PaletteWindow
@@ -532,13 +532,13 @@ class TrexApp(App[None]):
         self.push_screen(PaletteWindow(providers=[ThemeProvider], placeholder="Theme"))
 
     async def action_quit(self) -> None:
-        """Quit; while trtexec runs, ask it to stop instead."""
+        """Quit; while trtexec runs, request its end instead."""
         running = [screen for screen in self.screen_stack if hasattr(screen, "asks_to_stop")]
         if not any(screen.asks_to_stop() for screen in running):
             await super().action_quit()
 
     def action_redraw(self) -> None:
-        """Write every cell again, also those that another program overwrote."""
+        """Redraw every cell, including those that another program overwrote."""
         forget_cells = getattr(self._driver, "forget_cells", None)
         if forget_cells is not None:
             forget_cells()
@@ -548,13 +548,13 @@ class TrexApp(App[None]):
         self.exit()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Offer themes, where there are colours; all else is in the table of actions."""
+        """Offer themes if there are colours; other commands come from the table of actions."""
         for command in super().get_system_commands(screen):
             if command.title == "Theme" and not self.no_color:
                 yield command
 
     async def run_where_focused(self, action: str) -> None:
-        """Run an action where the focus is, else where it is possible."""
+        """Run an action on the focused widget, else where it is available."""
         focused = self.screen.focused
         nodes = [*(focused.ancestors_with_self if focused is not None else [self.screen, self])]
         nodes += [node for node in self.screen.query("*") if node.is_on_screen and node not in nodes]
@@ -566,9 +566,7 @@ class TrexApp(App[None]):
 
 
 def run_app(paths: Sequence[str], options: LoadOptions | None = None, *, is_read_only: bool = False) -> int:
-    """Run until a person quits; return the exit code.
-
-    Ctrl-C is a key here, and quits like `q`: with 0.
+    """Run until the user quits; return the exit code. Ctrl-C is a key and quits like `q`, with exit code 0.
 
     Args:
         paths: What to open.

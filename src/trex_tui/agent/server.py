@@ -35,7 +35,7 @@ Filter = Annotated[
     str,
     Field(
         description="Layers to keep: 'kind:convolution precision:INT8', 'latency_pct>2', 'name~\"conv.*relu\"', "
-        "joined by space (and) or |; empty for all."
+        "combined by a space (and) or `or`; empty for all."
     ),
 ]
 Top = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows of this part.")]

@@ -276,14 +276,14 @@ class DeviceModel:
 
     @property
     def bandwidth_reason(self) -> str:
-        """Why there is no peak bandwidth; empty if there is one."""
+        """Reason for an unknown peak bandwidth; empty if it is known."""
         if self.peak_bandwidth_bytes_per_s is not None:
             return ""
         return self.missing.get("peak_bandwidth_bytes_per_s", UNKNOWN_DEVICE)
 
     @property
     def compute_reason(self) -> str:
-        """Why there are no peaks for arithmetic; empty if they are available."""
+        """Reason for unknown arithmetic peaks; empty if they are known."""
         if self.name is None and self.compute_capability is None:
             return UNKNOWN_DEVICE
         if self.architecture is None:

@@ -1,4 +1,4 @@
-"""How engines are loaded: optimization profile, run, model, and facts about the device."""
+"""Options of loading engines: optimization profile, run, model, and facts about the device."""
 
 from __future__ import annotations
 

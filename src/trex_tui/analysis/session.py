@@ -1,4 +1,4 @@
-"""Which nodes of a session of ONNX Runtime run on TensorRT, and which subgraphs fell back to another provider."""
+"""Nodes of an ONNX Runtime session on TensorRT, and subgraphs that fell back to another provider."""
 
 from __future__ import annotations
 

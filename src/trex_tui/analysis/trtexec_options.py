@@ -263,7 +263,7 @@ BUILD_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "strongly_typed", "Strongly typed", ("Precision",), parse_strong_typing,
-        "Whether the network is strongly typed", defaults=("disabled",),
+        "Types are those of the model", defaults=("disabled",),
     ),
     Option(
         "memory_pools_bytes", "Memory pools", ("Memory Pools", "Workspace"), parse_pools,
@@ -272,7 +272,7 @@ BUILD_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "optimization_level", "Optimization level", ("BuilderOptimizationLevel",), parse_number,
-        "How long the builder searches, from 0 to 5; -1 is TensorRT's default, 3", defaults=("-1", "3"),
+        "Search effort of the builder, from 0 to 5; -1 is TensorRT's default, 3", defaults=("-1", "3"),
         flags=("--builderOptimizationLevel",),
     ),
     Option(
@@ -285,20 +285,20 @@ BUILD_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "timing_cache_mode", "Timing cache", ("timingCacheMode",), parse_text,
-        "Where times of tactics are kept: local to the build, global in a file, or nowhere",
+        "Storage of tactic times: local to the build, global in a file, or none",
         defaults=("local", "global"),
     ),
     Option(
         "timing_cache_file", "Timing cache file", ("timingCacheFile",), parse_text, "File of the timing cache",
         defaults=("",), flags=("--timingCacheFile",),
     ),
-    _switch("refit", "Refit", "Refit", "Whether weights can be replaced in the engine", "--refit"),
+    _switch("refit", "Refit", "Refit", "Weights can be replaced in the engine", "--refit"),
     _switch(
-        "strip_weights", "Weights stripped", ("Strip weights", "Weightless"), "Whether the engine has no weights",
+        "strip_weights", "Weights stripped", ("Strip weights", "Weightless"), "The engine has no weights",
         ("--stripWeights", "--weightless"),
     ),
     _switch(
-        "weight_streaming", "Weight streaming", "Weight Streaming", "Whether weights may stay in host memory",
+        "weight_streaming", "Weight streaming", "Weight Streaming", "Weights may stay in host memory",
         "--allowWeightStreaming",
     ),
     Option(
@@ -307,10 +307,10 @@ BUILD_OPTIONS: tuple[Option, ...] = (
     ),
     _switch(
         "dla_gpu_fallback", "GPU fallback for DLA", ("Allow GPU fallback for DLA",),
-        "Whether layers that the DLA cannot run go to the GPU", "--allowGPUFallback",
+        "Layers that the DLA cannot run go to the GPU", "--allowGPUFallback",
     ),
     _switch(
-        "dla_standalone", "DLA loadable", "Build DLA standalone loadable", "Whether the result is a loadable of the DLA",
+        "dla_standalone", "DLA loadable", "Build DLA standalone loadable", "The result is a DLA loadable",
         "--buildDLAStandalone",
     ),
     Option(
@@ -318,23 +318,23 @@ BUILD_OPTIONS: tuple[Option, ...] = (
         defaults=("8",), flags=("--avgTiming",),
     ),
     Option(
-        "min_timing", "minTiming", ("minTiming",), parse_number, "Least timing runs per tactic, up to TensorRT 9",
+        "min_timing", "minTiming", ("minTiming",), parse_number, "Minimum timing runs per tactic, up to TensorRT 9",
         defaults=("1",), flags=("--minTiming",),
     ),
     Option(
         "max_aux_streams", "Auxiliary streams", ("MaxAuxStreams",), parse_number,
-        "Most auxiliary streams; -1 is TensorRT's choice", defaults=("-1",), flags=("--maxAuxStreams",),
+        "Maximum number of auxiliary streams; -1 is TensorRT's choice", defaults=("-1",), flags=("--maxAuxStreams",),
     ),
     Option(
-        "max_tactics", "Tactics per layer", ("MaxTactics",), parse_number, "Most tactics tried per layer; -1 for no limit",
-        defaults=("-1",), flags=("--maxTactics",),
+        "max_tactics", "Tactics per layer", ("MaxTactics",), parse_number,
+        "Maximum number of tactics per layer; -1 for no limit", defaults=("-1",), flags=("--maxTactics",),
     ),
     Option(
-        "layer_precisions", "Layer precisions", ("LayerPrecisions",), parse_text, "Precisions demanded of layers",
+        "layer_precisions", "Layer precisions", ("LayerPrecisions",), parse_text, "Precisions requested for layers",
         defaults=("",), flags=("--layerPrecisions",), has_colon=True,
     ),
     Option(
-        "layer_device_types", "Layer devices", ("Layer Device Types",), parse_text, "Devices demanded of layers",
+        "layer_device_types", "Layer devices", ("Layer Device Types",), parse_text, "Devices requested for layers",
         defaults=("",), flags=("--layerDeviceTypes",), has_colon=True,
     ),
     Option(
@@ -347,15 +347,15 @@ BUILD_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "decomposable_attentions", "Decomposable attentions", ("Decomposable Attentions",), parse_text,
-        "Attentions that may be taken apart", defaults=("",), flags=("--decomposableAttentions",),
+        "Attention layers that may be decomposed", defaults=("",), flags=("--decomposableAttentions",),
     ),
     _switch(
-        "version_compatible", "Version compatible", "Version Compatible", "Whether later releases can run the engine",
+        "version_compatible", "Version compatible", "Version Compatible", "Later releases can run the engine",
         ("--versionCompatible", "--vc"),
     ),
     _switch(
         "exclude_lean_runtime", "Lean runtime excluded", "Exclude Lean Runtime",
-        "Whether a version-compatible engine lacks its runtime", "--excludeLeanRuntime",
+        "The version-compatible engine lacks its runtime", "--excludeLeanRuntime",
     ),
     Option(
         "runtime", "Runtime", ("TensorRT runtime",), parse_text, "Runtime that runs the engine: full, lean, dispatch",
@@ -370,50 +370,50 @@ BUILD_OPTIONS: tuple[Option, ...] = (
         defaults=("same as build", "sameasbuild"), flags=("--runtimePlatform",),
     ),
     Option(
-        "preview_features", "Preview features", ("Preview Features",), parse_text, "Features not yet on by default",
+        "preview_features", "Preview features", ("Preview Features",), parse_text, "Features that are off by default",
         defaults=("use default preview flags.",), flags=("--preview",),
     ),
     Option(
-        "tempfile_controls", "Temporary files", ("Tempfile Controls",), parse_text, "Where temporary files may be written",
+        "tempfile_controls", "Temporary files", ("Tempfile Controls",), parse_text, "Allowed locations of temporary files",
         defaults=("{ in_memory: allow, temporary: allow }",), flags=("--tempfileControls",), has_colon=True,
     ),
-    _switch("safe_mode", "Safe mode", "Safe mode", "Whether only safety-certified parts are used", "--safe"),
-    _switch("restricted_mode", "Restricted mode", "Restricted mode", "Whether the safe scope is enforced", "--restricted"),
-    _switch("direct_io", "Direct I/O", "DirectIO mode", "Whether reformats at inputs and outputs are avoided", "--directIO"),
-    _switch("heuristic", "Tactic heuristic", "Heuristic", "Whether tactics are guessed instead of timed", "--heuristic"),
+    _switch("safe_mode", "Safe mode", "Safe mode", "Only safety-certified parts are used", "--safe"),
+    _switch("restricted_mode", "Restricted mode", "Restricted mode", "The safe scope is enforced", "--restricted"),
+    _switch("direct_io", "Direct I/O", "DirectIO mode", "Reformats at inputs and outputs are avoided", "--directIO"),
+    _switch("heuristic", "Tactic heuristic", "Heuristic", "Tactics are predicted instead of timed", "--heuristic"),
     _switch(
-        "compilation_cache", "Compilation cache", "Enable Compilation Cache", "Whether compiled kernels are cached",
+        "compilation_cache", "Compilation cache", "Enable Compilation Cache", "Compiled kernels are cached",
         "--noCompilationCache", is_on=True,
     ),
     _switch(
         "error_on_cache_miss", "Error on cache miss", "errorOnTimingCacheMiss",
-        "Whether a tactic without an entry in the timing cache is an error", "--errorOnTimingCacheMiss",
+        "A tactic without an entry in the timing cache is an error", "--errorOnTimingCacheMiss",
     ),
-    _switch("monitor_memory", "Memory monitor", "Enable Monitor Memory", "Whether memory is logged", "--monitorMemory"),
-    _switch("cpu_only", "CPU only", "CPU Only Mode", "Whether it was built without a GPU", "--cpuOnly"),
+    _switch("monitor_memory", "Memory monitor", "Enable Monitor Memory", "Memory use is logged", "--monitorMemory"),
+    _switch("cpu_only", "CPU only", "CPU Only Mode", "Built without a GPU", "--cpuOnly"),
     _switch(
         "onnx_instance_norm", "ONNX InstanceNorm plugin", ("ONNX Plugin InstanceNorm", "ONNX Native InstanceNorm"),
-        "Whether the parser uses the other implementation of InstanceNormalization", "--pluginInstanceNorm",
+        "The parser uses its non-default implementation of InstanceNormalization", "--pluginInstanceNorm",
     ),
     _switch(
         "onnx_uint8_dla", "ONNX UINT8 on DLA", "ONNX kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA flag",
-        "Whether the parser takes UINT8 and asymmetric quantization for the DLA", "--uint8AsymmetricQuantizationDLA",
+        "The parser accepts UINT8 and asymmetric quantization for the DLA", "--uint8AsymmetricQuantizationDLA",
     ),
     _switch(
         "onnx_dla_report", "ONNX DLA report", "ONNX kREPORT_CAPABILITY_DLA flag",
-        "Whether the parser reports what the DLA can run", "--reportCapabilityDLA",
+        "The parser reports the nodes that the DLA can run", "--reportCapabilityDLA",
     ),
     _switch(
         "onnx_dla_adjust", "ONNX DLA adjustment", "ONNX kADJUST_FOR_DLA flag",
-        "Whether the parser rewrites the network for the DLA", "--adjustForDLA",
+        "The parser rewrites the network for the DLA", "--adjustForDLA",
     ),
     _switch(
         "onnx_plugin_override", "ONNX plugin override", "ONNX kENABLE_PLUGIN_OVERRIDE flag",
-        "Whether plugins replace operators of the parser", "--enablePluginOverride",
+        "Plugins replace operators of the parser", "--enablePluginOverride",
     ),
     _switch(
         "distributive_independence", "Distributive independence", "Distributive Independence",
-        "Whether results do not depend on the batch", "--distributiveIndependence",
+        "Results do not depend on the batch", "--distributiveIndependence",
     ),
     Option(
         "debug_tensors", "Debug tensors", ("Debug Tensors",), parse_text, "Tensors marked for debugging", defaults=("",),
@@ -421,14 +421,14 @@ BUILD_OPTIONS: tuple[Option, ...] = (
     ),
     _switch(
         "debug_unfused_tensors", "Unfused debug tensors", "Mark Unfused Tensors As Debug Tensors",
-        "Whether all unfused tensors are marked", "--markUnfusedTensorsAsDebugTensors",
+        "All unfused tensors are marked for debugging", "--markUnfusedTensorsAsDebugTensors",
     ),
     Option(
-        "input_formats", "Input formats", ("Input(s)s format",), parse_text, "Types and layouts demanded of inputs",
+        "input_formats", "Input formats", ("Input(s)s format",), parse_text, "Types and layouts requested for inputs",
         defaults=("fp32:chw", "chw", ""), flags=("--inputIOFormats",), has_colon=True,
     ),
     Option(
-        "output_formats", "Output formats", ("Output(s)s format",), parse_text, "Types and layouts demanded of outputs",
+        "output_formats", "Output formats", ("Output(s)s format",), parse_text, "Types and layouts requested for outputs",
         defaults=("fp32:chw", "chw", ""), flags=("--outputIOFormats",), has_colon=True,
     ),
     Option(
@@ -457,10 +457,10 @@ BUILD_OPTIONS: tuple[Option, ...] = (
     ),
     _switch(
         "ignore_parsed_plugins", "Parsed plugins ignored", "ignoreParsedPluginLibs",
-        "Whether plugin libraries requested by the parser are ignored", "--ignoreParsedPluginLibs", is_detail=True,
+        "Plugin libraries requested by the parser are ignored", "--ignoreParsedPluginLibs", is_detail=True,
     ),
     _switch(
-        "skip_inference", "Inference skipped", ("Skip inference", "Build only"), "Whether the run ended after the build",
+        "skip_inference", "Inference skipped", ("Skip inference", "Build only"), "The run ended after the build",
         ("--skipInference", "--buildOnly"), is_detail=True,
     ),
     Option(
@@ -479,7 +479,7 @@ BUILD_OPTIONS: tuple[Option, ...] = (
 
 RUN_OPTIONS: tuple[Option, ...] = (
     Option(
-        "duration_s", "Duration", ("Duration",), parse_number, "Least time that is measured", defaults=("3",),
+        "duration_s", "Duration", ("Duration",), parse_number, "Minimum duration of the measurement", defaults=("3",),
         flags=("--duration",), suffix=" s", is_main=True,
     ),
     Option(
@@ -487,26 +487,26 @@ RUN_OPTIONS: tuple[Option, ...] = (
         defaults=("200",), flags=("--warmUp",), suffix=" ms", is_main=True,
     ),
     Option(
-        "iterations", "Iterations", ("Iterations",), parse_number, "Least number of queries", defaults=("10",),
+        "iterations", "Iterations", ("Iterations",), parse_number, "Minimum number of queries", defaults=("10",),
         flags=("--iterations",),
     ),
     Option(
         "cuda_graph", "CUDA graph", ("CUDA Graph",), parse_switch,
-        "Whether a CUDA graph is launched; by default since TensorRT 11", flags=("--useCudaGraph",),
+        "Queries are launched as a CUDA graph; by default since TensorRT 11", flags=("--useCudaGraph",),
         off_flags=("--noCudaGraph",), is_main=True,
     ),
     Option(
         "spin_wait", "Spin-wait", ("Spin-wait",), parse_switch,
-        "Whether the host waits actively; by default since TensorRT 11", flags=("--useSpinWait",),
+        "The host waits actively; by default since TensorRT 11", flags=("--useSpinWait",),
         off_flags=("--noSpinWait",), is_main=True,
     ),
     Option(
         "data_transfers", "Transfers", ("Data transfers",), parse_switch,
-        "Whether inputs and outputs are copied; by default up to TensorRT 10", flags=("--includeDataTransfers",),
+        "Inputs and outputs are copied; by default up to TensorRT 10", flags=("--includeDataTransfers",),
         off_flags=("--noDataTransfers",), is_main=True,
     ),
     Option(
-        "streams", "Streams", ("Inference Streams", "Streams"), parse_number, "Queries in flight at once",
+        "streams", "Streams", ("Inference Streams", "Streams"), parse_number, "Concurrent queries",
         defaults=("1",), flags=("--infStreams", "--streams"),
     ),
     Option(
@@ -521,17 +521,17 @@ RUN_OPTIONS: tuple[Option, ...] = (
         "idle_ms", "Idle time", ("Idle time",), parse_number, "Pause between queries", defaults=("0ms", "0"),
         flags=("--idleTime",), suffix=" ms",
     ),
-    _switch("expose_dma", "Exposed transfers", "ExposeDMA", "Whether transfers do not overlap with compute", "--exposeDMA"),
-    _switch("multithreading", "Multithreading", "Multithreading", "Whether each stream has a thread", "--threads"),
+    _switch("expose_dma", "Exposed transfers", "ExposeDMA", "Transfers do not overlap with compute", "--exposeDMA"),
+    _switch("multithreading", "Multithreading", "Multithreading", "Each stream has its own thread", "--threads"),
     _switch(
         "separate_profiling", "Separate profiling", "Separate profiling",
-        "Whether layers are timed in a run of their own; always since TensorRT 11", "--separateProfileRun",
+        "Layers are timed in a separate run; always since TensorRT 11", "--separateProfileRun",
     ),
     _switch(
-        "time_deserialize", "Deserialization timed", "Time Deserialize", "Whether reading the engine is timed",
+        "time_deserialize", "Deserialization timed", "Time Deserialize", "Deserialization of the engine is timed",
         "--timeDeserialize",
     ),
-    _switch("time_refit", "Refit timed", "Time Refit", "Whether refitting is timed", "--timeRefit"),
+    _switch("time_refit", "Refit timed", "Time Refit", "Refitting is timed", "--timeRefit"),
     Option(
         "nvtx_verbosity", "NVTX verbosity", ("NVTX verbosity",), parse_verbosity, "Detail of NVTX ranges",
         defaults=("0",), is_detail=True,
@@ -564,13 +564,13 @@ RUN_OPTIONS: tuple[Option, ...] = (
         "percentiles", "Percentiles", ("Percentiles", "Percentile"), parse_text, "Percentiles of the printed summary",
         defaults=("90,95,99", "99"), flags=("--percentile",),
     ),
-    _switch("verbose", "Verbose", "Verbose", "Whether the log has verbose messages", "--verbose", is_detail=True),
+    _switch("verbose", "Verbose", "Verbose", "The log has verbose messages", "--verbose", is_detail=True),
     _switch(
-        "dump_refittable", "Refittable layers listed", "Dump refittable layers", "Whether refittable layers are listed",
+        "dump_refittable", "Refittable layers listed", "Dump refittable layers", "Refittable layers are listed",
         "--dumpRefit", is_detail=True,
     ),
-    _switch("dump_output", "Output printed", "Dump output", "Whether outputs are printed", "--dumpOutput", is_detail=True),
-    _switch("dump_profile", "Profile printed", "Profile", "Whether layer times are printed", "--dumpProfile", is_detail=True),
+    _switch("dump_output", "Output printed", "Dump output", "Outputs are printed", "--dumpOutput", is_detail=True),
+    _switch("dump_profile", "Profile printed", "Profile", "Layer times are printed", "--dumpProfile", is_detail=True),
     Option(
         "timing_file", "Timing file", ("Export timing to JSON file",), parse_text, "File of the timing rows",
         defaults=("",), flags=("--exportTimes",), is_detail=True,

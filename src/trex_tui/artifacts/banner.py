@@ -50,7 +50,7 @@ class Banner(NamedTuple):
 
     @property
     def is_trtexec(self) -> bool:
-        """Whether the program is trtexec or `tensorrt_rtx`."""
+        """True if the program is trtexec or `tensorrt_rtx`."""
         return self.program.partition(".")[2] in _PROGRAMS
 
 

@@ -153,7 +153,7 @@ def gc_paused() -> Iterator[None]:
 
 
 _is_frozen = False
-"""Whether objects were frozen elsewhere. Cached: the query takes longer the more objects there are."""
+"""True if objects were frozen elsewhere. Cached, because the query takes longer with more objects."""
 
 
 def _make_objects_old() -> None:

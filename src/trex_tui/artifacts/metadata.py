@@ -107,7 +107,7 @@ class Metadata:
 
     @property
     def asks_for_dla(self) -> bool:
-        """Whether the engine was built for a DLA core, or ran with one."""
+        """True if the engine was built for a DLA core, or ran with one."""
         cores = (number_in(core) for core in (self.build_options.get("DLACore"), self.run_dla_core))
         return any(core is not None and core >= 0 for core in cores)
 

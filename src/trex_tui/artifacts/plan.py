@@ -95,6 +95,6 @@ def describe_metadata(head: PlanHead) -> str:
     ]
     shown = f" ({', '.join(known)})" if known else ""
     return (
-        f"behind {head.metadata_bytes} bytes of Ultralytics metadata{shown}: trtexec cannot load it until they are "
+        f"after {head.metadata_bytes} bytes of Ultralytics metadata{shown}: trtexec cannot load it until they are "
         f"removed (tail -c +{head.metadata_bytes + 1} FILE)"
     )

@@ -558,7 +558,7 @@ class BuildTrace:
 
     @property
     def has_errors(self) -> bool:
-        """Whether a message is an error."""
+        """True if a message is an error."""
         return any(message.severity in "EF" for message in self.messages)
 
     @property

@@ -187,7 +187,7 @@ class MyelinTactics(_View[MyelinTactic]):
 
 
 class SkipReason(str, Enum):
-    """Why a tactic was not timed."""
+    """Reason why a tactic was not timed."""
 
     WORKSPACE = "workspace"
     """Its scratch memory exceeds the workspace: `skipped. Scratch requested: N, available: M`."""

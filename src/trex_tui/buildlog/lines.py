@@ -173,10 +173,10 @@ def _find_excess(taken: int, given: int, began_s: float) -> str:
     """
     if given > _HARMLESS_BYTES and given > _MOST_PACKED * taken:
         return (
-            f"unpacks to more than {_MOST_PACKED} times its size, as no log does; unpack it to read all of it"
+            f"unpacks to more than {_MOST_PACKED} times its size, unlike any log; unpack it to read all of it"
         )
     if time.thread_time() - began_s > _LEAST_READING_S + _READING_S_PER_MIB * taken / 2**20:
-        return "takes longer to read than a log of its size; unpack it to read all of it"
+        return "takes too long to read for its size; unpack it to read all of it"
     return ""
 
 

@@ -45,7 +45,7 @@ _EXPORT = lazy_pattern(
     r"TensorRT: (?:starting export with TensorRT (?P<version>\d[\d.]*\d)"
     r"|(?P<side>in|out)put \"(?P<name>.+)\" with shape ?\((?P<dims>[-\d, ]*)\) (?:DataType\.)?(?P<dtype>\w+))"
 )
-"""What Ultralytics prints between the messages of the builder."""
+"""Lines that Ultralytics prints between the messages of the builder."""
 _CHOSEN_SHAPE = lazy_pattern(r"Automatically (?:overriding|setting) shape to:? ?\S+", re.IGNORECASE)
 _MOST_SHAPES = 1000
 _MOST_LABELS, _MOST_VALUES = 1000, 10_000
@@ -326,7 +326,7 @@ class Spans:
             self._forget()
         elif shown is not None and (other := _other_engine(shown, span)):
             if shown.builds:
-                self.left_out = self.left_out or _parse_result(span, f"the run behind the build {other}")
+                self.left_out = self.left_out or _parse_result(span, f"the run after the build {other}")
                 return
             self.left_out = self._result_at(f"the last run {other}")
             self._forget()

@@ -21,7 +21,7 @@ from trex_tui.capture.verdict import RunVerdict, judge, read_plan_magic
 
 @dataclass(frozen=True, slots=True)
 class RunControl:
-    """How a running command is observed and ended.
+    """Callbacks that observe and end a running command.
 
     Attributes:
         log: Receives the whole output.

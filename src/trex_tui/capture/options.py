@@ -104,7 +104,7 @@ class CaptureOptions:
 
     @property
     def builds(self) -> bool:
-        """Whether an engine is built, not only profiled."""
+        """True if an engine is built, not only profiled."""
         return self.onnx is not None
 
     def measured_device(self) -> int | None:

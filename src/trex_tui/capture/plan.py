@@ -100,7 +100,7 @@ class RunPlan:
 
     @property
     def uses_graph(self) -> bool:
-        """Whether the run requests a CUDA graph; for TensorRT 11 see `without_graph`."""
+        """True if the run requests a CUDA graph; for TensorRT 11 see `without_graph`."""
         return "--useCudaGraph" in self.argv or _WHOLE_GRAPH in self.argv
 
     def without_graph(self, trtexec: Trtexec) -> RunPlan | None:

@@ -46,7 +46,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class ProcessOutcome:
-    """How a process ended.
+    """End of a process.
 
     Attributes:
         exit_code: None if a signal ended the process, or it could not be ended.

@@ -27,7 +27,7 @@ _TIMEOUT_S = 120.0
 _SEARCH_S = 60.0
 """Time limit of the search for the rejected option."""
 _WAIT_S = 5.0
-"""Delay before a note says what is waited for."""
+"""Delay before a note names what is awaited."""
 _MOST_BYTES = 1 << 20
 _LONGEST_QUOTE = 200
 _BEYOND = re.compile(rb"\[I\] (?:\[TRT\] |=== )")

@@ -61,7 +61,7 @@ def checked_hosts(hosts: Sequence[str], environ: Mapping[str, str] = os.environ)
     folders = [folder_name(host) for host in hosts]
     twice = next((host for host, folder in zip(hosts, folders, strict=True) if folders.count(folder) > 1), "")
     if twice:
-        raise TrexError(f"--host {twice}: stated twice, or its directory has the name of another")
+        raise TrexError(f"--host {twice}: given twice, or two hosts share a directory name")
     return [Ssh(host, environ.get(CONFIG_VARIABLE) or None) for host in hosts]
 
 
@@ -154,7 +154,7 @@ def _beside(model: Sent, location: str) -> Sent:
     path = PurePosixPath(location)
     if path.is_absolute() or ".." in path.parts or "\0" in location:
         raise TrexError(
-            f"{model.source}: its weights lie at {location!r}, outside of its directory; move them there"
+            f"{model.source}: its weights are at {location!r}, outside its directory; move them there"
         )
     source = model.source.parent / path
     if not source.is_file():
@@ -280,4 +280,4 @@ def _more(pieces: Iterator[bytes], target: Path, host: str) -> bytes:
             f"{host}: the connection ended before {target.name} was transferred; try again"
         ) from None
     except TrexError as error:
-        raise ConnectionLostError(f"{error} (while {target.name} came)") from None
+        raise ConnectionLostError(f"{error} (while receiving {target.name})") from None

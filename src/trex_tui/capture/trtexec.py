@@ -132,7 +132,7 @@ class Trtexec:
 
     @property
     def is_rtx(self) -> bool:
-        """Whether it is `tensorrt_rtx` of TensorRT-RTX."""
+        """True for `tensorrt_rtx` of TensorRT-RTX."""
         return is_rtx_version(self.version)
 
     @property
@@ -151,12 +151,12 @@ class Trtexec:
 
     @property
     def is_strongly_typed_only(self) -> bool:
-        """Whether precision comes from the model alone, as from TensorRT 11 on."""
+        """True if precision comes from the model alone, as from TensorRT 11 on."""
         return not self.knows("--fp16")
 
     @property
     def measures_by_default(self) -> bool:
-        """Whether CUDA graph, spin wait, no transfers and a separate profile run are defaults, as from TensorRT 11 on."""
+        """True if CUDA graph, spin wait, no transfers and a separate profile run are defaults, as from TensorRT 11 on."""
         return self.knows("--noCudaGraph")
 
 
@@ -208,7 +208,7 @@ def trtexec_of_release(version: str, path: Path) -> Trtexec:
 HELP_TIMEOUT_S = 120
 """The first start loads gigabytes of libraries, on a Jetson from an SD card."""
 _PATIENCE_S = 5.0
-"""Delay before a note says what is waited for."""
+"""Delay before a note names what is awaited."""
 _LONGEST_QUOTE = 200
 
 _FIXED = ("/usr/src/tensorrt/bin", "/opt/tensorrt/bin", "/usr/local/tensorrt/bin", "/workspace/tensorrt/bin")

@@ -162,7 +162,7 @@ ATTRIBUTE_COLUMNS: tuple[LayerColumn, ...] = (
         attributes.POST_PADDING,
     ),
     _attribute(
-        "padding_mode", "Pad mode", "string", "How padding and rounding are chosen.", attributes.PADDING_MODE
+        "padding_mode", "Pad mode", "string", "Mode of padding and rounding.", attributes.PADDING_MODE
     ),
     _extents("dilation", "Dilation", "Dilation of a convolution.", attributes.DILATION),
     _attribute(
@@ -180,7 +180,7 @@ ATTRIBUTE_COLUMNS: tuple[LayerColumn, ...] = (
         "has_bias",
         "Bias",
         "boolean",
-        "Whether a convolution adds a bias; where it is not stated, whether the file lists one.",
+        "Yes if a convolution adds a bias; if the file does not state it, yes if it lists one.",
         FromLayer(attributes.has_bias),
         source="layer information: HasBias or Bias",
         vocabulary=YES_OR_NO,
@@ -189,7 +189,7 @@ ATTRIBUTE_COLUMNS: tuple[LayerColumn, ...] = (
         "has_relu",
         "ReLU",
         "boolean",
-        "Whether a ReLU is fused into a convolution; where it is not stated, whether `activation` is RELU.",
+        "Yes if a ReLU is fused into a convolution; if the file does not state it, yes if `activation` is RELU.",
         FromLayer(attributes.has_relu),
         source="layer information: HasReLU or Activation",
         vocabulary=YES_OR_NO,
@@ -213,7 +213,7 @@ ATTRIBUTE_COLUMNS: tuple[LayerColumn, ...] = (
         "has_sparse_weights",
         "Sparse",
         "boolean",
-        "Whether the kernel uses structured sparsity of the weights.",
+        "Yes if the kernel uses structured sparsity of the weights.",
         attributes.HAS_SPARSE_WEIGHTS,
         vocabulary=YES_OR_NO,
     ),
@@ -267,7 +267,9 @@ ATTRIBUTE_COLUMNS: tuple[LayerColumn, ...] = (
 """Attributes by type of layer; missing if a layer or a file has none."""
 
 COLUMNS: tuple[LayerColumn, ...] = (
-    LayerColumn("index", "#", "Int64", "Place in execution order, from 0.", FromLayer(attrgetter("index"))),
+    LayerColumn(
+        "index", "#", "Int64", "Position in execution order, from 0.", FromLayer(attrgetter("index"))
+    ),
     LayerColumn(
         "name",
         "Layer",

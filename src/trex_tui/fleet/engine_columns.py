@@ -28,7 +28,7 @@ KIND_ENDING = "_time_pct"
 
 
 class Need(IntEnum):
-    """What a column reads beyond the files of a set that are always read; each level includes those below."""
+    """Files that a column reads in addition to those always read; each level includes those below."""
 
     FILES = 0
     LOGS = 1
@@ -85,12 +85,12 @@ class FleetColumn:
 
     @property
     def is_of_engine(self) -> bool:
-        """Whether an engine has to be read for it; else the place of its files has it, or the other rows."""
+        """True if the value needs the engine; others come from the path of its files or from other rows."""
         return self.name not in ("engine", "directory", "model", "error")
 
     @property
     def is_number(self) -> bool:
-        """Whether the column is right-aligned and sorts large values first."""
+        """True if the column is right-aligned and sorts large values first."""
         return self.dtype in ("float64", "Int64")
 
 

@@ -26,7 +26,7 @@ _SEPARATORS = " ._-/"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What identifies a network; JSON-able parts.
+    """Identity of a network, in JSON-able parts.
 
     Attributes:
         stem: Common part of the file names, which counts if nothing else is known.

@@ -1,4 +1,4 @@
-"""Where sets are read: processes of this machine, or the workers of a Dask cluster. Results are in the order of the sets."""
+"""Readers of sets: processes of this machine, or workers of a Dask cluster. Results are in the order of the sets."""
 
 from __future__ import annotations
 

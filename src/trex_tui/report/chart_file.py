@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trex_tui.report.charts.cells import Drawing
 
 MARK = "trex-tui/chart/1"
-"""Stands in every SVG and PNG, so that the next run may replace it."""
+"""Mark in every SVG and PNG, so that the next run may replace it."""
 CHART_FORMATS = ("svg", "png", "text")
 CHART = OutputKind("trex-tui layers --chart", ("trex-tui/chart/",))
 NO_COLOURS = Palette(lambda _: "", lambda _: "")
@@ -27,10 +27,10 @@ _TEXT_SIZE = (100, 30)
 
 @dataclass(frozen=True, slots=True)
 class ShownChart:
-    """A chart as it is on screen.
+    """A chart as on screen.
 
     Attributes:
-        text: As drawn.
+        text: The drawn characters.
     """
 
     chart: Chart
@@ -48,9 +48,9 @@ def make_subject(
     """Return the subject of a chart.
 
     Args:
-        layers: Those to show, in any order.
-        columns: Name of a column by field of `Subject`: `x`, `value`, `size`, `color`; None for the chart's own.
-        names: How messages call these fields, where not by their own name.
+        layers: Layers to show, in any order.
+        columns: Name of a column by field of `Subject`: `x`, `value`, `size`, `color`; None for the default of the chart.
+        names: Names of these fields in messages, if they differ.
 
     Raises:
         TrexError: A name is not a column, or the chart has no use for it.
@@ -71,7 +71,7 @@ def make_subject(
 
 
 def draw_picture(chart: Chart, subject: Subject) -> str:
-    """A chart as an SVG file.
+    """Return a chart as an SVG file.
 
     Raises:
         TrexError: There is nothing to draw.
@@ -96,7 +96,7 @@ def draw_picture(chart: Chart, subject: Subject) -> str:
 
 
 def chart_file(form: str, chart: Chart, subject: Subject) -> str | bytes:
-    """A chart as `svg`, `png` or `text`.
+    """Return a chart as `svg`, `png` or `text`.
 
     Raises:
         TrexError: There is nothing to draw, or PNG cannot be made.
@@ -112,14 +112,14 @@ def chart_file(form: str, chart: Chart, subject: Subject) -> str | bytes:
 
 
 def draw_text(chart: Chart, subject: Subject, size: tuple[int, int] = _TEXT_SIZE) -> str:
-    """The chart of the explorer, in columns and rows."""
+    """Return the chart of the explorer, in columns and rows."""
     from trex_tui.report.charts.cells import draw
 
     return _text_of(draw(chart, subject, *size))
 
 
 def draw_figure_text(figure: Figure, title: str, size: tuple[int, int] = _TEXT_SIZE) -> str:
-    """A figure that is of no engine, in columns and rows."""
+    """Return a figure without an engine, in columns and rows."""
     from trex_tui.report.charts.cells import draw_figure
 
     return _text_of(draw_figure(figure, title, *size))

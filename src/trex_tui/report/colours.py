@@ -85,7 +85,7 @@ _SEVERITIES = {"error": "bold $error", "warning": "$warning", "info": "$secondar
 
 
 def kind_style(kind: LayerKind) -> str:
-    """Return the style of a kind; movement of data (shuffle, slice, concat, resize) has the colour of text."""
+    """Return the style of a kind; data movement (shuffle, slice, concat, resize) has the colour of text."""
     return _KINDS.get(kind, "$foreground")
 
 

@@ -50,7 +50,7 @@ ENDINGS = {
     ".xlsx": "xlsx",
     ".tea": "tea",
 }
-"""Ending of a file -> format of an engine."""
+"""Suffix of a file -> format of an engine."""
 BINARY = ("png", "onnx", "onnx-annotated", "parquet", "xlsx")
 EXPORT = OutputKind(
     "trex-tui export",
@@ -61,14 +61,14 @@ EXPORT = OutputKind(
 Excel an entry of their metadata. CSV has none: its header row counts if it has all columns."""
 DOT_TIMEOUT_S = 30.0
 LARGEST_FOR_DOT = 400
-"""Nodes and edges up to which the layout `auto` asks Graphviz: less than a second. A diffusion model's 844 take it six, a
-chain of 5 000 layers almost a minute; the builtin layout needs one."""
+"""Nodes and edges up to which the layout `auto` uses Graphviz: less than a second. The 844 of a diffusion model take it six
+seconds, a chain of 5 000 layers almost a minute; the built-in layout takes one second."""
 _GRAPH_MARK = "trex-tui/graph/1"
 _MOST_NAME = 80
 _MOST_NAME_BYTES = 200
-"""File systems take 255, of which an ending and what sets several exports apart need some."""
+"""Maximum length of a stem: file systems allow 255 characters, including suffix and distinguishing parts."""
 _RESERVED = lazy_pattern(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
-"""Names that Windows takes for a device, whatever the extension."""
+"""Names that Windows reserves for devices, with any extension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Exported:
     """Form in which an engine is exported.
 
     Attributes:
-        content: Of the file.
-        summary: What it holds: `9 layers, 45 columns`.
-        notes: What else a person should know.
+        content: Content of the file.
+        summary: Description of the content: `9 layers, 45 columns`.
+        notes: Remarks for the user.
     """
 
     content: str | bytes
@@ -89,16 +89,16 @@ class Exported:
 def export_engine(
     engine: Engine, form: str, columns: Sequence[LayerColumn], options: GraphOptions, layout: str
 ) -> Exported:
-    """The graph, the layer table or the trace of an engine.
+    """Return the graph, the layer table or the trace of an engine.
 
     Args:
         form: A format of `ENDINGS`.
-        columns: Of tables and graph files.
-        options: Which layers, and how they are drawn.
+        columns: Columns of tables and graph files.
+        options: Selection and drawing of layers.
         layout: `auto`, `dot` or `builtin`.
 
     Raises:
-        TrexError: An option makes no sense, or a library or program is missing.
+        TrexError: An option does not apply, or a library or program is missing.
     """
     if form == "onnx-annotated":
         return _annotate(engine)
@@ -167,7 +167,7 @@ def _graph_content(
 
 
 def _draw(graph: EngineGraph, form: str, layout: str) -> tuple[str | bytes, list[str]]:
-    """By Graphviz where it is asked for or quick, else by the builtin layout."""
+    """Draw with Graphviz if requested or fast, else with the built-in layout."""
     from trex_tui.report.charts.png import renderer
     from trex_tui.report.graph.graph_files import (
         GRAPHVIZ_INSTALL,
@@ -235,7 +235,7 @@ def _paint(svg: str) -> tuple[bytes, list[str]]:
 
 
 def _mark_graph(content: str | bytes, form: str) -> str | bytes:
-    """A graph that says who wrote it: in a comment at its end where its format has no other way."""
+    """Add the generator to a graph: as a comment at its end if the format has no other place."""
     if form in ("json", "onnx"):
         return content
     if form == "png" and isinstance(content, bytes):
@@ -247,7 +247,7 @@ def _mark_graph(content: str | bytes, form: str) -> str | bytes:
 
 
 class ExportFormat(str, Enum):
-    """The values are the endings of the files."""
+    """Text formats; the values are file suffixes."""
 
     CSV = "csv"
     JSON = "json"
@@ -285,12 +285,12 @@ class ExportFormat(str, Enum):
 def layers_as(
     form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn]
 ) -> str:
-    """The layers in a text format."""
+    """Return the layers in a text format."""
     return listing_as(form, layers_listing(engine, layers, columns))
 
 
 def listing_as(form: ExportFormat, listing: Listing) -> str:
-    """Rows in a text format."""
+    """Return rows in a text format."""
     table = listing.table
     if form is ExportFormat.JSON:
         document: dict[str, object] = {
@@ -309,7 +309,7 @@ def listing_as(form: ExportFormat, listing: Listing) -> str:
 
 
 def chart_as(form: ExportFormat, shown: ShownChart) -> str:
-    """A chart on screen as SVG or text, or its numbers in another text format.
+    """Return a chart on screen as SVG or text, or its numbers in another text format.
 
     Raises:
         TrexError: There is nothing to draw.
@@ -326,7 +326,7 @@ def chart_as(form: ExportFormat, shown: ShownChart) -> str:
 
 
 def comparison_as(form: ExportFormat, shown: Shown) -> str:
-    """A comparison in a text format, as `diff` prints it."""
+    """Return a comparison in a text format, as `diff` prints it."""
     if form is ExportFormat.JSON:
         from trex_tui.report.views.compare import diff_document
 
@@ -352,14 +352,14 @@ def comparison_as(form: ExportFormat, shown: Shown) -> str:
 
 
 def file_stem(name: str) -> str:
-    """A name that every file system takes, out of that of an engine."""
+    """Return a file name from the name of an engine that is valid on every file system."""
     stem = re.sub(r"[^\w.-]+", "_", name).lstrip("._-")[:_MOST_NAME]
     stem = stem.encode()[:_MOST_NAME_BYTES].decode(errors="ignore").rstrip("._-")
     return _RESERVED.sub(r"\1_", stem, count=1) if _RESERVED.match(stem) else stem or "engine"
 
 
 def default_directory(artifacts: Iterable[Path]) -> Path:
-    """The current directory; the home directory, then that for temporary files, where the current one has the artifacts."""
+    """Return the current directory; if it has the artifacts, the home directory, then that for temporary files."""
     taken = {os.path.realpath(path) for path in artifacts}
     for directory in (Path(), Path(os.path.expanduser("~"))):  # noqa: PTH111 - no home is no error here
         if os.path.realpath(directory) not in taken and directory.is_dir():
@@ -370,23 +370,23 @@ def default_directory(artifacts: Iterable[Path]) -> Path:
 
 
 def with_ending(text: str, form: ExportFormat) -> str:
-    """A typed path with the ending of another format, if it has that of one."""
+    """Return a typed path with the suffix of another format, if it has a known one."""
     stem, dot, ending = text.rpartition(".")
     known = {form.value for form in ExportFormat}
     return f"{stem}.{form.value}" if dot and ending in known else text
 
 
 def find_format(text: str) -> ExportFormat | None:
-    """The format that the ending of a typed path names."""
+    """Return the format of the suffix of a typed path."""
     ending = text.strip().rpartition(".")[2].lower()
     return next((form for form in ExportFormat if form.value == ending), None)
 
 
 def find_target(text: str, name: str) -> Path:
-    """The file that a person means: `name` in it where it is a directory.
+    """Return the file for a typed path: `name` in it if it is a directory.
 
     Raises:
-        TrexError: It cannot be a file; the message says why.
+        TrexError: It cannot be a file; the message has the reason.
     """
     path = Path(typed_path(text))
     try:

@@ -49,9 +49,9 @@ from trex_tui.widgets.table import SortKey, VirtualTable
 from trex_tui.widgets.text_view import TextLine, TextView, sentence_line
 
 _OF_LOG = ("next_view", "choose_view", "go_into", "go_out", "expand_all", "collapse_all", "zoom")
-"""Actions that mean nothing until a log has been read."""
+"""Actions that need a log."""
 _OF_OUTLINE = (View.MEMORY, View.MESSAGES)
-"""Views whose rows, and so the order that a person chose, are there before the tactics are."""
+"""Views whose rows are complete before the tactics are read, so that a chosen sort applies."""
 NO_LOG = (
     "No build log in this set.",
     "Create one with `trtexec --verbose … > {name}.engine.build.log`.",
@@ -80,11 +80,11 @@ class BuildPane(TablePane[Any], ShowsBuild):
         self._layers: frozenset[int] | None = None
         """Layers that match the filter; None without one."""
         self._chosen_elsewhere: tuple[TunedLayer | None, Layer | None] = None, None
-        """The layer that was chosen elsewhere, and the row that stood for it: as long as it does, that layer stays."""
+        """Layer selected on another screen and its row; the layer stays current while the cursor is on that row."""
         self._progress = ""
         self._summaries: dict[View, str] = {}
         self._orders: dict[View, tuple[SortKey, ...]] = {}
-        """Orders to be taken over once the log has been read again."""
+        """Sort orders to restore after the log is read again."""
         self.tables = make_tables()
         self.chart = TextView(self._make_chart, id="build-chart")
         self.main = Vertical(id="build-main")
@@ -105,7 +105,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     # What is read
 
     def show_build(self, job: BuildJob) -> None:
-        """Show what has been read of the log by now, or how far that is, or why it cannot be."""
+        """Show the part of the log read so far, the progress, or the reason why it cannot be read."""
         facts = job.facts or job.outline
         of = f" of {format_bytes(job.size)}" if job.size else ""
         self._progress = f" {format_bytes(job.read_bytes)}{of}" if job.read_bytes else ""
@@ -169,7 +169,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         self.chart.renew()
 
     def _summarize(self, facts: BuildFacts) -> str:
-        """The summary of the view, made once: it looks at all of the log."""
+        """Summary of the view, computed once because it scans the whole log."""
         if self.view not in self._summaries:
             self._summaries[self.view] = summarize_view(facts, self.view)
         reading = "" if facts.trace.is_whole else f"Reading tactics …{self._progress} · "
@@ -212,11 +212,11 @@ class BuildPane(TablePane[Any], ShowsBuild):
 
     @property
     def main_part(self) -> Widget:
-        """The table; it comes back if the words had all the room. The words where there is no table."""
+        """Return the table, shown again if the text was zoomed; the text if there is no table."""
         return self.words if self.is_nothing else super().main_part
 
     def selection(self) -> Selection:
-        """The rows of the table on screen; of a layer's tactics also those of all layers."""
+        """Rows of the table on screen; for the tactics of a layer, also the rows of all layers."""
         if self.facts is None or self.is_nothing:
             return Selection(self.engine)
         return Selection(
@@ -226,7 +226,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     # Filter and current layer
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
-        """Show the tuned layers that became one of these; all of them without a filter."""
+        """Show the tuned layers that became one of these; without a filter, all."""
         self._layers = frozenset(layer.index for layer in layers) if filter_text else None
         self._filter_rows()
 
@@ -244,7 +244,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         self._tell()
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Stand on the layer where it was tuned, and ask for the log if nobody has yet."""
+        """Move the cursor to the tuned layer, and request the log if it is not read yet."""
         self._chosen_elsewhere = self.tables.layers.cursor_item, layer
         if self.facts is None:
             self.post_message(BuildAsked())
@@ -264,7 +264,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
 
     @property
     def cursor_layer(self) -> Layer | None:
-        """The layer of the engine that the row under the cursor became; else the one that was chosen elsewhere."""
+        """Engine layer of the row under the cursor, else the layer selected on another screen."""
         row, chosen = self.tables.layers.cursor_item, self._chosen_elsewhere
         if self.view is not View.LAYERS or row is None or row is chosen[0] or not row.layers:
             return chosen[1]
@@ -284,12 +284,12 @@ class BuildPane(TablePane[Any], ShowsBuild):
         super().return_to(rows)
 
     def view_state(self) -> object:
-        """The current view and the sort of each; without a log, sorts that wait for one."""
+        """Current view and the sort of each view; without a log, sorts to apply later."""
         orders = {view: self.tables.of(view).sort_keys for view in View} if self.facts else self._orders
         return self.view, orders
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - of no engine
-        """The same view again; its order once there are rows."""
+        """Restore the view; its sort is applied when there are rows."""
         self.view, self._orders = cast("tuple[View, dict[View, tuple[SortKey, ...]]]", state)
         self._arrange()
 
@@ -303,7 +303,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
             self.post_message(LayerChosen(layer))
 
     def choose_layer(self, layer: Layer) -> None:
-        """Rows that are no layers of the engine choose none, and those that are have by now."""
+        """Rows that are not layers of the engine select none."""
 
     def open_row(self, row: Any) -> None:  # noqa: ANN401 - whatever the view lists
         if self.table is self.tables.layers:
@@ -358,7 +358,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
             self.show_view(View(view))
 
     def action_go_into(self) -> None:
-        """Expand a line of an outline; of a layer, go to what the engine has of it."""
+        """Expand a row of an outline; on a layer, go to the layer of the engine."""
         if isinstance(self.table, Outline):
             self.table.action_expand()
             return
@@ -383,7 +383,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         self.post_message(LayerOpened(layer))
 
     def action_go_out(self) -> None:
-        """Collapse a line of an outline, or leave the tactics."""
+        """Collapse a row of an outline, or leave the tactics."""
         if isinstance(self.table, Outline):
             self.table.action_collapse()
         else:
@@ -403,7 +403,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
 
     @property
     def table_id(self) -> str:  # type: ignore[override]  # of several tables
-        """As in `build-log --json`."""
+        """Return the numbers under the keys of `build-log --json`."""
         if self.tuned is not None:
             return "tactics"
         return "tunings" if self.view is View.LAYERS else self.view.value

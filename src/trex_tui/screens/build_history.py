@@ -44,7 +44,7 @@ BuildRow = Sequence[Any]
 
 
 class BuildHistoryScreen(ListView):
-    """A row per build, and what changes at the build under the cursor.
+    """Table of builds, and the changes at the build under the cursor.
 
     Args:
         engines: The list, whose engines are the builds.
@@ -98,7 +98,7 @@ class BuildHistoryScreen(ListView):
         self.table.focus()
 
     def follow_list(self) -> None:
-        """Make the histories of the engines that the list shows."""
+        """Compute the histories of the engines in the list."""
         engines = [row.engine for row in self._list.shown_engines if row.engine is not None]
         make = partial(_find_histories, engines, get_services(self).load_options, self._order or None)
         compute(self, "The history", make, self._take, self._refuse, group="history")
@@ -248,7 +248,7 @@ class BuildHistoryScreen(ListView):
 
 
 def _find_histories(engines: Sequence[Engine], options: LoadOptions, key: str | None) -> list[History] | str:
-    """Return the histories of engines with their runs, or why there are none."""
+    """Return the histories of engines with their runs, or the reason why there are none."""
     engines = sorted(engines, key=natural_path)
     groups = [
         [run for engine in runs for run in (engine, *load_repeats(engine, options))]
@@ -267,7 +267,7 @@ def _cell_text(column: Column, place: int, row: BuildRow) -> str:
 
 
 def _make_columns(history: History, table: Table) -> list[TableColumn[BuildRow]]:
-    """Return the columns of the table of builds; a build with a change stands out."""
+    """Return the columns of the table of builds; builds with a change are highlighted."""
     changed = {change.index + 1 for change in history.changes}
 
     def style(row: BuildRow) -> str | None:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _DIGITS = {"duration": r"[0-9]{0,6}(?:\.[0-9]{0,3})?", "iterations": r"[0-9]{0,6}"}
 _DEFAULTS = {"duration": "3", "iterations": "10"}
-"""Those of trtexec."""
+"""Defaults of trtexec."""
 _LABEL_WIDTH = 8
 
 
@@ -121,7 +121,7 @@ class CaptureScreen(Dialog[Chosen]):
 
     def compose(self) -> ComposeResult:
         window = Vertical(classes="dialog")
-        window.border_title = "Measure again"
+        window.border_title = "Profile again"
         with window:
             with TextScroll():
                 yield TextBlock()
@@ -252,13 +252,13 @@ class CaptureScreen(Dialog[Chosen]):
 
     def _describe_trtexec(self) -> str:
         if self._trtexec is None:
-            return f"{self.again.trtexec}; asking it …" if self.again.host else "looking for it …"
+            return f"{self.again.trtexec}; checking …" if self.again.host else "searching …"
         if self.again.host:
             return f"{self._trtexec.version}, {self._trtexec.path}"
         return f"{self._trtexec.version}, {self._trtexec.path} (by {self._trtexec.found_by})"
 
     def _command_lines(self, trtexec: Trtexec) -> list[TextLine]:
-        """The commands, with files where they lie in the end; on another machine in a temporary directory.
+        """Return the commands with the final paths; on another machine, paths in a temporary directory.
 
         Raises:
             TrexError: This trtexec has no such option, or a file is not there.
@@ -281,7 +281,7 @@ class CaptureScreen(Dialog[Chosen]):
 
 
 def _recall(manifest: Path, engine: Path) -> tuple[KnownHost | None, str]:
-    """The machine that a set was captured on, or why that is not known."""
+    """Return the machine that captured a set, or the reason why it is unknown."""
     from trex_tui.capture.hosts import recall
 
     try:
@@ -358,7 +358,7 @@ class WindowView(CaptureView):
 
 
 def capture_and_load(chosen: Chosen, options: LoadOptions, stop: Stop, view: WindowView) -> None:
-    """Capture, read what came of it, and tell; for a thread of its own."""
+    """Capture, read the result, and report it; runs in its own thread."""
     from trex_tui.artifacts import find
 
     request = chosen.request
@@ -418,11 +418,11 @@ class CaptureRunScreen(Dialog[CaptureEnded]):
         self.run_worker(work, thread=True)
 
     def on_unmount(self) -> None:
-        """The program ends, by a signal: trtexec is asked too. The process that guards it does the rest."""
+        """Request the end of trtexec when a signal ends the program; its guard process does the rest."""
         self.asks_to_stop()
 
     def asks_to_stop(self) -> bool:
-        """Ask trtexec to stop; false if there is nothing to stop any more."""
+        """Request the end of trtexec; return False if it has ended already."""
         if self._ended is not None:
             return False
         self._stop.request()
@@ -470,7 +470,7 @@ class CaptureRunScreen(Dialog[CaptureEnded]):
 
 
 def _cut(text: str, width: int) -> str:
-    """A line of the log as wide as the window; whole lines once somebody has the time to read them."""
+    """Return a line of the log cut to the width of the window; whole lines after the end of the run."""
     return text if len(text) <= width or width < _LEAST_WIDTH else text[: width - 1] + ELLIPSIS
 
 
@@ -502,7 +502,7 @@ class Capturer:
         self._engine = screen.engine
 
     def ask(self) -> None:
-        """Show what would be run; nothing is, before a person says so."""
+        """Show the commands; nothing runs before the user confirms."""
         again = plan_engine_rerun(self._engine)
         if self._app.is_web:
             # Whoever reaches the port may look; to run programs takes an account on this machine.

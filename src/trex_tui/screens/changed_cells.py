@@ -31,14 +31,14 @@ _TOKEN = re.compile(
 )
 _ATTRIBUTES_OFF = {"2": "22", "1": "22", "3": "23", "4": "24", "5": "25", "7": "27", "8": "28", "9": "29"}
 _SHOWN_ON_BLANKS = frozenset("45679")
-"""Attributes that a cell without a character shows: underline, blinking, reverse, strike-through."""
+"""Attributes that are visible in blank cells: underline, blinking, reverse, strike-through."""
 _MOST_GAP = 4
-"""So many bytes of unchanged cells are written again rather than skipped: moving the cursor costs as much."""
+"""Longest gap of unchanged cells that is written again, because moving the cursor costs as many bytes."""
 _BLANKS = re.compile(" {6,}$| {12,}")
-"""Blanks that cost more than to erase them, and, before other characters, to move behind them."""
+"""Fewest blanks that are erased instead of written, at the end of a line and before other characters."""
 
 _LEAST_SCROLLED, _LEAST_SHARE = 4, 0.8
-"""So many lines, and so large a part of the lines between the first and the last of them, are worth scrolling."""
+"""Fewest lines, and smallest share of the lines between the first and last of them, that are scrolled."""
 
 
 class Style(NamedTuple):
@@ -80,7 +80,7 @@ class _Row:
         return "" not in self.characters and len("".join(self.characters)) == len(self.characters)
 
     def put(self, column: int, text: str, style: Style) -> int:
-        """Write a text, and return the column behind it."""
+        """Write a text and return the column after it."""
         if (missing := column - len(self.characters)) > 0:
             self.characters += [" "] * missing
             self.styles += [_PLAIN] * missing
@@ -114,8 +114,7 @@ class _Run:
 
 
 def _cells(text: str) -> list[str]:
-    """A cell per column: a wide character is followed by an empty one, and what has no width belongs to the cell before; at
-    the beginning it is one of its own."""
+    """Return one cell per column: an empty cell follows a wide character, and zero-width characters join the cell before."""
     cells: list[str] = []
     for character in text:
         size = get_character_cell_size(character)
@@ -150,11 +149,11 @@ class ChangedCells:
         self._is_forgotten = True
 
     def forget(self) -> None:
-        """Write every cell again with the next frame: the terminal has changed by itself. From any thread."""
+        """Redraw every cell with the next frame, because the terminal changed by itself. Thread-safe."""
         self._is_forgotten = True
 
     def write(self, text: str) -> int:
-        """Take a part of a frame. What is no cell is written at once, after the cells before it."""
+        """Take a part of a frame. Sequences other than cells are written at once, after the cells before them."""
         for match in _TOKEN.finditer(text):
             match match.lastgroup:
                 case "text":
@@ -222,7 +221,7 @@ class ChangedCells:
             self._file.write(f"\x1b[?2026h{changes}\x1b[?2026l" if self._is_synchronized else changes)
 
     def _scrolled(self, rows: int) -> list[str]:
-        """Have the terminal scroll lines that are wanted above or below their place."""
+        """Have the terminal scroll lines that moved up or down."""
         lines = [number for number in sorted(self._touched) if number < min(rows, len(self._shown))]
         top, bottom, shift = _find_scroll(lines, self._wanted, self._shown)
         if not shift:
@@ -250,7 +249,7 @@ class ChangedCells:
         return False, _runs_of_all(number, wanted)
 
     def _cells_of(self, run: _Run, columns: int) -> Iterator[str]:
-        """The characters of a run; many blanks are erased and skipped."""
+        """Return the characters of a run; long blanks are erased and skipped."""
         characters = self._wanted[run.row].characters
         text, written, end = "".join(characters[run.start : run.end]), 0, run.end
         if self._erases_in_colour and _is_bare(run.style):
@@ -275,7 +274,7 @@ class ChangedCells:
 
 
 def _find_scroll(lines: Sequence[int], wanted: Sequence[_Row], shown: Sequence[_Row]) -> tuple[int, int, int]:
-    """The first and the last line that are shown elsewhere with about all between, and how far below; 0 for nowhere."""
+    """Return the first and last line of a block that moved, and its distance; distance 0 if nothing moved."""
     places: dict[str, int] = {}
     for number in lines:
         places.setdefault("".join(shown[number].characters), number)
@@ -295,7 +294,7 @@ def _find_scroll(lines: Sequence[int], wanted: Sequence[_Row], shown: Sequence[_
 
 
 def _moves(before: tuple[int, int] | None, row: int, column: int) -> Iterator[str]:
-    """The ways to move the cursor to a cell, from where it is if that is known."""
+    """Return the sequences that move the cursor to a cell; relative ones only if its position is known."""
     yield f"\x1b[{row + 1};{column + 1}H" if column else f"\x1b[{row + 1}H"
     if before is not None:
         down, right = row - before[0], column - before[1]
@@ -322,7 +321,7 @@ def _changed_columns(wanted: _Row, shown: _Row) -> list[int]:
 
 
 def _runs(number: int, row: _Row, columns: Iterable[int]) -> list[_Run]:
-    """Cells of a line in as few runs as their styles allow; short gaps between are written again."""
+    """Return the cells of a line in as few runs as possible; short gaps are written again."""
     runs: list[_Run] = []
     run = _Run(number, -1, -1, _PLAIN, _PLAIN, is_blank=False)
     for column in columns:
@@ -342,7 +341,7 @@ def _runs(number: int, row: _Row, columns: Iterable[int]) -> list[_Run]:
 
 
 def _can_extend(run: _Run, row: _Row, column: int) -> bool:
-    """Return whether a run can go on up to a cell behind it."""
+    """Return whether a run can be extended to a later cell."""
     if run.end < 0 or column - run.end > _MOST_GAP:
         return False
     if not _look_alike(row.characters[column], row.styles[column], run.style):
@@ -355,7 +354,7 @@ def _can_extend(run: _Run, row: _Row, column: int) -> bool:
 
 
 def _runs_of_all(number: int, row: _Row) -> Iterator[_Run]:
-    """Runs of all cells, a new one behind each character that fills more or less than a cell."""
+    """Return runs of all cells; a character that is not one cell wide ends its run."""
     sizes = [len(character) for character in row.characters]
     starts = [0, *(column for column in range(1, len(sizes)) if sizes[column] and sizes[column - 1] != 1)]
     for start, end in zip(starts, [*starts[1:], len(sizes)], strict=True):
@@ -363,7 +362,7 @@ def _runs_of_all(number: int, row: _Row) -> Iterator[_Run]:
 
 
 def _sorted_by_style(runs: Iterable[_Run], current: Style | None) -> list[_Run]:
-    """The runs with as few changes of style as possible; blanks take any style with their background."""
+    """Return the runs with the fewest changes of style; blanks take any style with their background."""
     runs = list(runs)
     styles = {run.look: run.style for run in runs if not run.is_blank}
     before = current or _PLAIN
@@ -373,7 +372,7 @@ def _sorted_by_style(runs: Iterable[_Run], current: Style | None) -> list[_Run]:
             run.style = styles.get(run.look, run.style)
 
     def cost(run: _Run) -> list[tuple[bool, object]]:
-        """The style that is already set comes first; attributes, which are short, change most often."""
+        """Sort the current style first; attributes, which are short, change most often."""
         pairs = zip(run.style, before, strict=True)
         return [(part != other, part) for part, other in reversed(list(pairs))]
 
@@ -382,7 +381,7 @@ def _sorted_by_style(runs: Iterable[_Run], current: Style | None) -> list[_Run]:
 
 @lru_cache(maxsize=4096)
 def _styled(style: Style, parameters: str) -> Style:
-    """The style after a sequence of SGR."""
+    """Return the style after an SGR sequence."""
     attributes, foreground, background = list(style.attributes), style.foreground, style.background
     rest = iter(parameters.split(";"))
     for parameter in rest:
@@ -433,7 +432,7 @@ def _parameters(style: Style) -> list[str]:
 
 
 def _is_bare(style: Style) -> bool:
-    """Return whether a blank cell shows nothing of a style but its background."""
+    """Return whether a blank cell in a style shows only its background."""
     return not (_SHOWN_ON_BLANKS & set(style.attributes) or style.link)
 
 

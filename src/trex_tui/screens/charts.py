@@ -78,20 +78,20 @@ _CURSOR_SIGN = "▲"
 _PAGE = 10
 """Marks that a page key passes."""
 _WHEEL = 3
-"""Bars that a turn of the wheel passes."""
+"""Bars that one step of the mouse wheel passes."""
 _FLATTER = 2.0
 """Height of a cell relative to its width."""
 _LEAST_NAME = 12
-"""Cells of a name that its values leave."""
+"""Cells reserved for a name beside its values."""
 _MOST_SEARCHED = 100
-"""Layers in one place among which the current one is looked for."""
+"""Number of layers in one mark among which the current layer is searched."""
 
 
 class ChartView(Widget, can_focus=True):
     """Shows a drawing, with a cursor on its marks while focused.
 
     Attributes:
-        marked: What the cursor was put on; it stays when the chart is drawn anew.
+        marked: Target of the cursor, kept when the chart is redrawn.
     """
 
     ALLOW_SELECT = False
@@ -113,7 +113,7 @@ class ChartView(Widget, can_focus=True):
         self._spots: list[Spot | None] = []
         """The spot of the cursor, once it is known."""
         self._bar: int | None = None
-        """Index of the bar of the cursor, once it is known, where not all bars have room."""
+        """Index of the bar under the cursor, once known, if not all bars fit."""
         self._current: int | None = None
         self._ordered: list[Spot] = []
 
@@ -170,7 +170,7 @@ class ChartView(Widget, can_focus=True):
 
     @property
     def target(self) -> Target | None:
-        """Target under the cursor: of several the current layer, else the topmost."""
+        """Target under the cursor: of several layers the current one, else the topmost."""
         if self.drawing.bars:
             return self.drawing.bars[self.bar]
         spot = self.spot
@@ -212,14 +212,14 @@ class ChartView(Widget, can_focus=True):
         self.refresh()
 
     def _show_bar(self) -> None:
-        """Ask for the bars around that of the cursor if it is not drawn."""
+        """Request the bars around the cursor if its bar is not drawn."""
         drawing = self.drawing
         if drawing.bars and self.spot is None:
             is_above = self.bar < drawing.first
             self.post_message(ChartScrolled(self.bar if is_above else self.bar - len(drawing.spots) + 1))
 
     def action_walk(self, right: int, down: int) -> None:
-        """Go to the next mark to a side; above and below to the nearest one."""
+        """Move to the next mark left or right, or to the nearest one above or below."""
         if self.drawing.bars:
             self.action_skip(right or down)
             return
@@ -239,7 +239,7 @@ class ChartView(Widget, can_focus=True):
             self._mark(self._ordered[min(beyond)[1]])
 
     def action_skip(self, step: int) -> None:
-        """Go so many marks to the right, or bars down."""
+        """Move by a number of marks to the right, or bars down."""
         here = self.spot
         if self.drawing.bars:
             self._mark_bar(self.bar + step)
@@ -270,7 +270,7 @@ class ChartView(Widget, can_focus=True):
             self.post_message(ChartScrolled(self.drawing.first + step))
 
     def on_click(self, event: events.Click) -> None:
-        """Mark what is nearest; a double click opens it."""
+        """Put the cursor on the nearest mark; a double click opens it."""
         offset = event.get_content_offset(self)
         if offset is None or not self.drawing.spots:
             return
@@ -297,7 +297,7 @@ class ChartView(Widget, can_focus=True):
         return Content("\n").join(Content.assemble(*line) for line in lines)
 
     def _describe(self, target: Target, width: int) -> Line:
-        """The line about what is under the cursor; the name gives way to the values."""
+        """Return the line about the mark under the cursor; the name is shortened before the values."""
         count = 1 if self.spot is None else len(self.spot.indices)
         shared = f"  ({count} here)" if count > 1 else ""
         figures = f"  {target.figures}{shared}" if target.figures else shared
@@ -347,7 +347,7 @@ class ChartList(Widget, can_focus=True):
         return f"{self._current + 1}/{len(self._titles)}"
 
     def _label(self, index: int) -> str:
-        """The current title is told by a sign as well."""
+        """Mark the current title with a sign as well as a colour."""
         is_current = index == self._current
         if self._is_row:
             title = f"({self._titles[index]})" if index in self._empty else self._titles[index]
@@ -367,7 +367,7 @@ class ChartList(Widget, can_focus=True):
 
     @property
     def _visible(self) -> range:
-        """The titles that there is room for in a row: the current one, and neighbours on both sides in turn."""
+        """Return the titles that fit in a row: the current one, and neighbours on alternating sides."""
         first = last = self._current
         used = len(self._counter) + len(_GAP) + len(split_cells(self._label(self._current)))
         has_grown = True
@@ -405,13 +405,13 @@ PALETTE = Palette(kind_style, precision_style)
 ROLES = {"x": "X or groups", "value": "Value", "size": "Size", "color": "Color"}
 """Purposes of the columns of a chart, with their labels."""
 _MOST_OFFERED = 200
-"""Layers in one place that are offered."""
+"""Number of layers in one mark that are offered."""
 _MOST_KEPT = 16
-"""Drawn charts to go back to without drawing them again."""
+"""Number of drawn charts that are cached."""
 SLOW_S = 0.15
-"""A chart that takes longer is said to be drawn."""
+"""Time after which "Drawing…" is shown."""
 HELD_S = 0.08
-"""Keys that follow each other faster than this are one key that is held: the charts between are not drawn."""
+"""Interval below which repeated keys count as held: the charts between are not drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +428,7 @@ class Wanted:
     """Number of the filter's result."""
     layer: int | None
     first: int
-    """Bar to begin with."""
+    """First visible bar."""
 
 
 @dataclass
@@ -463,16 +463,16 @@ class ChartsPane(EnginePane):
         self._is_filtered = False
         self._selection = 0
         self._first = 0
-        """Bar that a chart without room for all begins with."""
+        """First visible bar of each chart that does not fit."""
         self._layer: Layer | None = None
         self._drawn: OrderedDict[Wanted, Drawing] = OrderedDict()
         self._shown: Wanted | None = None
         self._is_drawing = False
         self._slow: Timer | None = None
-        """Runs until it is stated that a chart is being drawn."""
+        """Timer until "Drawing…" is shown."""
         self._moved_at = float("-inf")
         self._pause: Timer | None = None
-        """Runs until the key that is held is released."""
+        """Timer until a held key counts as released."""
 
     def compose(self) -> ComposeResult:
         self.titles.mark(CHARTS.index(self.chart))
@@ -502,7 +502,7 @@ class ChartsPane(EnginePane):
         return self.view if self.has_class("-only-chart") else self.titles
 
     def selection(self) -> Selection:
-        """The chart as it is drawn, without the blanks at the ends of its lines."""
+        """Return the drawn chart without trailing blanks."""
         text = "\n".join(line.rstrip() for line in self.view.plain.splitlines()).rstrip() + "\n"
         shown = ShownChart(self.chart, self._subject(), text)
         return Selection(self.engine, chart=shown)
@@ -533,7 +533,7 @@ class ChartsPane(EnginePane):
 
     @property
     def is_up_to_date(self) -> bool:
-        """True if what is on screen is what is wanted."""
+        """True if the chart on screen is the wanted one."""
         return self._shown is not None and self._shown == self._wanted()
 
     def _wanted(self) -> Wanted | None:
@@ -558,7 +558,7 @@ class ChartsPane(EnginePane):
         return None if self._layer is None else self._layer.index
 
     def _renew(self) -> None:
-        """Show the wanted chart at once if it was drawn before; else draw it, unless a thread is busy: then afterwards."""
+        """Show the wanted chart from the cache, or draw it now; if a thread is busy, after it."""
         wanted = self._wanted()
         if wanted is None or wanted == self._shown or self._pause is not None or not self.is_mounted:
             return
@@ -587,7 +587,7 @@ class ChartsPane(EnginePane):
         )
 
     def _column(self, role: str) -> LayerColumn | None:
-        """The column that was chosen for a role, if the chart has it; groups are of any column, axes of numbers."""
+        """Return the column chosen for a role if the chart has it: any column for groups, numbers for axes."""
         column = self.columns[role]
         if column is None or role not in self._roles:
             return None
@@ -619,7 +619,7 @@ class ChartsPane(EnginePane):
         self._renew()
 
     def _note_empty(self, event: Drawn) -> None:
-        """Dim a chart that turned out to have no data, or that has a value column with data."""
+        """Dim a chart without data; undim one whose value column has data."""
         if event.wanted.selection == self._selection and not self._is_filtered:
             if event.drawing.is_empty:
                 self._empty.add(event.wanted.chart)
@@ -631,12 +631,12 @@ class ChartsPane(EnginePane):
         self.titles.dim(frozenset(index for index, chart in enumerate(CHARTS) if chart.id in self._empty))
 
     def _watch_drawing(self) -> None:
-        """State it after a while if the chart is not there yet."""
+        """Show "Drawing…" after a while if the chart is not ready."""
         if self._slow is None:
             self._slow = self.set_timer(SLOW_S, self._state_drawing)
 
     def _state_drawing(self) -> None:
-        """State that the chart is being drawn."""
+        """Show that the chart is being drawn."""
         self._slow = None
         wanted = self._wanted()
         if wanted is not None and wanted not in self._drawn:
@@ -714,7 +714,7 @@ class ChartsPane(EnginePane):
 
     @on(SpotOpened)
     def _spot_opened(self, event: SpotOpened) -> None:
-        """Show the layer, or the layers of a group; ask which one where several share a place."""
+        """Show the layer, or the layers of a group; ask if several share a mark."""
         event.stop()
         spot = event.spot
         target = spot.target(spot.indices[0])
@@ -786,7 +786,7 @@ class ChartsPane(EnginePane):
         self._choose_column("color")
 
     def action_choose_role(self) -> None:
-        """Choose what to choose a column for, then the column."""
+        """Ask for the role, then for its column."""
         width = max(map(len, ROLES.values()))
         options = {}
         for role in self._roles:
@@ -800,7 +800,7 @@ class ChartsPane(EnginePane):
         self.app.push_screen(ChooseScreen("Columns", options), chosen)
 
     def _choose_column(self, role: str) -> None:
-        """Offer the chart's own column, and others."""
+        """Offer the chart's default column, and others."""
         is_any = role == "color" or (role == "x" and self.chart.has_groups)
         columns = {
             column.name: column

@@ -53,7 +53,7 @@ NOTHING = (
 )
 """Hint without a comparison."""
 MOST_SHOWN = 6
-"""Engines beside this one that are named."""
+"""Number of engines in the same directory that are named."""
 _WILL_HAVE = {
     "verdict": "verdict.outcome",
     "difference of medians": "verdict.difference_ms",
@@ -67,7 +67,7 @@ _OF_COMPARISON = (
     "bars", "choose_sort", "reverse", "only_changed", "lanes", "swap", "next_matrix", "cautions", "tell_block", "pin",
     "unpin", "per_batch", "zoom",
 )  # fmt: skip
-"""Actions that mean nothing before there are engines to compare."""
+"""Actions that need a comparison."""
 NO_CHANGE = "Only times changed: d shows all blocks."
 _MOST_NAME = 50
 
@@ -87,11 +87,11 @@ class CompareLook(NamedTuple):
 
 
 class Pins:
-    """Matches of layers pinned by hand in the table of blocks.
+    """Pins of layers in the table of blocks.
 
     Attributes:
-        first: The layer that waits for the other end of a pin.
-        hint: What to do about it; empty where none waits.
+        first: First layer of an incomplete pin.
+        hint: Next step for it; empty without one.
     """
 
     def __init__(self, pane: ComparePane, job: CompareJob) -> None:
@@ -100,7 +100,7 @@ class Pins:
         self._pane, self._job = pane, job
 
     def pin(self) -> None:
-        """Pin the layer under the cursor: the first end, and then the other. Pins that share a layer make one block."""
+        """Pin the layer under the cursor: first one layer, then the other. Pins that share a layer make one block."""
         end, first, comparison = self._end_here(), self.first, self._job.comparison
         if end is None or comparison is None:
             self._pane.notify("Choose a layer: l shows the layers of a block.", markup=False)
@@ -124,7 +124,7 @@ class Pins:
         self._pane.show_title()
 
     def forget(self) -> None:
-        """Let go of a first end."""
+        """Discard an incomplete pin."""
         self.first, self.hint = None, ""
         self._pane.clear_mark()
         self._pane.show_title()
@@ -139,7 +139,7 @@ class Pins:
         return row_end(row, comparison)
 
     def unpin(self) -> None:
-        """Let go of a first end; else take back the pins of the block, or the last pin."""
+        """Discard an incomplete pin; else remove the pins of the block, or the last pin."""
         choice, row = self._job.choice, self._pane.cursor
         if self.first is not None:
             self.forget()
@@ -176,7 +176,7 @@ class ComparePane(TablePane[Any]):
         for table in (self.block_table, self.lane_table):
             table.display = False
         self.lanes: int | None = None
-        """Index of the engine beside the baseline; None where the blocks are a list."""
+        """Index of the engine next to the baseline in the lanes; None if the blocks are a list."""
         self.words: CompareText = CompareText(id="compare-words")
         self.title_line = SummaryLine(id="compare-title")
         self.sum_line = SummaryLine(id="compare-sum")
@@ -184,12 +184,12 @@ class ComparePane(TablePane[Any]):
         self.pins = Pins(self, job)
         self.only_changed = False
         self.shows_cautions = False
-        """Whether the cautions are shown in full, not in a line."""
+        """True if the cautions are shown in full, not in one line."""
         self.matrix = Matrix.KIND
         self.bars = 0
         """Index of the chart of the bars."""
         self.tells_block = False
-        """Whether the text describes the block under the cursor, not the comparison."""
+        """True if the text describes the block under the cursor, not the comparison."""
         self._filter_text = ""
         self._matching: Sequence[Layer] = engine.layers
         self._current: Layer | None = None
@@ -222,7 +222,7 @@ class ComparePane(TablePane[Any]):
 
     @property
     def divider_id(self) -> str:
-        """Blocks and lanes want different shares."""
+        """Key of the divider: blocks and lanes have separate shares."""
         return "compare" if self.lanes is None else "lanes"
 
     @property
@@ -253,7 +253,7 @@ class ComparePane(TablePane[Any]):
         return self.job.comparison
 
     def show_state(self) -> None:
-        """Show what is running, or how to start; blocks that are there stay."""
+        """Show the pending work, or how to start; existing blocks stay."""
         had_focus = self.screen.focused in (self.words, self.block_table, self.lane_table)
         self._show_parts(has_blocks=self.comparison is not None)
         self.show_title()
@@ -262,7 +262,7 @@ class ComparePane(TablePane[Any]):
             self.screen.set_focus(self.words)
 
     def _show_parts(self, *, has_blocks: bool) -> None:
-        """Hide what is empty: at once and not by a class, as the focus may move there in the same moment."""
+        """Hide empty parts: at once and not by a class, because the focus may move there in the same moment."""
         self._has_blocks = has_blocks
         self.set_class(has_blocks and self.lanes is not None, "-lanes")
         self.set_class(not has_blocks, "-empty")
@@ -321,7 +321,7 @@ class ComparePane(TablePane[Any]):
         self.row_changed()
 
     def show_title(self) -> None:
-        """Name the engines and the verdicts, or what is waited for."""
+        """Name the engines and the verdicts, or the pending work."""
         line = self.title_line
         if self.pins.hint:
             line.text = self.pins.hint
@@ -342,7 +342,7 @@ class ComparePane(TablePane[Any]):
         self.words.tell(story, from_top=from_top)
 
     def _why(self, block: Block) -> list[Line]:
-        """Why the builder chose other tactics for a block; the logs are read for the first block that asks."""
+        """Reasons for the changed tactics of a block; the logs are read at the first call."""
         if ChangeKind.TACTIC not in block.changed:
             return []
         self.job.read_builds()
@@ -378,7 +378,7 @@ class ComparePane(TablePane[Any]):
         self._fill()
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Select the block of the layer; start a comparison that is due."""
+        """Select the block of the layer; start a pending comparison."""
         self._current = layer
         self.job.look_around()
         self.job.start_if_due()
@@ -445,7 +445,7 @@ class ComparePane(TablePane[Any]):
         return Selection(engine, layers, comparison=exported, listings=listings)
 
     def numbers(self) -> list[ShownNumber]:
-        """The columns of the block, then verdict and difference of each engine; before, what a comparison will have."""
+        """Return the columns of the block, then verdict and difference of each engine; without a comparison, its columns."""
         comparison = self.comparison
         if comparison is None:
             return [
@@ -556,7 +556,7 @@ class ComparePane(TablePane[Any]):
             self._fill()
 
     def action_bars(self) -> None:
-        """Show the times as bars; a bar that is opened filters, or leads to its block."""
+        """Show the times as bars; opening a bar filters, or goes to its block."""
         comparison = self.comparison
         if comparison is None:
             return
@@ -626,7 +626,7 @@ class ComparePane(TablePane[Any]):
         self._show_story(from_top=True)
 
     def action_choose_sort(self) -> None:
-        """Choose what blocks are sorted by; choosing the same again reverses."""
+        """Choose the sort key of the blocks; choosing the current one reverses."""
         if self.comparison is None:
             return
         screen = ChooseScreen("Sort blocks by", orders(self.comparison), self.block_table.order.by)
@@ -686,7 +686,7 @@ def matching_blocks(
 
 
 def _invitation(job: CompareJob, _: int) -> Story:
-    """Return the pending work; else how to compare, and the engines beside this one."""
+    """Return the pending work; else how to compare, and the engines in the same directory."""
     story = Story()
     for words in (job.waiting,) if job.waiting else NOTHING:
         story.say(words)

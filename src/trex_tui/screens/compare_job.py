@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from trex_tui.analysis.compare.builds import BuildComparison
 
 MOST_OTHERS = 3
-"""Engines beside the one on screen."""
+"""Most engines compared with the one on screen."""
 
 
 @dataclass(frozen=True)
 class Tie:
-    """Two layers of two engines, matched by hand."""
+    """Two layers of two engines, matched manually."""
 
     ends: tuple[tuple[Engine, int], tuple[Engine, int]]
 
     def layer_in(self, engine: Engine) -> int | None:
-        """Index of the layer that it holds of an engine; None if it holds none."""
+        """Return the index of its layer in an engine; None if it has none."""
         return next((index for owner, index in self.ends if owner is engine), None)
 
     def moved(self, old: Engine, new: Engine) -> Tie | None:
-        """The same after an engine was read again; None if its layer is gone."""
+        """Return the pin after an engine was reloaded; None if its layer no longer exists."""
         ends = []
         for engine, index in self.ends:
             if engine is not old:
@@ -63,9 +63,9 @@ class Choice:
     """The engines to compare, and how.
 
     Attributes:
-        others: The engines beside this one.
-        baseline: One of all.
-        ties: What a person pinned.
+        others: The engines besides the one on screen.
+        baseline: One of all engines.
+        ties: Pins of the user.
     """
 
     others: tuple[Engine, ...] = ()
@@ -120,9 +120,9 @@ def leads_to(path: str, engine: Engine) -> bool:
 
 MOST_OFFERS = 200
 MOST_BESIDE = 8
-"""Engines offered from the directory of the one on screen."""
+"""Number of engines offered from the directory of the one on screen."""
 MOST_SECONDS = 2.0
-"""Timeout of the search for these: a file server may be slow."""
+"""Time limit of the search for them, since a file server may be slow."""
 _MOST_NAME = 60
 
 _ALIGN_WORDS = {
@@ -135,11 +135,11 @@ _ALIGN_WORDS = {
 
 @dataclass(frozen=True)
 class WantedEngine:
-    """An engine to be read. Compared by identity: answers to an abandoned request are ignored.
+    """An engine to read. Compared by identity: answers to an abandoned request are ignored.
 
     Attributes:
-        source: A path as it was typed, or a set that was found.
-        is_more: Whether it comes to the engines compared; else it replaces them.
+        source: A typed path, or a set that was found.
+        is_more: True to add it to the engines compared, False to replace them.
     """
 
     source: str | ArtifactSet
@@ -150,13 +150,13 @@ class CompareView(Protocol):
     """The pane that shows a comparison."""
 
     def show_state(self) -> None:
-        """Show what is running, or how to start."""
+        """Show the pending work, or how to start."""
 
     def show_comparison(self, comparison: Comparison) -> None:
         """Show another comparison."""
 
     def show_builds(self) -> None:
-        """Show what the logs of the builds have of the block under the cursor."""
+        """Show the build log data of the block under the cursor."""
 
 
 class CompareJob:
@@ -168,8 +168,8 @@ class CompareJob:
 
     Attributes:
         comparison: The last one; None before there is one of these engines.
-        waiting: What a person waits for, in a sentence.
-        is_due: Whether a comparison is wanted as soon as somebody looks.
+        waiting: Pending work, in a sentence.
+        is_due: True if the comparison starts when the pane is shown.
         builds: Build logs of the compared engines; None until they are requested and read.
         beside: Sets near the engine's, those of the same model first; empty until they are found.
     """
@@ -187,7 +187,7 @@ class CompareJob:
         self.view: CompareView | None = None
         self._screen = screen
         self._rereads = False
-        """Whether the other engines are to be read again before the next comparison."""
+        """True if the other engines have to be reloaded before the next comparison."""
         self._number = 0
         self._wanted: WantedEngine | None = None
 
@@ -222,7 +222,7 @@ class CompareJob:
             self.is_due = True
 
     def start_if_due(self) -> None:
-        """Compare if that was put off until the pane is shown."""
+        """Start the comparison if it was postponed until the pane is shown."""
         if not self.is_due:
             return
         self.is_due = False
@@ -322,7 +322,7 @@ class CompareJob:
     # Choosing engines
 
     def look_around(self) -> None:
-        """Look for engines beside this one, once."""
+        """Search once for engines in the same directory."""
         if self._search is None and not get_services(self._screen).is_read_only:
             self._search = self._in_thread(self._find_beside, self.engine.source, group="compare-beside")
 
@@ -339,7 +339,7 @@ class CompareJob:
             self._show_state()
 
     async def _until_found(self) -> None:
-        """Wait for the engines beside this one, a moment at most: keys typed behind `c` are for the list of all."""
+        """Wait briefly for the engines in the same directory, so that keys typed after `c` apply to the full list."""
 
         async def end(search: Worker[None]) -> None:
             with suppress(WorkerError):
@@ -350,7 +350,7 @@ class CompareJob:
                 await asyncio.wait_for(asyncio.shield(end(self._search)), MOST_SECONDS)
 
     def _beside(self, at_hand: Iterable[Engine | ArtifactSet]) -> list[ArtifactSet]:
-        """The sets beside the engine, without those offered already."""
+        """Return the sets in the same directory, without those already offered."""
         sources = [offer if isinstance(offer, ArtifactSet) else offer.source for offer in at_hand]
         known = {os.path.realpath(path) for source in sources for path in source.files.values()}
         return [
@@ -360,7 +360,7 @@ class CompareJob:
         ]
 
     async def choose_other(self) -> None:
-        """Choose an engine to compare with instead of the present ones."""
+        """Choose an engine to compare with, replacing the present ones."""
         await self._choose(is_more=False)
 
     async def add_other(self) -> None:
@@ -423,7 +423,7 @@ class CompareJob:
         self._screen.app.push_screen(OpenScreen(read_recent(recent_file(os.environ)), text, remark), read)
 
     def take(self, engine: Engine) -> None:
-        """Compare with one more engine; with it alone where there are too many."""
+        """Add an engine to the comparison; if there are too many, compare with it alone."""
         self._take(engine, is_more=0 < len(self.choice.others) < MOST_OTHERS)
 
     def _take(self, engine: Engine, *, is_more: bool) -> None:
@@ -510,7 +510,7 @@ class CompareJob:
     # How to compare
 
     def swap(self) -> None:
-        """Make the next engine the baseline; of several, ask which."""
+        """Make the next engine the baseline; ask if there are several."""
         engines = self.engines
         if len(engines) == 2:
             self._set_baseline(engines[1])

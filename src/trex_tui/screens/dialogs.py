@@ -43,7 +43,7 @@ def is_open(screen: Screen[Any]) -> bool:
 
 
 def bring_to_top(screen: Screen[Any]) -> bool:
-    """Close what is over a screen, which Textual would dismiss in its stead; False if it is closed itself."""
+    """Close the windows over a screen, which Textual would dismiss instead; return False if the screen is closed."""
     while is_open(screen) and screen.app.screen is not screen:
         screen.app.pop_screen()
     return is_open(screen)
@@ -102,14 +102,14 @@ class Dialog(ModalScreen[Result]):
 
 
 class TextScreen(Dialog[None]):
-    """Text in a window as wide as the text."""
+    """Window with text, as wide as the text."""
 
     DEFAULT_CSS = """
     TextScreen TextBlock { width: auto; max-width: 100%; }
     """
 
     hint = "j k scroll · Esc closes"
-    """Keys, in the border."""
+    """Keys shown in the border."""
 
     def __init__(self, title: str, lines: Sequence[TextLine]) -> None:
         super().__init__()
@@ -124,11 +124,11 @@ class TextScreen(Dialog[None]):
 
 _CHOOSE_HINT = "/ find · Enter chooses · Esc closes"
 _BORDER_CELLS = 6
-"""Cells beside a title in a border: corners, lines and blanks."""
+"""Cells around a title in a border: corners, lines and blanks."""
 
 
 class ChoiceList(OptionList):
-    """An option list for vim hands; in a window it looks like one."""
+    """Option list with vi keys that looks like a window."""
 
     DEFAULT_CSS = """
     ChoiceList.dialog {
@@ -165,12 +165,12 @@ class ChoiceList(OptionList):
 
 
 def has_room(options: OptionList) -> bool:
-    """Return whether a line of a list is on screen: without, Textual fails to turn its pages."""
+    """Return whether a line of a list is on screen; otherwise Textual fails to page."""
     return bool(options.scrollable_content_region)
 
 
 class ChooseScreen(Dialog[str]):
-    """A list to choose from; the result is the key of the choice, or None."""
+    """A list to choose from; the result is the key of the chosen option, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "find", "find")]
 
@@ -277,7 +277,7 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
         self._redraw(0)
 
     def on_resize(self) -> None:
-        """Other columns fit, once the table below has its size."""
+        """Update which columns fit when the table below has its size."""
         self.call_after_refresh(self._draw_again)
 
     @property
@@ -330,7 +330,7 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
 
 
 class PromptInput(Input):
-    """A line in which `q` is a letter; the arrows up and down are the list's."""
+    """Text line in which `q` is a letter; up and down go to the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,ctrl+p", "screen.step(-1)", show=False),
@@ -339,7 +339,7 @@ class PromptInput(Input):
 
 
 class PromptScreen(Dialog[Result]):
-    """A line of text with a remark and a list below; the line keeps the focus."""
+    """A text line with a remark and a list below; the line keeps the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss_dialog", "close", priority=True)]
 
@@ -451,7 +451,7 @@ class FindScreen(PromptScreen[int]):
         self._follow(event.value)
 
     def _follow(self, typed: str) -> None:
-        """Offer what contains every word, whole words first."""
+        """Offer entries that contain every word, whole words first."""
         words = typed.casefold().split()
         folded = [text.casefold() for text in self._texts]
         self._offered = [index for index, text in enumerate(folded) if all(word in text for word in words)]
@@ -459,7 +459,7 @@ class FindScreen(PromptScreen[int]):
         self.offer([self._texts[index] for index in self._offered], 0 if self._offered else None)
 
     def chosen(self, index: int) -> None:
-        """Wait for Enter."""
+        """Do nothing before Enter."""
 
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
@@ -473,7 +473,7 @@ class FindScreen(PromptScreen[int]):
 
 
 def find_in_list(choices: OptionList, texts: Sequence[str]) -> None:
-    """Ask for a part of a text, and highlight the entry that has it."""
+    """Ask for a part of a text, and highlight the matching entry."""
 
     def go_to(index: int | None) -> None:
         if index is not None:
@@ -496,9 +496,9 @@ class OpenScreen(PromptScreen[str]):
         self._recent = list(recent)
         self._offered: list[str] = []
         self._filled_in = ""
-        """Text that the list put into the line; it does not renew the list."""
+        """Text that the list put into the line, which does not update the list."""
         self._followed = ""
-        """Text that the list belongs to."""
+        """Text that the list was made for."""
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -539,7 +539,7 @@ class OpenScreen(PromptScreen[str]):
         self.line.cursor_position = len(text)
 
     def action_complete(self) -> None:
-        """Complete the text as far as all candidates agree; enter the directory it names."""
+        """Complete the text up to the common part of all candidates; enter the directory it names."""
         text = self.line.value
         if not text.strip():
             return

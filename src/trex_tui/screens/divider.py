@@ -9,9 +9,9 @@ from textual.widget import Widget
 from trex_tui.screens.services import get_services
 
 LEAST_COLUMNS, LEAST_ROWS = 24, 4
-"""Cells that each part keeps; half of what there is where that is less than twice as many."""
+"""Minimum cells of each part; half of the pane if it has less than twice as many."""
 STEP_COLUMNS, STEP_ROWS = 4, 2
-"""Cells that a key moves the divider."""
+"""Cells that one key moves the divider."""
 
 
 class DividedContainer(Container):
@@ -23,11 +23,11 @@ class DividedContainer(Container):
 
     _is_dragging = False
     _dragged: float | None = None
-    """The share that the mouse has dragged the divider to, not remembered yet."""
+    """Share set with the mouse and not saved yet."""
 
     @property
     def divided_parts(self) -> tuple[Widget, Widget] | None:
-        """The parts in order, of one parent; None where there is one only."""
+        """The parts in order, with one parent; None if there is one part only."""
         return None
 
     @property
@@ -73,7 +73,7 @@ class DividedContainer(Container):
     # Place
 
     def place_divider(self) -> None:
-        """Give both parts the remembered share, or what the style sheet says."""
+        """Give both parts the remembered share, or that of the style sheet."""
         share = dict(get_services(self).settings.dividers).get(self._setting)
         extent = self._extent
         self._divide(None if share is None else self._clamp(round(share * (extent or 1000)), extent or 1000))
@@ -83,7 +83,7 @@ class DividedContainer(Container):
         return max(least, min(extent - least, cells))
 
     def _divide(self, cells: int | None) -> None:
-        """Give the first part so many cells, the second the rest; None for what the style sheet says."""
+        """Set the size of the first part in cells, the rest for the second; None for the style sheet's."""
         parts, parent = self.divided_parts, self._divided_parent
         if parts is None or parent is None:
             return
@@ -107,12 +107,12 @@ class DividedContainer(Container):
             self._remember(self._move_to(cells))
 
     def reset_divider(self) -> None:
-        """Let the style sheet decide again."""
+        """Return to the share of the style sheet."""
         self._remember(None)
         self.place_divider()
 
     def _move_to(self, cells: int) -> float:
-        """Give the first part about so many cells; return its share."""
+        """Set the size of the first part in cells, within limits; return its share."""
         extent = self._extent
         kept = self._clamp(cells, extent)
         self._divide(kept)
@@ -139,7 +139,7 @@ class DividedContainer(Container):
         return y == (first.bottom - 1 if is_in_first else second.y) and first.x <= x < first.right
 
     def _has_border(self, part: Widget) -> bool:
-        """Return whether the border is the edge of this, the first part."""
+        """Return whether the border belongs to this, the first part."""
         edge = part.styles.border_right if self.is_side_by_side else part.styles.border_bottom
         return bool(edge[0])
 
@@ -169,7 +169,7 @@ class DividedContainer(Container):
             self._end_drag()
 
     def on_mouse_release(self) -> None:
-        """The mouse was captured elsewhere."""
+        """Another widget captured the mouse."""
         self._end_drag()
 
     def _end_drag(self) -> None:

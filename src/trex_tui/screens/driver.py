@@ -20,11 +20,11 @@ from time import monotonic
 from typing import ParamSpec, TypeVar
 
 _ENDING = ("SIGHUP", "SIGQUIT", "SIGTERM")
-"""SIGINT is not among them: Textual has it pressed as the key Ctrl-C."""
+"""Signals handled. SIGINT is not among them: Textual turns it into the key Ctrl-C."""
 
 
 def catch_signals(killed: Callable[[int], object]) -> None:
-    """Let signals end the app as `q` does, which gives the terminal back. There are none on Windows."""
+    """Handle signals like `q`, which restores the terminal. No effect on Windows."""
     if os.name == "posix":
         for name in _ENDING:
             number = getattr(signal, name)
@@ -32,7 +32,7 @@ def catch_signals(killed: Callable[[int], object]) -> None:
 
 
 GRACE_S = 5.0
-"""Limit for an orderly exit, which takes some tenths of a second."""
+"""Time limit of an orderly exit, which takes some tenths of a second."""
 
 
 class ForcedExit:
@@ -50,7 +50,7 @@ class ForcedExit:
         self._timer: Timer | None = None
 
     def arm(self) -> None:
-        """Give the orderly end its time, which begins with the first call."""
+        """Start the time limit, once."""
         if self._timer is None:
             self._timer = Timer(GRACE_S, self._force)
             self._timer.daemon = True
@@ -99,24 +99,24 @@ class DaemonThreads(ThreadPoolExecutor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the jobs alone."""
+        """Do not wait for the jobs."""
 
 
 IDLE_SECONDS = 2.0
-"""So long after the last key nobody waits."""
+"""Time after the last key until the user counts as idle."""
 PAUSE_SECONDS = 0.2
-"""So long after the last key a collection is not noticed, where there is reason for one."""
+"""Time after the last key until a collection goes unnoticed, if memory has grown."""
 CHECK_SECONDS = 0.5
 _GROWTH = 1.1
-"""By what memory grows until garbage is looked for in pauses, and among what was there at the last collection."""
+"""Factor of memory growth after which garbage is collected in pauses, old objects included."""
 _GROWTH_AT_MOST = 1.5
-"""By what it grows until garbage is looked for while keys come."""
+"""Factor of memory growth after which garbage is collected while keys arrive."""
 _NEVER = 1_000_000
 
 
 @contextmanager
 def collecting_when_idle() -> Iterator[None]:
-    """Leave full collections to `Collector`; on the way out all is as before."""
+    """Leave full collections to `Collector` until the exit."""
     young, middle, old = gc.get_threshold()
     gc.set_threshold(young, middle, _NEVER)
     try:
@@ -134,7 +134,7 @@ class Collector:
         self._is_anything_gone = False
         self._is_due = False  # Until there is an engine or a key: what is read and imported by then stays.
         self._blocks = sys.getallocatedblocks()
-        """Of memory, after the last collection that looked at everything."""
+        """Memory after the last full collection."""
 
     def note_input(self) -> None:
         self._last_input = monotonic()
@@ -154,10 +154,10 @@ class Collector:
         self._is_due = True
 
     def collect_if_idle(self) -> bool:
-        """Collect what has become garbage since the last time, if nobody waits; tell whether that was so.
+        """Collect new garbage if the user is idle; return whether it did.
 
-        Where memory has grown a short pause is enough, and in the end none is needed: who never pauses would have all
-        panes of all reloads in memory.
+        After growth of memory a short pause is enough, and after more growth none is needed: without pauses the
+        panes of all reloads would stay in memory.
         """
         if not self._is_due:
             return False

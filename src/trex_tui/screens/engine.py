@@ -102,7 +102,7 @@ def import_pane(tab: str) -> Callable[..., EnginePane]:
 
 
 _MOST_NAME = 30
-"""Characters of an engine's name in the title of a window."""
+"""Characters of an engine's name in a window title."""
 
 
 def warm(engine: Engine) -> None:
@@ -210,15 +210,15 @@ class EngineScreen(MainScreen, EngineHolder):
         self._mounting = asyncio.Lock()
         self._filter = LayerFilter(engine)
         self._behind: set[str] = set()
-        """Panes that do not show what the filter left."""
+        """Panes that do not show the filtered layers yet."""
         self._stand_in: Layer | None = None
         """Layer under the cursor while the filter hides the current layer; not chosen by the user."""
         self._is_chosen = layer is not None
-        """Whether the user chose the current layer; else it is the slowest, the default."""
+        """True if the user chose the current layer; otherwise it is the slowest, the default."""
         self._reloads = 0
         """Reloaded engines that are not shown yet."""
         self.asks_for_run = False
-        """Whether to open with the choice of a run."""
+        """True if the screen opens with the choice of a run."""
 
     def compose(self) -> ComposeResult:
         yield EngineHeader(self.engine)
@@ -265,17 +265,17 @@ class EngineScreen(MainScreen, EngineHolder):
 
     @property
     def is_rebuilt(self) -> bool:
-        """Return whether the panes are being replaced, or will be: keys wait."""
+        """Return whether the panes are being replaced, or will be: keys wait meanwhile."""
         return self._reloads > 0
 
     @property
     def help_places(self) -> list[Place]:
-        """Places whose keys work now, the most specific first."""
+        """Places whose keys are active, the most specific first."""
         special = next(tab.places for tab in TABS if tab.id == self.pane.id)
         return [*special, Place.MOVE, Place.ENGINE, Place.DIALOG, Place.EVERYWHERE]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc needs a filter or marks, `q` a screen below; a typed `/` is text."""
+        """Esc needs a filter or marks, `q` a screen below; while typing, `/` is text."""
         if self.is_rebuilt:
             return False
         if action == "clear":
@@ -340,7 +340,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.set_focus(self.pane.main_part)
 
     def get_focusable_widget_at(self, x: int, y: int) -> Widget | None:
-        """The focus stays where it is when the mouse takes a divider."""
+        """Keep the focus when the mouse drags a divider."""
         is_on_divider = self.is_mounted and not self.is_rebuilt and self.pane.is_on_divider(x, y)
         return None if is_on_divider else super().get_focusable_widget_at(x, y)
 
@@ -368,7 +368,7 @@ class EngineScreen(MainScreen, EngineHolder):
         await self.go_to(event.layer)
 
     def _has(self, layer: Layer) -> bool:
-        """Return whether a layer belongs to this engine. A message of a removed pane may name one of the engine before."""
+        """Return whether a layer belongs to this engine: messages of removed panes may name a layer of the previous one."""
         layers = self.engine.layers
         return layer.index < len(layers) and layers[layer.index] is layer
 
@@ -384,7 +384,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self._show_current_layer()
 
     def jump(self, layer: Layer, tab: str | None = None) -> None:
-        """Select a layer, to be shown on `tab`, and remember the way back."""
+        """Select a layer to show on `tab`, and record the jump."""
         is_shown = any(matching is layer for matching in self.matching)
         filter_text = self.filter_text if is_shown else ""
         self.history.leave(self._visit, Visit(tab or self._tab, layer, filter_text, str(layer.index)))
@@ -408,20 +408,20 @@ class EngineScreen(MainScreen, EngineHolder):
         self.query_one(EngineHeader).trail = self.history.format_trail(self._tab)
 
     async def go_to(self, layer: Layer) -> None:
-        """Select a layer and show it in the tree; clear a filter that hides it. Ignore one of an engine that was replaced."""
+        """Select a layer and show it in the tree; clear a filter that hides it. Ignore layers of a replaced engine."""
         if self._has(layer):
             self.jump(layer, "layers")
             await self._show("layers")
 
     async def show_view(self, tab: str, title: str, choose: Callable[[EnginePane], object]) -> None:
-        """Show a tab as `choose` sets it, as a jump with a title in the header."""
+        """Show a tab prepared by `choose`, as a jump with a title in the header."""
         self.history.leave(self._visit, Visit(tab, self.current_layer, self.filter_text, title))
         if await self._show(tab):
             choose(self.pane)
 
     @on(LayersFiltered)
     async def _layers_filtered(self, event: LayersFiltered) -> None:
-        """Show the layers that match; the filter before goes on."""
+        """Show the layers that match a term added to the filter."""
         text = join_filters(self.filter_text, event.filter_text)
         title = event.title or event.filter_text.replace(":", " ", 1)
         self.history.leave(self._visit, Visit(event.tab, self.current_layer, text, title))
@@ -551,7 +551,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.refresh_bindings()
 
     def on_descendant_focus(self) -> None:
-        """Close the lines to type in when the focus moves elsewhere."""
+        """Close filter and search line when the focus moves elsewhere."""
         # Not by the widget of the message: a key may have opened the line since.
         for line in (*self.query(FilterBar), *self.query(SearchBar)):
             if line.is_open and self.focused is not None and line not in self.focused.ancestors:
@@ -566,7 +566,7 @@ class EngineScreen(MainScreen, EngineHolder):
             self.notify(words, title="Filter unchanged", severity="warning", markup=False)
 
     def validate_filter_text(self, text: str) -> str:
-        """Apply the filter; keep the one before if the text is invalid."""
+        """Apply the filter; keep the previous one if the text is invalid."""
         return text if self._filter.apply(text) else self.filter_text
 
     def watch_filter_text(self) -> None:
@@ -584,7 +584,7 @@ class EngineScreen(MainScreen, EngineHolder):
             self.call_after_refresh(self._show_remark)
 
     def _show_remark(self) -> None:
-        """Show the filter, the number of layers and the search: beside the tabs, or in the header where there is no room."""
+        """Show filter, number of layers and search beside the tabs, or in the header if they do not fit."""
         text, count = self.filter_text.strip(), plural(len(self.engine.layers), "layer")
         remark = f"/{text}  {len(self.matching)} of {count}" if text else ""
         if self.search.is_shown:
@@ -728,7 +728,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.app.push_screen(screen)
 
     async def compare_also(self, engine: Engine) -> None:
-        """Compare with one more engine, and show that."""
+        """Add an engine to the comparison and show it."""
         self.compare_job.take(engine)
         await self._show("compare")
 
@@ -744,7 +744,7 @@ class EngineScreen(MainScreen, EngineHolder):
     # Copy, explain, notes
 
     def _copied(self) -> tuple[Engine, Sequence[Layer]]:
-        """The engine and layers to copy: marked, else under the cursor, else current."""
+        """Return the engine and layers to copy: marked, else under the cursor, else current."""
         selection = self.pane.selection()
         current = self.pane.cursor_layer or self.current_layer
         return selection.engine, selection.layers or ([current] if current is not None else [])

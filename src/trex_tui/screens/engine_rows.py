@@ -1,4 +1,4 @@
-"""Rows of the list of engines: a set with what is known of it, groups of them, and the table that keeps groups together."""
+"""Rows of the list of engines: a set with its facts, groups of sets, and the table that keeps groups together."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from trex_tui.widgets.table_model import SortKey, TableColumn, TableModel
 from trex_tui.widgets.theme import precision_style
 
 STATE = "notes"
-"""Key of the column that says what is missing."""
+"""Key of the column with the missing files."""
 LISTED = {column.name: column for column in COLUMNS if column.need < Need.LINT and column.name != "error"}
-"""Columns to choose from: the rules of lint take too long for a list, and the line below the table has the error."""
+"""Selectable columns, without those that run lint and without the error, which is below the table."""
 GROUPINGS = ("", "model", "device", "precision", "batch", "tensorrt")
 """Columns by which the list is grouped; the first is no grouping."""
 VARIANTS = ("device", "precision", "batch", "tensorrt")
@@ -78,7 +78,7 @@ class EngineRow:
 
     @property
     def key(self) -> object:
-        """What identifies the row after a reload."""
+        """Identity of the row, kept over reloads."""
         return (self.facts.value("engine"), True) if self.members else self.source.name
 
     def value(self, column: str) -> Any:  # noqa: ANN401 - a text or a number
@@ -88,7 +88,7 @@ class EngineRow:
 
     @property
     def description(self) -> str:
-        """What the table has no room for: location, device and version, or the error; of a group the range of its latency."""
+        """Location, device and version, or the error; of a group the range of its latency."""
         if self.members:
             return " · ".join(_describe_group(self.members))
         if self.error is not None:
@@ -102,7 +102,7 @@ class EngineRow:
 
 
 def with_models(rows: Sequence[EngineRow]) -> list[EngineRow]:
-    """Return the rows with the model of each, which depends on the others."""
+    """Return the rows with their models, which depend on all rows."""
     tabled = make_table([row.facts for row in rows])
     return [replace(row, facts=facts) for row, facts in zip(rows, tabled, strict=True)]
 
@@ -129,7 +129,7 @@ def _others(row: EngineRow, rows: Iterable[EngineRow]) -> list[EngineRow]:
 
 
 def list_differences(row: EngineRow, other: EngineRow) -> Iterator[str]:
-    """Yield the values of another engine of the same model that the row's engine does not have: `precision INT8`."""
+    """Yield the values that another engine of the same model has and the row's engine has not: `precision INT8`."""
     for name in VARIANTS:
         value = other.facts.value(name)
         if value is not None and value != row.facts.value(name):
@@ -137,7 +137,7 @@ def list_differences(row: EngineRow, other: EngineRow) -> Iterator[str]:
 
 
 def _describe_group(members: Sequence[EngineRow]) -> Iterator[str]:
-    """Yield the range of the median latency, of one model only, and the values in which the engines differ."""
+    """Yield the range of the median latency, of one model only, and the values in which engines differ."""
     column = COLUMNS_BY_NAME["latency_median_ms"]
     models = {row.facts.value("model") for row in members} - {None}
     known = [value for row in members if (value := row.facts.value(column.name)) is not None]
@@ -152,7 +152,7 @@ def _describe_group(members: Sequence[EngineRow]) -> Iterator[str]:
 
 
 class _GroupedModel(TableModel[EngineRow]):
-    """Sorts within groups: a group stands where its first row would, below its heading."""
+    """Sort within groups: a group has the position of its first row, below its heading."""
 
     grouping = ""
 
@@ -184,7 +184,7 @@ class EnginesTable(VirtualTable[EngineRow]):
 
     @property
     def grouping(self) -> str:
-        """Name of the column that makes groups; empty for none."""
+        """Name of the grouping column; empty for none."""
         return self._grouped.grouping
 
     def show_engines(self, rows: Sequence[EngineRow], grouping: str) -> None:
@@ -226,7 +226,7 @@ def _state(row: EngineRow) -> str:
 
 
 def make_columns(names: Sequence[str]) -> list[TableColumn[EngineRow]]:
-    """Return columns by name, and that of what is missing."""
+    """Return columns by name, and the column of missing files."""
     state: TableColumn[EngineRow] = TableColumn(
         STATE,
         "missing",
@@ -263,7 +263,7 @@ def column_titles() -> dict[str, str]:
 
 
 def describe_row(row: EngineRow, rows: Iterable[EngineRow]) -> str:
-    """Return the line below the table: the row, and how many engines of its model there are beside it."""
+    """Return the line below the table: the row, and the number of other engines of its model."""
     others = _others(row, rows)
     count = f"m: {plural(len(others), 'other engine')} of {printable(str(row.facts.value('model')))}"
     return f"{count} · {row.description}" if others else row.description

@@ -83,7 +83,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         self._filter_text = ""
         self._refused: FilterError | None = None
         self._chosen: tuple[str, ...] = ()
-        """Columns that a person chose; empty for those by default that have a value."""
+        """Columns chosen by the user; empty for the default columns that have a value."""
         self._split_words = ""
         self.title_line = SummaryLine(id="engines-title")
         self.words = SummaryLine(id="engines-words")
@@ -132,7 +132,7 @@ class EnginesScreen(MainScreen, EngineHolder):
 
     @property
     def current_row(self) -> EngineRow | None:
-        """The engine under the cursor, of a heading the first below it."""
+        """The engine under the cursor; on a heading, the first engine below it."""
         row = self.table.cursor_item
         return row.members[0] if row is not None and row.members else row
 
@@ -245,7 +245,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         get_services(self).remember(engine_sort=keys)
 
     def action_group_engines(self) -> None:
-        """Group by the next column that tells engines apart."""
+        """Group by the next column in which the engines differ."""
         known = [
             name
             for name in GROUPINGS
@@ -260,7 +260,7 @@ class EnginesScreen(MainScreen, EngineHolder):
 
     @property
     def _default_names(self) -> list[str]:
-        """The columns of `trex-tui engines`; without those that no engine has a value of, once any is read."""
+        """Return the columns of `trex-tui engines`; once engines are read, only those with a value."""
         names = [name for name in DEFAULT_COLUMNS if name in LISTED]
         if not self.held_engines():
             return names
@@ -333,7 +333,7 @@ class EnginesScreen(MainScreen, EngineHolder):
             self.refresh_bindings()
 
     def _set_filter(self, text: str) -> None:
-        """Apply a filter; keep the one before if the text is invalid."""
+        """Apply a filter; keep the previous one if the text is invalid."""
         before, self._filter_text, self._refused = self._filter_text, text, None
         try:
             self._apply_filter()
@@ -358,7 +358,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         self.compare_marked(self.current_row)
 
     def compare_marked(self, row: EngineRow | None) -> None:
-        """Compare the marked engines, the first as the baseline; one with that of the row; of two both."""
+        """Compare the marked engines, the first as the baseline; one marked engine with that of the row; or the only two."""
         by_name = {row.source.name: row for row in self._rows}
         rows = [by_name[name] for name in self._marked if name in by_name] or self._pair()
         if len(rows) == 1 and row is not None and row not in rows:
@@ -377,7 +377,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         self.notify(words, markup=False)
 
     def action_compare_variant(self) -> None:
-        """Choose an engine of the same model on another device, of another precision or batch, and compare with it."""
+        """Choose an engine of the same model (other device, precision or batch) and compare with it."""
         row = self.current_row
         variants = [] if row is None else find_variants(row, self._rows)
         if row is None or row.engine is None or not variants:
@@ -411,7 +411,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         self.app.push_screen(BuildHistoryScreen(self))
 
     def _pair(self) -> list[EngineRow]:
-        """The only two engines of the list; nothing if there are more, or fewer."""
+        """Return the only two engines of the list; empty if there are more or fewer."""
         return list(self._rows) if len(self._rows) == 2 else []
 
     @on(RowSelected)
@@ -419,7 +419,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         self.open_row(event.item)
 
     def open_row(self, row: EngineRow) -> None:
-        """Open the engine of a row, or explain why it cannot be; a heading opens nothing."""
+        """Open the engine of a row, or show its error; a heading opens nothing."""
         if row.engine is not None:
             self.post_message(EngineOpened(row.engine))
         elif row.error is not None:

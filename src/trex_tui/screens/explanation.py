@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from trex_tui.report.glossary.registry import Entry
 
 LAYERS = "layers"
-"""Id of tables whose columns are those of layers."""
+"""Id of tables with columns of layers."""
 _FILES = {
     "layer information": (ArtifactKind.GRAPH,),
     "profile": (ArtifactKind.PROFILE,),
@@ -88,7 +88,7 @@ def column_numbers(table: VirtualTable[Any], table_id: str, first: str | None = 
 def layer_numbers(
     engine: Engine, columns: Iterable[LayerColumn], layer: Layer | None, first: str | None = None
 ) -> list[ShownNumber]:
-    """Columns of layers with the values of a layer; those that it has not are left out."""
+    """Return the columns of layers with the values of a layer; unknown ones are omitted."""
     from trex_tui.report.glossary.registry import column_entry
 
     numbers = []
@@ -127,7 +127,7 @@ def section_numbers(sections: Iterable[Section]) -> Iterator[ShownNumber]:
 
 
 def statistic_numbers(sections: Iterable[Section]) -> Iterator[ShownNumber]:
-    """The rows of the table of a timing run: statistics of the latency."""
+    """Return the rows of the table of a timing run: statistics of the latency."""
     for section in sections:
         for table in section.tables:
             if table.id == "performance":
@@ -137,7 +137,7 @@ def statistic_numbers(sections: Iterable[Section]) -> Iterator[ShownNumber]:
 
 
 def gap_numbers(gap: Gap | None) -> Iterator[ShownNumber]:
-    """The sum of the layers against the latency, and what profiling costs."""
+    """Return the sum of the layers against the latency, and the profiling overhead."""
     if gap is None:
         return
     ratio = MISSING if gap.ratio is None else f"{format_pct(100.0 * gap.ratio)} %"
@@ -185,7 +185,7 @@ def group_numbers(tables: Iterable[Table]) -> Iterator[ShownNumber]:
 
 
 def term_numbers(values: Iterable[tuple[str, str, str]]) -> Iterator[ShownNumber]:
-    """Numbers by label, value and key of the term; those without a value are left out."""
+    """Return numbers by label, value and key of the term; those without a value are omitted."""
     from trex_tui.report.glossary.registry import find_terms
 
     for label, value, key in values:
@@ -229,7 +229,7 @@ def _value_line(number: ShownNumber) -> TextLine:
 
 
 def _term_lines(number: ShownNumber, *, is_first: bool) -> Iterator[TextLine]:
-    """The term without what stands on the screen; the source that a whole subject has, with the first number only."""
+    """Return the term without what the screen shows; a source common to a subject appears with its first number only."""
     from trex_tui.report.glossary.explanation import entry_lines
 
     if number.entry is None:
@@ -277,7 +277,7 @@ class ExplainScreen(TextScreen):
 
 
 def open_words(app: App[Any], query: str) -> None:
-    """Show what words of TensorRT, or the name of a layer, mean."""
+    """Explain words of TensorRT, or the name of a layer."""
     from trex_tui.report.glossary.explanation import explain
 
     lines: list[TextLine] = []

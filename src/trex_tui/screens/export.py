@@ -180,7 +180,7 @@ _OF_CHARTS = {
 
 
 def _chart_offer(screen: EngineScreen, shown: ShownChart) -> ExportOffer:
-    """Offer the chart as it is on screen, and its numbers."""
+    """Offer the chart as drawn, and its numbers."""
 
     def make(form: ExportFormat) -> tuple[str, str]:
         return chart_as(form, shown), title

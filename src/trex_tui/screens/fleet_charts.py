@@ -36,7 +36,7 @@ from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine, TooSmall
 
 _MOST_OFFERED = 200
-"""Engines in one place that are offered."""
+"""Number of engines in one mark that are offered."""
 _ROLES = {"x": "Horizontal axis", "y": "Vertical axis", "color": "Colour"}
 
 
@@ -82,9 +82,9 @@ class FleetChartsScreen(ListView):
         self._list = engines
         self._index = 0
         self._first = 0
-        """Bar to begin with where not all have room."""
+        """First visible bar if not all fit."""
         self._chosen: dict[str, FleetColumn] = {}
-        """Role -> the column that a person chose."""
+        """Role -> column chosen by the user."""
         self._rows: list[EngineRow] = []
         self._model: str | None = None
         self.titles = ChartList([chart.title for chart in CHARTS], id="fleet-chart-list")
@@ -131,7 +131,7 @@ class FleetChartsScreen(ListView):
         return self._rows
 
     def _column(self, role: str) -> FleetColumn | None:
-        """The column of a role: the chosen one, else that which fits the engines."""
+        """Return the column of a role: the chosen one, else the best default for the engines."""
         if role in self._chosen:
             return self._chosen[role]
         axes = choose_axes(row.facts for row in self._shown)
@@ -212,7 +212,7 @@ class FleetChartsScreen(ListView):
 
     @on(SpotOpened)
     def _opened(self, event: SpotOpened) -> None:
-        """Open the engine; ask which one where several share a place."""
+        """Open the engine; ask if several share a mark."""
         event.stop()
         spot = event.spot
         rows = self._rows_of(spot)
@@ -240,7 +240,7 @@ class FleetChartsScreen(ListView):
         self._list.open_row(row)
 
     def _keep_current(self, row: EngineRow) -> None:
-        """Let chart and list stand on an engine."""
+        """Move the cursors of chart and list to an engine."""
         self._current = row.source.name
         self._list.go_to(row.source.name)
 
@@ -277,7 +277,7 @@ class FleetChartsScreen(ListView):
             self._draw()
 
     def action_choose_role(self) -> None:
-        """Choose what to choose a column for, then the column."""
+        """Ask for the role, then for its column."""
         width = max(map(len, _ROLES.values()))
         options = {}
         for role in self.chart.roles:

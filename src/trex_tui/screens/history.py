@@ -10,7 +10,7 @@ from trex_tui.widgets.actions import TABS
 _TITLES = {tab.id: tab.title for tab in TABS}
 LONGEST_HISTORY = 500
 MOST_CRUMBS = 3
-"""Visits that the header names."""
+"""Number of visits named in the header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class History:
         return self._position > 0
 
     def leave(self, here: Visit, there: Visit) -> None:
-        """Remember where a jump begins, and forget what was ahead, like a browser."""
+        """Record the start of a jump, and drop the forward history, as a browser does."""
         if not here.is_at(there):
             self._keep(here)
             self._visits = [*self._visits[: self._position + 1], there][-LONGEST_HISTORY:]
@@ -59,14 +59,14 @@ class History:
         return self._step(here, 1)
 
     def has_led_to(self, filter_text: str) -> bool:
-        """Return whether the last jump brought this filter."""
+        """Return whether the last jump set this filter."""
         if not self.has_way_back:
             return False
         before, here = self._visits[self._position - 1 : self._position + 1]
         return here.filter_text == filter_text != before.filter_text
 
     def format_trail(self, tab: str) -> str:
-        """The last visits, for the header: `Overview › Latency: kind gemm`; empty where no jump led to `tab`."""
+        """Return the last visits for the header: `Overview › Latency: kind gemm`; empty if no jump led to `tab`."""
         if not self.has_way_back or self._visits[self._position].tab != tab:
             return ""
         crumbs, before = [], ""
@@ -77,7 +77,7 @@ class History:
         return " › ".join(crumbs)
 
     def _keep(self, here: Visit) -> None:
-        """Replace the present visit by what it has become."""
+        """Replace the current visit by its present state."""
         if not self._visits:
             self._visits = [here]
             return

@@ -28,7 +28,7 @@ from trex_tui.screens.services import AnswerFailed, ModelJoined, get_services, i
 from trex_tui.text import plural, printable
 
 LONG_BYTES = 16 << 20
-"""Of a log that is longer, what it tells beside tactics is shown first."""
+"""Size of a log above which its outline is shown before the tactics are read."""
 _STEPS = 100
 """Interval of progress messages while a log is read."""
 
@@ -43,7 +43,7 @@ class BuildAsked(Message):
 
 
 def log_of_build(engine: Engine) -> Path | None:
-    """The log that the screens tell of; None if there is none."""
+    """The log shown on the screens; None if there is none."""
     kind = kind_of_build_log(engine)
     return None if kind is None else engine.files[kind]
 
@@ -53,14 +53,14 @@ class BuildJob:
 
     Args:
         screen: Where the thread belongs; answers come back in its queue.
-        tell: Called when there is more.
+        tell: Called when more is read.
 
     Attributes:
-        facts: What the log tells; None until all of it was read.
-        outline: What it tells beside tactics; None where that does not come first.
+        facts: Content of the log; None until all of it is read.
+        outline: Its content without tactics; None unless that is read first.
         problem: Why the log cannot be used; empty if it can.
-        read_bytes: How much of it, packed as it is, has been read.
-        size: Of how much; None if unknown.
+        read_bytes: Bytes of the file read so far.
+        size: Size of the file; None if unknown.
     """
 
     def __init__(self, screen: Screen[Any], tell: Callable[[], None]) -> None:
@@ -75,7 +75,7 @@ class BuildJob:
         self._worker: Worker[None] | None = None
 
     def ask(self, engine: Engine) -> None:
-        """Read the log, unless that has begun; what was read is told again."""
+        """Read the log, unless reading has begun; content that is read already is reported again."""
         if self.facts is not None or self.problem:
             self._tell()
         elif self._worker is None:
@@ -85,7 +85,7 @@ class BuildJob:
                 self._worker = self._screen.run_worker(read, thread=True, group="build", exclusive=True)
 
     def restart(self, engine: Engine) -> None:
-        """Read the log of another engine, or of this one as it is now, if it was wanted before."""
+        """Read the log of another or reloaded engine, if it was requested before."""
         was_wanted = self._worker is not None
         if self._worker is not None:
             self._worker.cancel()
@@ -132,7 +132,7 @@ class BuildJob:
             self._screen.call_later(self._take, worker, facts=facts)
 
     def _take(self, worker: Worker[None], **answer: Any) -> None:  # noqa: ANN401 - values of the attributes
-        """Keep what has come of the log, unless it is of one that nobody wants any more."""
+        """Keep the result of reading, unless it is of an abandoned log."""
         if worker is self._worker and not worker.is_cancelled:
             vars(self).update(answer)
             self._tell()
@@ -171,7 +171,7 @@ class ModelJob:
 RULES = "The rules"
 """Reason for the absence of findings."""
 HERE = "here"
-"""Origin of suppressions of this session."""
+"""Origin of the suppressions of this session."""
 MOST_NAMED = 40
 """A finding of more layers than this is suppressed by rule, not by layer."""
 
@@ -196,7 +196,7 @@ class ReasonScreen(PromptScreen[str]):
         self.offer([])
 
     def chosen(self, index: int) -> None:
-        """Nothing is offered."""
+        """Offer nothing."""
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -215,8 +215,8 @@ class LintJob:
         tell: Called when there is an answer.
 
     Attributes:
-        result: What was found; None until the rules have looked.
-        problem: Why there will be no findings; empty if there are.
+        result: The findings; None until the rules have run.
+        problem: Reason for the absence of findings; empty if there are findings.
     """
 
     def __init__(self, screen: Screen[Any], tell: Callable[[], None]) -> None:
@@ -228,7 +228,7 @@ class LintJob:
         """Suppressions of this session."""
 
     def start(self, engine: Engine) -> None:
-        """Let the rules look at an engine, in the background."""
+        """Run the rules on an engine in the background."""
         if engine is not self._engine:
             self._engine, self.result, self.problem = engine, None, ""
         run = partial(self._run, engine, tuple(self._left_out))
@@ -269,7 +269,7 @@ class LintJob:
     # Leaving out
 
     def leave_out(self, rule: str, indices: Sequence[int]) -> None:
-        """Ask what to leave out of the findings of a rule, and why; then leave it out."""
+        """Ask which findings of a rule to suppress, and why; then suppress them."""
         engine = self._engine
         scopes = {"rule": f"every finding of {rule}"}
         if indices and len(indices) <= MOST_NAMED:
@@ -282,7 +282,7 @@ class LintJob:
             layers = [engine.layers[index] for index in indices] if scope == "layers" else []
             self._screen.app.push_screen(ReasonScreen(), lambda reason: self._leave_out(rule, layers, reason))
 
-        self._screen.app.push_screen(ChooseScreen("Leave out", scopes), ask_reason)
+        self._screen.app.push_screen(ChooseScreen("Suppress", scopes), ask_reason)
 
     def _leave_out(self, rule: str, layers: Sequence[Layer], reason: str | None) -> None:
         if reason is None or self._engine is None:
@@ -292,7 +292,7 @@ class LintJob:
         self._screen.notify("Suppressed until you quit; W saves it to trex-tui.toml.", markup=False)
 
     def write_suppressions(self) -> None:
-        """Ask, and then write what was left out into the configuration."""
+        """Ask, then write the suppressions into the configuration."""
         if not self._left_out:
             self._screen.notify("No unsaved suppressions.", markup=False)
             return

@@ -23,9 +23,9 @@ from trex_tui.screens.loading import LoadingScreen, Reloaded
 Turn = events.InputEvent | events.Paste | Reloaded
 
 LOOK_S = 0.5
-"""Time after which keys that wait look whether the widget they wait for is still there."""
+"""Interval at which waiting keys check that the awaited widget still exists."""
 MOST_WAITING = 10_000
-"""Keys behind one that takes long; more are not typed, and would take memory without end."""
+"""Most keys queued after a slow one, to bound the memory."""
 
 
 class Keyboard:
@@ -40,16 +40,16 @@ class Keyboard:
         self._app, self._deliver = app, deliver
         self._waiting: deque[Turn] = deque()
         self._early: list[events.Key] = []
-        """Keys pressed while an engine is read, which are for it."""
+        """Keys pressed while an engine is read, to be delivered to its screen."""
         self._followed: MessagePump | None = None
-        """Whose queue holds the callback behind the key under way; None if there is no such key."""
+        """Owner of the queue with the callback after the current key; None if there is no such key."""
         self._is_looking = False
-        """A timer runs for what waits; no further key may come that would look."""
+        """True while a timer checks for waiting keys, in case no further key arrives."""
         self._has_typed = False
-        """Text is under way to the widget with the focus."""
+        """True while text is on its way to the focused widget."""
 
     async def take(self, event: Turn) -> None:
-        """Deliver an event now or when its turn comes; keys like Ctrl-C, which the app has with priority, at once."""
+        """Deliver an event now or in its turn; keys with priority in the app, like Ctrl-C, at once."""
         if isinstance(event, events.Key) and self._is_urgent(event.key):
             await self._deliver(event)
             return
@@ -61,7 +61,7 @@ class Keyboard:
         await self._continue()
 
     def _look(self) -> None:
-        """Follow a widget no further that has ended: its queue is gone, and the key with it. Else look again later."""
+        """Stop following a widget that has ended, whose queue and key are gone; else check again later."""
         if self._followed is not None and _has_ended(self._followed):
             self._followed = None
         elif self._followed is not None and self._waiting and not self._is_looking:
@@ -80,13 +80,13 @@ class Keyboard:
         return any(binding.priority for binding in self._app._bindings.key_to_bindings.get(key, ()))
 
     async def release(self) -> None:
-        """Deliver the keys pressed while the engine now on screen was read, or since its reading was cancelled."""
+        """Deliver the keys pressed while the engine on screen was read, or since its reading was cancelled."""
         self._waiting.extendleft(reversed(self._early))
         self._early.clear()
         await self._continue()
 
     def forget(self) -> None:
-        """Drop them: what they were for does not come."""
+        """Drop the keys: their engine will not be shown."""
         self._early.clear()
 
     def _is_early(self, key: str, screen: Screen[Any]) -> bool:
@@ -118,7 +118,7 @@ class Keyboard:
                     self._follow([*target.ancestors_with_self])
 
     def _follow(self, path: Sequence[MessagePump]) -> None:
-        """Pass the queues that a key passes, behind it; then deliver the next event."""
+        """Pass through the queues that a key passes, after it; then deliver the next event."""
         for number, node in enumerate(path, start=1):
             if not _has_ended(node) and node.call_later(self._follow, path[number:]):
                 self._followed = node
@@ -132,5 +132,5 @@ def _cancels_reading(key: str, screen: Screen[Any]) -> bool:
 
 
 def _has_ended(node: MessagePump) -> bool:
-    """Return whether a node handles no messages any more. One that is not mounted yet will."""
+    """Return whether a node no longer handles messages. One that is not mounted yet will."""
     return not node.is_running and getattr(node, "is_mounted", True) is True

@@ -60,7 +60,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
 
     @property
     def divided_parts(self) -> None:
-        """There is no text beside the table."""
+        """Return None: there is no text beside the table."""
 
     def on_mount(self) -> None:
         self._say_sum()
@@ -68,7 +68,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
         compute(self, "Products and roofs", make, self._take_facts, lambda _: False)
 
     def _take_facts(self, facts: Derived) -> None:
-        """Show bounds and roofs where they are known, unless a person chose the columns."""
+        """Show bounds and roofs if they are known, unless the user chose the columns."""
         is_default = self._column_keys == self._default_keys
         self._has_bounds = any(point.bound for point in facts.roofline.points.values())
         if is_default and self._has_bounds:
@@ -122,7 +122,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
     # Order
 
     def action_choose_sort(self) -> None:
-        """Choose the column to sort by; choosing the same again reverses."""
+        """Choose the sort column; choosing the current one reverses."""
         self._offer_columns("Sort by", self._sort, {"": self.natural_order})
 
     def sort_by(self, key: str) -> None:

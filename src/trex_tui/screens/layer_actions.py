@@ -22,7 +22,7 @@ from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.text import format_ms, plural, printable, shorten_middle
 
 MOST_BYTES = 74_994
-"""As much as several terminals take at once: 100 000 bytes of escape sequence, base64 in it."""
+"""Size that several terminals accept: an escape sequence of 100 000 bytes with base64."""
 _MOST_NAME = 60
 
 
@@ -48,7 +48,7 @@ def _copy(screen: Screen[Any], text: str, layers: Sequence[Layer], many: str, pr
 
 
 def copy_text(screen: Screen[Any], text: str, what: str) -> None:
-    """Copy a text, and notify of it."""
+    """Copy a text, and show a toast."""
     # A lone surrogate, from a file that is not UTF-8, cannot be sent.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     screen.app.copy_to_clipboard(text)
@@ -56,12 +56,12 @@ def copy_text(screen: Screen[Any], text: str, what: str) -> None:
 
 
 def describe_copy(what: str, text: str, environ: Mapping[str, str]) -> str:
-    """Notify of the copied text, and of what may prevent the copy.
+    """Return the toast about the copied text, with conditions that may prevent the copy.
 
     Args:
         what: `name of /conv1`, `3 layers as JSON`.
-        text: What was copied.
-        environ: The environment, which tells of tmux and screen.
+        text: The copied text.
+        environ: The environment, which shows tmux and screen.
     """
     sentences = [f"Copied the {what}."]
     if environ.get("TMUX"):
@@ -77,7 +77,7 @@ def describe_copy(what: str, text: str, environ: Mapping[str, str]) -> str:
 def choose_neighbour(
     screen: Screen[Any], engine: Engine, layer: Layer, go: Callable[[Layer], None], *, outgoing: bool
 ) -> None:
-    """Go to the only consumer or producer of a layer, or offer them all."""
+    """Go to the only consumer or producer of a layer, or offer all of them."""
     neighbours = (list_consumers if outgoing else list_producers)(engine, layer)
     if not neighbours:
         screen.notify(_why_none(engine, layer, outgoing=outgoing), markup=False)

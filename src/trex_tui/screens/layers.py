@@ -60,7 +60,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self._detailed: Layer | Group | None = None
         self.neighbourhood = NeighbourhoodView(engine, id="layer-neighbourhood")
         self.facts: Derived | str | None = None
-        """A text with the reason if there are none."""
+        """Products and roofs; a text with the reason if there are none."""
         self._is_computing = False
         self.lint: LintResult | None = None
         self.build: BuildFacts | None = None
@@ -112,7 +112,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
 
     @property
     def divider_id(self) -> str:
-        """Details and neighbourhood want different shares."""
+        """Key of the divider: details and neighbourhood have separate shares."""
         return "neighbourhood" if self.words is self.neighbourhood else "layers"
 
     @property
@@ -183,7 +183,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self._show_side()
 
     def numbers(self) -> list[ShownNumber]:
-        """All columns with the values of the layer, its time first; what the tree draws on a group."""
+        """Return all columns with the values of the layer, its time first; on a group, the columns of the tree."""
         if self.is_on_group:
             return super().numbers()
         return layer_numbers(self.engine, engine_columns(self.engine), self.cursor_layer, "latency_ms")
@@ -231,7 +231,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self.table.toggle_order()
 
     def action_zoom(self) -> None:
-        """Zoom the part with the focus; the tree where a group has no neighbourhood to walk in."""
+        """Zoom the part with the focus; the tree if a group is selected, which has no neighbourhood."""
         if self.is_on_group and self.words is self.neighbourhood and self.is_beside:
             self.screen.set_focus(self.table)
         super().action_zoom()

@@ -43,7 +43,7 @@ from trex_tui.widgets.text_view import LinkedText, LinkFollowed
 
 SAVING = "saving_ms"
 MOST_TITLE = 46
-"""Cells that the title of a rule has use for."""
+"""Widest useful column for the title of a rule."""
 
 
 def finding_columns(engine: Engine, title_text: Callable[[Entry], str]) -> list[TableColumn[Entry]]:
@@ -99,7 +99,7 @@ class LintPane(TablePane[Entry], ShowsLint):
         self._layers: frozenset[int] | None = None
         """Layers that match the filter; None without one."""
         self._is_expanded = False
-        """Whether each rule that was not checked has a row."""
+        """True if each rule that was not checked has a row."""
         self._step = 0
         """Index of the current layer among those of the finding."""
         self._explained: Entry | None = None
@@ -118,7 +118,7 @@ class LintPane(TablePane[Entry], ShowsLint):
         self._tell()
 
     def show_lint(self, job: LintJob) -> None:
-        """Show what was found, or why nothing was; the cursor stays where it was if that is there still."""
+        """Show the findings, or the reason why there are none; the cursor stays if its row still exists."""
         self.result = job.result
         if job.problem:
             self._looking = f"Rules not checked: {job.problem}"
@@ -192,7 +192,7 @@ class LintPane(TablePane[Entry], ShowsLint):
         self._fill()
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Stand on the worst finding about the layer, unless the one under the cursor is about it; stay if none is."""
+        """Move the cursor to the worst finding about the layer, unless the current one is about it; stay if none is."""
         if layer is None:
             return
         here = self.table.cursor_item
@@ -209,7 +209,7 @@ class LintPane(TablePane[Entry], ShowsLint):
             self._explain(from_top=False)
 
     def show_finding(self, judged: Judged, layer: Layer | None) -> None:
-        """Stand on a finding, and on one of its layers; give up the choice of a rule that hides it."""
+        """Move the cursor to a finding and one of its layers; clear a rule filter that hides it."""
         if self.rule not in ("", judged.rule.id):
             self.rule = ""
             self._fill()
@@ -220,7 +220,7 @@ class LintPane(TablePane[Entry], ShowsLint):
             self._explain(from_top=True)
 
     def get_layer(self, row: Entry) -> Layer | None:
-        """The layer of the finding that `n` and `N` chose, at first its first; None if it is about none."""
+        """Return the layer of the finding chosen with `n` and `N`, initially its first; None if it has none."""
         if not row.layers:
             return None
         return self.engine.layers[row.layers[min(self._step, len(row.layers) - 1)]]
@@ -251,7 +251,7 @@ class LintPane(TablePane[Entry], ShowsLint):
     # Actions
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """During a search its keys are those of the search."""
+        """Give the keys of a search precedence while it is active."""
         if action == "step_layer":
             return not self.is_searched
         return super().check_action(action, parameters)

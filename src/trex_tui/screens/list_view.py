@@ -1,4 +1,4 @@
-"""Screens over the list of engines that show the same engines in another way."""
+"""Screens that show the engines of the list in another form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EngineOpened(Message):
 
 
 class EngineList(Protocol):
-    """The list of engines as the screens over it see it."""
+    """Interface of the list of engines for the screens over it."""
 
     @property
     def current_row(self) -> EngineRow | None:
@@ -41,20 +41,20 @@ class EngineList(Protocol):
         """Put the cursor on an engine, if there is one of that name."""
 
     def open_row(self, row: EngineRow) -> None:
-        """Open the engine of a row, or explain why it cannot be; a heading opens nothing."""
+        """Open the engine of a row, or show its error; a heading opens nothing."""
 
     def toggle_marks(self, rows: Sequence[EngineRow]) -> None:
         """Mark engines; if all are marked, unmark them."""
 
     def compare_marked(self, row: EngineRow | None) -> None:
-        """Compare the marked engines, the first as the baseline; one with that of the row; of two both."""
+        """Compare the marked engines, the first as the baseline; one marked engine with that of the row; or the only two."""
 
 
 class ListView(MainScreen):
     """A screen over the list of engines."""
 
     def follow_list(self) -> None:
-        """Show the engines that the list has now."""
+        """Update to the engines of the list."""
         raise NotImplementedError
 
     def action_back(self) -> None:

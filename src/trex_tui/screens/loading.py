@@ -40,7 +40,7 @@ class OpenRequest:
     """Settings that record a successful open."""
     is_remembered: bool = True
     compares_pair: bool = False
-    """Whether two paths of an engine each are compared at once."""
+    """True if two paths with one engine each are compared right away."""
 
 
 class OpeningCancelled(Exception):  # noqa: N818 - it is no error
@@ -117,14 +117,14 @@ class ReloadFailed(Answer):
 
 @dataclass
 class NotRemembered(Message):
-    """The list of recent engines cannot be written."""
+    """The list of recent engines could not be written."""
 
     problem: str
 
 
 Post = Callable[[Message], object]
 SHOWN_AGAIN_S = 0.2
-"""Between two states of a list that is read: a thousand engines would be shown anew a thousand times, and keys would wait."""
+"""Interval between updates of a list while it is read: an update per engine would make keys wait."""
 
 
 def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bool]) -> None:
@@ -165,7 +165,7 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
 
 
 def _in_order(sets: Iterable[ArtifactSet], paths: Sequence[str]) -> tuple[ArtifactSet, ...]:
-    """The sets in the order of the paths that lead to them."""
+    """Return the sets in the order of the paths that lead to them."""
 
     def rank(source: ArtifactSet) -> int:
         files = [file.absolute() for file in source.files.values()]
@@ -296,7 +296,7 @@ class LoadingScreen(Screen[None]):
 
     @staticmethod
     def cancels(key: str) -> bool:
-        """Return whether a key ends the reading."""
+        """Return whether a key cancels reading."""
         return key in _CANCEL
 
     def action_cancel(self) -> None:

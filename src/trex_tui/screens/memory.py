@@ -43,7 +43,7 @@ from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, heading_l
 
 _OF_TABLE = ("choose_sort", "reverse", "zoom", "go_to_peak")
 _SIZE, _SPAN, _GAP = 9, 9, 2
-"""Cells for a size, for the layers that a tensor lives from and to, and between."""
+"""Cells for a size, for the first and last layer of a tensor, and between."""
 
 
 class MemoryPane(LayerTablePane):
@@ -75,7 +75,7 @@ class MemoryPane(LayerTablePane):
 
     @property
     def _has_sizes(self) -> bool:
-        """True if anything is known by layer; without, the pane is a sentence and what the log states."""
+        """True if anything is known by layer; otherwise the pane is a sentence and the totals of the log."""
         return self.engine.has_graph and not self.engine.names_only
 
     @property
@@ -165,7 +165,7 @@ class MemoryPane(LayerTablePane):
         self.table.move_to(self.engine.layers[event.index])
 
     def numbers(self) -> list[ShownNumber]:
-        """The columns of the table, then what the totals and the strip show."""
+        """Return the columns of the table, then the numbers of totals and strip."""
         facts = [("Weights", describe_weights(self.engine, self._layers), "known_weights_bytes")]
         if self.figures is not None:
             peak = describe_peak(self.engine, self.figures.activations)
@@ -240,7 +240,7 @@ class MemoryPane(LayerTablePane):
 
 
 def _live_lines(values: Sequence[TensorText], width: int) -> list[TextLine]:
-    """Format a line per tensor; names take a line of their own where they do not fit."""
+    """Format a line per tensor; long names get a separate line."""
     types = [printable(value.type) for value in values]
     widest = max(cell_len("shape and type"), *map(cell_len, types))
     room = width - _SIZE - _SPAN - widest - 3 * _GAP

@@ -16,10 +16,10 @@ class Notice(Notification):
 
     @property
     def time_left(self) -> float:
-        """Seconds until the toast goes, at least `SHORTEST_S`."""
+        """Seconds until the toast closes, at least `SHORTEST_S`."""
         return max(super().time_left, SHORTEST_S)
 
     @property
     def has_expired(self) -> bool:
-        """True if no toast is made any more, on another screen for one."""
+        """True if the notification has expired for new toasts, for example on another screen."""
         return super().time_left <= 0

@@ -64,9 +64,9 @@ from trex_tui.widgets.text_view import (
 MOST_FINDINGS = 8
 """Findings shown; the Lint screen has the rest."""
 MOST_HOT, MOST_HOT_TALL = 10, 100
-"""Layers in the list of the hottest at least, and where there is room."""
+"""Fewest layers in the list of the hottest, and most if they fit."""
 _TWO_COLUMNS, _THREE_COLUMNS = 79, 139
-"""Cells from which on the facts stand in so many columns."""
+"""Widths from which the facts have two and three columns."""
 _HOT_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "cumulative_pct", "tactic")
 _NAME_WIDTH = 24
 """Narrower than on Latency: the cumulative share fits in 80 columns."""
@@ -87,10 +87,10 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self._lint_waiting = self._waiting = "…"
         """Placeholder for pending findings and figures."""
         self._is_hopeless = False
-        """Whether what was to be computed never will be."""
+        """True if pending figures will never be computed."""
         self._layers: Sequence[Layer] = engine.layers
         self._hottest: Sequence[Layer] = ()
-        """As many as could ever be shown."""
+        """The hottest layers, up to the most that fit any terminal."""
         self._room_for_hot = MOST_HOT
         self._extra: Layer | None = None
         """The current layer, shown below the hottest if it is not one of them."""
@@ -107,7 +107,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         yield self.table
 
     def on_mount(self) -> None:
-        """Show what is known; analyse after the first frame."""
+        """Show the known facts; compute the others after the first frame."""
         self.set_class(not self.engine.has_profile, "-no-list")
         self._find_hottest()
         make = partial(analyse, self.engine)
@@ -160,7 +160,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
 
     @property
     def _hot(self) -> Sequence[Layer]:
-        """Those of the hottest layers that there is room for."""
+        """Return the hottest layers that fit."""
         return self._hottest[: max(MOST_HOT, self._room_for_hot)]
 
     def _show_hot(self) -> None:
@@ -180,7 +180,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return self.words, self.table
 
     def _divide(self, cells: int | None) -> None:
-        """Give the list half of the room, and what the facts leave, until somebody moves the divider."""
+        """Give the list half of the height and what the facts leave, until the user moves the divider."""
         super()._divide(cells)
         room = self.size.height
         if cells is not None:
@@ -235,7 +235,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Without a list there is nothing to zoom, without folded options nothing to show."""
+        """Disable zoom without a list, and the toggle without folded options."""
         if action == "zoom":
             return self.engine.has_profile
         if action == "toggle_all":
@@ -271,7 +271,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
     # Lines
 
     def _make_columns(self, width: int) -> list[list[TextLine]]:
-        """Return the columns: times and findings at the top, shares beside them, the rest below the shorter column."""
+        """Return the columns: times and findings first, shares beside them, the rest below the shorter column."""
         count = 1 + (width >= _TWO_COLUMNS) + (width >= _THREE_COLUMNS)
         cells = column_width(width, count)
         lead = sections(*self._lead_sections(cells))
@@ -284,7 +284,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return columns
 
     def _lead_sections(self, width: int) -> Iterator[list[TextLine]]:
-        """The latency, the worst findings, and what casts doubt on the measurement."""
+        """Return the latency, the worst findings, and doubts about the measurement."""
         yield [heading_line("Performance"), *self._latency_lines()]
         yield self._finding_lines(width)
         yield [

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 MOST_LAYERS = 40
 _WORD_SCORE = 0.3
-"""Below most layers and actions: who types a word looks for a layer first."""
+"""Below most layers and actions, because a typed word mostly means a layer."""
 _SLOWEST = 5
 _MOST_DIGITS = 10
 _VIEW_SCORE = 0.5
-"""At most; by the share of the title that is typed. Layers and actions mostly come first."""
+"""Highest score; scaled by the typed share of the title. Layers and actions mostly come first."""
 _LEAST_VIEW_QUERY = 3
-"""Characters of a query before sorts, groupings and charts are offered: shorter ones are in too many titles."""
+"""Characters of a query before sorts, groupings and charts are offered: shorter ones match too many titles."""
 _INDEX_SCORE = 2.0
 """Above the scores of all other hits, which are at most 1."""
 
@@ -50,7 +50,7 @@ class PaletteWindow(CommandPalette):
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def _ignore_after_dismissal(self, event: Message) -> None:
-        """A further Enter would run the command again."""
+        """Ignore a second Enter, which would run the command again."""
         if not is_open(self):
             event.prevent_default()
 
@@ -64,7 +64,7 @@ class CommandWindow(PaletteWindow):
 
     @on(Input.Submitted)
     def _go_to_index(self, event: Input.Submitted) -> None:
-        """Go to the layer of a typed index at once: its line may not be in the list yet."""
+        """Go to the layer of a typed index at once: its entry may not be in the list yet."""
         screen, chosen = self._calling_screen, self.query_one(CommandList).highlighted
         layer = find_layer(screen, event.value) if isinstance(screen, EngineScreen) and not chosen else None
         if layer is not None and isinstance(screen, EngineScreen) and is_open(self):
@@ -142,7 +142,7 @@ class Commands(Provider):
         ]
 
     def _words(self, query: str) -> list[Hit]:
-        """Words of TensorRT that are called as the query, with `explain` before it or not, and signs in names of layers."""
+        """Return the words of TensorRT named in the query, with or without `explain`, and signs in names of layers."""
         from trex_tui.engine.layer_names import describe_layer_name
         from trex_tui.report.glossary.words import find_words
         from trex_tui.screens.explanation import open_words
@@ -161,7 +161,7 @@ class Commands(Provider):
         ]
 
     def _layers(self, query: str) -> list[Hit]:
-        """Layers that match the query as a filter, shorter names first.
+        """Return the layers that match the query as a filter, shorter names first.
 
         Textual's own matcher takes half a second on 20 000 names, and wants the words in order.
         """
@@ -258,20 +258,20 @@ def find_views() -> list[View]:
 
 
 def find_layer(screen: EngineScreen, text: str) -> Layer | None:
-    """The layer whose index a text is; None if it is no index."""
+    """Return the layer with this index; None if the text is no index."""
     digits = text.strip()
     is_index = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
     return screen.engine.layers[int(digits)] if is_index and int(digits) < len(screen.engine.layers) else None
 
 
 def _index_hit(screen: EngineScreen, layer: Layer) -> Hit:
-    """Go to a layer by its index, before what has the digits in its name."""
+    """Return the entry of a layer by index, before layers with the digits in their names."""
     title = Text(f"Layer {layer.index}: ") + _layer_title(layer)
     return Hit(_INDEX_SCORE, title, _jump(screen, layer), text=title.plain, help=_layer_help(layer))
 
 
 def _jump(screen: EngineScreen, layer: Layer) -> Callable[[], object]:
-    """Go to a layer in the queue of the screen: the app runs commands, also while the panes are being replaced."""
+    """Go to a layer in the queue of the screen: the app also runs commands while the panes are replaced."""
     return partial(screen.call_later, screen.go_to, layer)
 
 

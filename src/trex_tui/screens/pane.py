@@ -148,7 +148,7 @@ class EnginePane(DividedContainer):
         super().__init__(id=id)
         self.engine = engine
         self.is_searched = False
-        """Whether a search is on, so that its keys go from match to match."""
+        """True while a search is active: its keys go from match to match."""
 
     @property
     def searched_table(self) -> VirtualTable[Any] | None:
@@ -197,14 +197,14 @@ class EnginePane(DividedContainer):
         return None
 
     def return_to(self, place: object) -> None:
-        """Show what `place` had in view."""
+        """Restore the view saved in `place`."""
 
     def view_state(self) -> object:
-        """The look to keep when the engine is reloaded; None for nothing."""
+        """State of the view to keep when the engine is reloaded; None for nothing."""
         return None
 
     def restore_view(self, state: object, old: Engine) -> None:
-        """Apply the `view_state` of the pane of the engine before."""
+        """Apply the `view_state` of the previous engine's pane."""
 
 
 _ZOOMS = ("-only-table", "-only-words")
@@ -233,9 +233,9 @@ class TablePane(EnginePane, Generic[Row]):
     """A pane with a table and text beside it.
 
     Attributes:
-        table: The table. A pane that has several gives the one on screen.
-        words: What stands beside it.
-        natural_order: What the order of its rows is called when no column decides.
+        table: The table on screen.
+        words: The text beside it.
+        natural_order: Name of the order of its rows without a sort.
         table_id: Id under which the columns of the table are explained.
     """
 
@@ -250,7 +250,7 @@ class TablePane(EnginePane, Generic[Row]):
 
     @property
     def first_column(self) -> str | None:
-        """Key of the chosen column, else of the one sorted by."""
+        """Key of the chosen column, else of the sort column."""
         keys = self.table.sort_keys
         return self.table.current_column or (keys[0].column if keys else None)
 
@@ -263,7 +263,7 @@ class TablePane(EnginePane, Generic[Row]):
         raise NotImplementedError
 
     def row_changed(self) -> None:
-        """Update what depends on the row under the cursor."""
+        """Update the parts that depend on the row under the cursor."""
 
     def choose_layer(self, layer: Layer) -> None:
         self.post_message(LayerChosen(layer))
@@ -291,7 +291,7 @@ class TablePane(EnginePane, Generic[Row]):
 
     @property
     def main_part(self) -> Widget:
-        """The table, shown again if the text had all the room."""
+        """Return the table, shown again if the text was zoomed."""
         self.remove_class("-only-words")
         return self.table
 

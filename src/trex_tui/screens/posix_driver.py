@@ -66,7 +66,7 @@ class LastingOutput:
 
 POLL_S = 0.1
 LONGEST_PART_S = 1.0
-"""Time limit for the rest of a sequence. Esc alone waits for `ESCDELAY`, as it does in Textual."""
+"""Time limit for the rest of a sequence. A lone Esc waits for `ESCDELAY`, as in Textual."""
 _MOST_PART = 64
 _PART = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)\Z")
 
@@ -82,14 +82,14 @@ class PartialKeys:
         self._part, self._since = "", 0.0
 
     def take(self, text: str) -> str:
-        """Return what is complete."""
+        """Return the complete sequences."""
         text = self._part + text
         match = _PART.search(text, max(0, len(text) - _MOST_PART))
         self._part, self._since = match[0] if match else "", monotonic()
         return text[: len(text) - len(self._part)]
 
     def give_up(self) -> str:
-        """Return what is held for too long; empty if nothing is."""
+        """Return input held longer than the limit; empty if there is none."""
         if not self._part or monotonic() - self._since < LONGEST_PART_S:
             return ""
         part, self._part = self._part, ""
@@ -102,7 +102,7 @@ class LastingDriver(LinuxDriver):
     _is_lasting = False
 
     def start_application_mode(self) -> None:
-        """First the signals, then the terminal."""
+        """Install the signal handlers, then start the terminal."""
         if not self._is_lasting:
             self._is_lasting = True
             catch_signals(self._app.killed)  # type: ignore[attr-defined]  # there is no other app here
@@ -121,24 +121,24 @@ class LastingDriver(LinuxDriver):
         signal.signal(signal.SIGWINCH, resized)
 
     def forget_cells(self) -> None:
-        """Write every cell again with the next frame."""
+        """Redraw every cell with the next frame."""
         self._file.forget()
 
     def process_message(self, message: Message) -> None:
-        """A terminal that has another size may have moved its cells; one that was not looked at, been written to."""
+        """A resize may have moved cells; while the app was stopped, other programs may have written."""
         if isinstance(message, Resize | AppFocus):
             self.forget_cells()
         super().process_message(message)
 
     def run_input_thread(self) -> None:
-        """Read keys until the end, or until there is no terminal to read from."""
+        """Read keys until the end, or the loss of the terminal."""
         try:
             self._read_keys()
         except (OSError, ValueError):
             self._terminal_gone()
 
     def _read_keys(self) -> None:
-        """As Textual does, except for bytes that are no UTF-8, and for sequences that come in parts."""
+        """Read like Textual, except for bytes that are not UTF-8 and sequences that arrive in parts."""
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         keys = PartialKeys()
@@ -174,13 +174,13 @@ class LastingDriver(LinuxDriver):
             self._app.call_later(self._app.notify, words, severity="warning")
 
     def _sigcont_application(self, *_: object) -> None:
-        """Draw again; after SIGSTOP, which nothing announced, stop drawing first."""
+        """Redraw; after SIGSTOP, which cannot be handled, stop drawing first."""
         if self._is_reading:
             self.suspend_application_mode()
         self.resume_application_mode()
 
     def give_back(self) -> None:
-        """Restore the terminal, from any thread: outside the main one, Textual leaves the mouse on."""
+        """Restore the terminal from any thread: outside the main thread, Textual leaves the mouse on."""
         self._disable_mouse_support()
         self.stop_application_mode()
         self.close()
@@ -190,7 +190,7 @@ class LastingDriver(LinuxDriver):
         return self._key_thread is not None and self._key_thread.is_alive()
 
     def _terminal_gone(self) -> None:
-        """In a thread; as if the signal had come that comes where the terminal is the process's own."""
+        """Handle the loss of the terminal, in a thread, like the signal that a controlling terminal sends."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._app.killed, signal.SIGHUP)  # type: ignore[attr-defined]
 
@@ -207,5 +207,5 @@ def _erases_in_colour(fileno: int) -> bool:
 
 
 def lasting(driver: type[Driver]) -> type[Driver]:
-    """A driver as this one that lives through the loss of its terminal. Only that of terminals is changed."""
+    """Return a driver class that survives the loss of its terminal; drivers of browsers stay unchanged."""
     return LastingDriver if driver is LinuxDriver else driver

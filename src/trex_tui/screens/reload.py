@@ -60,7 +60,7 @@ def layer_keys(layers: Sequence[Layer]) -> list[tuple[str, int]]:
 
 
 def corresponding(old: Engine, new: Engine, layer: Layer | None) -> Layer | None:
-    """Return the layer of the new engine that `layer` of the old one was; None if it is gone."""
+    """Return the layer of the new engine that corresponds to `layer` of the old one; None if it no longer exists."""
     if layer is None:
         return None
     key = layer_keys(old.layers)[layer.index]
@@ -69,7 +69,7 @@ def corresponding(old: Engine, new: Engine, layer: Layer | None) -> Layer | None
 
 
 def changes(old: Engine, new: Engine) -> str:
-    """Describe what changed in a sentence."""
+    """Describe the changes in a sentence."""
     if old.source is new.source:
         return _describe_model(new)
     head = "Read again"
@@ -98,7 +98,7 @@ def changes(old: Engine, new: Engine) -> str:
 
 
 def _describe_model(engine: Engine) -> str:
-    """Describe a model that was found beside the files, or why it is not used."""
+    """Describe a model found beside the files, or the reason why it is not used."""
     if engine.onnx is None:
         return printable(str(engine.diagnostics[-1]))
     count = sum(bool(found.nodes) for found in engine.onnx.layers)

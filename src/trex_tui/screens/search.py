@@ -9,13 +9,13 @@ from trex_tui.widgets.table import VirtualTable
 
 
 class ListSearch:
-    """Goes from match to match of a table; rows without a match stay.
+    """Search in a table; rows without a match stay.
 
     Attributes:
-        text: What was searched for last; empty before the first search.
-        number: Which match the cursor is on, from 1; 0 for none.
+        text: Text of the last search; empty before the first one.
+        number: Match under the cursor, from 1; 0 for none.
         count: Number of matches.
-        is_shown: Whether the cursor is where this search put it, so that the screen says so.
+        is_shown: True while the cursor is on a match, whose number the screen shows.
     """
 
     def __init__(self) -> None:
@@ -31,26 +31,26 @@ class ListSearch:
 
     @property
     def remark(self) -> str:
-        """`search conv  2 of 5`; empty where nothing is searched for."""
+        """Return `search conv 2 of 5`; empty without a search."""
         return f"search {printable(self.text)}  {self.result}" if self.is_shown else ""
 
     def begin(self, table: VirtualTable[Any]) -> None:
         self._table, self._origin = table, table.place()
 
     def look_for(self, text: str) -> None:
-        """Go to the first match from where the search began."""
+        """Go to the first match from the start of the search."""
         if self._table is not None:
             self._table.return_to(self._origin)
             self.text = text
             self.go(self._table, 0)
 
     def cancel(self) -> None:
-        """Go back to where the search began."""
+        """Go back to the start of the search."""
         if self._table is not None:
             self._table.return_to(self._origin)
         self.is_shown = False
 
     def go(self, table: VirtualTable[Any], step: int) -> None:
-        """Go to the next match, or with -1 to the one before."""
+        """Go to the next match, or with -1 to the previous one."""
         self.number, self.count = table.search(self.text, step) if self.text.strip() else (0, 0)
         self.is_shown = bool(self.text.strip())

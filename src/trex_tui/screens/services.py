@@ -74,7 +74,7 @@ class Services(Protocol):
     paths: list[str]
     """Paths opened first."""
     is_read_only: bool
-    """Whether no other paths are opened and no files written."""
+    """True if no other paths are opened and no files written."""
 
     @property
     def settings(self) -> Settings:
@@ -85,10 +85,10 @@ class Services(Protocol):
         """Options for loading engines."""
 
     def remember(self, **choices: object) -> None:
-        """Keep a choice for the next time."""
+        """Remember a choice."""
 
     async def run_where_focused(self, action: str) -> None:
-        """Run an action as if its key had been pressed where the keyboard is."""
+        """Run an action as if its key had been pressed."""
 
 
 def get_services(node: DOMNode) -> Services:
@@ -97,7 +97,7 @@ def get_services(node: DOMNode) -> Services:
 
 
 def is_refused(node: DOMNode, consequence: str) -> bool:
-    """Return whether the explorer is read-only, which is then notified with what it means here: "nothing is written"."""
+    """Return whether the explorer is read-only; if so, show a toast with the consequence: "nothing is written"."""
     is_read_only = get_services(node).is_read_only
     if is_read_only:
         node.app.notify(f"Read-only: {consequence}.", markup=False)

@@ -63,7 +63,7 @@ class SettingsStore:
         self.settings = settings_from(document)
 
     def remember(self, **choices: Any) -> str:  # noqa: ANN401 - any field
-        """Keep choices and merge them into the file; return an error the first time."""
+        """Remember choices and merge them into the file; return an error the first time."""
         chosen = replace(self.settings, **choices)
         if chosen == self.settings:
             return ""
@@ -78,7 +78,7 @@ class SettingsStore:
         return ""
 
     def _write(self, choices: Mapping[str, Any]) -> None:
-        """Merge choices into the file, as another session may have written it."""
+        """Merge choices into the file, which another session may have changed."""
         if self._file is None:
             raise OSError(0, "no home directory")
         document, _ = _document(self._file)
@@ -91,7 +91,7 @@ class SettingsStore:
 
 
 def _document(file: Path | None) -> tuple[dict[str, Any], str]:
-    """Return the object in a file, and what is wrong with it."""
+    """Return the object in a file, and the problem with it."""
     document, problem = _read_json(file)
     if isinstance(document, dict):
         return document, problem
@@ -99,7 +99,7 @@ def _document(file: Path | None) -> tuple[dict[str, Any], str]:
 
 
 def _read_json(file: Path | None) -> tuple[Any, str]:
-    """Return the content of a file, an empty object if it is absent or invalid, and what is wrong with it."""
+    """Return the content of a file (an empty object if it is absent or invalid) and the problem with it."""
     try:
         return ({} if file is None else json.loads(read_content(file))), ""
     except (FileNotFoundError, NotADirectoryError):
@@ -111,7 +111,7 @@ def _read_json(file: Path | None) -> tuple[Any, str]:
 
 
 def settings_from(document: Mapping[str, Any]) -> Settings:
-    """Return the settings of a document; values of a wrong type are left out."""
+    """Return the settings of a document; values of a wrong type are ignored."""
     readers = {
         **dict.fromkeys(("columns", "engine_columns"), _names),
         **dict.fromkeys(("sort", "engine_sort"), _sort),
@@ -168,7 +168,7 @@ def with_opened(recent: Iterable[str], opened: Sequence[str]) -> list[str]:
 
 
 def remember_opened(file: Path | None, opened: Sequence[str]) -> str:
-    """Put paths at the top of the list; return an error, or nothing."""
+    """Put paths at the top of the list; return an error, or an empty text."""
     if file is None:
         return "no home directory"
     try:

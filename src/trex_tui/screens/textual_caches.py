@@ -20,5 +20,5 @@ def share_style_pairs() -> None:
 
 
 def forget_widgets(screen: Screen[Any]) -> None:
-    """Drop the last thousand answers of `query_one`, which name widgets that were removed since."""
+    """Drop the last thousand answers of `query_one`, which refer to removed widgets."""
     screen._query_one_cache.clear()

@@ -1,7 +1,7 @@
-"""Driver for a browser that ends with its server.
+"""Driver for a browser, which ends with its server.
 
-Textual's goes on without anyone to draw for, and has two threads write packets into one pipe, where the parts of a download
-get between those of a frame.
+Textual's driver keeps running without a browser, and two of its threads write packets into one pipe, so that parts of a
+download can interrupt a frame.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from textual.drivers.web_driver import WebDriver
 
 
 class LastingWebDriver(WebDriver):
-    """Textual's driver for browsers, with whole packets, and an end."""
+    """Textual's driver for browsers, with atomic packets, which ends with the server."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:  # noqa: ANN401 - Textual's
         super().__init__(*arguments, **keywords)
@@ -23,7 +23,7 @@ class LastingWebDriver(WebDriver):
         self._write = self._write_packet  # type: ignore[assignment]  # Textual's is a partial
 
     def run_input_thread(self) -> None:
-        """Read messages until the server has gone or the app ends."""
+        """Read messages until the server ends or the app exits."""
         super().run_input_thread()
         self._end()
 
@@ -38,6 +38,6 @@ class LastingWebDriver(WebDriver):
         return len(packet)
 
     def _end(self) -> None:
-        """As where a terminal has gone; without effect on the way out."""
+        """End as after the loss of a terminal; no effect during exit."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._app.killed, signal.SIGTERM)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Every key, once: bindings, footer, help and docs/screens.md are made from this list.
+"""Every key, once: bindings, footer, help and docs/screens.md are generated from this list.
 
 Movement is bound by the widgets that scroll; it is listed here too, marked as such, so that help is complete and a test can
 find clashes.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Place(str, Enum):
-    """Place where a key works. The values are headings of the help."""
+    """Place where a key works; the values are headings of the help."""
 
     EVERYWHERE = "Everywhere"
     ENGINE = "Engine"
@@ -219,7 +219,7 @@ ACTIONS: tuple[Action, ...] = (
         Place.ENGINE, True, spare=1,
     ),
     Action(
-        "engine.capture", "P", "capture", "measure again", "Profile again with trtexec (asks first).",
+        "engine.capture", "P", "capture", "profile again", "Profile again with trtexec (asks first).",
         Place.ENGINE,
     ),
     Action(
@@ -539,7 +539,7 @@ _KEY_NAMES = {
 
 
 def key_label(keys: str) -> str:
-    """The keys of an action as people write them: `j ↓`, `Ctrl-d`."""
+    """Return the keys of an action as shown: `j ↓`, `Ctrl-d`."""
     return " ".join(map(_one_label, keys.split(",")))
 
 
@@ -560,7 +560,7 @@ def keys_table(places: Iterable[Place] = Place) -> list[tuple[str, str, str]]:
 
 
 def bindings_in(*places: Place) -> list[BindingType]:
-    """The bindings of some places, without those that widgets bind themselves."""
+    """Return the bindings of some places, without those that widgets define themselves."""
     from textual.binding import Binding  # The command that lists the keys does without Textual.
 
     return [

@@ -30,21 +30,21 @@ from trex_tui.text import format_bar, printable
 from trex_tui.widgets.table_model import fit
 
 GAP = 2
-"""Cells between a figure and what stands before it."""
+"""Gap between a figure and the text before it, in cells."""
 LEAST_BAR, MOST_BAR = 4, 40
-"""Cells of a bar: fewer are unreadable, more add nothing."""
+"""Width of a bar in cells: less is unreadable, more adds nothing."""
 LONGEST_LABEL = 16
 OF_ALL = "of all"
-"""Stands above bars that are shares of a whole."""
+"""Heading of bars that are shares of a whole."""
 _TRACK = "∙"
 
 
 def bar_lines(tables: Sequence[Table], width: int) -> list[list[Content]]:
-    """The lines of each table, its title first; figures and bars of all of them stand below each other.
+    """Return the lines of each table, its title first; figures and bars of all tables are aligned.
 
-    The first column names a row, the one that has bars gives its bar, and `styles` are those of names and bars. Where there
-    is little room, the first figures go first. A bar is a share of the whole, to which dots go on behind it: bars against
-    the largest, in tables, have none.
+    The first column names a row, the one that has bars gives its bar, and `styles` are those of names and bars. In narrow
+    terminals, the first figures are dropped first. A bar is a share of the whole, which dots complete; bars in tables,
+    relative to the largest value, have none.
     """
     grids = [_texts(table) for table in tables]
     rows = [row for grid in grids for row in grid]
@@ -92,7 +92,7 @@ def _fractions(table: Table) -> list[float | None]:
 
 
 def _share_bar(fraction: float | None, length: int, style: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    """A bar, and dots from its end to where the whole would end."""
+    """Return a bar, and dots from its end to the full width."""
     bar = format_bar(fraction, length)
     return (bar, style), (_TRACK * (length - len(bar)) if fraction is not None else "", "$muted")
 
@@ -117,12 +117,12 @@ def find_kind_style(name: str) -> str:
 
 
 def find_precision_style(name: str) -> str:
-    """Style of a precision by its name; `unknown` is one."""
+    """Return the style of a precision; `unknown` is one too."""
     return _PRECISION_STYLES.get(name, "$muted")
 
 
 def share_tables(engine: Engine, layers: Sequence[Layer]) -> list[Table]:
-    """Time by kind and by precision, of some of an engine's layers; by device where a DLA is in use."""
+    """Return the time by kind and precision of some layers; with a DLA, also by device."""
     kinds = totals_table("by_kind", "Kind", total_by_kind(engine, layers))
     precisions = totals_table("by_precision", "Precision", total_by_precision(engine, layers))
     tables = [_drawn(engine, kinds, find_kind_style), _drawn(engine, precisions, find_precision_style)]
@@ -132,7 +132,7 @@ def share_tables(engine: Engine, layers: Sequence[Layer]) -> list[Table]:
 
 
 def computed_share_tables(engine: Engine, layers: Sequence[Layer]) -> list[Table]:
-    """Time by bound and by tensor cores: needs the products of all layers, and computes them if nobody has."""
+    """Return the time by bound and tensor cores; computes the products of all layers if necessary."""
     bounds, cores = by_bound(engine, layers), by_tensor_cores(engine, layers)
     known_bounds = bounds if any(total.key in _BOUNDS for total in bounds) else []
     tables = [_drawn(engine, totals_table("by_bound", "Bound", known_bounds, "Bound by"), _style_in(_BOUNDS))]
@@ -147,7 +147,7 @@ def _style_in(styles: dict[str, str]) -> Callable[[str], str]:
 
 
 def _drawn(engine: Engine, table: Table, style_of: Callable[[str], str]) -> Table:
-    """A table with the colours of a terminal; without a profile, with bars for the numbers of layers."""
+    """Return a table in terminal colours; without a profile, with bars for the numbers of layers."""
     name, layers, *times = table.columns
     shown = [name, replace(layers, title="n", has_bar=not engine.has_profile)]
     shown += (
@@ -161,10 +161,7 @@ PEAK, HERE, BOTH = "▲", "●", "◆"
 
 
 def draw_bars(values: Sequence[int], width: int, height: int) -> Grid:
-    """Draw bars above an empty row for the marks and the axis.
-
-    Where values outnumber columns, each column shows its largest value.
-    """
+    """Draw bars above an empty row for the marks and the axis. Columns shared by several values show the largest."""
     count, top, below = len(values), max(values) or 1, height - 1
     is_crowded = count > width
     shown = (
@@ -177,7 +174,7 @@ def draw_bars(values: Sequence[int], width: int, height: int) -> Grid:
 
 
 def draw_marks(bars: Grid, count: int, *, peak: int | None = None, here: int | None = None) -> Grid:
-    """Return the bars of `count` values with two values marked, in colour and in the last row; `bars` stays unchanged.
+    """Return the bars of `count` values with two values marked by colour and in the last row; `bars` stays unchanged.
 
     The last row also has the first and the last index, beside a mark that stands in their place.
     """
@@ -209,7 +206,7 @@ class StripClicked(Message):
 
 
 class StripChart(Widget):
-    """The chart, a line of words above it and the marks below."""
+    """The chart, with a line of text above and the marks below."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -225,7 +222,7 @@ class StripChart(Widget):
         self._bars: Grid | None = None
 
     def show(self, values: Sequence[int], title: str, peak: int | None) -> None:
-        """Replace the values; without any, the title stands alone."""
+        """Replace the values; without values only the title is shown."""
         self._values, self._title, self._peak, self._bars = values, title, peak, None
         self.refresh()
 

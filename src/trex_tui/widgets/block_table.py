@@ -1,7 +1,6 @@
-"""The blocks of a comparison as rows of the table, each with the layers of every engine below it.
+"""Table of the blocks of a comparison, each with the layers of every engine below it.
 
-Rows are ordered by block, so that layers stay below theirs: what a title or a choice sorts by is an `Order`, not the table's
-own sort.
+Rows are ordered by block, so that layers stay below theirs: titles and choices set an `Order`, not the sort of the table.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.table_model import SortKey, TableColumn
 
 SIZE, ORDER, TIME, DELTA = "size", "order", "ms:", "delta:"
-"""Sort keys of blocks: magnitude of the largest delta, execution; with a place behind it, a time or a delta."""
+"""Sort keys of blocks: largest difference, execution; with an engine index, its time or difference."""
 RATIO = "ratio:"
 LEAST_NUMBER = 6
 _NOISE_WORDS = {
@@ -38,11 +37,11 @@ _NOISE_WORDS = {
     Outcome.UNKNOWN: MISSING,
 }
 _MOST_NAME = 40
-"""Cells of a name before the column of changes gets the rest."""
+"""Cells of a name before the column of changes takes the rest."""
 _LAYER_INDENT = 3
 """Cells before the letter of a layer."""
 PINNED = "pinned"
-"""Said of a block matched by hand; the column of matches has no room in a narrow terminal."""
+"""Mark of a block matched manually, since narrow terminals have no column of matches."""
 
 
 class Order(NamedTuple):
@@ -65,14 +64,14 @@ class BlockRow(NamedTuple):
 
     @property
     def key(self) -> Hashable:
-        """Identifies the row as long as the comparison stays."""
+        """Identity of the row while the comparison exists."""
         if self.engine_index is None or self.layer is None:
             return self.block.index
         return self.block.index, self.engine_index, self.layer.index
 
 
 def ordered(blocks: Iterable[Block], order: Order) -> list[Block]:
-    """The blocks in an order; those that tie stay in the order of execution."""
+    """Return the blocks in an order; ties stay in execution order."""
     if order.by == ORDER:
         return sorted(blocks, key=lambda block: block.index, reverse=order.descending)
     value = _block_value(order.by)
@@ -111,7 +110,7 @@ def orders(comparison: Comparison) -> dict[str, str]:
 
 
 class BlockTable(ExpandableTable[BlockRow]):
-    """Blocks, some of them with their layers. The parent sets what is shown; messages are the table's."""
+    """Table of blocks, some with their layers. The parent sets the content; messages are the table's."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.BLOCKS)
 
@@ -120,9 +119,9 @@ class BlockTable(ExpandableTable[BlockRow]):
         self.names: ComparisonNames | None = None
         self.order = Order()
         self._widths = LEAST_NUMBER, LEAST_NUMBER
-        """Cells for a time and for a delta."""
+        """Cells for a time and a difference."""
         self.all_blocks: Sequence[Block] = ()
-        """The blocks of the comparison in their order, shown or not."""
+        """All blocks of the comparison in their order, shown or hidden."""
         self._blocks: Sequence[Block] = ()
         super().__init__(id=id)
 
@@ -131,7 +130,7 @@ class BlockTable(ExpandableTable[BlockRow]):
         return self._blocks
 
     def show(self, comparison: Comparison) -> None:
-        """Show another comparison; nothing of it until `show_blocks`."""
+        """Prepare another comparison, which `show_blocks` then shows."""
         self.comparison, self.names = comparison, ComparisonNames(comparison)
         self._widths = _widths(comparison)
         self.expanded = set()
@@ -142,7 +141,7 @@ class BlockTable(ExpandableTable[BlockRow]):
         self.set_columns(self._columns(comparison))
 
     def show_blocks(self, blocks: Sequence[Block]) -> None:
-        """Show these blocks only: some of `all_blocks`, in that order."""
+        """Show only these blocks of `all_blocks`, in that order."""
         self._blocks = blocks
         self.rebuild()
 
@@ -163,11 +162,11 @@ class BlockTable(ExpandableTable[BlockRow]):
         return row.layer is None
 
     def draw_name(self, row: BlockRow, name: str) -> str:
-        """Layers stand under the name of their block, without guides: their letter leads."""
+        """Return no guides: layers are below the name of their block, after their letter."""
         return f"{_LAYER_INDENT * ' '}{name}" if row.layer is not None else super().draw_name(row, name)
 
     def go_to(self, block: Block, engine_index: int | None = None, layer: int | None = None) -> bool:
-        """Put the cursor on a block, or on a layer in it if that is shown; False if the block is not."""
+        """Put the cursor on a block, or on a visible layer in it; return False if the block is hidden."""
         is_layer_shown = (
             engine_index is not None
             and layer is not None
@@ -187,7 +186,7 @@ class BlockTable(ExpandableTable[BlockRow]):
         self.rebuild()
 
     def order_by(self, by: str) -> None:
-        """Order by something, the largest first; by the same again, the other way round."""
+        """Sort by a key, the largest first; by the current key, reverse."""
         if by == self.order.by:
             self.reverse_sort()
         else:
@@ -197,7 +196,7 @@ class BlockTable(ExpandableTable[BlockRow]):
         self.set_order(Order(self.order.by, not self.order.descending))
 
     def cycle_sort(self, column_key: str) -> None:
-        """A click on a title: times and differences order by themselves, anything else by execution."""
+        """Handle a click on a title: times and differences sort by themselves, other columns by execution."""
         if column_key.startswith((DELTA, RATIO)):
             by = DELTA + column_key.partition(":")[2]
             self.order_by(SIZE if self.order.by not in (SIZE, by) else by)
@@ -374,7 +373,7 @@ class BlockTable(ExpandableTable[BlockRow]):
 
 
 def _lane(engine_index: int, layer: Layer) -> str:
-    """The engine and the index of a layer, before its name."""
+    """Letter of the engine and index of a layer, before its name."""
     return f"{letter(engine_index)} {layer.index} "
 
 

@@ -39,7 +39,7 @@ from trex_tui.widgets.text_view import TextLine, text_lines
 
 
 class _OutlineModel(TableModel[OutlineNode]):
-    """Keeps the sort keys and leaves the order alone: it is made where lines are put below others."""
+    """Model that keeps the sort keys but not the order, which is computed when rows are put below others."""
 
     def sort(self, keys: Iterable[SortKey]) -> None:
         super().sort(())
@@ -114,7 +114,7 @@ _MUTED = frozenset({"line", "index", "strategy", "rule", "formats", "tactic", "o
 def _columns(
     columns: Iterable[DocumentColumn], table: str, **changes: dict[str, Any]
 ) -> list[TableColumn[Any]]:
-    """Columns of a table of a view, as a table on screen has them; `changes` by their keys."""
+    """Return the columns of a table of a view for the screen; `changes` by key."""
     return [_column(column, table, changes.get(column.key, {})) for column in columns]
 
 
@@ -131,7 +131,7 @@ def _column(column: DocumentColumn, table: str, changes: dict[str, Any]) -> Tabl
 def _outline(
     columns: Sequence[DocumentColumn], table: str, **changes: dict[str, Any]
 ) -> list[TableColumn[build.OutlineNode]]:
-    """Columns of an outline: a cell is empty where its figure would have no meaning."""
+    """Return the columns of an outline: cells without a meaningful number are empty."""
 
     def make_text(column: TableColumn[build.OutlineNode]) -> Callable[[build.OutlineNode], str]:
         return lambda node: "" if (value := column.value(node)) is None else column.format(value)
@@ -245,7 +245,7 @@ _SEVERITY_STYLES = {"F": "bold $error", "E": "bold $error", "W": "$warning"}
 
 
 def _message_columns() -> list[TableColumn[Message]]:
-    """Warnings and errors, those that say the same together."""
+    """Return warnings and errors, equal ones together."""
     return _columns(
         build.pick(build.MESSAGES, "severity", "count", "message", "line"),
         "messages",
@@ -298,11 +298,11 @@ _TEXTS = {
 OUTLINES = frozenset({View.PHASES, View.PASSES, View.STRATEGIES})
 HISTOGRAM_ROWS = 7
 _LINES_BEFORE = 2
-"""The name of a layer, and how much was tried."""
+"""Return the name of a layer, and the number of its tactics."""
 
 
 class Tables(NamedTuple):
-    """The table of each view, and that of the tactics of a layer."""
+    """Tables of all views, and the table of tactics of a layer."""
 
     phases: Outline
     passes: Outline
@@ -330,7 +330,7 @@ def make_tables() -> Tables:
 
 
 def fill_tables(tables: Tables, facts: BuildFacts) -> None:
-    """Show what the log tells."""
+    """Show the content of the log."""
     trace = facts.trace
     tables.phases.show_nodes(build.phase_nodes(trace))
     tables.passes.set_columns(pass_columns(trace))
@@ -346,7 +346,7 @@ def fill_tables(tables: Tables, facts: BuildFacts) -> None:
 
 
 def fill_tactics(table: VirtualTable[TacticRow], rows: list[TacticRow]) -> None:
-    """Show other tactics, the fastest first; an order that a person chose stays."""
+    """Show other tactics, the fastest first; a sort chosen by the user stays."""
     order = table.sort_keys
     table.set_columns(tactic_columns(rows))
     if order:
@@ -357,7 +357,7 @@ def fill_tactics(table: VirtualTable[TacticRow], rows: list[TacticRow]) -> None:
 
 
 def is_empty(tables: Tables, facts: BuildFacts, view: View) -> bool:
-    """Return whether the log has nothing for a view. A filter that leaves nothing does not count."""
+    """Return whether the log has no data for a view, regardless of the filter."""
     table = tables.of(view)
     if isinstance(table, Outline):
         return not table.has_lines
@@ -391,7 +391,7 @@ def collect_listings(
 
 
 def summarize_view(facts: BuildFacts, view: View) -> str:
-    """A line about a view as a whole."""
+    """Return a line about the whole view."""
     number = list(View).index(view) + 1
     return f"{number}/{len(View)} {view.value[:1].upper()}{view.value[1:]} · {_summary(facts, view)}"
 

@@ -92,7 +92,7 @@ def missing_parts(engine: Engine) -> list[str]:
 
 
 def fit_facts(facts: list[Fact], width: int) -> list[Fact]:
-    """The facts that fit into `width` cells, the most important first; the first of all is always there."""
+    """Return the facts that fit into `width` cells, the most important first; the first of all always."""
     kept: dict[int, Fact] = {}
     for index, fact in sorted(enumerate(facts), key=lambda item: item[1].priority):
         if not kept or _needed([*kept.values(), fact]) <= width:
@@ -115,9 +115,9 @@ class EngineHeader(Widget):
     """
 
     trail: reactive[str] = reactive("")
-    """The way that jumps took here: `Overview › Latency: kind gemm`; empty without one."""
+    """Trail of the jumps: `Overview › Latency: kind gemm`; empty without one."""
     remark: reactive[str] = reactive("")
-    """Filter text, if the tabs leave no room for it."""
+    """Filter text, if it does not fit beside the tabs."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(id="header")
@@ -132,7 +132,7 @@ class EngineHeader(Widget):
         return Content.assemble(left, " " * gap, right).truncate(width, ellipsis=True)
 
     def _place(self, width: int) -> list[Fact]:
-        """The name, the trail and the remark. Of a long trail the end is shown, and next to it the name is shorter."""
+        """Return name, trail and remark. A long trail shows its end, and shortens the name."""
         name, trail = self._facts[0], printable(self.trail)
         facts, room = [name], width * 3 // 5 if self.trail else width
         if trail:
@@ -158,7 +158,7 @@ class TabChosen(Message):
 
 
 LEAST_REMARK = 24
-"""Cells that the tabs leave to a remark of that length and more; where they cannot, it stands in the header."""
+"""Fewest cells for a remark beside the tabs; with fewer, it is in the header."""
 _FORMS = (
     (" ", " ", 99),
     ("", "  ", 99),
@@ -168,11 +168,11 @@ _FORMS = (
     ("", " ", 2),
     ("", " ", 0),
 )
-"""Blanks around a label and between labels, and letters of the titles that are not active: the first that fits."""
+"""Layouts of the tabs: blanks around and between labels, letters of inactive titles; the first that fits is used."""
 
 
 def fit_remark(remark: str, room: int) -> str:
-    """A remark `/filter  2 of 9 layers` in so many cells: the noun goes first, then the middle of the filter."""
+    """Fit a remark `/filter 2 of 9 layers` into cells: the noun is dropped first, then the middle of the filter."""
     if len(remark) <= room:
         return remark
     text, gap, count = remark.removesuffix("s").removesuffix(" layer").rpartition("  ")
@@ -203,7 +203,7 @@ class TabBar(Widget):
         self._badges: dict[str, str] = {}
 
     def badge(self, tab: str, words: str) -> None:
-        """Put a few letters behind a title; empty takes them away."""
+        """Add a few letters to a title; an empty text removes them."""
         self._badges[tab] = words
         self.refresh()
 
@@ -214,7 +214,7 @@ class TabBar(Widget):
         return needed + 2 + min(len(remark), LEAST_REMARK) <= self.content_size.width
 
     def render(self) -> RenderResult:
-        """The tabs; the active one reversed, so that it shows without colour too."""
+        """Render the tabs; the active one is reversed, so that it shows without colour too."""
         labels, gap = self._fitted()
         parts = [
             Content.styled(label, "bold reverse $primary" if tab == self.active else "")
@@ -227,7 +227,7 @@ class TabBar(Widget):
         return Content.assemble(left, " " * between, remark)
 
     def _fitted(self) -> tuple[list[tuple[str, str]], str]:
-        """Label of each tab, and what stands between: as much of them as there is room for."""
+        """Return the label of each tab and the gap between, in the widest layout that fits."""
         room = self.content_size.width - (2 + min(len(self.remark), LEAST_REMARK) if self.remark else 0)
         for padding, gap, longest in _FORMS:
             labels = [
@@ -260,9 +260,9 @@ _SPARE = [action.action for action in sorted(ACTIONS, key=lambda action: -action
 _LASTING = {"help", "close", "back", "clear", "cancel", "dismiss_dialog"}
 """Footer keys that are never omitted: help and quit."""
 KEY_GAP = "  "
-"""Between keys; a single blank stands between a key and its words, and `/` is a key."""
+"""Gap between keys: two blanks, since one is between a key and its label, and `/` is a key."""
 MORE = "…"
-"""At the end of the line where keys have left it."""
+"""Sign at the end of a line that omits keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,12 +270,12 @@ class FooterKey:
     """Key of the footer.
 
     Attributes:
-        key: Textual's name.
-        label: What is on the key.
-        words: A word or two.
-        action: What a click on it does as well.
-        is_enabled: False where it would do nothing now.
-        tooltip: A sentence, or nothing.
+        key: Textual's name of the key.
+        label: Text on the key.
+        words: Its title, one or two words.
+        action: Action of a click on it.
+        is_enabled: False if it has no effect now.
+        tooltip: A sentence; may be empty.
     """
 
     key: str
@@ -314,7 +314,7 @@ class KeyFooter(Widget):
             self.follow(screen)
 
     def follow(self, screen: Screen[Any]) -> None:
-        """Show the keys of a screen: of the one that this line is on, or of a window over that."""
+        """Show the keys of a screen: that of this line, or of a window over it."""
         keys = self._active_keys(screen)
         if keys != self._keys:
             self._keys = keys
@@ -343,7 +343,7 @@ class KeyFooter(Widget):
         return Content(KEY_GAP).join(parts)
 
     def key_at(self, x: int) -> FooterKey | None:
-        """The key at a cell; that of the help at the sign for more keys."""
+        """Return the key at a cell; that of the help at the sign for omitted keys."""
         shown, start = self.shown, 0
         for key in shown:
             if start <= x < start + key.cells:
@@ -368,7 +368,7 @@ class KeyFooter(Widget):
 
 
 def fitting(keys: Sequence[FooterKey], width: int) -> list[FooterKey]:
-    """The keys that fit into `width` cells, with a sign for those that do not: spare ones leave first, then the last."""
+    """Return the keys that fit into `width` cells, and a sign if some do not: spare ones are omitted first, then the last."""
     kept = list(keys)
     ordinary = [key.action for key in kept if key.action not in _SPARE and key.action not in _LASTING]
     for action in (*reversed(_SPARE), *reversed(ordinary)):
@@ -444,10 +444,10 @@ class MainScreen(Screen[None]):
     """
 
     _is_fresh = True
-    """Whether this screen has not been shown yet, so that its styles are those of its mounting."""
+    """True until the screen is first shown: its styles are those of its mounting."""
 
     def on_compose(self) -> None:
-        """Set the breakpoint classes before the widgets are styled: the first resize would style all of them again."""
+        """Set the breakpoint classes before styling: otherwise the first resize would style all widgets again."""
         self.update_classes(dict.fromkeys(self._room_classes(), True), update=False)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:

@@ -1,4 +1,4 @@
-"""Text beside a comparison. Separate, so that other text widgets do not import comparisons."""
+"""Text beside a comparison, in a separate module so that other text widgets do not import comparisons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trex_tui.report.views.compare_story import Goal, Story
 from trex_tui.widgets.text_view import LinkedText, TextLine, text_lines
 
 LEAST_IN_VIEW = 2
-"""Lines below the title of the totals without which they are not in view."""
+"""Lines below the title of the totals that must be visible for the totals to count as in view."""
 
 
 class CompareText(LinkedText):
@@ -20,7 +20,7 @@ class CompareText(LinkedText):
         self._story: tuple[int, Story] | None = None
 
     def tell(self, tell: Callable[[int], Story], *, from_top: bool) -> None:
-        """Show what `tell` makes for a number of cells."""
+        """Show the text that `tell` makes for a width in cells."""
         self._tell, self._story = tell, None
         self.show_lines((), from_top=from_top)
 
@@ -35,15 +35,15 @@ class CompareText(LinkedText):
         return self._story[1].goals[target]
 
     def show_totals(self) -> bool:
-        """Scroll to the totals; False if they are in view already, or there are none."""
+        """Scroll to the totals; return False if they are in view or missing."""
         return self._show_line(self._story[1].totals if self._story is not None else None)
 
     def show_cautions(self) -> None:
-        """Scroll to the cautions where they are not in view."""
+        """Scroll to the cautions if they are not in view."""
         self._show_line(self._story[1].cautions if self._story is not None else None)
 
     def _show_line(self, number: int | None) -> bool:
-        """Scroll to a line; False if it is in view already."""
+        """Scroll to a line; return False if it is in view."""
         if number is None:
             return False
         row = self._starts()[number]

@@ -1,7 +1,4 @@
-"""Table with expandable rows.
-
-A subclass says what stands below what, and in which order; the table itself is the same as everywhere.
-"""
+"""Table with expandable rows. Subclasses define the hierarchy and its order."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ class Position(NamedTuple):
 
 
 class ExpandableTable(VirtualTable[Row]):
-    """The rows that are not collapsed. `expanded` has the keys of those that are expanded, also of hidden ones."""
+    """The rows that are not collapsed. `expanded` has the keys of expanded rows, hidden ones included."""
 
     indent_below_top: ClassVar[str] = ""
 
@@ -49,7 +46,7 @@ class ExpandableTable(VirtualTable[Row]):
         self.set_columns(columns)
 
     def set_columns(self, columns: Iterable[TableColumn[Row]]) -> None:
-        """Replace the columns; the one called `name` is drawn as the hierarchy is."""
+        """Replace the columns; the column `name` shows the hierarchy."""
         super().set_columns(self._drawn(column) if column.key == "name" else column for column in columns)
 
     def _drawn(self, column: TableColumn[Row]) -> TableColumn[Row]:
@@ -72,11 +69,11 @@ class ExpandableTable(VirtualTable[Row]):
         raise NotImplementedError
 
     def is_expandable(self, row: Row) -> bool:
-        """Return whether something can stand below a row."""
+        """Return whether a row can have rows below it."""
         raise NotImplementedError
 
     def rebuild(self) -> None:
-        """Show what is expanded now; the cursor stays on its row."""
+        """Update the expanded rows; the cursor stays on its row."""
         rows: list[Row] = []
         positions: dict[Hashable, Position] = {}
         # Depth first without recursion: names may nest as deep as they like.
@@ -95,7 +92,7 @@ class ExpandableTable(VirtualTable[Row]):
         self.set_rows(rows, keep=self.row_key)
 
     def _pending(self, row: Row | None, key: Hashable, indent: str) -> list[tuple[Row, Hashable, str, bool]]:
-        """Return the rows below a row, last first: rows are taken from the end."""
+        """Return the rows below a row in reverse, since rows are taken from the end."""
         below = self.rows_below(row)
         last = len(below) - 1
         return [(row, key, indent, number == last) for number, row in enumerate(below)][::-1]
@@ -104,7 +101,7 @@ class ExpandableTable(VirtualTable[Row]):
         return self._positions[self.row_key(row)]
 
     def draw_name(self, row: Row, name: str) -> str:
-        """A name with guides, and with a sign where it expands."""
+        """Return a name with guides and the sign for expanding."""
         guides, _, is_expanded = self.position(row)
         sign = "" if is_expanded is None else f"{EXPANDED_SIGN if is_expanded else COLLAPSED_SIGN} "
         return f"{guides}{sign}{name}"
@@ -131,7 +128,7 @@ class ExpandableTable(VirtualTable[Row]):
     # Actions
 
     def action_select(self) -> None:
-        """Expand or collapse; a row that nothing stands below is for the parent."""
+        """Expand or collapse; a row without rows below it is left to the parent."""
         row = self.cursor_item
         if row is not None and self.position(row).is_expanded is not None:
             self._toggle(row)
@@ -139,7 +136,7 @@ class ExpandableTable(VirtualTable[Row]):
             super().action_select()
 
     def action_expand(self) -> None:
-        """Expand the row; step into one that is expanded."""
+        """Expand the row; on an expanded one, go to its first child."""
         row = self.cursor_item
         if row is None:
             return
@@ -150,7 +147,7 @@ class ExpandableTable(VirtualTable[Row]):
             self._toggle(row)
 
     def action_collapse(self) -> None:
-        """Collapse the row; elsewhere go to the row above it in the hierarchy."""
+        """Collapse the row; on a collapsed one, go to its parent."""
         row = self.cursor_item
         if row is None:
             return
@@ -165,7 +162,7 @@ class ExpandableTable(VirtualTable[Row]):
         self.rebuild()
 
     def action_collapse_all(self) -> None:
-        """Collapse every row; the cursor goes to the outermost one it was in."""
+        """Collapse every row; the cursor goes to the outermost ancestor of its row."""
         row = self.cursor_item
         key = None if row is None else self.row_key(row)
         while key is not None and (parent := self._positions[key].parent) is not None:

@@ -23,7 +23,7 @@ from trex_tui.analysis.filter import Completion, FilterError
 from trex_tui.text import printable, printable_in_place
 
 NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f]*"
-"""Characters that may be typed or pasted. Completions may hold any: see `Harmless`."""
+"""Characters that may be typed or pasted. Completions may contain any: see `Harmless`."""
 HINT = 'words of the name · kind:gemm,conv* · pct>2 · -word · or · name~"regex"'
 _GAP = "  "
 Complete = Callable[[str], Completion | None]
@@ -51,7 +51,7 @@ class FilterClosed(Message):
 
 
 class _Ghost(Suggester):
-    """The rest of the likeliest completion, behind the cursor."""
+    """The rest of the likeliest completion, after the cursor."""
 
     def __init__(self, complete: Complete) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
@@ -100,7 +100,7 @@ class FilterBar(Vertical):
     error: reactive[FilterError | None] = reactive(None)
     """The error in the text."""
     note: reactive[str] = reactive("")
-    """Why no row matches; empty if any does."""
+    """Reason why no row matches; empty if any does."""
 
     def __init__(self, complete: Complete, hint: str = HINT) -> None:
         super().__init__()
@@ -116,10 +116,10 @@ class FilterBar(Vertical):
         self._hint = FilterHint(hint)
         self._focused_before: Widget | None = None
         self._is_cancelled = False
-        """Keys that were typed before Esc may still reach the text after it; they change nothing any more."""
+        """Ignore keys typed before Esc that reach the text after it."""
 
     def on_unmount(self) -> None:
-        """Let go of the line: Textual has it subscribe to the screen in a way that keeps it, and the engine, with that."""
+        """Unsubscribe the line: Textual's subscription keeps it, the screen and the engine in memory."""
         self.screen.text_selection_started_signal.unsubscribe(self._line)
 
     def compose(self) -> ComposeResult:
@@ -167,7 +167,7 @@ class FilterBar(Vertical):
             self.post_message(FilterChanged(event.value))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Tab is a key of the screen where there is nothing to complete."""
+        """Leave Tab to the screen if there is nothing to complete."""
         if action == "complete":
             return self.is_open and self._completion is not None
         return super().check_action(action, parameters)
@@ -193,7 +193,7 @@ class FilterBar(Vertical):
 
 
 class FilterHint(Widget):
-    """Line with an error, completions, or an example of the language."""
+    """Return a line with an error, completions, or an example of the language."""
 
     error: reactive[FilterError | None] = reactive(None)
     note: reactive[str] = reactive("")

@@ -1,4 +1,4 @@
-"""Two engines of a comparison side by side: a table with a layer of each in a row."""
+"""Table of two engines of a comparison side by side: one layer of each in a row."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from trex_tui.widgets.table_model import PlacedColumn, SortKey, TableColumn, pla
 
 BAR_WIDTH = 8
 _OF_LANES = ("index", "precision", "bar")
-"""Columns of both lanes that leave a narrow terminal."""
+"""Columns of both lanes that narrow terminals omit."""
 
 
 def row_key(row: LaneRow) -> Hashable:
-    """Identify a row as long as the comparison stays."""
+    """Identity of a row while the comparison exists."""
     return row.block.index, row.number
 
 
@@ -47,7 +47,7 @@ class LaneTable(VirtualTable[LaneRow]):
         super().__init__(id=id)
 
     def show(self, comparison: Comparison, engine: int) -> None:
-        """Show the lanes of an engine; no row of them until `show_blocks`."""
+        """Prepare the lanes of an engine; `show_blocks` shows their rows."""
         self.comparison, self.engine = comparison, engine
         self.set_rows(())
         self.set_columns(self._columns(comparison))
@@ -66,7 +66,7 @@ class LaneTable(VirtualTable[LaneRow]):
 
     @property
     def cursor_block_row(self) -> BlockRow | None:
-        """The layer under the cursor in the lane that is chosen; in a gap the block."""
+        """The layer under the cursor in the selected lane; in a gap, the block."""
         row = self.cursor_item
         if row is None:
             return None
@@ -74,7 +74,7 @@ class LaneTable(VirtualTable[LaneRow]):
         return BlockRow(row.block) if layer is None else BlockRow(row.block, self.engines[self.lane], layer)
 
     def go_to(self, block: Block, engine: int | None = None, layer: int | None = None) -> bool:
-        """Put the cursor on a block, or on a layer in it; False if the block is not shown."""
+        """Put the cursor on a block, or on a layer in it; return False if the block is hidden."""
         number = 0
         if engine in self.engines and layer in block.layers[engine]:
             self.choose_lane(self.engines.index(engine))
@@ -83,7 +83,7 @@ class LaneTable(VirtualTable[LaneRow]):
         return index is not None and self.move_to(self._model.rows[index])
 
     def choose_lane(self, lane: int) -> None:
-        """Choose the lane that keys act on."""
+        """Select the lane that keys act on."""
         if lane != self.lane:
             self.lane = lane
             self._mark_lane()
@@ -104,7 +104,7 @@ class LaneTable(VirtualTable[LaneRow]):
         return ()
 
     def cycle_sort(self, column_key: str) -> None:
-        """A click on a title of a lane chooses the lane."""
+        """Select a lane by a click on one of its titles."""
         for lane, engine in enumerate(self.engines):
             if column_key.startswith(lane_key(engine, "")):
                 self.choose_lane(lane)
@@ -112,7 +112,7 @@ class LaneTable(VirtualTable[LaneRow]):
     # Columns
 
     def _place(self) -> list[PlacedColumn[LaneRow]]:
-        """The columns in view: of those that both lanes have, both or neither."""
+        """Return the visible columns: those that both lanes have appear in both or neither."""
         placed, absent = super()._place(), set[str]()
         while lonely := self._find_lonely({cell.column.key for cell in placed}):
             absent |= lonely
@@ -122,7 +122,7 @@ class LaneTable(VirtualTable[LaneRow]):
         return placed
 
     def _find_lonely(self, keys: set[str]) -> set[str]:
-        """The keys of one lane whose twin in the other lane is not among them."""
+        """Return the keys of a lane whose counterpart in the other lane is missing."""
         if self.comparison is None:
             return set()
         pairs = ({lane_key(engine, name) for engine in self.engines} for name in _OF_LANES)
@@ -206,7 +206,7 @@ def _lane_changes(
 
 
 def _bar_column(comparison: Comparison, engine: int, lane: int, longest: float) -> TableColumn[LaneRow]:
-    """A bar for the time of the layer of a lane; both lanes have one scale. It is a column so that others outrank it."""
+    """A bar for the time of a layer; both lanes share one scale. A separate column, so that others can outrank it."""
 
     def share(row: LaneRow) -> float | None:
         layer = row.layers[lane]

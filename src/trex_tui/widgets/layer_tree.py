@@ -1,6 +1,6 @@
-"""The layers in their modules (or kinds, or precisions): a tree drawn as rows of the table.
+"""Tree of layers by module, kind or precision, drawn as rows of the table.
 
-The same virtual table as everywhere gives it its keys, its speed and its columns; only expanding is its own.
+Keys, speed and columns are those of the virtual table; only expanding is added here.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from trex_tui.widgets.table_columns import SHARE_BAR_WIDTH, mark_column, muted
 from trex_tui.widgets.table_model import TableColumn
 
 EXPANDED_AT_FIRST = 60
-"""An engine of this many layers or fewer opens with all its modules expanded."""
+"""Most layers of an engine that opens with all modules expanded."""
 MOST_EXPANDED = 500
-"""More hits of a filter than this are left in their modules."""
+"""Most matches of a filter whose modules are expanded."""
 MOST_LANES, MOST_LANES_NARROW, WIDE_TREE = 12, 5, 96
-"""Lanes beside the layers in execution order, in a tree of `WIDE_TREE` cells and more, and in a narrower one."""
+"""Lanes beside layers in execution order: in a tree of at least `WIDE_TREE` cells, and in a narrower one."""
 
 
 Entry = Group | Layer
@@ -55,11 +55,11 @@ class LayerTree(ExpandableTable[Entry]):
         self._entries: dict[Hashable, Sequence[Entry]] = {}
         """Rows of each expanded group; the top rows under None."""
         self._short: dict[Hashable, tuple[dict[Hashable, str], ShortLabels]] = {}
-        """By group: the labels of what stands in it, by row, and the short ones."""
+        """Full and short labels of the rows of each group."""
         self._largest_ms: float | None = None
-        """The time that fills a bar; None until one is drawn."""
+        """Time that fills a bar; None until one is drawn."""
         self._found: tuple[str, list[Layer], list[int]] | None = None
-        """Last search: its text, the layers in the order of the tree, and the positions of the matches."""
+        """Last search: its text, the layers in tree order, and the positions of the matches."""
         self._marks: Mapping[int, FindingSeverity] = {}
         """Lint marks, by the index of the layer."""
         super().__init__(id=id, empty_text="No layer matches the filter.")
@@ -75,7 +75,7 @@ class LayerTree(ExpandableTable[Entry]):
         return entries
 
     def _group_layers(self) -> None:
-        """Group the layers anew."""
+        """Regroup the layers."""
         self._root = arrange(self._layers, self.grouping, self.engine)
         self._entries.clear()
         self._short.clear()
@@ -83,7 +83,7 @@ class LayerTree(ExpandableTable[Entry]):
         self._found = None
 
     def search(self, text: str, step: int) -> tuple[int, int]:
-        """Go to the next layer that has `text`, in collapsed groups too."""
+        """Go to the next layer that contains `text`, in collapsed groups too."""
         wanted = text.casefold()
         if self._found is None or self._found[0] != wanted:
             layers = self._layers_in_order()
@@ -101,7 +101,7 @@ class LayerTree(ExpandableTable[Entry]):
         return number + 1, len(found)
 
     def _layers_in_order(self) -> list[Layer]:
-        """All layers as they stand in the tree with all of its groups expanded."""
+        """Return all layers in the order of the fully expanded tree."""
         layers: list[Layer] = []
         pending: list[Entry] = list(reversed(self.rows_below(None)))
         while pending:
@@ -123,7 +123,7 @@ class LayerTree(ExpandableTable[Entry]):
             self._draw_lanes()
 
     def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
-        """Show these layers only. What a filter found is expanded, unless it is half the engine, and as before without."""
+        """Show only these layers, with matches expanded unless they are half the engine; None restores the previous tree."""
         self._layers = layers
         self._draw_lanes()
         self._group_layers()
@@ -140,7 +140,7 @@ class LayerTree(ExpandableTable[Entry]):
         self.set_columns(self._tree_columns())
 
     def show_layer(self, layer: Layer) -> None:
-        """Put the cursor on a layer, expanding what it is in; on the nearest in the execution, if it is not shown."""
+        """Put the cursor on a layer and expand its groups; if it is hidden, on the nearest in execution order."""
         if not self._layers:
             return
         at = bisect_left(self._layers, layer.index, key=lambda other: other.index)
@@ -173,7 +173,7 @@ class LayerTree(ExpandableTable[Entry]):
         return MOST_LANES if self.size.width >= WIDE_TREE else MOST_LANES_NARROW
 
     def _draw_lanes(self) -> None:
-        """Draw the dataflow beside the layers, where they stand in the order in which it flows."""
+        """Draw the dataflow beside the layers if they are in execution order."""
         had_lanes, self._lanes = self._lanes is not None, None
         if self.grouping is Grouping.ORDER and not self.by_latency:
             self._most_lanes = self._room_for_lanes
@@ -262,7 +262,7 @@ class LayerTree(ExpandableTable[Entry]):
         return shorten_label(self._label(row), width) if label is None else short.fit(label, width)
 
     def _shorten_entries(self, entries: Sequence[Entry]) -> tuple[dict[Hashable, str], ShortLabels]:
-        """The labels of what stands in a group; none where it is too much to compare."""
+        """Return the labels in a group; none if there are too many to compare."""
         if len(entries) > MOST_COMPARED:
             return {}, ShortLabels(())
         labels = distinguish([row.name for row in entries], list(map(self._label, entries)))
@@ -276,13 +276,13 @@ class LayerTree(ExpandableTable[Entry]):
         return 100.0 * row.latency_ms / total if total and row.latency_ms is not None else None
 
     def _fraction_of_largest(self, row: Entry) -> float | None:
-        """The time against that of the slowest row, which is one of the first level."""
+        """Return the time relative to that of the slowest row, which is on the first level."""
         if self._largest_ms is None:
             self._largest_ms = max((entry.latency_ms or 0.0 for entry in self._root.entries), default=0.0)
         return row.latency_ms / self._largest_ms if self._largest_ms and row.latency_ms is not None else None
 
     def cycle_sort(self, column_key: str) -> None:
-        """A click on a title: time orders every module by time, anything else by execution. Rows stay in their modules."""
+        """Handle a click on a title: the time sorts every module by time, other columns by execution."""
         self._set_order(by_latency=column_key in ("latency_ms", "latency_pct"))
 
     def _set_order(self, *, by_latency: bool) -> None:
@@ -313,11 +313,11 @@ class LayerTree(ExpandableTable[Entry]):
 
     @property
     def expanded_by_hand(self) -> set[Hashable]:
-        """Paths of the groups that a person expanded; those that a filter expanded are none of them."""
+        """Paths of the groups that the user expanded, without those that a filter expanded."""
         return set(self.expanded if self._expanded_before is None else self._expanded_before)
 
     def arrange_as(self, grouping: Grouping, expanded: set[Hashable], *, by_latency: bool) -> None:
-        """Group, order and expand as it was in another tree; groups that are not there are left out."""
+        """Restore grouping, sort and expanded groups of another tree; missing groups are ignored."""
         self.by_latency = by_latency
         self.group_by(grouping)
         self.expanded = expanded

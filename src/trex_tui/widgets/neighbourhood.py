@@ -32,7 +32,7 @@ from trex_tui.widgets.table_model import fit
 from trex_tui.widgets.text_view import TextLine, TextView
 
 SLOT = 23
-"""Cells that a box and the gap beside it need at least."""
+"""Minimum cells for a box and the gap beside it."""
 WIDEST, WIDEST_CENTRE = 44, 62
 BOX_HEIGHT = 4
 GAP = 2
@@ -96,7 +96,7 @@ class Drawing:
         return next((number for number, box in enumerate(self.boxes) if box.region.contains(x, y)), None)
 
     def step(self, number: int, down: int, right: int) -> int:
-        """The box below or above another, the nearest of its level; or beside it."""
+        """Return the box below or above another, the nearest of its level; or the one beside it."""
         here = self.boxes[number]
         if right:
             beside = [n for n, box in enumerate(self.boxes) if box.level == here.level]
@@ -147,7 +147,7 @@ def draw(
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A branch, the columns it has for itself, and where its parent's connections are."""
+    """A branch, the columns reserved for it, and the position of its parent's connections."""
 
     branch: Branch
     start: int
@@ -192,7 +192,7 @@ def _place(
 
 
 def _joined(levels: dict[int, list[_Placed]], level: int) -> list[tuple[int, list[int]]]:
-    """The parents that have children on a level, and where these are."""
+    """Return the parents with children on a level, and the positions of these."""
     children: dict[int, list[int]] = {}
     for placed in levels[level]:
         children.setdefault(placed.parent, []).append(placed.centre)
@@ -200,7 +200,7 @@ def _joined(levels: dict[int, list[_Placed]], level: int) -> list[tuple[int, lis
 
 
 def _leads(box: Box, levels: dict[int, list[_Placed]], around: Neighbourhood) -> tuple[bool, bool]:
-    """Whether connections enter a box at its top, and leave it at its bottom."""
+    """Return whether connections enter a box at its top, and leave it at its bottom."""
     if box.level == 0:
         return bool(around.producers.behind), bool(around.consumers.behind)
     beyond = levels.get(box.level + (1 if box.level > 0 else -1), [])
@@ -294,7 +294,7 @@ def _box_text(box: Box, room: int) -> tuple[Content, Content]:
 
 
 def _name(layer: Layer, room: int) -> str:
-    """The whole name if there is room, else its last module and operator."""
+    """Return the whole name if it fits, else its last module and operator."""
     if len(printable(layer.name)) <= room:
         return layer.name
     return label_in(layer, max(0, len(module_path(layer)) - 1))
@@ -413,7 +413,7 @@ class NeighbourhoodView(TextView):
             self._start_over()
 
     def action_open(self) -> None:
-        """Go to the layer under the cursor; where several are one box, choose among them."""
+        """Go to the layer under the cursor; if several share a box, ask."""
         drawing = self.current
         if drawing is None:
             return

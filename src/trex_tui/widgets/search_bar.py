@@ -19,7 +19,7 @@ from trex_tui.widgets.filter_bar import NO_CONTROLS, Harmless
 
 @dataclass
 class SearchChanged(Message):
-    """The text changed. A later one replaces those still in the queue."""
+    """The text changed. Newer messages replace those still in the queue."""
 
     text: str
 
@@ -62,7 +62,7 @@ class SearchBar(Horizontal):
         self._focused_before: Widget | None = None
 
     def on_unmount(self) -> None:
-        """Let go of the line, which Textual keeps otherwise."""
+        """Unsubscribe the line, which Textual would keep in memory."""
         self.screen.text_selection_started_signal.unsubscribe(self._line)
 
     def compose(self) -> ComposeResult:
@@ -86,7 +86,7 @@ class SearchBar(Horizontal):
         self.display = False
 
     def tell(self, result: str) -> None:
-        """Show which match the cursor is on."""
+        """Show the number of the match under the cursor."""
         self._result.update(Content(result))
 
     @on(Input.Changed)

@@ -87,7 +87,7 @@ def row_strip(
     is_cursor: bool,
     is_marked: bool,
 ) -> Strip:
-    """Draw one row. On the cursor's row all cells look alike, so that they are readable on its background."""
+    """Draw one row. All cells of the cursor's row have one style, so that they are readable on its background."""
     base = looks.cursor if is_cursor else looks.row
     runs: list[Run] = [(MARK if is_marked else " ", base if is_cursor else looks.mark)]
     for number, cell in enumerate(placed):
@@ -111,7 +111,7 @@ def header_strip(
     sort_keys: Sequence[SortKey],
     current: str | None,
 ) -> Strip:
-    """Draw the titles, the sorted ones with an arrow, and with their rank where several columns sort."""
+    """Draw the titles: sort columns with an arrow, and with their rank if there are several."""
     runs: list[Run] = [(" " * MARGIN, looks.header)]
     for number, cell in enumerate(placed):
         if number:
@@ -125,14 +125,14 @@ def header_strip(
 
 
 def empty_strip(text: str, line: int, width: int, looks: Looks) -> Strip:
-    """Draw line number `line` of the sentence that stands where rows would."""
+    """Draw line number `line` of the sentence shown instead of rows."""
     lines = wrap_text(clean(text), max(1, width - 2 * MARGIN))
     content = " " * MARGIN + lines[line] if line < len(lines) else ""
     return _strip([(fit(content, width), looks.empty)], width, looks.empty)
 
 
 def sort_arrow(key: str, sort_keys: Sequence[SortKey]) -> str:
-    """`▲` where the column called `key` sorts ascending, `▼` descending; with its rank among several."""
+    """Return `▲` if the column `key` sorts ascending, `▼` if descending; with its rank among several."""
     for rank, sort_key in enumerate(sort_keys):
         if sort_key.column == key:
             arrow = "▼" if sort_key.descending else "▲"
@@ -147,7 +147,7 @@ def _cell(
     looks: Looks | None,
     resolve: Callable[[str | Style], Style],
 ) -> Iterable[Run]:
-    """The runs of one cell; without `looks` all of it is in the base style."""
+    """Return the runs of one cell; without `looks` all in the base style."""
     column = cell.column
     text = column.shorten(row, cell.text_width) if column.shorten is not None else column.cell_text(row)
     style = base
@@ -171,7 +171,7 @@ def _cell(
 
 
 def _title(cell: PlacedColumn[Row], arrow: str) -> str:
-    """The title over its column: at the edge of the text if it fits there, and the scale over the bar; else over both."""
+    """Return the title over its text if it fits there, with the scale over the bar; else over both."""
     title = clean(cell.column.title)
     right = cell.column.align == "right"
     label_width = cell_len(title) + len(arrow)
@@ -187,7 +187,7 @@ def _title(cell: PlacedColumn[Row], arrow: str) -> str:
 
 
 def _strip(runs: Iterable[Run], width: int, base: Style) -> Strip:
-    """Join runs that look alike, and pad or crop to `width`."""
+    """Join runs of equal style, and pad or crop to `width`."""
     segments: list[Segment] = []
     texts: list[str] = []
     style = base
@@ -205,7 +205,7 @@ HEADER_HEIGHT = 1
 
 
 class TableView(LineScroll, Generic[Row]):
-    """The drawing half of a table: it renders the header and the rows that are in view, and nothing else."""
+    """The drawing half of a table: renders the header and the visible rows."""
 
     ALLOW_SELECT = False
 
@@ -257,11 +257,11 @@ class TableView(LineScroll, Generic[Row]):
     cursor_row: reactive[int] = reactive(0, repaint=False, init=False)
     """Position of the cursor among the displayed rows; 0 without rows."""
     current_column: reactive[str | None] = reactive(None, init=False)
-    """Key of the column that the arrow keys chose; it is shown even where its priority would drop it."""
+    """Key of the column chosen with the arrow keys; it is shown regardless of its priority."""
     empty_text: reactive[str] = reactive("Nothing to show", init=False)
-    """The sentence shown without rows."""
+    """Sentence shown instead of rows."""
     marked: reactive[frozenset[Hashable]] = reactive(frozenset(), init=False)
-    """Keys (`row_key`) of the rows that carry a mark. The table draws it; the parent knows what it means."""
+    """Keys (`row_key`) of the marked rows. The table draws the marks; the parent defines their meaning."""
 
     def __init__(
         self,
@@ -274,7 +274,7 @@ class TableView(LineScroll, Generic[Row]):
         self._model: TableModel[Row] = TableModel()
         self._model.set_columns(columns)
         self._lines: LRUCache[tuple[int, bool, bool], Strip] = LRUCache(1024)
-        """Drawn rows, by index of the row, whether it has the cursor, and whether it is marked."""
+        """Drawn rows by index, cursor state and mark."""
         self._looks: Looks | None = None
         self._resolved: dict[str, Style] = {}
         self._placed: list[PlacedColumn[Row]] | None = None
@@ -290,7 +290,7 @@ class TableView(LineScroll, Generic[Row]):
         return [cell.column for cell in self._place()]
 
     def choose_fitting(self, columns: Sequence[TableColumn[Row]]) -> list[TableColumn[Row]]:
-        """Choose the columns that would be in view if the table had these."""
+        """Return the columns that would be visible if the table had these."""
         return [cell.column for cell in place_columns(columns, self.scrollable_content_region.width)]
 
     @property
@@ -303,7 +303,7 @@ class TableView(LineScroll, Generic[Row]):
 
     @property
     def shown_rows(self) -> list[Row]:
-        """The rows on display, in the order of display: what an export or a sum is about."""
+        """The rows on display, in display order, for exports and sums."""
         return [self._model.rows[index] for index in self._model.shown]
 
     @property
@@ -319,11 +319,11 @@ class TableView(LineScroll, Generic[Row]):
         return self._model.row_key(item)
 
     def heading_text(self, row: Row) -> str:  # noqa: ARG002 - there are no headings here
-        """What is drawn over all columns where `row` is a heading; empty for a row with cells."""
+        """Text drawn over all columns if `row` is a heading; empty for a row with cells."""
         return ""
 
     def render_line(self, y: int) -> Strip:
-        """Draw line `y` of the widget: the header, which does not scroll, or the row that is there now."""
+        """Draw line `y` of the widget: the fixed header, or the visible row."""
         width = self.scrollable_content_region.width
         placed = self._place()
         looks = self._current_looks()
@@ -335,7 +335,7 @@ class TableView(LineScroll, Generic[Row]):
         return empty_strip("" if self._model.shown else self.empty_text, position, width, looks)
 
     def notify_style_update(self) -> None:
-        """Forget drawn lines when the theme, a class or the focus changes what they look like."""
+        """Drop drawn lines when theme, class or focus changes their style."""
         super().notify_style_update()
         self._looks = None
         self._resolved.clear()
@@ -346,7 +346,7 @@ class TableView(LineScroll, Generic[Row]):
         return key if any(column.key == key for column in self.columns) else None
 
     def watch_current_column(self) -> None:
-        """Make room for the column, wherever its priority ranks it."""
+        """Make room for the column regardless of its priority."""
         self._forget_placement()
 
     def watch_empty_text(self) -> None:
@@ -375,7 +375,7 @@ class TableView(LineScroll, Generic[Row]):
         return strip
 
     def _place(self) -> list[PlacedColumn[Row]]:
-        """The columns in view, placed anew if width or columns changed; that outdates all drawn lines."""
+        """The visible columns, laid out again if width or columns changed, which outdates all drawn lines."""
         width = self.scrollable_content_region.width
         if self._placed is None or self._placed_width != width:
             self._placed = place_columns(self._model.columns, width, self.current_column)
@@ -397,7 +397,7 @@ class TableView(LineScroll, Generic[Row]):
         return self._looks
 
     def _resolve(self, wanted: str | Style) -> Style:
-        """The Rich style of a cell, from a component class of this table or a style in the theme's terms."""
+        """Return the Rich style of a cell, from a component class of this table or a theme token."""
         if isinstance(wanted, Style):
             return wanted
         style = self._resolved.get(wanted)
@@ -436,7 +436,7 @@ class RowHighlighted(TableMessage[Row], namespace="virtual_table"):
     row_index: int
 
     def can_replace(self, message: Message) -> bool:
-        """Return whether `message`, which waits in the queue, is out of date because of this one."""
+        """Return whether `message`, which is in the queue, is outdated by this one."""
         return isinstance(message, RowHighlighted) and message.table is self.table
 
 
@@ -450,7 +450,7 @@ class RowSelected(TableMessage[Row], namespace="virtual_table"):
 
 @dataclass
 class SortChanged(TableMessage[Row], namespace="virtual_table"):
-    """The order changed; no keys is the natural order."""
+    """The sort changed; no keys mean the natural order."""
 
     keys: tuple[SortKey, ...]
 
@@ -496,14 +496,14 @@ class VirtualTable(TableView[Row], can_focus=True):
     ]
 
     _chosen: int | None = None
-    """Index of the row the cursor was put on. A filter may hide it; the cursor returns when it shows."""
+    """Index of the selected row. A filter may hide it; the cursor returns when it is visible again."""
     _announced: tuple[Row | None, int] | None = None
     _matches: tuple[str, Sequence[int], list[int]] | None = None
     """Last search: its text, its rows, and the positions of the matches."""
     _texts: tuple[Sequence[Row], tuple[str, ...], list[str]] | None = None
-    """Rows, keys of columns, and what a search looks at in each row."""
+    """Rows, column keys, and the searched text of each row."""
     _is_to_be_centred = False
-    """The cursor was put somewhere before there was a size to scroll in."""
+    """True if the cursor moved before the table had a size to scroll in."""
 
     # Rows and columns
 
@@ -529,7 +529,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         self._rows_changed(0 if keep is None else self.cursor_row)
 
     def set_columns(self, columns: Iterable[TableColumn[Row]]) -> None:
-        """Replace the columns; the order stays, except for sort keys whose column is gone."""
+        """Replace the columns; the sort stays, except for keys whose column is gone."""
         before = self.sort_keys
         self._model.set_columns(columns)
         if self.current_column not in {column.key for column in self.columns}:
@@ -543,12 +543,12 @@ class VirtualTable(TableView[Row], can_focus=True):
         self._rows_changed(self.cursor_row)
 
     def set_visible(self, indices: Iterable[int] | None) -> None:
-        """Show only the rows at `indices`, as given to `set_rows`, until it is called; None shows all."""
+        """Show only the rows at `indices`, as given to `set_rows`, until the rows are replaced; None shows all."""
         self._model.show_only(indices)
         self._rows_changed(self.cursor_row)
 
     def move_to(self, item: Row) -> bool:
-        """Put the cursor on `item`, in the middle if it was out of view; False if it is not shown."""
+        """Put the cursor on `item`, centred if it was out of view; return False if it is hidden."""
         index = self._model.find_index(item)
         if index is None or index not in self._model.shown:
             return False
@@ -563,12 +563,12 @@ class VirtualTable(TableView[Row], can_focus=True):
         return True
 
     def place(self) -> object:
-        """Cursor and scroll position, to come back to."""
+        """Cursor and scroll position, to restore later."""
         item = self.cursor_item
         return None if item is None else (self.row_key(item), self.scroll_offset.y)
 
     def return_to(self, place: object) -> None:
-        """Put the cursor and the scroll position where they were, if that row is shown."""
+        """Restore cursor and scroll position if that row is visible."""
         if place is None:
             return
         key, y = cast("tuple[Hashable, int]", place)
@@ -578,12 +578,12 @@ class VirtualTable(TableView[Row], can_focus=True):
             self.scroll_to(y=y, animate=False)
 
     def mark_cursor(self) -> None:
-        """Mark the row under the cursor, and no other."""
+        """Mark only the row under the cursor."""
         item = self.cursor_item
         self.marked = frozenset() if item is None else frozenset({self.row_key(item)})
 
     def centre_cursor(self) -> None:
-        """Scroll so that the cursor is in the middle; to the beginning, where that shows the cursor as well."""
+        """Centre the cursor vertically, or scroll to the beginning if that shows it too."""
         is_near_start = self.cursor_row < self.page_height - 1
         y = 0 if is_near_start else self.cursor_row - self.page_height // 2
         self.scroll_to(y=y, animate=False)
@@ -591,11 +591,11 @@ class VirtualTable(TableView[Row], can_focus=True):
     # Search
 
     def search_text(self, row: Row) -> str:
-        """Columns that a search looks at: those without numbers."""
+        """Searched columns: those without numbers."""
         return "\n".join(column.cell_text(row) for column in self.columns if column.align == "left")
 
     def search(self, text: str, step: int) -> tuple[int, int]:
-        """Go to the next row that has `text`, or to the one before; after the last comes the first.
+        """Go to the next or previous row that contains `text`, and continue at the other end.
 
         Args:
             step: 1 or -1; 0 stays on a row that has the text.
@@ -611,7 +611,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         return number + 1, len(found)
 
     def _find_matches(self, text: str) -> list[int]:
-        """Positions of the rows that have `text`; found once for a text, as long as no other rows are shown."""
+        """Return the positions of the rows that contain `text`, cached per text and rows."""
         shown, wanted = self._model.shown, text.casefold()
         if self._matches is None or self._matches[0] != wanted or self._matches[1] is not shown:
             texts = self._search_texts()
@@ -620,7 +620,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         return self._matches[2]
 
     def _search_texts(self) -> list[str]:
-        """Searched text of each row, made once for rows and columns."""
+        """Return the searched text of each row, cached per rows and columns."""
         rows, keys = self._model.rows, tuple(column.key for column in self.columns)
         if self._texts is None or self._texts[0] is not rows or self._texts[1] != keys:
             self._texts = rows, keys, [self.search_text(row).casefold() for row in rows]
@@ -630,15 +630,15 @@ class VirtualTable(TableView[Row], can_focus=True):
 
     @property
     def sort_keys(self) -> tuple[SortKey, ...]:
-        """The columns that the rows are sorted by, the most important first; empty in natural order."""
+        """The sort columns, the most important first; empty in natural order."""
         return self._model.sort_keys
 
     def sort_by(self, column_key: str | None, reverse: bool | None = None) -> None:
-        """Sort by one column, descending if `reverse`, by default as it prefers; None: the natural order."""
+        """Sort by one column, descending if `reverse`, by default as the column prefers; None: natural order."""
         self.set_sort(() if column_key is None else (self._sort_key(column_key, reverse),))
 
     def add_sort(self, column_key: str, reverse: bool | None = None) -> None:
-        """Let `column_key` decide where the sort keys so far tie; if it is one of them, turn it round."""
+        """Add `column_key` as the last sort key; if it is one already, reverse it."""
         keys = list(self.sort_keys)
         for rank, key in enumerate(keys):
             if key.column == column_key:
@@ -659,11 +659,11 @@ class VirtualTable(TableView[Row], can_focus=True):
             self.set_sort((first,))
 
     def reverse_sort(self) -> None:
-        """Turn the direction of every sort key; missing values stay last, natural order stays as it is."""
+        """Reverse every sort key; missing values stay last, natural order stays."""
         self.set_sort(SortKey(key.column, not key.descending) for key in self.sort_keys)
 
     def set_sort(self, keys: Iterable[SortKey]) -> None:
-        """Sort by several columns at once, for instance as they were in the last session."""
+        """Sort by several columns at once, such as those of the last session."""
         wanted = tuple(keys)
         for key in wanted:
             self._model.column(key.column)
@@ -683,7 +683,7 @@ class VirtualTable(TableView[Row], can_focus=True):
     # Cursor
 
     def on_mount(self) -> None:
-        """Tell the parent which row the cursor is on: rows set before the app ran were not announced."""
+        """Report the row of the cursor to the parent, since rows set before the app ran were not reported."""
         self._announce()
 
     def on_resize(self) -> None:
@@ -696,7 +696,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         return max(0, min(cursor_row, self.shown_count - 1))
 
     def watch_cursor_row(self, old: int, new: int) -> None:
-        """Redraw the two lines concerned, bring the cursor into view and tell the parent."""
+        """Redraw the two affected lines, scroll to the cursor and notify the parent."""
         self._chosen = self._model.shown[new] if self._model.shown else None
         self.refresh_line(old + HEADER_HEIGHT)
         self.refresh_line(new + HEADER_HEIGHT)
@@ -704,7 +704,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         self._announce()
 
     def _rows_changed(self, fallback: int) -> None:
-        """Follow the chosen row to where it is now, or go to `fallback` if no row was chosen."""
+        """Follow the selected row to its new position, or go to `fallback` if none was selected."""
         chosen = self._chosen
         position = fallback if chosen is None else self._model.position_near(chosen)
         self._fit_scrollbar()
@@ -740,7 +740,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         return self.is_running and self.post_message(message)
 
     def _move_page(self, rows: int) -> None:
-        """Move the view and the cursor together, so that the cursor stays where the eye is."""
+        """Move view and cursor together, so that the cursor stays at the same place on screen."""
         self.scroll_to(y=self.scroll_offset.y + rows, animate=False)
         self.cursor_row += rows
 
@@ -771,15 +771,15 @@ class VirtualTable(TableView[Row], can_focus=True):
         self._move_page(self.page_height)
 
     def action_column_left(self) -> None:
-        """Make the column to the left the current one; beyond the first there is none."""
+        """Select the column to the left; none before the first."""
         self._step_column(-1)
 
     def action_column_right(self) -> None:
-        """Make the column to the right the current one; beyond the last there is none."""
+        """Select the column to the right; none after the last."""
         self._step_column(1)
 
     def action_sort_next(self) -> None:
-        """Sort by the column after the one sorted by; after the last comes the natural order."""
+        """Sort by the next column; after the last, natural order."""
         keys = [None, *(column.key for column in self.visible_columns)]
         current = self.sort_keys[0].column if self.sort_keys else None
         at = keys.index(current) if current in keys else 0
@@ -795,7 +795,7 @@ class VirtualTable(TableView[Row], can_focus=True):
             self._tell(RowSelected(self, item, self.cursor_row))
 
     def on_click(self, event: events.Click) -> None:
-        """Sort by a title, move to a row, or go into the row that has the cursor."""
+        """Sort by a title, move to a row, or open the row under the cursor."""
         offset = event.get_content_offset(self)
         if offset is None or event.button != 1:
             return

@@ -21,15 +21,15 @@ from trex_tui.widgets.table_model import Row, TableColumn
 
 BAR_WIDTH = 8
 SHARE_BAR_WIDTH = 6
-"""With it, bounds and shares of the roof fit in 100 columns, and the number of layers of a group in 80."""
+"""Width of names that leaves room for bounds and roofs in 100 columns, and for the number of layers of a group in 80."""
 MARK_COLUMN = "lint"
 
 
 def textual_column(column: DocumentColumn, *, table: str = "", **changes: Any) -> TableColumn[Any]:  # noqa: ANN401 - fields of the result
-    """A column of a document as a table on screen has it.
+    """Return a column of a document as a column of a table on screen.
 
     Args:
-        table: Id of the table, by which a column without a help is explained.
+        table: Id of the table, which explains columns without a help.
     """
     help_ = column.help
     if not help_:
@@ -54,7 +54,7 @@ def textual_column(column: DocumentColumn, *, table: str = "", **changes: Any) -
 def textual_columns(
     columns: Iterable[DocumentColumn], table: str, **changes: dict[str, Any]
 ) -> list[TableColumn[Any]]:
-    """Columns of a table of a document as a table on screen has them; `changes` by their keys."""
+    """Return columns of a table of a document as columns on screen; `changes` by key."""
     return [textual_column(column, table=table, **changes.get(column.key, {})) for column in columns]
 
 
@@ -77,7 +77,7 @@ def muted(_: object) -> str:
 def bar_against_largest(
     rows: Sequence[Row], value: Callable[[Row], float | None], bar_width: int = BAR_WIDTH
 ) -> dict[str, Any]:
-    """A bar in a column: each value against the largest, which fills it."""
+    """Return a bar in a column: each value relative to the largest, which fills it."""
     largest: list[float] = []
 
     def fraction(row: Row) -> float | None:
@@ -137,15 +137,15 @@ _EXTENTS = (
 
 
 def _format_extents(value: str) -> str:
-    """`1x3x224x224` as elsewhere on screen; data and filters have an x, to be typed."""
+    """Format `1x3x224x224` with × as elsewhere on screen; data and filters have an x, which can be typed."""
     return value.replace("x", "×")
 
 
 def latency_columns(engine: Engine, *, has_bounds: bool = False) -> list[TableColumn[Layer]]:
-    """The columns that the table has at first; with the noise of the layers if their profile states it.
+    """Return the default columns of the table; with the noise of the layers if their profile states it.
 
     Args:
-        has_bounds: Whether it is known what bounds some layer.
+        has_bounds: True if the bound of some layer is known.
     """
     has_noise = any(layer.latency and layer.latency.spread for layer in engine.layers)
     return [
@@ -156,7 +156,7 @@ def latency_columns(engine: Engine, *, has_bounds: bool = False) -> list[TableCo
 
 
 def chosen_columns(engine: Engine, names: Sequence[str]) -> list[TableColumn[Layer]]:
-    """Columns that a person chose: index and name stay where the terminal is narrow, of the others the last goes first."""
+    """Return the columns chosen by the user: index and name always fit, the last of the others is dropped first."""
     widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
     columns = {name: column for name in names if (column := find_column(name, engine))}
     return [
@@ -171,7 +171,7 @@ def chosen_columns(engine: Engine, names: Sequence[str]) -> list[TableColumn[Lay
 
 
 def column_titles(engine: Engine) -> dict[str, str]:
-    """Name -> title, name and short names of all columns of an engine, to choose from."""
+    """Return name -> title, name and short names of all columns of an engine."""
     return {column.name: describe_column(column) for column in engine_columns(engine)}
 
 
@@ -183,7 +183,7 @@ def describe_column(column: LayerColumn) -> str:
 
 
 def _measure_width(column: LayerColumn) -> int:
-    """Room for the title and an arrow, and for what stands below it."""
+    """Width for the title with an arrow, and for the cells below it."""
     return max(len(column.title) + 2, 9 if column.is_number else 14)
 
 
@@ -210,7 +210,7 @@ def _latency_column(engine: Engine, source: LayerColumn, width: int, priority: i
 
 
 def mark_column(mark_of: Callable[[Row], FindingSeverity | None]) -> TableColumn[Row]:
-    """A cell for the worst that lint found about a layer: `E`, `W`, or nothing."""
+    """Return a cell for the worst finding about a layer: `E`, `W`, or empty."""
 
     def mark(row: Row) -> str | None:
         severity = mark_of(row)
@@ -230,13 +230,13 @@ def mark_column(mark_of: Callable[[Row], FindingSeverity | None]) -> TableColumn
 
 
 def memory_columns(engine: Engine) -> list[TableColumn[Layer]]:
-    """The columns of the memory table; the one it sorts by at first has a bar, and always room."""
+    """Return the columns of the memory table; its first sort column has a bar and is never dropped."""
     main = next(column for column in LAYER_COLUMNS if column.key == main_column(engine))
     assert main.value is not None
     value, sizes = main.value, dict[int, float | None]()
 
     def main_value(layer: Layer) -> float | None:
-        """The size of a layer, computed once for the order, the largest and the cells."""
+        """Return the size of a layer, computed once for sort, scale and cells."""
         if layer.index not in sizes:
             sizes[layer.index] = value(layer)
         return sizes[layer.index]

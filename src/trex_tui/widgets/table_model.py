@@ -5,8 +5,7 @@ long as the rows stay, and the widget can cache a drawn line or remember the cur
 
 Cells of a table as text of an exact width, and the columns that fit across it.
 
-Widths are terminal cells, not characters: a CJK ideograph takes two, a combining mark none, and a row that is
-one cell off shifts everything to its right.
+Widths are terminal cells, not characters: a CJK ideograph takes two, a combining mark none.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class TableColumn(Generic[Row]):
     description: str = ""
 
     def cell_text(self, row: Row) -> str:
-        """The text of this column's cell, as the data has it: not yet made harmless, nor cut."""
+        """Return the raw text of a cell: not yet made harmless or cut."""
         if self.text is not None:
             return self.text(row)
         value = self.value(row)
@@ -79,7 +78,7 @@ class TableColumn(Generic[Row]):
 
     @property
     def sorts_descending(self) -> bool:
-        """True if the first sort by this column puts the largest on top."""
+        """True if the first sort by this column is descending."""
         return self.align == "right" if self.descending is None else self.descending
 
 
@@ -108,7 +107,7 @@ class TableModel(Generic[Row]):
         self.rows: Sequence[Row] = ()
         self.sort_keys: tuple[SortKey, ...] = ()
         self.shown: Sequence[int] = ()
-        """Indices of the rows on display, in the order of display."""
+        """Indices of the rows on display, in display order."""
         self._order: Sequence[int] = ()
         self._mask: bytearray | None = None
         self._predicate: Callable[[Row], bool] | None = None
@@ -122,20 +121,20 @@ class TableModel(Generic[Row]):
         return tuple(self._columns.values())
 
     def column(self, key: str) -> TableColumn[Row]:
-        """The column called `key`; KeyError, naming the columns there are, if none is."""
+        """Return the column `key`. Raises KeyError with the existing keys."""
         try:
             return self._columns[key]
         except KeyError:
             raise KeyError(f"no column {key!r} among {', '.join(self._columns) or 'none'}") from None
 
     def set_columns(self, columns: Iterable[TableColumn[Row]]) -> None:
-        """Replace the columns. A sort key whose column is gone goes with it."""
+        """Replace the columns. Sort keys without a column are dropped."""
         self._columns = {column.key: column for column in columns}
         self._values.clear()
         self.sort(key for key in self.sort_keys if key.column in self._columns)
 
     def set_rows(self, rows: Sequence[Row], row_key: Callable[[Row], Hashable] | None) -> None:
-        """Replace the rows; order and predicate apply to the new ones, a list of visible indices does not."""
+        """Replace the rows; sort and predicate apply to the new ones, a list of visible indices does not."""
         self.rows = rows
         self._row_key = row_key or id
         self._index_of_key = {}
@@ -154,14 +153,14 @@ class TableModel(Generic[Row]):
         return self._index_of_key.get(key)
 
     def find_index(self, row: Row) -> int | None:
-        """Index of `row`, shown or not; an equal one will do where rows have no key."""
+        """Return the index of `row`, shown or hidden; of an equal one if rows have no key."""
         index = self.index_of_key(self._row_key(row))
         if index is None and self._row_key is id:
             return next((i for i, other in enumerate(self.rows) if other == row), None)
         return index
 
     def sort(self, keys: Iterable[SortKey]) -> None:
-        """Order by the first key, ties by the next; rows equal in all of them keep their natural order."""
+        """Sort by the first key, ties by the next; rows equal in all keys keep their natural order."""
         self.sort_keys = tuple(keys)
         order: Sequence[int] = range(len(self.rows))
         for key in reversed(self.sort_keys):
@@ -185,7 +184,7 @@ class TableModel(Generic[Row]):
         self._show()
 
     def position_near(self, index: int) -> int | None:
-        """Return the displayed position of the row at `index` or, if it is hidden, of the nearest row in the order."""
+        """Return the position of the row at `index` or, if it is hidden, of the nearest visible row."""
         if not self.shown:
             return None
         if self._mask is None or self._mask[index]:
@@ -223,26 +222,26 @@ class TableModel(Generic[Row]):
 
 
 MARGIN = 1
-"""Cells before the first column, where a mark is drawn."""
+"""Cells before the first column, for marks."""
 GAP = 1
 """Cells between columns."""
 WIDE_SHARE = 0.3
-"""Part of a wide line that a column with long texts gets before columns that matter less."""
+"""Share of a wide line that a column with long texts gets before less important columns."""
 MIN_FLEX_WIDTH = 8
-"""A flexible column shrinks to this before the line is cut."""
+"""Width to which a flexible column shrinks before the line is cut."""
 
 _VARIATION_SELECTORS = dict.fromkeys(range(0xFE00, 0xFE10))
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedColumn(Generic[Row]):
-    """A column that is shown, with the cells it got."""
+    """A visible column with its width in cells."""
 
     column: TableColumn[Row]
     start: int
     text_width: int
     bar_width: int
-    """0 where there is no bar, or no room for it."""
+    """Width of the bar; 0 without a bar, or without room for it."""
 
     @property
     def width(self) -> int:
@@ -276,7 +275,7 @@ def place_columns(
 
 
 def fit(text: str, width: int, *, right: bool = False, middle: bool = False) -> str:
-    """Make `text` harmless and exactly `width` cells wide: padded, or cut where an ellipsis says so."""
+    """Make `text` harmless and exactly `width` cells wide: padded, or cut with an ellipsis."""
     text = clean(text)
     missing = width - _cells(text)
     if missing < 0:
@@ -286,12 +285,12 @@ def fit(text: str, width: int, *, right: bool = False, middle: bool = False) -> 
 
 
 def _cells(text: str) -> int:
-    """Cells of a harmless text; for names of thousands of ASCII characters without looking at each."""
+    """Return the cells of a harmless text; fast for long ASCII names."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def clean(text: str) -> str:
-    """Make `text` harmless, and drop variation selectors: terminals disagree about the width they give."""
+    """Make `text` harmless, and drop variation selectors, whose width differs between terminals."""
     text = printable(text)
     return text if text.isascii() else text.translate(_VARIATION_SELECTORS)
 
@@ -314,13 +313,13 @@ def _widened(column: TableColumn[Row], available: int) -> TableColumn[Row]:
 
 
 def _longest(column: TableColumn[Row]) -> int | None:
-    """Cells that a flexible column has use for, for its title with an arrow too; None for any number."""
+    """Return the useful width of a flexible column, its title with an arrow included; None for no limit."""
     longest = column.longest() if column.longest is not None else None
     return None if longest is None else max(longest, cell_len(column.title) + 2)
 
 
 def _stretch(columns: Sequence[TableColumn[Row]], widths: list[int], spare: int) -> None:
-    """Share `spare` cells, or the lack of them, among the flexible columns; those with a limit come first."""
+    """Distribute `spare` cells, or their lack, among the flexible columns; those with a limit first."""
     flexible = [index for index, column in enumerate(columns) if column.flex]
     flexible.sort(key=lambda index: columns[index].longest is None)
     for position, index in enumerate(flexible):
@@ -350,7 +349,7 @@ def _cut(
 
 
 def _shorten(text: str, width: int, *, middle: bool) -> str:
-    """Cut `text`, which is wider, to at most `width` cells."""
+    """Cut `text`, which is too wide, to at most `width` cells."""
     if width <= 1:
         return ELLIPSIS[:width]
     if not middle:
@@ -362,7 +361,7 @@ def _shorten(text: str, width: int, *, middle: bool) -> str:
 
 
 def _head(text: str, width: int) -> str:
-    """The characters from the start that fit into `width` cells, with marks that combine with the last."""
+    """Return the characters from the start that fit into `width` cells, with combining marks of the last."""
     used = 0
     for index, char in enumerate(text):
         used += cell_len(char)
@@ -372,7 +371,7 @@ def _head(text: str, width: int) -> str:
 
 
 def _tail(text: str, width: int) -> str:
-    """The characters from the end that fit into `width` cells; it does not begin with a combining mark."""
+    """Return the characters from the end that fit into `width` cells, without a leading combining mark."""
     used = 0
     start = len(text)
     for index in range(len(text) - 1, -1, -1):

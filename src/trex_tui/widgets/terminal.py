@@ -18,7 +18,7 @@ _SIXTEEN_COLOURS = ("linux", "vt100", "vt220", "ansi", "cons25", "screen")
 
 
 def prepare_environment(environ: MutableMapping[str, str]) -> None:
-    """Choose Textual's theme for terminals without many colours, unless a person chose one."""
+    """Choose Textual's theme for terminals without many colours, unless the user chose one."""
     term = environ.get("TERM", "")
     few_colours = term in _SIXTEEN_COLOURS or term.endswith("-16color")
     if environ.get("NO_COLOR") or (few_colours and not environ.get("COLORTERM")):
@@ -26,7 +26,7 @@ def prepare_environment(environ: MutableMapping[str, str]) -> None:
 
 
 def check_driver(environ: Mapping[str, str]) -> None:
-    """Refuse a driver of the terminal that Textual could not load.
+    """Refuse a terminal driver that Textual cannot load.
 
     Raises:
         TrexError: The variable names none.

@@ -22,11 +22,11 @@ _MARGIN = 1
 _CHOSEN = "reverse"
 
 ColumnsMaker = Callable[[int], Sequence[Sequence[TextLine]]]
-"""Makes the lines of each column, given the cells that all of them have together; `column_width` says what each has."""
+"""Makes the lines of each column for the total width; `column_width` returns the width of one."""
 
 
 def column_width(width: int, count: int) -> int:
-    """Cells of each of so many columns."""
+    """Return the width of each column."""
     return max(1, (width - _MARGIN - COLUMN_GAP * (count - 1)) // count)
 
 
@@ -66,14 +66,14 @@ class TextColumns(TextView):
         """The wrapped lines of each column, and the width they are wrapped for."""
         self._links: list[_Link] = []
         self.chosen: object = None
-        """The target of the line that Enter opens; None for none."""
+        """Target of the selected line; None for none."""
 
     def renew(self) -> None:
         self._columns = None
         super().renew()
 
     def wrapped(self, width: int) -> list[Content]:
-        """The rows: what stands side by side, joined."""
+        """Return the rows: lines of all columns, joined."""
         if self._wrapped is None or self._wrapped[0] != width:
             columns = self._wrap_columns(width)
             cells = column_width(width, len(columns) or 1)
@@ -115,7 +115,7 @@ class TextColumns(TextView):
 
     @property
     def lines_below(self) -> int:
-        """Rows below what is in view."""
+        """Number of rows below the view."""
         height = self.scrollable_content_region.height
         return max(0, len(self._rows) - self.scroll_offset.y - height)
 
@@ -168,7 +168,7 @@ class TextColumns(TextView):
         return next((link for link in self._links if link.column == column), None)
 
     def action_step(self, step: int) -> None:
-        """Choose the next line that leads somewhere, if it is less than half a page out of view; else scroll."""
+        """Select the next link if it is less than half a page out of view; else scroll."""
         here, first, height = self._chosen_link, self.scroll_offset.y, self.scrollable_content_region.height
         column = [link for link in self._links if here is not None and link.column == here.column]
         ahead = [link for link in column if here is not None and (link.row - here.row) * step > 0]
@@ -179,7 +179,7 @@ class TextColumns(TextView):
             self.scroll_relative(y=step, animate=False)
 
     def action_side(self, step: int) -> None:
-        """Choose the line of the next column that is nearest to the chosen one."""
+        """Select the link of the next column that is nearest to the selected one."""
         here = self._chosen_link
         if here is None:
             return

@@ -53,7 +53,7 @@ class TextLine:
     target: object = None
 
     def wrap(self, width: int) -> list[Content]:
-        """The line in as many lines as `width` cells make of it."""
+        """Wrap the line to `width` cells."""
         plain = self.content.plain
         if width <= 0 or (len(plain) if plain.isascii() else self.content.cell_length) <= width:
             return [self.content]
@@ -89,7 +89,7 @@ def _end_in_word(text: str, middle: int, end: int) -> int:
 
 
 def _end_in(text: str, start: int, room: int) -> int:
-    """The end of what fits into `room` cells from `start` on: a character at least."""
+    """Return the end of the text from `start` on that fits into `room` cells: at least one character."""
     if text.isascii():  # a name of thousands of characters is looked at line by line
         return min(len(text), start + max(1, room))
     used = 0
@@ -117,7 +117,7 @@ def sentence_line(text: str, style: str = "") -> TextLine:
 
 
 def fact_lines(facts: Iterable[tuple[str, str]], label_width: int = LABEL_WIDTH) -> list[TextLine]:
-    """A line for each label and value; long values go on below their beginning."""
+    """Return a line per label and value; long values continue below their beginning."""
     return [
         TextLine(
             Content.assemble((f"{printable(label):<{label_width}} ", "$muted"), printable(value)),
@@ -128,7 +128,7 @@ def fact_lines(facts: Iterable[tuple[str, str]], label_width: int = LABEL_WIDTH)
 
 
 def sections(*parts: Sequence[TextLine]) -> list[TextLine]:
-    """The parts that say something, with an empty line between."""
+    """Join the non-empty parts with an empty line between."""
     lines: list[TextLine] = []
     for part in parts:
         if part:
@@ -164,7 +164,7 @@ class LineScroll(ScrollView):
     """Draws only the lines in view; its layout does not depend on their number."""
 
     def set_line_count(self, count: int) -> None:
-        """Say how many lines there are to scroll over.
+        """Set the number of lines to scroll over.
 
         Textual lays out the whole screen when `virtual_size` changes; nothing but the scrollbar looks different.
         """
@@ -174,11 +174,11 @@ class LineScroll(ScrollView):
 
 
 LineMaker = Callable[[int], Sequence[TextLine]]
-"""Makes lines for a number of cells; longer ones are wrapped."""
+"""Makes lines for a width in cells; longer ones are wrapped."""
 
 
 class TextBlock(Widget):
-    """Text as high as it needs, in lines that are given, or made for the width there is."""
+    """Text as high as its lines, which are given, or made for the available width."""
 
     DEFAULT_CSS = """
     TextBlock { width: 1fr; height: auto; }
@@ -317,7 +317,7 @@ class LinkFollowed(Message):
 
 
 class LinkedText(TextView):
-    """Scrolls over lines; those with a target can be chosen with `l` and `h`, and followed with Enter or the mouse."""
+    """Scrollable lines; those with a target are selected with `l` and `h`, and followed with Enter or the mouse."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings_in(Place.DETAILS),
@@ -327,14 +327,14 @@ class LinkedText(TextView):
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.chosen: int | None = None
-        """Number of the line that Enter follows."""
+        """Index of the selected line."""
         self.lines: Sequence[Line] = ()
 
     def make_lines(self, width: int) -> list[TextLine]:  # noqa: ARG002 - they wrap by themselves
         return text_lines(self.lines, self.chosen)
 
     def show_lines(self, lines: Sequence[Line], *, from_top: bool) -> None:
-        """Show other lines; `from_top` if they are about something else."""
+        """Show other lines, from the top if the subject changed."""
         self.lines = lines
         if from_top:
             self.chosen = None
@@ -342,7 +342,7 @@ class LinkedText(TextView):
         self.renew()
 
     def _starts(self) -> list[int]:
-        """The first row of each line, and the row behind the last."""
+        """Return the first row of each line, and the row after the last."""
         rows = [0]
         for line in self.make_lines(self.text_width):
             rows.append(rows[-1] + len(line.wrap(self.text_width)))
@@ -369,7 +369,7 @@ class LinkedText(TextView):
         self.scroll_to_region(region, animate=False, x_axis=False)
 
     def choose(self, number: int | None) -> None:
-        """Choose a line again, without scrolling to it."""
+        """Select a line again, without scrolling to it."""
         if number is None or number in find_targets(self.lines):
             self.chosen = number
             self.renew()
@@ -393,7 +393,7 @@ class LinkedText(TextView):
 
 
 def text_lines(lines: Sequence[Line], chosen: int | None = None) -> list[TextLine]:
-    """The lines in colours; texts behind labels stand below each other, section by section."""
+    """Return the lines in colours; texts after labels are aligned, section by section."""
     made: list[TextLine] = []
     starts = [number for number, line in enumerate(lines) if line.style == "section" and number]
     for start, end in pairwise([0, *starts, len(lines)]):

@@ -116,7 +116,7 @@ DEFAULT_THEME = TREX_DARK.name
 
 
 def first_theme(environ: Mapping[str, str], settings: Settings, available: Container[str]) -> str:
-    """The theme to start with: what the environment states, else what a person chose last, else ours."""
+    """Return the initial theme: that of the environment, else the last chosen, else the default of trex-tui."""
     stated = environ.get("TEXTUAL_THEME", "")
     if stated in available:
         is_ours_to_choose = stated == PLAIN_THEME and settings.plain_theme in available
@@ -125,14 +125,14 @@ def first_theme(environ: Mapping[str, str], settings: Settings, available: Conta
 
 
 def theme_setting(environ: Mapping[str, str], name: str) -> str:
-    """The setting to keep a chosen theme in; empty where it is the terminal that chose."""
+    """Return the setting for a chosen theme; empty if the environment decides."""
     if "TEXTUAL_THEME" not in environ:
         return "theme"
     return "plain_theme" if environ["TEXTUAL_THEME"] == PLAIN_THEME and name.startswith("ansi") else ""
 
 
 LEAST_CONTRAST = 4.5
-"""WCAG's least contrast of text, level AA."""
+"""Minimum contrast of text according to WCAG, level AA."""
 _GROUNDS = ("background", "surface", "panel")
 _OF_TEXT = (
     *("primary", "secondary", "accent", "success", "warning", "error", "foreground", "muted", "current"),
@@ -171,10 +171,10 @@ _ANSI_MUTED = {"muted": "ansi_default", "text-muted": "ansi_default"}
 
 
 def theme_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a theme with those of trex-tui, every colour of text with the least contrast or more.
+    """Return the variables of a theme with those of trex-tui; every text colour has at least the minimum contrast.
 
     Args:
-        variables: As Textual makes them of the theme.
+        variables: Textual's variables of the theme.
     """
     if theme.ansi:
         return {**variables, **_ANSI_MUTED, **(_ANSI_DARK if theme.dark else _ANSI_LIGHT)}
@@ -199,7 +199,7 @@ _SCALE = ("bits-32", "bits-16", "bits-8", "bits-4", "current")
 _PALE = dict(zip(_SCALE, ("#f39443", "#ffd81f", "#10df95", "#9da4fa", "#e0a1c6"), strict=True))
 _DEEP = dict(zip(_SCALE, ("#3b0806", "#625512", "#3d595d", "#5915f3", "#940aa0"), strict=True))
 _LIGHTEST_GROUND = 0.05
-"""Luminance of the lightest ground of a dark theme: lighter ones leave no room for colours that differ."""
+"""Luminance of the lightest ground of a dark theme: lighter ones leave no room for distinct colours."""
 
 
 def _darkened(ground: Color) -> Color:
@@ -208,7 +208,7 @@ def _darkened(ground: Color) -> Color:
 
 
 def _find_scale(theme: Theme, grounds: Sequence[Color]) -> dict[str, str]:
-    """The colours of precisions and of the current layer: ours if they can be read, else those for any ground."""
+    """Return the colours of precisions and of the current layer: those of trex-tui if readable, else those for any ground."""
     own, other = (DARK, _PALE) if theme.dark else (LIGHT, _DEEP)
     is_readable = all(
         contrast(Color.parse(own[name]), ground) >= LEAST_CONTRAST for name in _SCALE for ground in grounds
@@ -220,7 +220,7 @@ _BLACK, _WHITE = Color.parse("#000000"), Color.parse("#ffffff")
 
 
 def _readable(colour: Color, grounds: Sequence[Color]) -> Color:
-    """The colour, mixed with as little black or white as gives it the least contrast on all of the grounds."""
+    """Return the colour mixed with just enough black or white for the minimum contrast on all grounds."""
     end = max((_BLACK, _WHITE), key=lambda end: min(contrast(end, ground) for ground in grounds))
     mixed = (colour.blend(end, step / 20, alpha=1.0) for step in range(20))
     return next(
@@ -242,7 +242,7 @@ def _luminance(colour: Color) -> float:
 
 
 ASCII_VARIABLE = "TREX_TUI_ASCII"
-"""Set to anything but `0`: ASCII only; `0`: Unicode, whatever the locale says."""
+"""`0` keeps Unicode regardless of the locale; any other value means ASCII only."""
 
 UNKNOWN = "?"
 
@@ -261,11 +261,11 @@ _VERTICAL = "│┃┆┇┊┋╎╏║╵╷╹╻╽╿"
 _BLOCKS = dict(zip("▁▂▃▄▅▆▇█▉▊▋▌▍▎▏", "_.-=+*####=|---", strict=True))
 _BLOCKS |= {"▀": '"', "▐": "#", "░": ".", "▒": ":", "▓": "%", "▔": "-", "▕": "|"}
 KEY_WORDS = {"⏎": "enter", "↑": "up", "↓": "down", "←": "left", "→": "right", "⇥": "tab"}
-"""Names of keys whose signs say nothing in ASCII."""
+"""Names of keys whose signs have no ASCII equivalent."""
 
 
 def wants_ascii(environ: Mapping[str, str]) -> bool:
-    """Return whether the environment asks for ASCII: by TREX_TUI_ASCII, or by a locale other than UTF-8."""
+    """Return whether the environment requests ASCII: by TREX_TUI_ASCII, or by a locale other than UTF-8."""
     stated = environ.get(ASCII_VARIABLE, "")
     if stated:
         return stated != "0"
@@ -275,7 +275,7 @@ def wants_ascii(environ: Mapping[str, str]) -> bool:
 
 
 def to_ascii(text: str) -> str:
-    """The text in ASCII, in as many cells."""
+    """Return the text in ASCII, with the same number of cells."""
     if text.isascii():
         return text
     width = cell_len(text)

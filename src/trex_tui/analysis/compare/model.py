@@ -112,7 +112,7 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class BlockVerdict:
-    """Whether a block's time differs from the baseline's beyond noise, from the single times of its layers.
+    """Verdict on a block's time against the baseline's, from the single times of its layers.
 
     Attributes:
         outcome: The result, at 95 %: of 100 equal blocks up to five differ by chance.
@@ -216,7 +216,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an engine is faster than the baseline, beyond the noise of the timing runs.
+    """Verdict on an engine against the baseline, beyond the noise of the timing runs.
 
     Attributes:
         outcome: The result.

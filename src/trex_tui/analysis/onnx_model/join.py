@@ -111,12 +111,12 @@ class OnnxJoin:
     is_given: bool = True
 
     def nodes(self, layer: Layer) -> list[OnnxNode]:
-        """The nodes of a layer, in the order of the model."""
+        """Return the nodes of a layer, in the order of the model."""
         return [self.model.nodes[index] for index in self.layers[layer.index].nodes]
 
     @cached_property
     def holders(self) -> Mapping[int, tuple[int, ...]]:
-        """Node -> indices of its layers; without nodes in no layer."""
+        """Node -> indices of its layers; without nodes that are in no layer."""
         holders: dict[int, list[int]] = {}
         for index, layer in enumerate(self.layers):
             for node in layer.nodes:
@@ -134,14 +134,14 @@ class OnnxJoin:
         return sources
 
     def weights(self, nodes: Iterable[OnnxNode]) -> list[Initializer]:
-        """The parameters that some nodes read; those with the same content once."""
+        """Return the parameters that some nodes read; equal content counts once."""
         tensors = (tensor for node in nodes for tensor in node.inputs)
         names = {name for tensor in tensors for name in self._weights.get(tensor, ())}
         return self.model.unique_weights(sorted(names))
 
 
 def add_join(engine: Engine, join: OnnxJoin) -> Engine:
-    """The engine with the nodes of a join at its layers. Doubts about a model that the user did not name are notes only."""
+    """The engine with the nodes of a join at its layers. Doubts about a model found by itself are notes only."""
     names = [node.name for node in join.model.nodes]
     layers = tuple(
         [
@@ -270,7 +270,7 @@ def _count_tensors(engine: Engine, shapes: Shapes) -> tuple[int, int]:
 
 
 class _Placement:
-    """Places the nodes that no layer states."""
+    """Assigns the nodes that no layer states."""
 
     def __init__(
         self,
@@ -301,7 +301,7 @@ class _Placement:
         ]
 
     def place(self) -> tuple[LayerNodes, ...]:
-        """The nodes of each layer."""
+        """Return the nodes of each layer."""
         layers = [
             self._stated_nodes(layer, stated)
             for layer, stated in zip(self._layers, self._stated, strict=True)
@@ -319,20 +319,20 @@ class _Placement:
         return tuple(layers)
 
     def _is_unknown(self, position: int) -> bool:
-        """Return whether a layer computes something, and has a name of which the model knows nothing."""
+        """Return whether a layer computes something and has only names that the model does not have."""
         stated = self._stated[position]
         is_unknown = bool(stated.missing) and not stated.found and not stated.is_block
         return is_unknown and self._layers[position].kind not in _INSERTED
 
     def _is_nameless(self, position: int) -> bool:
-        """Return whether a layer has a name of which the model knows nothing, and only tensors that the model has."""
+        """Return whether a layer has only names that the model does not have, and only tensors that it has."""
         layer = self._layers[position]
         if not self._is_unknown(position):
             return False
         return bool(self._outputs(layer) and self._inputs(layer)) and self._knows_tensors(layer)
 
     def _knows_tensors(self, layer: Layer) -> bool:
-        """Return whether the model has all that a layer writes, and all that it reads of other layers."""
+        """Return whether the model has all outputs of a layer, and all its inputs from other layers."""
         read = {link.tensor for link in self._engine.producers(layer)}
         return len(self._outputs(layer)) == len({tensor.name for tensor in layer.outputs}) and all(
             self._find_name(layer, tensor, forward=False) is not None for tensor in read
@@ -346,7 +346,7 @@ class _Placement:
         )
 
     def _extend(self, layer: Layer, stated: StatedNodes) -> LayerNodes:
-        """Add what a generated layer does not name: from its outputs back, or from its inputs or its nodes on."""
+        """Add nodes that a generated layer does not name: back from its outputs, or forward from its inputs or nodes."""
         inputs, outputs = self._inputs(layer), self._outputs(layer)
         if outputs:
             added = self._walk_back(outputs, inputs)
@@ -361,7 +361,7 @@ class _Placement:
         return LayerNodes(tuple(sorted({*stated.nodes, *added})), evidence)
 
     def _walk_behind(self, nodes: Iterable[int]) -> set[int]:
-        """Open nodes that compute with the results of some nodes alone."""
+        """Return open nodes that only use the results of some nodes."""
         own = set(nodes)
         waiting = sorted({target for node in nodes for target in self._targets[node]}, reverse=True)
         while waiting:
@@ -377,19 +377,19 @@ class _Placement:
         return own.difference(nodes)
 
     def _without_removed(self, added: set[int], stated: Collection[int]) -> set[int]:
-        """The nodes without those that TensorRT removes, unless nothing else is there."""
+        """Return the nodes without those that TensorRT removes, unless no others exist."""
         added = {node for node in added if not _is_identity(self._model.nodes[node])}
         if stated or any(self._model.nodes[node].op not in MOVING for node in added):
             return self._without_fringe(added, stated)
         return added
 
     def _inputs(self, layer: Layer) -> set[str]:
-        """Tensors of the model that a layer reads, behind reformats."""
+        """Return the tensors of the model that a layer reads, looking through reformats."""
         names = {self._find_name(layer, tensor.name, forward=False) for tensor in layer.inputs}
         return {name for name in names if name is not None and name not in self._model.initializers}
 
     def _outputs(self, layer: Layer) -> set[str]:
-        """Tensors of the model that a layer writes, or that are a reformat of one."""
+        """Return the tensors of the model that a layer writes, looking through reformats."""
         names = {self._find_name(layer, tensor.name, forward=True) for tensor in layer.outputs}
         return {name for name in names if name is not None and name in self._model.writers}
 
@@ -418,7 +418,7 @@ class _Placement:
     def _walk_back(
         self, outputs: Iterable[str], inputs: Collection[str], starts: Iterable[int] | None = None
     ) -> set[int]:
-        """Open nodes from some tensors and nodes back to other tensors; without nodes, up to the ends of closed blocks."""
+        """Return open nodes from some tensors and nodes back to others; without nodes, up to the ends of closed blocks."""
         allowed = self._open - self._ends if starts is None else self._open
         waiting = [self._model.writers[tensor] for tensor in outputs if tensor not in inputs]
         waiting += starts or ()
@@ -446,7 +446,7 @@ class _Placement:
     # Closed blocks
 
     def _place_blocks(self, blocks: Sequence[int]) -> dict[int, LayerNodes]:
-        """The nodes of the closed blocks."""
+        """Return the nodes of the closed blocks."""
         certain: dict[int, set[int]] = {}
         loose = []
         for block in blocks:
@@ -506,7 +506,7 @@ class _Placement:
         return components
 
     def _without_fringe(self, component: set[int], block: Collection[int]) -> set[int]:
-        """Nodes without those at their border that only move data: TensorRT removes such nodes between layers."""
+        """Return the nodes without data movement at their border, which TensorRT removes between layers."""
         kept = set(component)
         for ordered, neighbours in (
             (sorted(kept, reverse=True), self._targets.__getitem__),
@@ -521,7 +521,7 @@ class _Placement:
 
 
 def _is_identity(node: OnnxNode) -> bool:
-    """Return whether the node returns what it gets: such a node is part of no layer."""
+    """Return whether the node returns its input unchanged: such a node is in no layer."""
     if node.op in ("AveragePool", "MaxPool"):
         ones = (*node.attributes.get("kernel_shape", (0,)), *node.attributes.get("strides", ()))
         return set(ones) == {1} and not any(node.attributes.get("pads", ()))

@@ -87,7 +87,7 @@ class Drawing:
 
     @cached_property
     def spot_of_layer(self) -> Mapping[int, int]:
-        """The number of the spot of each layer, by its index; computed for those who ask, since layers may be many."""
+        """Return the number of each layer's spot, by layer index; computed on request, since there may be many layers."""
         return {
             target.layer: number
             for number, spot in enumerate(self.spots)
@@ -708,7 +708,7 @@ def _(form: Bars, part: Grid) -> None:
 
 
 def _first_bar(form: Bars, rows: int) -> int:
-    """Return the first bar to draw in `rows` rows: the start of a group, which may lie just behind the last page."""
+    """Return the first bar to draw in `rows` rows: the start of a group, which may be just after the last page."""
     first = max(0, min(form.first, len(form.bars) - rows))
     return first + -first % form.together
 

@@ -67,11 +67,11 @@ class Coloring:
         return UNKNOWN if value is None else format_value(self.column, value)
 
     def group(self, layer: Layer) -> ColorGroup:
-        """The group of a layer."""
+        """Return the group of a layer."""
         return self.groups[self._positions[layer.index]]
 
     def style(self, layer: Layer) -> str:
-        """The colour of a layer."""
+        """Return the colour of a layer."""
         return self.group(layer).style
 
     def legend(self, layers: Iterable[Layer]) -> list[Key]:
@@ -166,7 +166,7 @@ def _document_column(name: str, title: str) -> Column:
 
 
 def group_texts(column: ValueColumn, values: Sequence[Any]) -> list[str]:
-    """Return the group of each value: itself, or its range; a frequent number is a range of its own."""
+    """Return the group of each value: itself, or its range; a frequent number is a separate range."""
     numbers = sorted(value for value in values if value is not None) if column.is_number else []
     counts = Counter(numbers)
     if len(counts) <= len(TONES):

@@ -40,13 +40,13 @@ from trex_tui.text import format_pct, plural
 
 _DEFAULT_X = ("macs", "footprint_bytes", "index")
 _LOG_RATIO = 50.0
-"""Values farther apart than this are on a logarithmic axis."""
+"""Ratio of largest to smallest value from which an axis is logarithmic."""
 _SIZES = ((0.5, "●"), (0.1, "•"), (0.0, "∙"))
-"""Share of the largest size from which a point has this sign."""
+"""Minimum share of the largest size, and sign of a point."""
 
 
 def scatter(subject: Subject) -> Figure:
-    """One number of each layer over another, in the colours of a third and the sizes of a fourth."""
+    """Draw one number of each layer over another; colours show a third column, sizes a fourth."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     x, y = _find_x(subject), find_quantity(subject)
@@ -88,7 +88,7 @@ def scatter(subject: Subject) -> Figure:
 
 
 def _find_x(subject: Subject) -> Quantity:
-    """The chosen column, else the first of the default ones that has values."""
+    """Return the chosen column, else the first default column with values."""
     if subject.x is not None:
         return find_quantity(replace(subject, value=subject.x))
     found = (find_quantity(replace(subject, value=ALL_COLUMNS_BY_NAME[name])) for name in _DEFAULT_X)
@@ -96,7 +96,7 @@ def _find_x(subject: Subject) -> Quantity:
 
 
 def _find_scale(quantity: Quantity, layers: Sequence[Layer]) -> Scale:
-    """A logarithmic scale for values that are far apart."""
+    """Return a scale; logarithmic if the values span a wide range."""
     values = [quantity.scaled(layer) or 0.0 for layer in layers]
     low, high = min(values), max(values)
     if low > 0 and high / low > _LOG_RATIO:
@@ -128,12 +128,12 @@ def _size_keys(size: Quantity | None) -> list[Key]:
 
 
 def bars(subject: Subject) -> Figure:
-    """The layers with the largest values, or the sums or means of groups of layers."""
+    """Draw the layers with the largest values, or the sums or means of groups of layers."""
     return layer_bars(subject) if subject.x is None else _group_bars(subject, subject.x)
 
 
 def _group_bars(subject: Subject, column: LayerColumn) -> Figure:
-    """A bar for each value of a column: the sum over its layers where that means something, else the mean."""
+    """Draw a bar for each value of a column: the sum over its layers if that is meaningful, else the mean."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     quantity = find_quantity(subject)
@@ -192,7 +192,7 @@ def _find_parts(quantity: Quantity, coloring: Coloring, layers: Sequence[Layer])
 
 
 def _format_filter(column: LayerColumn, text: str, layers: Sequence[Layer], subject: Subject) -> str:
-    """The filter for the layers of a group, whose values read alike; empty if it would be too long."""
+    """Return the filter for the layers of a group, whose values have one text; empty if it would be too long."""
     if text == UNKNOWN:
         return f"{column.name}:none"
     values = [column.value(subject.engine, layer) for layer in layers]

@@ -21,17 +21,17 @@ from trex_tui.engine.model import Layer
 from trex_tui.report.colours import kind_style
 
 HERE, HERE_SIGN, HERE_STYLE = "●", "◉", "bold $current"
-"""The current layer: beside bars, among points, and the style of both."""
+"""Signs of the current layer beside bars and among points, and the style of both."""
 BAR_SIGN = "■"
 PRIMARY, SECONDARY, ACCENT, WARNING, MUTED = "$primary", "$secondary", "$accent", "$warning", "$muted"
 NO_PROFILE = "No layer times (needs `trtexec --exportProfile`)."
 NO_SAMPLES = "No single times of layers (needs an IProfiler that writes {layer: [ms, …]})."
 NO_LAYER = "No layer matches the filter."
 _LEAST_LOG_TICKS = 3
-"""With fewer round values in its range, a logarithmic axis has evenly spaced ones."""
+"""Minimum number of round values in range; with fewer, a logarithmic axis has evenly spaced ticks."""
 
 Tick = tuple[float, str]
-"""Place on the axis, 0 to 1, and label."""
+"""Position on the axis, 0 to 1, and label."""
 
 
 # Scales
@@ -43,10 +43,10 @@ class Scale:
 
     Attributes:
         low, high: The values at the ends; `low` is less than `high`.
-        title: What it is, with its unit.
-        is_log: The logarithm is what is spaced evenly; both ends are above zero.
-        words: How a value reads as label; by default with as many digits as the steps need.
-        is_count: Values are whole numbers, and so are ticks.
+        title: Title of the axis, with its unit.
+        is_log: True for a logarithmic scale; both ends are above zero.
+        words: Formats a value as label; by default with as many digits as the steps need.
+        is_count: True if values and ticks are whole numbers.
     """
 
     low: float
@@ -57,14 +57,14 @@ class Scale:
     is_count: bool = False
 
     def fraction(self, value: float) -> float:
-        """Place of a value, 0 to 1, beyond for one that is beyond the ends."""
+        """Return the position of a value, 0 to 1; outside that for values out of range."""
         if self.is_log:
             value = max(value, 1e-300)
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
     def ticks(self, most: int) -> list[Tick]:
-        """Round values with different labels, not more than asked for if they are evenly spaced."""
+        """Return round values with different labels, at most `most` if they are evenly spaced."""
         values, digits = self._log_values(most) if self.is_log else self._linear_values(most)
         words = self.words or (lambda value: f"{value:.{digits}f}")
         by_label: dict[str, float] = {}
@@ -101,24 +101,24 @@ class Scale:
 
 
 def nice_step(least: float) -> float:
-    """The smallest of 1, 2, 2.5 and 5 times a power of ten that is not below `least`."""
+    """Return the smallest of 1, 2, 2.5 and 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(max(least, 1e-300)))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= least * (1 - 1e-9))
 
 
 def log_scale(values: Sequence[float], title: str, words: Callable[[float], str]) -> Scale:
-    """A logarithmic scale around values above zero, with a margin."""
+    """Return a logarithmic scale around values above zero, with a margin."""
     low, high = min(values), max(values)
     margin = (high / low) ** 0.04 if high > low else 2.0
     return Scale(low / margin, high * margin, title, is_log=True, words=words)
 
 
 def spread(values: Sequence[float], title: str, *, from_zero: bool = False) -> Scale:
-    """A scale around values, NaN left out.
+    """Return a scale around values, without NaN.
 
     Args:
-        title: What they are, with their unit.
-        from_zero: Begin at zero, where none is below.
+        title: Title of the axis, with its unit.
+        from_zero: Begin at zero, unless a value is below.
     """
     known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(known), max(known)
@@ -133,7 +133,7 @@ def spread(values: Sequence[float], title: str, *, from_zero: bool = False) -> S
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An entry of a legend: a sign, what it means, and its style. Without a sign, the text is as it stands."""
+    """An entry of a legend: sign, meaning and style. Without a sign, the text is used as it is."""
 
     sign: str
     text: str
@@ -146,8 +146,8 @@ def kind_keys(
     """Return keys of the kinds, the heaviest first; kinds of one sign and colour share a key: `■ gemm, attention`.
 
     Args:
-        weights: What counts for the order, such as milliseconds; kinds of none are left out.
-        style: Of an entry, by the first of its kinds.
+        weights: Values for the order, such as milliseconds; kinds without one are omitted.
+        style: Style of an entry, by the first of its kinds.
     """
     looks: dict[tuple[str, str], list[LayerKind]] = {}
     for kind in sorted((kind for kind in weights if weights[kind] > 0), key=lambda kind: -weights[kind]):
@@ -160,7 +160,7 @@ def kind_keys(
 
 
 def bar_keys(weights: Iterable[tuple[LayerKind, float]], style: Callable[[LayerKind], str]) -> list[Key]:
-    """The kinds of some bars or blocks in their colours, by the sum of their weights."""
+    """Return the kinds of bars or blocks in their colours, by the sum of their weights."""
     sums: dict[LayerKind, float] = {}
     for kind, weight in weights:
         sums[kind] = sums.get(kind, 0.0) + weight
@@ -172,9 +172,9 @@ class Mark:
     """A broken line across the plot, with a label.
 
     Attributes:
-        at: The value of x; of y for a level.
-        short: The label in a terminal, where it is another.
-        top: The value of y that an upright line ends at; None for all of the height.
+        at: Value of x; for a level, of y.
+        short: Label in a terminal, if it differs.
+        top: Value of y at which an upright line ends; None for the full height.
     """
 
     at: float
@@ -193,7 +193,7 @@ class Target:
         label: Its name: a layer with its index, a kind, a range.
         figures: Its values, in words.
         layer: Index of the layer, in a chart of engines of the engine; None for a group.
-        filter_text: Filter that the layers of a group match; empty where there is none.
+        filter_text: Filter for the layers of a group; empty if there is none.
     """
 
     label: str
@@ -215,7 +215,7 @@ def layer_target(layer: Layer, figures: str) -> Target:
 
 
 class BarPart(NamedTuple):
-    """A part of a bar; `pattern` is the character that fills it in a terminal: a blank leaves it out in every form."""
+    """A part of a bar; `pattern` is its fill character in a terminal: a blank omits it in every format."""
 
     value: float
     label: str
@@ -239,12 +239,12 @@ class Bar:
     """A line of a bar chart.
 
     Attributes:
-        value: How long its bar is; None where unknown, which has none.
-        texts: The figures beside its name, under the headings.
-        is_here: The current layer is in it.
-        parts: What the bar is made of, from the left; they add up to its value. Empty for a bar of one colour.
-        target: None where the bar cannot be selected.
-        box: Drawn instead of the bar.
+        value: Length of its bar; None if unknown: no bar is drawn.
+        texts: Figures beside its name, under the headings.
+        is_here: True if the current layer is in it.
+        parts: Parts of the bar from the left, which add up to its value; empty for a bar of one colour.
+        target: Target of a selection; None if the bar cannot be selected.
+        box: Box plot drawn instead of the bar.
     """
 
     label: str
@@ -262,12 +262,12 @@ class Bars:
     """Horizontal bars with names and figures.
 
     Attributes:
-        headings: Of the figures.
-        unit: What the length of a bar means.
-        rest: What the bars from an index on add up to, in words: they are left out where there is no room.
-        most: Bars in a picture, which is as high as they need.
-        first: Index of the bar that a terminal without room for all begins with.
-        together: Bars of a group, between which there is no blank line.
+        headings: Headings of the figures.
+        unit: Meaning of the length of a bar.
+        rest: Sum of the bars from an index on, in words, for bars that do not fit.
+        most: Number of bars in a picture, which determines its height.
+        first: Index of the first bar in a terminal that cannot show all.
+        together: Number of bars in a group, between which there is no blank line.
         fit: Shortens a name to a number of characters, different from those of the other bars; by default `grid.apart`.
         top: Value at the end of the axis; None for that of the longest bar. Values of boxes beyond it are drawn at the end.
     """
@@ -286,7 +286,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line over columns: values of the vertical axis, one for each column."""
+    """A line over columns: one value of the vertical axis per column."""
 
     name: str
     values: Sequence[float]
@@ -295,7 +295,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A column that is marked: a sign above it or, where there is a curve, on that."""
+    """A marked column: with a sign above it or, if there is a curve, on the curve."""
 
     index: int
     sign: str
@@ -308,10 +308,10 @@ class Columns:
     """Vertical bars side by side; where several share a place, the largest.
 
     Attributes:
-        values, styles: Of each column.
-        target: What a column stands for, by its index.
-        ticks: At most so many places from 0 to 1 with their labels.
-        marks: With x from 0 to 1.
+        values, styles: Value and style of each column.
+        target: Target of a column, by its index.
+        ticks: Positions from 0 to 1 with labels, for a maximum number.
+        marks: Marks with x from 0 to 1.
     """
 
     values: Sequence[float]
@@ -328,7 +328,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Counts in bins of equal width; with those below and above, all values."""
+    """Counts in bins of equal width; together with those below and above, they cover all values."""
 
     low: float
     width: float
@@ -347,7 +347,7 @@ class Histogram:
     """Histogram of values; `bins` counts them in a limited number of bins.
 
     Attributes:
-        target: What a bin stands for, by its ends, how many values are below it, and its count.
+        target: Target of a bin, by its ends, the number of values below it, and its count.
     """
 
     bins: Callable[[int], Bins]
@@ -363,9 +363,9 @@ class Series:
 
     Attributes:
         points: x and y in the units of the axes, NaN where unknown: the line has a gap there.
-        sign: In the legend of a terminal.
-        is_faint: It is the ground for another line.
-        is_dense: Of more points than there is room for, least, most and median are drawn.
+        sign: Sign in the legend of a terminal.
+        is_faint: True for the background of another line.
+        is_dense: True to draw minimum, maximum and median if there are more points than columns.
     """
 
     name: str
@@ -397,17 +397,17 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Values over others.
+    """Values over other values.
 
     Attributes:
         x, y: The scales.
-        ticks: Instead of round values of x.
-        keys: What marks mean, beside what the series are.
-        dots: On the lines, each with its label.
+        ticks: Ticks of x that replace round values.
+        keys: Legend of the marks, in addition to the series.
+        dots: Labelled dots on the lines.
         limits: Values of y beyond which a point is drawn at the edge with a sign, in a terminal.
-        has_legend: The series have names that differ.
-        names_ends: Each series has its name at its end, in a terminal.
-        target: What a point of the first series stands for, by its index; by default the values of all series there.
+        has_legend: True if the series have different names.
+        names_ends: True to write the name of each series at its end, in a terminal.
+        target: Target of a point of the first series, by its index; by default the values of all series there.
     """
 
     series: Sequence[Series]
@@ -423,7 +423,7 @@ class Lines:
     target: Callable[[int], Target] | None = None
 
     def target_of(self, index: int) -> Target:
-        """Return what a point of the first series stands for."""
+        """Return the target of a point of the first series."""
         if self.target is not None:
             return self.target(index)
         x, _ = self.series[0].points[index]
@@ -437,9 +437,9 @@ class Roof:
     """A limit in a chart of points: points joined by lines.
 
     Attributes:
-        name: At its end.
-        detail: What is told beside the name where there is room.
-        knee: A point of it that has a label of its own, with that label.
+        name: Name at its end.
+        detail: Further text beside the name, if there is room.
+        knee: A point of it with a label.
     """
 
     name: str
@@ -455,10 +455,10 @@ class Points:
 
     Attributes:
         x, y: The scales, which may be logarithmic.
-        target: What a point stands for, by its index; by default its own title.
-        roofs: The highest first.
+        target: Target of a point, by its index; by default its title.
+        roofs: Roofs, the highest first.
         slope: A point on the slope of all roofs, with its label.
-        roof_key: What roofs are, for a legend.
+        roof_key: Description of the roofs, for the legend.
     """
 
     dots: Sequence[Dot]
@@ -480,13 +480,13 @@ class IcicleBlock:
     """A module or a layer in the icicle.
 
     Attributes:
-        label: Of the module or layer; `+3` for parts too narrow to be told apart, which share a block.
-        size: Its milliseconds or, without any time, its layers.
-        start, width: In the units of the width that the subject has.
-        depth: 0 for all layers.
-        kind: What takes most of its time.
-        is_here: The current layer is in it.
-        inside: The blocks below; their widths add up to its own.
+        label: Name of the module or layer; `+3` for parts too narrow to distinguish, which share a block.
+        size: Milliseconds or, without any time, number of layers.
+        start, width: Position and width in the units of the subject's width.
+        depth: Depth in the hierarchy; 0 for all layers.
+        kind: Kind with most of its time.
+        is_here: True if the current layer is in it.
+        inside: The blocks below, whose widths add up to its width.
         layer: Index of the layer; None for a module.
     """
 
@@ -506,7 +506,7 @@ class IcicleBlock:
         return 1 + max((block.levels for block in self.inside), default=0)
 
     def every(self) -> Iterable[IcicleBlock]:
-        """The block and those on top of it."""
+        """Yield the block and all blocks on top of it."""
         yield self
         for block in self.inside:
             yield from block.every()
@@ -514,11 +514,11 @@ class IcicleBlock:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """An icicle: blocks on top of what they are made of.
+    """An icicle: blocks on top of their parts.
 
     Attributes:
-        style: Of a block.
-        size: Its time and its share, in words.
+        style: Style of a block.
+        size: Time and share of a block, in words.
     """
 
     root: IcicleBlock
@@ -535,7 +535,7 @@ Form = Bars | Columns | Histogram | Lines | Points | Blocks
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Styles of what has a colour throughout the program."""
+    """Styles with one meaning in the whole program."""
 
     kind: Callable[[LayerKind], str]
     precision: Callable[[DataType | None], str]
@@ -546,15 +546,15 @@ class Subject:
     """Subject of a chart.
 
     Attributes:
-        layers: Those that a filter left, in execution order.
-        is_filtered: Whether there is a filter.
-        current: The current layer, whether the filter leaves it or not.
-        axes: Which two of `m`, `n` and `k` a chart of products shows.
-        width: Cells or pixels that there are for it.
-        value: Column of numbers that a chart of layers shows; None for the chart's own.
-        color: Column whose values the colours show; None for the chart's own.
-        x: Column of the horizontal axis or of the groups; None for the chart's own.
-        size: Column of numbers that sizes of points show; None for none.
+        layers: Layers that match the filter, in execution order.
+        is_filtered: True if there is a filter.
+        current: The current layer, even if the filter hides it.
+        axes: Two of `m`, `n` and `k`, for a chart of products.
+        width: Available cells or pixels.
+        value: Numeric column of a chart of layers; None for the default of the chart.
+        color: Column shown by colour; None for the default of the chart.
+        x: Column of the horizontal axis or of the groups; None for the default of the chart.
+        size: Numeric column shown by the size of points; None for none.
     """
 
     engine: Engine
@@ -581,10 +581,10 @@ class Figure:
     """A chart before it has a size.
 
     Attributes:
-        words: Sentences below it: what it shows, and the numbers behind.
-        missing: Sentences on what it does not show, and why.
-        form: What is drawn; None where there is nothing to draw.
-        marks_layer: Whether it marks the current layer.
+        words: Sentences below it: its content and its numbers.
+        missing: Sentences on omitted data, with the reason.
+        form: The drawing; None if there is nothing to draw.
+        marks_layer: True if it marks the current layer.
     """
 
     words: tuple[str, ...]
@@ -600,12 +600,12 @@ class Chart:
     Attributes:
         id: Stable name.
         title: A few words.
-        help: What it answers, in a sentence.
-        make: Makes it.
-        has_axes: Whether it follows `Subject.axes`.
-        has_value, has_color, has_x, has_size: Whether it follows `Subject.value`, `color`, `x` and `size`.
-        has_groups: `Subject.x` may be any column, whose values make groups; else it is one of numbers.
-        needs: Whether an engine has the data; a guess that costs little.
+        help: Its content, in a sentence.
+        make: Makes the figure.
+        has_axes: True if it uses `Subject.axes`.
+        has_value, has_color, has_x, has_size: True if it uses `Subject.value`, `color`, `x` and `size`.
+        has_groups: True if `Subject.x` may be any column, whose values make groups; else it is numeric.
+        needs: Returns whether an engine probably has the data; cheap.
     """
 
     id: str
@@ -627,7 +627,7 @@ def has_times(engine: Engine) -> bool:
 
 
 def format_tick(value: float) -> str:
-    """A short label: 0.01, 1, 100, 10 k, 1 M."""
+    """Return a short label: 0.01, 1, 100, 10 k, 1 M."""
     for limit, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= limit * 0.9999:
             size = 1e3 if prefix == "k" else limit

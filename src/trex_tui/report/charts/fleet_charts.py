@@ -1,4 +1,4 @@
-"""Charts of many engines: two measures with their Pareto front, shares of kinds beside each other, a measure over time."""
+"""Charts of many engines: two measures with their Pareto front, shares of kinds, a measure over time."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def pareto_figure(
 
 
 def _steps(front: Sequence[tuple[float, float]]) -> Iterable[tuple[float, float]]:
-    """Yield the corners of the line between what the front reaches and what no engine does."""
+    """Yield the corners of the line between reached and unreached values."""
     yield front[0]
     for (_, before), (x, y) in pairwise(front):
         yield x, before

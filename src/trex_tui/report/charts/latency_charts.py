@@ -39,12 +39,12 @@ from trex_tui.text import format_ms, plural
 
 NO_ROWS = "No timing rows (needs `trtexec --exportTimes`)."
 _EDGE_FACTOR = 3.0
-"""Values this many times farther from the start of a tail than that is from the median are shown at the edge."""
+"""Factor beyond the tails from which values are shown at the edge: relative to the distance of tail and median."""
 _MARKED_PERCENTILES = (50.0, 90.0, 95.0, 99.0)
 _TAIL_PCT = 5.0
 """The histogram covers the values between the tails."""
 _COURSE_TAIL_PCT = 1.0
-"""Outliers are shown unless they are few and far out."""
+"""Share of outliers from which they are shown even if they are far out."""
 _CURVE_PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
 _CURVE_POINTS = 160
 

@@ -62,7 +62,7 @@ _HASH = re.compile(r"_0x[0-9a-fA-F]{6,}|_[0-9a-f]{16,}$|_myl\d+_\d+$")
 
 
 def time_by_kind(subject: Subject) -> Figure:
-    """Time by what the layers do."""
+    """Draw time by kind."""
     kinds = {kind.value: kind for kind in LayerKind}
     return _shares(
         subject, "kind", lambda layer: layer.kind.value, lambda key: subject.palette.kind(kinds[key])
@@ -70,7 +70,7 @@ def time_by_kind(subject: Subject) -> Figure:
 
 
 def time_by_precision(subject: Subject) -> Figure:
-    """Time by the type that layers compute in."""
+    """Draw time by precision."""
     if subject.layers and not any(layer.precision for layer in subject.layers):
         return Figure(("Precision of these layers unknown.",))
     precisions = {dtype.value: dtype for dtype in DataType}
@@ -83,7 +83,7 @@ def time_by_precision(subject: Subject) -> Figure:
 
 
 def kinds_by_color(subject: Subject) -> Figure:
-    """Time by kind, each bar in parts: by default those of the precisions that the layers compute in."""
+    """Draw time by kind, each bar divided by a column, by default the precision."""
     figure = time_by_kind(subject)
     if not isinstance(figure.form, Bars):
         return figure
@@ -115,7 +115,7 @@ def kinds_by_color(subject: Subject) -> Figure:
 
 
 def reformats_by_origin(subject: Subject) -> Figure:
-    """Time of the reformats by what made them necessary, quantizations that run as reformats among them."""
+    """Draw the time of reformats by origin, quantizations that run as reformats included."""
     column = ALL_COLUMNS_BY_NAME["origin"]
 
     def origin(layer: Layer) -> str | None:
@@ -135,7 +135,7 @@ def reformats_by_origin(subject: Subject) -> Figure:
 
 
 def time_by_tactic(subject: Subject) -> Figure:
-    """Time by kernel."""
+    """Draw time by kernel."""
     if subject.layers and not any(layer.tactic for layer in subject.layers):
         return Figure(("No kernel names here.",))
     kinds = _main_kinds(subject.layers)
@@ -166,12 +166,12 @@ def time_by_tactic(subject: Subject) -> Figure:
 
 @lru_cache(maxsize=4096)
 def tactic_group(name: str | None) -> str:
-    """A kernel's name without the hash that tells generated kernels of the same operators apart."""
+    """Return a kernel's name without the hash that distinguishes generated kernels of the same operators."""
     return _HASH.sub("", name) if name else NO_TACTIC
 
 
 def _main_kinds(layers: Sequence[Layer]) -> dict[str, LayerKind]:
-    """Of each kernel, the kind of layers that it runs longest for."""
+    """Return, for each kernel, the kind of layers with most of its time."""
     times: dict[str, dict[LayerKind, float]] = {}
     for layer in layers:
         of_kernel = times.setdefault(tactic_group(layer.tactic), {})
@@ -187,11 +187,11 @@ def _shares(
     keys: Sequence[Key] = (),
     filter_of: Callable[[str], str] | None = None,
 ) -> Figure:
-    """Totals as bars: name, number of layers, milliseconds, share.
+    """Return totals as bars: name, number of layers, milliseconds, share.
 
     Args:
-        what: A group, in words.
-        filter_of: The filter for a group; by default `what` is a column.
+        what: Description of a group.
+        filter_of: Filter for a group; by default `what` is a column.
     """
     filter_of = filter_of or partial(_group_filter, what)
     if not subject.layers:
@@ -252,7 +252,7 @@ def _describe_rest(totals: Sequence[Total], first: int, *, is_timed: bool) -> st
 
 
 def layers_in_order(subject: Subject) -> Figure:
-    """A value of each layer, by default its time, in the order in which they run."""
+    """Draw a value of each layer, by default its time, in execution order."""
     layers = subject.layers
     if not layers:
         return Figure((NO_LAYER,))
@@ -283,7 +283,7 @@ def layers_in_order(subject: Subject) -> Figure:
 
 
 def precision_in_order(subject: Subject) -> Figure:
-    """The precision of each layer in the order in which they run: a column for each layer, a level for each precision."""
+    """Draw the precision of each layer in execution order: a column per layer, a level per precision."""
     layers = subject.layers
     if not layers:
         return Figure((NO_LAYER,))
@@ -341,7 +341,7 @@ def columns_of_layers(
     keys: Sequence[Key] = (),
     flags: Sequence[Flag] = (),
 ) -> Columns:
-    """A column for each layer in execution order; the title ends in the unit of the values."""
+    """Return a column for each layer in execution order; the title ends with the unit of the values."""
     unit = y_title.rpartition(", ")[2]
     return Columns(
         values,
@@ -356,19 +356,19 @@ def columns_of_layers(
 
 
 def kind_target(layer: Layer, figures: str) -> Target:
-    """A layer with its kind and values."""
+    """Return a layer with its kind and values."""
     return layer_target(layer, f"{layer.kind.value}  {figures}")
 
 
 def describe_crowding(count: int, width: int, shown: str) -> tuple[str, ...]:
-    """State that layers share columns, and which of them are visible."""
+    """Return a sentence on layers that share columns, and on those shown."""
     return (
         (f"About {-(-count // width)} layers share a column, which shows {shown}.",) if count > width else ()
     )
 
 
 def _index_ticks(layers: Sequence[Layer], most: int) -> list[Tick]:
-    """The indices of layers, which a filter leaves gaps in."""
+    """Return the indices of layers, which have gaps under a filter."""
     count = len(layers)
     step = max(1, -(-count // max(1, most)))
     round_steps = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 2500, 5000)
@@ -384,10 +384,10 @@ class Pareto:
     """Layers by time.
 
     Attributes:
-        layers: Those with a time, the slowest first.
+        layers: Layers with a time, the slowest first.
         shares_pct: Share of each in the time of all of them.
         cumulative_pct: Share of the first, the first two, and so on; the last is 100.
-        most: How many layers take `MOST_OF_IT` percent together.
+        most: Number of layers that take `MOST_OF_IT` percent together.
     """
 
     layers: tuple[Layer, ...]
@@ -397,7 +397,7 @@ class Pareto:
 
 
 def compute_pareto(layers: Sequence[Layer]) -> Pareto | None:
-    """Sort layers by time and add up; None if none takes any."""
+    """Sort layers by time and add up; None if none has a time."""
     timed = sorted(
         (layer for layer in layers if layer.latency_ms is not None),
         key=lambda layer: (-(layer.latency_ms or 0.0), layer.index),
@@ -412,7 +412,7 @@ def compute_pareto(layers: Sequence[Layer]) -> Pareto | None:
 
 
 def pareto(subject: Subject) -> Figure:
-    """Cumulative share of the time over the layers, slowest first."""
+    """Draw the cumulative share of the time over the layers, slowest first."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     data = compute_pareto(subject.layers)
@@ -459,7 +459,7 @@ def pareto(subject: Subject) -> Figure:
 
 
 def _rank_ticks(count: int, most: int) -> list[Tick]:
-    """Round ranks out of `count`, and the first."""
+    """Return round ranks out of `count`, and the first."""
     step = max(1, round(nice_step(count / max(2, most))))
     ranks = [1, *range(step, count + 1, step)] if step > 1 else list(range(1, count + 1))
     return [((rank - 0.5) / count, str(rank)) for rank in ranks]

@@ -34,10 +34,10 @@ from trex_tui.report.charts.value_charts import find_bytes_unit
 from trex_tui.text import format_bytes, format_ms, plural
 
 _PEAK, _BOTH = "▲", "◆"
-"""The layer with most memory, and its sign if it is the current one."""
+"""Signs of the layer at the memory peak: another one, and the current one."""
 _MOST_LEVELS = 30
 _LEAST_WIDTH = 2
-"""Narrower blocks share one."""
+"""Minimum width of a block; narrower ones share one."""
 
 
 @per_engine

@@ -70,7 +70,7 @@ def kind_sign(kind: LayerKind) -> str:
 
 
 Look = Callable[[Layer], tuple[str, str]]
-"""Sign and style of a layer's point."""
+"""Return sign and style of a layer's point."""
 
 
 def _points(

@@ -40,7 +40,7 @@ def make_box(times_ms: Sequence[float]) -> Box:
 
 
 def layer_spreads(subject: Subject) -> Figure:
-    """A box of the single times of each layer, the layer with the largest median first."""
+    """Draw a box of the single times of each layer, the largest median first."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     sampled = [

@@ -1,12 +1,11 @@
-"""Charts as SVG: strings that stand in an HTML page, or alone in a file. They know no Textual, no numpy, no browser.
+"""Charts as SVG strings, for an HTML page or a separate file; without Textual and numpy.
 
-In a page (`Caption.standalone` false) there is neither title nor text around the plot: `<title>` and `<desc>` tell them to
-those who do not see, the page to the others. The page includes `svg_elements.stylesheet()` once, in its `<style>`; there are
-neither ids, nor scripts, nor style attributes, so that a strict policy lets the picture be, and several share a page. Text
-and axes are in the colour of the page's text. Alone, a picture has background, title, sentences and its own style, light and
-dark.
+In a page (`Caption.standalone` false) there is no title and no text around the plot: the page has them, and `<title>` and
+`<desc>` are for screen readers. The page includes `svg_elements.stylesheet()` once, in its `<style>`. There are no ids,
+scripts or style attributes, so that a strict policy allows the picture, and several share a page. Text and axes have the
+colour of the page's text. A separate file has background, title, sentences and its own style, light and dark.
 
-Everything drawn goes through `svg_elements.escaped`: names are data. Same data, same string.
+All text passes `svg_elements.escaped`: names are data. Equal data give equal strings.
 """
 
 from __future__ import annotations
@@ -83,12 +82,12 @@ _TICK_GAP = 70
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart with what belongs below it.
+    """A chart with the sentences below it.
 
     Attributes:
         id, title, help: As in the catalogue.
-        svg: None where there is nothing to draw: the sentences say why.
-        words, missing: Sentences, the same as in the terminal.
+        svg: The picture; None if there is nothing to draw: the sentences give the reason.
+        words, missing: Sentences, as in the terminal.
     """
 
     id: str
@@ -115,12 +114,12 @@ def picture(
     """A chart of an engine, with its sentences.
 
     Args:
-        chart: One of `IDS`, or a chart of something else.
-        layers: Those that a filter left, in execution order; by default all.
-        axes: Which extents the chart of products shows.
+        chart: One of `IDS`, or another chart.
+        layers: Layers to show, in execution order; by default all.
+        axes: Extents shown by the chart of products.
         value, color, x, size: As in `Subject`.
-        width: Of the picture.
-        standalone: A file of its own.
+        width: Width of the picture.
+        standalone: True for a separate file.
 
     Raises:
         KeyError: There is no such chart.
@@ -144,7 +143,7 @@ def figure_picture(
     width: int = WIDTH,
     standalone: bool = False,
 ) -> Picture:
-    """A figure with its sentences; arguments as for `picture`."""
+    """Return a figure with its sentences; arguments as for `picture`."""
     caption = Caption(title, figure.words, figure.missing, width, standalone)
     svg = None if figure.form is None else draw_svg(figure.form, caption)
     return Picture(id, title, help, svg, figure.words, figure.missing)
@@ -160,7 +159,7 @@ def draw_svg(form: object, caption: Caption) -> str:
 
 _ROW, _BAR = 20.0, 13.0
 _NAMES = 0.45
-"""Share of the width that names may take."""
+"""Maximum share of the width for names."""
 _LEAST_BAR = 90.0
 
 
@@ -297,7 +296,7 @@ def _(form: Histogram, caption: Caption) -> str:
 # Lines
 
 _DOTS_PER_LINE = 1.5
-"""Points per pixel from which on least, most and median of a dense series are drawn instead of each."""
+"""Points per pixel from which minimum, maximum and median of a dense series replace its points."""
 
 
 @draw_svg.register
@@ -330,7 +329,7 @@ def _(form: Lines, caption: Caption) -> str:
 
 
 def _beyond(points: Sequence[tuple[float, float]], plot: Plot, y: Scale) -> list[str]:
-    """A sign at the edge for what is beyond it, the farthest where several share a place."""
+    """Draw a sign at the edge for points out of range; of several at one position, for the farthest."""
     farthest: dict[tuple[int, str], tuple[float, float, float]] = {}
     for px, py in points:
         fraction = y.fraction(py)
@@ -342,7 +341,7 @@ def _beyond(points: Sequence[tuple[float, float]], plot: Plot, y: Scale) -> list
 
 
 def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
-    """The parts of a line between its gaps."""
+    """Return the parts of a line between its gaps."""
     runs: list[list[tuple[float, float]]] = [[]]
     for point in points:
         if all(map(math.isfinite, point)):
@@ -355,13 +354,13 @@ def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float
 # Points
 
 _RING = 7.0
-"""Radius of the ring around several points in one place."""
+"""Radius of the ring around several points at one position."""
 _RING_KEY = Key("", "in a ring: several in one place", MUTED)
 
 
 @draw_svg.register
 def _(form: Points, caption: Caption) -> str:
-    """Of the points on the same spot only the last is drawn, in a ring."""
+    """Draw only the last of several points on one spot, in a ring."""
     keys = [key for key in form.keys if key.sign != HERE_SIGN]
     if form.roof_key:
         keys.append(Key("━", form.roof_key, SECONDARY))
@@ -370,7 +369,7 @@ def _(form: Points, caption: Caption) -> str:
     ]
 
     def place(keys: Sequence[Key]) -> tuple[Plot, dict[tuple[int, int], list[int]]]:
-        """The axes, and the indices of the points on each spot."""
+        """Return the axes, and the indices of the points on each spot."""
         plot = Plot(
             caption, form.x, form.y, keys=keys, marks=form.marks, asides=asides, height=PLOT_HEIGHT + 60
         )
@@ -446,7 +445,7 @@ def _draw_block(form: Blocks, block: IcicleBlock, scale: float, row: Sequence[st
 
 
 def block_name(label: str, room: float, row: Sequence[str]) -> str:
-    """A name in its block: head and tail, else the head alone; nothing where another of its row could be meant as well.
+    """Return a name in its block: head and tail, else the head; empty if it could mean another block of the row.
 
     >>> block_name("16/conv", 3 * CHAR, ["16/conv", "15/conv"]), block_name("16/conv", 2 * CHAR, ["16/conv", "15/conv"])
     ('16…', '')
@@ -461,6 +460,6 @@ def block_name(label: str, room: float, row: Sequence[str]) -> str:
 
 
 def _fits(text: str, name: str) -> bool:
-    """Return whether a cut text may stand for a name."""
+    """Return whether a cut text still identifies a name."""
     head, _, tail = text.partition(ELLIPSIS)
     return len(name) > len(head) + len(tail) and name.startswith(head) and name.endswith(tail)

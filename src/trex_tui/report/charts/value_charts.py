@@ -1,4 +1,4 @@
-"""Charts of a number that layers have: by default their time, else any column of numbers."""
+"""Charts of a number of layers: by default the time, else any numeric column."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from trex_tui.text import format_pct, plural, shorten_middle
 
 TIME = "latency_ms"
 _ADDITIVE = ("_ms", "_bytes", "macs", "_count")
-"""Ends of the names of columns that add up over layers."""
+"""Suffixes of columns that add up over layers."""
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _MARKED_PERCENTILES = (50.0, 90.0)
 _MOST_BARS, _MOST_CHOSEN_BARS = 32, 100
-"""In a picture of all layers, which fits a page, and of those that a person chose."""
+"""Number of bars in a picture: of all layers, which fits a page, and of chosen ones."""
 _LONGEST_TEXT = 24
-"""Characters of a value of the column that colours, beside a bar."""
+"""Maximum characters of a value of the colour column beside a bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Quantity:
     Attributes:
         values: By layer index; None where unknown.
         known: The layers with a value.
-        scale: How much a unit of the axis is, and what it is called; empty where the title of the column says it.
+        scale: Size and name of the unit of the axis; the name is empty if the title of the column has it.
     """
 
     column: LayerColumn
@@ -68,7 +68,7 @@ class Quantity:
 
     @property
     def adds_up(self) -> bool:
-        """True if the sum over layers means something."""
+        """True if the sum over layers is meaningful."""
         return self.column.name.endswith(_ADDITIVE)
 
     @property
@@ -77,50 +77,50 @@ class Quantity:
 
     @property
     def axis(self) -> str:
-        """Title of the axis, which ends in the unit of `scaled` values."""
+        """Title of the axis, with the unit of `scaled` values at its end."""
         _, unit = self.scale
         return f"{self.column.title}, {unit}" if unit else self.column.title
 
     def scaled(self, layer: Layer) -> float | None:
-        """The value of a layer in the unit of the axis."""
+        """Return the value of a layer in the unit of the axis."""
         value = self.values[layer.index]
         return None if value is None else value / self.scale[0]
 
     @property
     def nothing(self) -> str:
-        """Sentence for layers of which none has a value."""
+        """Return the sentence for layers without any value."""
         return NO_PROFILE if self.is_time else f"No {self.column.name} in these layers."
 
     @property
     def sum_text(self) -> str:
-        """The sum with a comma before it, of a number that adds up."""
+        """Return the sum after a comma, for a number that adds up; else an empty text."""
         return f", {self.words(sum_known(self.values.values()))}{self.unit}" if self.adds_up else ""
 
     @property
     def unit(self) -> str:
-        """The unit behind a number in words, which has its own for bytes."""
+        """Return the unit after a number; bytes are formatted with their own."""
         return {"milliseconds": " ms", "percent": " %", "bytes": ""}.get(
             self.column.unit, f" {self.column.unit}" if self.column.unit else ""
         )
 
     def words(self, value: float) -> str:
-        """A value without its unit."""
+        """Return a value without its unit."""
         return format_value(self.column, value)
 
     def text(self, layer: Layer) -> str:
-        """The value of a layer with its unit."""
+        """Return the value of a layer with its unit."""
         value = self.values[layer.index]
         return format_value(self.column, value) + ("" if value is None else self.unit)
 
     def describe_missing(self, consequence: str) -> tuple[str, ...]:
-        """Sentence on the layers without a value, with what becomes of them."""
+        """Return a sentence on the layers without a value, and how they are treated."""
         count = len(self.layers) - len(self.known)
         what = "a time" if self.is_time else self.column.name
         return (f"{plural(count, 'layer')} without {what} {consequence}.",) if count else ()
 
 
 def find_bytes_unit(size: float) -> tuple[float, str]:
-    """The largest binary unit that a size reaches: its bytes and its name."""
+    """Return size and name of the largest binary unit that fits a size."""
     for power, name in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
         if size >= 1024**power:
             return float(1024**power), name
@@ -128,7 +128,7 @@ def find_bytes_unit(size: float) -> tuple[float, str]:
 
 
 def find_quantity(subject: Subject) -> Quantity:
-    """The number that a chart of layers shows."""
+    """Return the number that a chart of layers shows."""
     column = subject.value or ALL_COLUMNS_BY_NAME[TIME]
     values: dict[int, float | None] = {}
     for layer in subject.layers:
@@ -139,7 +139,7 @@ def find_quantity(subject: Subject) -> Quantity:
 
 
 def _find_scale(column: LayerColumn, values: Mapping[int, float | None]) -> tuple[float, str]:
-    """The unit of an axis for the largest of some values."""
+    """Return the unit of an axis for the largest of some values."""
     largest = max((abs(value) for value in values.values() if value is not None), default=0.0)
     if column.unit == "bytes":
         return find_bytes_unit(largest)
@@ -147,12 +147,12 @@ def _find_scale(column: LayerColumn, values: Mapping[int, float | None]) -> tupl
 
 
 def sum_known(values: Iterable[float | None]) -> float:
-    """The sum of the finite numbers among some values."""
+    """Return the sum of the finite numbers among some values."""
     return math.fsum(value for value in values if value is not None and math.isfinite(value))
 
 
 def layer_bars(subject: Subject) -> Figure:
-    """The layers with the largest values as bars with names."""
+    """Draw the layers with the largest values as bars with names."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     quantity = find_quantity(subject)
@@ -214,7 +214,7 @@ def layer_bars(subject: Subject) -> Figure:
 
 
 def layer_distribution(subject: Subject) -> Figure:
-    """Distribution of a value over the layers."""
+    """Draw the distribution of a value over the layers."""
     if not subject.layers:
         return Figure((NO_LAYER,))
     quantity = find_quantity(subject)
@@ -249,7 +249,7 @@ def layer_distribution(subject: Subject) -> Figure:
 def _bin_target(
     quantity: Quantity, ordered: Sequence[float], low: float, high: float, below: int, count: int
 ) -> Target:
-    """A bin, which filters by the least and the largest of its values: a value at its end may belong to the next bin."""
+    """Return the target of a bin, which filters by its smallest and largest value, since the next bin has its end."""
     values, name = ordered[below : below + count], quantity.column.name
     return Target(
         f"{low:.4g} to {high:.4g} {quantity.scale[1]}".rstrip(),

@@ -120,7 +120,7 @@ ACCURACY = Subject(
             also=("against_onnx.*.gates",),
         ),
         Term(
-            "accuracy.passed", "Whether all gates held; null without gates.", also=("against_onnx.*.passed",)
+            "accuracy.passed", "True if all gates held; null without gates.", also=("against_onnx.*.passed",)
         ),
         Term("accuracy-sample.sample", "Number of the sample, from 0."),
         *(

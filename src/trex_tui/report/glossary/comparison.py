@@ -12,16 +12,15 @@ COMPARISON = Subject(
     "Compare; diff, report of several engines",
     "profiles and timing rows of both engines; layers are matched by ONNX nodes, names and structure",
     (
-        Term("diff.baseline", "Place of the baseline among the engines, from 0.", labels=("baseline",)),
+        Term("diff.baseline", "Position of the baseline among the engines, from 0.", labels=("baseline",)),
         Term("diff.align", "Evidence that may match layers: auto, onnx, name, signature."),
         Term(
             "diff.per_batch",
-            "Whether times are divided by the batch: milliseconds per sample. By default they are where the batches are "
-            "known and differ.",
+            "True if times are divided by the batch: milliseconds per sample. Default if the batches are known and differ.",
         ),
         Term(
             "is_unit_stated",
-            "Whether --per-sample or --per-inference was given. Without it, gates on end-to-end times are not judged where "
+            "True if --per-sample or --per-inference was given. Without it, gates on end-to-end times are not judged where "
             "batch or device differ.",
         ),
         Term(
@@ -58,11 +57,11 @@ COMPARISON = Subject(
             labels=("Cautions",),
         ),
         Term("cautions.kind", "Differences."),
-        Term("cautions.engine", "Place of the engine that differs; null for all."),
+        Term("cautions.engine", "Position of the engine that differs; null for all."),
         Term("cautions.text", "The caution, in a sentence."),
         Term(
             "verdict",
-            "Whether the first engine other than the baseline is faster beyond noise, by median latency.",
+            "Verdict on the first engine other than the baseline, by median latency and beyond noise.",
             gates=("verdict",),
         ),
         Term("verdicts", "The verdict on each engine; null for the baseline."),
@@ -94,12 +93,12 @@ COMPARISON = Subject(
                     "runs.",
                     "",
                 ),
-                ("tick_ms", "Least difference that the timer shows.", ""),
+                ("tick_ms", "Smallest difference that the timer shows.", ""),
                 ("method", "Method of the verdict.", ""),
             )
         ),
         Term("differences", "Each engine against the baseline, by layers; null for the baseline."),
-        Term("differences.engine", "Place of the engine."),
+        Term("differences.engine", "Position of the engine."),
         Term(
             "differences.delta_ms",
             "Difference of the sums of layer times; negative if the engine is faster.",
@@ -111,11 +110,11 @@ COMPARISON = Subject(
         Term(
             "headline",
             "The difference in one sentence, with its largest causes. It follows the verdict: without a difference beyond "
-            "noise it names none. A, B, … are the engines by their places.",
+            "noise it names none. A, B, … are the engines by position.",
         ),
         Term(
             "differences.reasons",
-            "Where the difference comes from, a cause each, the largest first; they add up to delta_ms.",
+            "Causes of the difference, the largest first; they add up to delta_ms.",
         ),
         Term(
             "reasons.cause",
@@ -132,7 +131,7 @@ COMPARISON = Subject(
         Term("reasons.layers", "Number of layers in the baseline and in the engine."),
         Term("reasons.parts", "Its layers by kind and change, the largest difference first."),
         Term("parts.kind", "Operation of the layers."),
-        Term("parts.detail", "How they changed: FP32⇒FP16, only in B; empty for nothing more."),
+        Term("parts.detail", "Change of the layers: FP32⇒FP16, only in B; empty if nothing else is known."),
         Term("parts.count", "Number of matched blocks, or of layers of one engine."),
         Term("parts.delta_ms", "Sum of their differences."),
         Term("reasons.blocks", "Its blocks, the largest difference first."),
@@ -151,12 +150,12 @@ COMPARISON = Subject(
         Term("noise.sum_ms", "Noise of the sum of layer times, each layer's being independent."),
         Term("differences.matches", "Blocks by the evidence that made them.", entries="evidence"),
         Term("differences.changes", "Blocks by what changed in them.", entries="kinds of change"),
-        Term("related", "Whether the engines seem to be of one model."),
+        Term("related", "True if the engines seem to be of one model."),
         Term("ranking", "Engines from the fastest to the slowest.", labels=("Ranking",)),
         Term("ranking.by", "Metric of the ranking: the first latency that every engine has."),
-        Term("ranking.engines", "Places of the engines, the fastest first."),
+        Term("ranking.engines", "Positions of the engines, the fastest first."),
         Term("ranking.latency_ms", "The latency of each engine that the ranking goes by."),
-        Term("ranking.rank", "Place in the ranking, from 1; missing for an unknown latency."),
+        Term("ranking.rank", "Rank, from 1; missing for an unknown latency."),
         Term("ranking.engine", "Name of the engine."),
         Term("ranking.ratio", "Latency over that of the fastest engine."),
         Term("diff.by_kind", "Time by kind of layer, for each engine."),
@@ -181,7 +180,7 @@ COMPARISON = Subject(
             "Layers of all engines that do the same work. Every layer is in exactly one block.",
             labels=("block",),
         ),
-        Term("blocks.index", "Place of the block, in execution order of the baseline."),
+        Term("blocks.index", "Position of the block, in execution order of the baseline."),
         Term("blocks.block", "Name of the block: its slowest layer, or its ONNX nodes."),
         Term("blocks.layers", "Layers of each engine, as names; in tables their numbers, such as 1:3."),
         Term("layer_indices", "Indices of the layers of each engine."),
@@ -212,7 +211,7 @@ COMPARISON = Subject(
         ),
         Term("blocks.changes", "Each change."),
         Term("changes.kind", "Changes."),
-        Term("changes.engine", "Place of the engine that differs from the baseline."),
+        Term("changes.engine", "Position of the engine that differs from the baseline."),
         Term("changes.before", "In the baseline."),
         Term("changes.after", "In the engine."),
         Term(
@@ -229,7 +228,7 @@ COMPARISON = Subject(
         Term("changed_by_engine", "Changes per engine."),
         Term(
             "blocks.verdicts",
-            "Whether the block's time differs beyond noise, for each engine, from the single times of its layers; null for "
+            "Verdict on the block's time for each engine, from the single times of its layers; null for "
             "the baseline and without single times.",
         ),
         Term(
@@ -241,17 +240,17 @@ COMPARISON = Subject(
         Term("blocks.verdicts.interval_ms", "Confidence interval of the difference at 95 %."),
         Term("blocks.verdicts.calls", "Calls of the baseline and of the engine."),
         Term("blocks.verdicts.method", "Method of the verdict."),
-        Term("not_in", "Places of the engines without a layer in the block."),
+        Term("not_in", "Positions of the engines without a layer in the block."),
         Term(
             "diff.why",
             "Why the builder chose other tactics, for each engine but the baseline, with --why; null without.",
             source="verbose logs of the builds",
         ),
-        Term("why.engine", "Place of the engine; in tables its letter."),
-        Term("why.problems", "Which log is missing or unusable, with a remedy."),
+        Term("why.engine", "Position of the engine; in tables its letter."),
+        Term("why.problems", "Missing or unusable log, with a remedy."),
         Term("why.blocks", "Blocks whose tactic changed, the largest difference first.", also=("why.block",)),
         Term("why.delta_ms", "Difference of the measured times of the block's layers."),
-        Term("why.blocks.block", "Place of the block."),
+        Term("why.blocks.block", "Position of the block."),
         Term(
             "why.blocks.because",
             "Why the builds differ, the first that applies: skipped (a build skipped the other's tactic), precision, near "
@@ -262,7 +261,7 @@ COMPARISON = Subject(
         ),
         Term("why.blocks.why", "Explanation of the choices from the logs, in sentences."),
         Term("why.blocks.choices", "Tactics timed by the builds of the baseline and of the engine."),
-        Term("choices.engine", "Place of the engine."),
+        Term("choices.engine", "Position of the engine."),
         Term("choices.layer", "Index of the block's main layer."),
         Term("choices.tactic", "Tactic of the layer in the engine.", also=("why.tactic",)),
         Term("choices.problem", "Why the log has nothing about the layer; empty if it has."),
@@ -283,7 +282,7 @@ COMPARISON = Subject(
         Term("why.builder_ms", "Time that the builder measured for its choice.", labels=("builder ms",)),
         Term(
             "choices.margin_pct",
-            "How much longer the second fastest takes; below 2 % it is a near tie.",
+            "Margin of the second fastest tactic; below 2 % it is a near tie.",
             also=("why.margin_pct",),
             labels=("second %",),
         ),
@@ -310,7 +309,7 @@ COMPARISON = Subject(
             )
         ),
         Term("choices.formats", "Types and strides of inputs and outputs of the choice, as printed."),
-        Term("choices.is_cached", "Whether the choice came out of a timing cache."),
+        Term("choices.is_cached", "True if the choice came out of a timing cache."),
         Term("choices.reused_from", "Equal layer that was timed in its place; null if it was timed itself."),
         Term(
             "choices.other",
@@ -320,8 +319,8 @@ COMPARISON = Subject(
         ),
         Term("other.fate", "chosen, timed, timed in other formats, skipped, not tried, unknown."),
         Term("other.time_ms", "The builder's time of it."),
-        Term("other.pct", "How much longer than this build's choice it takes."),
-        Term("other.rank", "Its place among the candidates, from 1."),
+        Term("other.pct", "Its margin over this build's choice."),
+        Term("other.rank", "Its rank among the candidates, from 1."),
         Term("other.skipped", "Why it was skipped; null if it was not."),
         Term(
             "other_precision_ms",
@@ -330,8 +329,8 @@ COMPARISON = Subject(
         Term("diff.gates", "Gates of --fail-on and their outcome.", labels=("Gates",)),
         Term("gates.gate", "The gate as written.", labels=("condition",)),
         Term("gates.state", "failed, passed, or not judged.", labels=("gate",)),
-        Term("gates.engine", "Place of the engine."),
-        Term("gates.fell", "Whether the gate failed: its condition holds. null if it is not judged."),
+        Term("gates.engine", "Position of the engine."),
+        Term("gates.fell", "True if the gate failed: its condition holds. null if it is not judged."),
         Term("gates.value", "Value of the metric; null if unknown."),
         Term("gates.baseline", "Value of the baseline; null for a gate without a sign."),
         Term(
@@ -370,9 +369,9 @@ COMPARISON = Subject(
         Term("module_ms", "Metric of gates, with a name: time of a module.", gates=("module_ms",)),
         Term("diff.accuracy", "Results of `trex-tui accuracy` in the sets."),
         Term("diff.accuracy.path", "File of the result."),
-        Term("diff.accuracy.reference", "Place of the engine that is the reference; null for none."),
-        Term("diff.accuracy.test", "Place of the engine that is tested; null for none."),
-        Term("diff.accuracy.proof", "How the sides were matched: sha256 or name."),
+        Term("diff.accuracy.reference", "Position of the engine that is the reference; null for none."),
+        Term("diff.accuracy.test", "Position of the engine that is tested; null for none."),
+        Term("diff.accuracy.proof", "Evidence that matched the sides: sha256 or name."),
         Term("diff.accuracy.refusal", "Why the result is not shown; null if it is."),
         Term("diff.accuracy.result", "The result; null if it is refused.", is_verbatim=True),
     ),

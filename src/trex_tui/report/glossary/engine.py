@@ -107,7 +107,7 @@ ENGINE = Subject(
         ),
         Term(
             "names_only",
-            "Whether the files have layer names only: the engine was built without detailed verbosity.",
+            "True if the files have layer names only: the engine was built without detailed verbosity.",
         ),
         Term(
             "layer_details_source",
@@ -131,7 +131,7 @@ ENGINE = Subject(
                     "run",
                     "Position of the run in its file, from 1; `--run` takes it. In a log only runs that measured count.",
                 ),
-                ("shown", "Whether the numbers of the engine are those of this run."),
+                ("shown", "True if the numbers of the engine are those of this run."),
                 ("stage", "Stage of an engine of TensorRT-Edge-LLM, such as `prefill`, with its parameters."),
                 ("profile_layers", "Rows of its profile."),
                 ("iterations", "Iterations of its profile."),
@@ -234,7 +234,7 @@ ENGINE = Subject(
             gates=("weights_bytes",),
         ),
         Term("layers_hiding_weights", "Layers that have weights and do not state their size."),
-        Term("engines.capture", "How the set was captured; null without a manifest."),
+        Term("engines.capture", "Capture of the set; null without a manifest."),
         Term("engines.notes", "Missing files of the set, or why it cannot be read.", labels=("Missing",)),
         Term("engines.diagnostics", "Remarks on the engine's files.", labels=("Notes",)),
         Term(
@@ -405,19 +405,19 @@ COMPUTE = Subject(
         Term(
             "stated_peaks", "Peaks stated by --peak or trex-tui.toml.", entries="precisions", is_verbatim=True
         ),
-        Term("stated_in", "Where these are stated."),
+        Term("stated_in", "Source of these peaks."),
         Term("device_model.architecture", "Rates of the GPU's architecture; null for an unknown one."),
         Term("architecture.name", "Name of the architecture."),
         Term("architecture.rates", "Multiply-accumulates per SM and clock.", is_verbatim=True),
-        Term("is_integrated", "Whether CPU and GPU share their memory, as on a Jetson."),
-        Term("sparsity_doubles", "Whether structured sparsity doubles the tensor-core rate."),
+        Term("is_integrated", "True if CPU and GPU share their memory, as on a Jetson."),
+        Term("sparsity_doubles", "True if structured sparsity doubles the tensor-core rate."),
         Term("tensor_clock_scale", "Clock of the tensor cores over the stated clock."),
         Term("tensor_clock_tag", "Confidence of the scale."),
-        Term("tensor_clock_sources", "Documents behind that scale.", is_verbatim=True),
+        Term("tensor_clock_sources", "Sources of that scale.", is_verbatim=True),
         Term("architecture.note", "Notes on the architecture."),
         Term("device_model.origins", "Source of each figure.", entries="figures of the device"),
         Term("device_model.missing", "Missing figures, with reasons.", entries="figures of the device"),
-        Term("device_model.assumptions", "Assumptions behind the figures.", is_verbatim=True),
+        Term("device_model.assumptions", "Assumptions of the figures.", is_verbatim=True),
         Term("device_model.overrides", "Figures stated by --peak or trex-tui.toml.", is_verbatim=True),
     ),
 )
@@ -445,9 +445,7 @@ STRUCTURE = Subject(
             source="layer information: StreamId",
         ),
         Term("streams_note", "Meaning of the streams, in a sentence."),
-        Term(
-            "device_transitions", "Places where the execution changes between GPU and DLA.", is_verbatim=True
-        ),
+        Term("device_transitions", "Changes of execution between GPU and DLA.", is_verbatim=True),
         Term(
             "structure.reformats",
             "Layers that only change type or layout of a tensor: time without work on the network.",

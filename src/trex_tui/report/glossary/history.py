@@ -21,7 +21,7 @@ HISTORY = Subject(
         Term("spread.build_logs", "Builds with a log of tactics."),
         Term("spread.changing_layers", "Layers that have several tactics over the builds."),
         Term("spread.near_ties", "Layers whose choice is a near tie in a build log."),
-        Term("spread.advice", "How to make builds alike, in sentences."),
+        Term("spread.advice", "Advice on reproducible builds, in sentences."),
         Term("spread.layers", "Layers in two builds or more, the largest range of time first."),
         Term("histories.levels", "Measures that a build has, with their noise."),
         Term("histories.levels.measure", "Key of the measure."),

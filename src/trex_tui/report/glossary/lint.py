@@ -21,9 +21,9 @@ FAMILIES = {
     "FMT": "Reformats, casts and copies: time without work on the network.",
     "FUSE": "Work that TensorRT could have fused into a neighbour's kernel.",
     "GEMM": "Matrix products without tensor cores, with shapes that do not suit tiles, or bound by weights.",
-    "HOT": "Where most of the time goes.",
+    "HOT": "Layers that dominate the time.",
     "LAUNCH": "Time spent on starting work.",
-    "MEASURE": "Whether the numbers can be trusted.",
+    "MEASURE": "Quality of the measurements.",
     "MEM": "Activations that stay in memory for long.",
     "OK": "Strengths.",
     "ONNX": "Nodes of the ONNX model in more kernels than needed, or computed again in every run.",
@@ -41,7 +41,7 @@ LINT = Subject(
     "the rules, over all files of the set",
     (
         Term("lint.fail_on", "Severity or gate that --fail-on set; null for never."),
-        Term("lint.fails", "Whether the command exits with 1."),
+        Term("lint.fails", "True if the command exits with 1."),
         Term("engines.rules", "Ids of the rules that ran."),
         Term(
             "engines.counts",
@@ -95,7 +95,7 @@ LINT = Subject(
         ),
         _of_finding(
             "is_demoted",
-            "Whether the severity is one level below that of the rule: the saving is below 1 % of the "
+            "True if the severity is one level below that of the rule: the saving is below 1 % of the "
             "engine, or uncertain.",
         ),
         _of_finding("message", "The finding, with its numbers."),
@@ -126,8 +126,8 @@ LINT = Subject(
             "Confidence of the saving, or of the finding without one: high, medium or low.",
             "Confidence",
         ),
-        _of_finding("formula", "How the saving is computed."),
-        _of_finding("evidence", "Values behind the finding."),
+        _of_finding("formula", "Formula of the saving."),
+        _of_finding("evidence", "Values that support the finding."),
         _of_finding(
             "evidence.name", "Column of the layer, or a name of the rule's own with its unit at the end."
         ),

@@ -12,7 +12,7 @@ ONNX_MODEL = Subject(
     (
         Term("engines.onnx", "Model joined to the engine; null without one.", labels=("ONNX model",)),
         Term("onnx.file", "Path of the model."),
-        Term("is_given", "Whether --onnx named the model; false for one found beside the files."),
+        Term("is_given", "True if --onnx named the model; false for one found beside the files."),
         Term("onnx.nodes", "Number of nodes, with those of subgraphs."),
         Term("names_stated", "Number of different node names that layers state."),
         Term("names_found", "Number of these names that the model has."),

@@ -34,7 +34,7 @@ POWER = Subject(
         Term("power.interval_s", "Median time from a sample to the next."),
         Term(
             "power.is_interval_assumed",
-            "Whether the file has no time stamps, and the interval is the default of the program.",
+            "True if the file has no time stamps, and the interval is the default of the program.",
         ),
         Term(
             "power.power_of",

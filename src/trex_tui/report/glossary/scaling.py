@@ -16,7 +16,7 @@ SCALING = Subject(
         Term("scalings.name", "Name of the first point."),
         Term(
             "scalings.is_by_shape",
-            "Whether points are sorted by the elements of the inputs, since batches are equal.",
+            "True if points are sorted by the elements of the inputs, since batches are equal.",
         ),
         Term(
             "scalings.good_enough",

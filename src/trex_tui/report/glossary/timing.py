@@ -86,7 +86,7 @@ TIMING = Subject(
             also=("metric.batch",),
             source="--batch; else the first extent of the inputs",
         ),
-        Term("batch_source", "Where the batch comes from."),
+        Term("batch_source", "Source of the batch."),
         Term(
             "times.engines.engine",
             "Name of the engine.",
@@ -217,8 +217,8 @@ TIMING = Subject(
             "Resolution of the values.",
             formula="last of six printed digits, at least the timer's 0.5 µs",
         ),
-        Term("statistics.quantity", "Which time the row is about: latency, compute, enqueue, H2D or D2H."),
-        Term("performance.statistic", "Which statistic the row holds."),
+        Term("statistics.quantity", "Quantity of the row: latency, compute, enqueue, H2D or D2H."),
+        Term("performance.statistic", "Statistic of the row."),
         Term(
             "statistics.count",
             "Queries with a value.",
@@ -237,7 +237,7 @@ TIMING = Subject(
         ),
         Term(
             "timing.origin",
-            "File kind and number of queries behind the statistics.",
+            "File kind and number of queries of the statistics.",
             also=(
                 "latency.source",
                 "timing.source",
@@ -291,7 +291,7 @@ TIMING = Subject(
             "outliers.excess_pct",
             "Time of the large outliers beyond their level, in percent of the whole run.",
         ),
-        Term("outliers.are_significant", "Whether outliers are many or long enough for the verdict."),
+        Term("outliers.are_significant", "True if outliers are many or long enough for the verdict."),
         Term(
             "stability.drift",
             "Difference between the last and the first third of the run.",
@@ -302,14 +302,14 @@ TIMING = Subject(
         Term("drift.change_pct", "Drift in percent of the median."),
         Term(
             "drift.is_significant",
-            f"Whether the drift exceeds {LEAST_EFFECT_PCT:g} % and {DRIFT_SIGMAS:g} standard errors.",
+            f"True if the drift exceeds {LEAST_EFFECT_PCT:g} % and {DRIFT_SIGMAS:g} standard errors.",
         ),
         Term(
             "stability.settling",
             "Deviating start of the run: the warm-up was too short. Null if there is none.",
         ),
         Term("settling.rows", "Deviating queries at the start."),
-        Term("settling.lasts_s", "How long the start lasts; null without stamps."),
+        Term("settling.lasts_s", "Duration of the start; null without stamps."),
         Term("settling.change_pct", "First block against the median of the run."),
         Term(
             "stability.levels",
@@ -326,7 +326,7 @@ TIMING = Subject(
             formula="median enqueue / median compute",
         ),
         Term(
-            "is_enqueue_bound", f"Whether enqueue / compute exceeds {ENQUEUE_BOUND:g}: a CUDA graph may help."
+            "is_enqueue_bound", f"True if enqueue / compute exceeds {ENQUEUE_BOUND:g}: a CUDA graph may help."
         ),
         Term(
             "transfers_ms",
@@ -340,19 +340,19 @@ TIMING = Subject(
             formula="100 · transfers_ms / median latency",
         ),
         Term(
-            "is_h2d_bound", "Whether the copy of the inputs takes as long as the compute, trtexec's own rule."
+            "is_h2d_bound", "True if the copy of the inputs takes as long as the compute, trtexec's own rule."
         ),
         Term(
             "is_d2h_bound",
-            "Whether the copy of the outputs takes as long as the compute, trtexec's own rule.",
+            "True if the copy of the outputs takes as long as the compute, trtexec's own rule.",
         ),
         Term(
             "uses_cuda_graph",
-            "Whether the run launched a CUDA graph.",
+            "True if the run launched a CUDA graph.",
             source="inference options: CUDA Graph",
         ),
         Term("series.row", "Row of the query in the timing file, from 0.", unit=""),
-        Term("series.start_ms", "When the compute of the query began, from the first query."),
+        Term("series.start_ms", "Start of the compute of the query, from the first query."),
     ),
 )
 
@@ -369,7 +369,7 @@ GAP = Subject(
             "the host. Neither includes the other.",
             labels=("gap", "Layers vs. end to end"),
         ),
-        Term("gap.direction", f"Which is longer: layers, end to end, or equal within {EQUAL_PCT:g} %."),
+        Term("gap.direction", f"The longer of both: layers or end to end; equal within {EQUAL_PCT:g} %."),
         Term("layers_timed", "Layers with a time above 0."),
         Term("layers_zero", "Layers with a time of 0, such as NoOps."),
         Term("layers_left_out", "Layers without a row in the profile, excluded from sums."),
@@ -382,13 +382,13 @@ GAP = Subject(
         Term("gap.latency_ms", "Median latency of the timing run."),
         Term(
             "gap.difference_ms",
-            "How much longer the layers are than the latency.",
+            "Layer sum minus latency.",
             formula="sum_average_ms − latency_ms",
         ),
         Term("gap.ratio", "Sum of the layers over the latency.", formula="sum_average_ms / latency_ms"),
         Term(
             "compute_difference_ms",
-            "How much longer the layers are than the GPU compute time, copies left out.",
+            "Layer sum minus GPU compute time, without copies.",
             formula="sum_average_ms − compute_ms",
         ),
         Term(

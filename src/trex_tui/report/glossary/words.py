@@ -108,7 +108,7 @@ _TRTEXEC = (
     ),
     Term(
         "infStreams",
-        "Number of inferences that run beside each other (`--infStreams`, `--streams` before 8.6).",
+        "Number of concurrent inferences (`--infStreams`, `--streams` before 8.6).",
         labels=("--infStreams",),
     ),
 )
@@ -125,7 +125,7 @@ _LOG = (
     ),
     Term(
         "timing cache",
-        "Times of tactics kept from earlier builds (`--timingCacheFile`). Builds with one are faster and choose alike.",
+        "Times of tactics kept from earlier builds (`--timingCacheFile`). Builds with one are faster and reproducible.",
     ),
     Term("Engine Layer Information", "The list of layers that a verbose build or `--dumpLayerInfo` prints."),
     Term(
@@ -138,9 +138,7 @@ _LOG = (
         "Scratch memory of kernels. A tactic that needs more than the limit is not used.",
         labels=("memPoolSize",),
     ),
-    Term(
-        "activation memory", "Memory of tensors between layers. Tensors that are not alive together share it."
-    ),
+    Term("activation memory", "Memory of tensors between layers. Tensors with disjoint lifetimes share it."),
     Term(
         "optimization profile",
         "Minimum, optimum and maximum shape of dynamic inputs. Tactics are timed at the optimum.",
@@ -154,11 +152,11 @@ _LOG = (
     ),
     Term(
         "refit",
-        "Exchange of weights without a build (`--refit`). It excludes optimizations that depend on values of weights.",
+        "Replacement of weights without a build (`--refit`). It excludes optimizations that depend on values of weights.",
     ),
     Term(
         "aux stream",
-        "Further stream that an engine uses to run independent layers together.",
+        "Additional stream on which an engine runs independent layers concurrently.",
         labels=("auxStreams", "auxiliary stream"),
     ),
 )

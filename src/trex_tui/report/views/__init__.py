@@ -1,3 +1,3 @@
-"""Comparisons out of the terminal: text, Markdown, JSON, CSV and HTML, and the gates that a build may fail by."""
+"""Views: sections of results, as raw values for every renderer."""
 
 from __future__ import annotations

@@ -115,10 +115,10 @@ LAYERS = (
     _tactic_ms("fastest_ms", "Fastest", attrgetter("fastest_ms"), width=9, priority=4,
                help="The builder's time of the fastest tactic of all runners, in the same formats."),
     _number("margin_pct", "Margin %", attrgetter("margin_pct"), width=9, priority=3, format="{:+.2f}".format,
-            help="How much longer the second best takes than the choice; near 0 it is a near tie."),
+            help="Margin of the second best tactic over the choice; near 0 it is a near tie."),
     Column("near_tie", "Near tie", value=attrgetter("is_near_tie"), width=1, priority=3),
     Column("cached", "Cached", value=attrgetter("tuning.is_cached")),
-    _number("seconds", "Seconds", attrgetter("seconds"), width=9, has_bar=True, help="How long the tuning took."),
+    _number("seconds", "Seconds", attrgetter("seconds"), width=9, has_bar=True, help="Tuning time."),
     _number("line", "Line", attrgetter("tuning.line")),
 )
 """Columns of a `TunedLayer`."""
@@ -209,7 +209,7 @@ STRATEGIES = (
             help="Time of the fastest kernel, which Myelin takes."),
     _figure("worst_ms", "Slowest", width=9, priority=4, format=format_tactic_ms,
             help="Time of the slowest kernel."),
-    _figure("seconds", "Seconds", priority=2, help="How long generating this engine took."),
+    _figure("seconds", "Seconds", priority=2, help="Generation time of this engine."),
     _figure("line", "Line", width=7, priority=5, help=_LINE_HELP),
 )
 """Columns of a `Node` of `strategy_nodes`."""
@@ -389,7 +389,7 @@ def _step_counts(steps: Iterable[Fusion]) -> dict[str, int | None]:
 
 
 def step_text(step: Fusion, form: Callable[[str], str] = str) -> str:
-    """Return what a pass did to a layer, in a few words with names.
+    """Return the effect of a pass on a layer, in a few words with names.
 
     Args:
         form: Formats the names of layers.

@@ -210,7 +210,7 @@ def _head(text: str, width: int) -> str:
 
 
 class Matrix(str, Enum):
-    """Groups of times; the values are used in headings."""
+    """Groupings of times; the values are used in headings."""
 
     KIND = "kind"
     PRECISION = "precision"
@@ -603,7 +603,7 @@ def _verdict_columns(positions: Sequence[int]) -> Iterator[Column]:
         yield Column(
             f"{letter(position).lower()}_verdict",
             f"{letter(position)} noise",
-            help=f"Whether the time in {letter(position)} differs beyond the noise of the single times of the layers.",
+            help=f"Yes if the time in {letter(position)} differs beyond the noise of the single times of the layers.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Why the builder chose other tactics: a table of the blocks of a comparison, the lines of one block, and their JSON."""
+"""Reasons for changed tactics: a table of the blocks of a comparison, the lines of one block, and their JSON."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ _COLUMNS = (
         format=partial(format_ms, digits=TACTIC_DIGITS),
         help="Time that the builder measured for its choice.",
     ),
-    Column(
-        "margin_pct", "second %", is_number=True, help="How much longer the second fastest takes, in percent."
-    ),
+    Column("margin_pct", "second %", is_number=True, help="Margin of the second fastest tactic, in percent."),
     Column("timed", "timed", is_number=True, format=str, help="Tactics timed in the formats of the choice."),
     Column("skipped", "skipped", is_number=True, format=str, help="Tactics not timed in these formats."),
     Column("other", "other engine's tactic", flex=True, help="Outcome of the other engine's tactic here."),

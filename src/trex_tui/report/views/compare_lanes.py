@@ -45,7 +45,7 @@ def lane_columns(comparison: Comparison, engine: int) -> list[Column]:
             value=lambda row: row.block.index,
             is_number=True,
             format=str,
-            help="Place of the block, in execution order of the baseline.",
+            help="Position of the block in execution order of the baseline.",
         ),
         *left,
         Column(
@@ -96,7 +96,7 @@ def _own_columns(comparison: Comparison, engine: int, lane: int) -> list[Column]
             format=str,
             width=5,
             priority=4,
-            help=f"Place of the layer in the execution order of {name}; ↑ where it runs before one above it.",
+            help=f"Position of the layer in the execution order of {name}; ↑ where it runs before one above it.",
         ),
         Column(
             key("layer"),

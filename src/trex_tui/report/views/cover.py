@@ -1,4 +1,4 @@
-"""The first page of a report: verdict, three numbers, what to do first, and what was measured when and where."""
+"""The first page of a report: verdict, three numbers, first actions, and the circumstances of the measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The view of a history: a row per build, the changes with what differs there, and gates."""
+"""The view of a history: a row per build, the changes with their causes, and gates."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ CHANGE_COLUMNS = (
         priority=2,
         help="Noise that the difference exceeds: between builds, or within one run.",
     ),
-    Column("is_confirmed", "confirmed", help="Whether two builds or more are on the new level."),
+    Column("is_confirmed", "confirmed", help="Yes if two or more builds are on the new level."),
 )
 CAUSE_COLUMNS = (
     Column("number", "#", is_number=True, format=str, help="Number of the build."),
@@ -222,7 +222,7 @@ def _changed(change: BuildChange) -> Iterator[str]:
 
 
 def build_lines(history: History, index: int) -> Iterator[Line]:
-    """Yield what changes at a build, and what differs from the build before."""
+    """Yield the changes at a build, and the differences from the build before."""
     build = history.builds[index]
     change = next((each for each in history.changes if each.index == index), None)
     yield Line(f"{index + 1}  {build.name}", "heading")

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 LONGEST_HEADING = 200
 """Characters of a name in the heading; longer ones are shown in full below."""
 MOST_NEIGHBOURS = 40
-"""Producers or consumers that are listed; the others are summed up."""
+"""Number of producers or consumers that are listed; the others are summed up."""
 MOST_SLOWEST = 10
 _HIDDEN_ATTRIBUTES = frozenset({"Metadata"})
 
@@ -52,8 +52,8 @@ class Line:
 
     Attributes:
         style: `heading`, `section`, `plain`, `muted`, or `warning`.
-        label: What stands before the text.
-        indent: Cells before all.
+        label: Label before the text.
+        indent: Cells before label and text.
         target: Index of the layer, or the finding, that the line leads to; None for most.
     """
 
@@ -72,14 +72,14 @@ def layer_lines(
     build: Sequence[Line] = (),
     onnx: Sequence[Line] = (),
 ) -> Iterator[Line]:
-    """Lines about a layer.
+    """Return lines about a layer.
 
     Args:
-        facts: What takes a computation over the whole engine; without it, the lines say that it is being computed; a
-            text says why it is not there.
-        findings: What is remarkable about the layer; nothing is said of findings where there are none.
-        build: What the log of the build tells of it; nothing is said of the build where there are none.
-        onnx: Nodes of the layer in a model; without them, those that its metadata states are listed.
+        facts: Results computed over the whole engine; None while they are computed; a text with the reason if they
+            are missing.
+        findings: Lint findings about the layer; omitted if empty.
+        build: Lines from the build log; omitted if empty.
+        onnx: Nodes of the layer in a model; without them, the nodes in its metadata are listed.
     """
     yield Line(shorten_middle(printable(layer.name), LONGEST_HEADING), "heading")
     yield Line(_format_summary(engine, layer, facts))
@@ -153,7 +153,7 @@ def _times(engine: Engine) -> list[float]:
 
 
 def _format_summary(engine: Engine, layer: Layer, facts: Derived | str | None) -> str:
-    """Time, share, rank, index, and what bounds the layer, as far as they are known."""
+    """Return time, share, rank, index and bound of the layer, as far as they are known."""
     words = []
     if layer.latency_ms is not None:
         times = _times(engine)
@@ -189,7 +189,7 @@ def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
 
 
 def _format_total_ms(value: float) -> str:
-    """A sum over a run: six digits are enough of what no column lines up."""
+    """Format a sum over a run with six digits."""
     digits = 4 if value < 100.0 else 3 if value < 1000.0 else 1
     return format_ms(value, digits)
 
@@ -308,12 +308,12 @@ def _describe_product(compute: Compute) -> str:
 
 @per_engine
 def node_shares(engine: Engine) -> dict[str, Share]:
-    """The time of each ONNX node, by its name, kept with the engine."""
+    """Return the time of each ONNX node by its name, cached with the engine."""
     return {share.name: share for share in by_onnx_node(engine)}
 
 
 def group_lines(engine: Engine, group: Group, grouping: Grouping) -> Iterator[Line]:
-    """Lines about a group of layers."""
+    """Return lines about a group of layers."""
     yield Line(shorten_middle(printable(group.name), LONGEST_HEADING), "heading")
     yield Line(plural(len(group.layers), "layer"))
     yield from _group_time_lines(engine, group)
@@ -357,5 +357,5 @@ def find_targets(lines: Sequence[Line]) -> list[int]:
 
 
 def label_width(lines: Sequence[Line]) -> int:
-    """Cells for the labels of a block of lines, so that the texts stand below each other."""
+    """Return the width of the labels of a block of lines, so that the texts are aligned."""
     return max(chain((len(printable(line.label)) for line in lines if line.label), (0,)))

@@ -83,7 +83,7 @@ class LintReport:
 
     @property
     def failures(self) -> list[str]:
-        """Return why the command fails, in lines; empty if it does not."""
+        """Return the reason why the command fails, in lines; empty if it does not."""
         fail_on = self.config.fail_on
         if fail_on is None or not self.fails:
             return []
@@ -452,7 +452,7 @@ def finding_lines(entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
     if judged is not None:
         yield from _weight_lines(entry.report, judged)
     if judged is not None and judged.reason:
-        yield Line("Left out", "section")
+        yield Line("Suppressed", "section")
         yield Line(judged.reason, label="Reason", indent=2)
         yield Line(judged.origin, label="Stated in", indent=2)
     if rule is not None:

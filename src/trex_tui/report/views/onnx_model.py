@@ -1,4 +1,4 @@
-"""The ONNX model of an engine: what is inside a layer, how much of the model is in layers, and its weights."""
+"""The ONNX model of an engine: content of layers, share of the model in layers, and its weights."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 40
 _SMALL_TREE = 8
-"""Lines of the tree in the box of a layer among its neighbours."""
+"""Number of lines of the tree in the box of a layer among its neighbours."""
 _MOST_OPS = 12
 _MOST_NAMED = 3
 _FEW_NODES = 12
-"""Nodes that are listed one by one."""
+"""Number of nodes that are listed one by one."""
 _PRECISIONS = (DataType.FP16, DataType.FP32)
 _EVIDENCE = {
     "metadata": "from its metadata",
@@ -76,7 +76,7 @@ def onnx_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
 
 
 def node_tree(engine: Engine, layer: Layer) -> list[str]:
-    """The nodes of a layer as a few indented lines; empty without a model, and for a layer with one node."""
+    """Return the nodes of a layer as a few indented lines; empty without a model, and for a layer with one node."""
     join: OnnxJoin | None = engine.onnx
     nodes = join.nodes(layer) if join else []
     if len(nodes) < 2:
@@ -116,7 +116,7 @@ def _describe_work(layer: Layer, content: Content) -> str:
 
 
 def _describe_roof(engine: Engine, layer: Layer, content: Content) -> Iterator[str]:
-    """The least time of a layer whose own work is hidden, for the precisions that it may have."""
+    """Return the minimum time of a layer whose own work is hidden, for its possible precisions."""
     device = find_device(engine)
     bandwidth = device.peak_bandwidth_bytes_per_s
     if not content.macs or not bandwidth or not engine.onnx.layers[layer.index].is_block:
@@ -138,7 +138,7 @@ def _describe_roof(engine: Engine, layer: Layer, content: Content) -> Iterator[s
 
 
 def onnx_document(engine: Engine) -> dict[str, Any] | None:
-    """`onnx` of `summary --json`; None without a model."""
+    """Return `onnx` of `summary --json`; None without a model."""
     join: OnnxJoin | None = engine.onnx
     if join is None:
         return None
@@ -170,7 +170,7 @@ def onnx_document(engine: Engine) -> dict[str, Any] | None:
 
 
 def _block_object(engine: Engine, layer: Layer) -> dict[str, Any]:
-    """A closed block with its operators and its nodes."""
+    """Return a closed block with its operators and its nodes."""
     join: OnnxJoin = engine.onnx
     nodes, content = join.nodes(layer), layer_contents(engine)[layer.index]
     patterns = Counter(pattern.label for pattern in content.patterns) if content else Counter()
@@ -209,13 +209,13 @@ def _work_object(work: Work) -> dict[str, Any]:
 
 
 def _list_extents(join: OnnxJoin, tensor: str) -> list[int | None] | None:
-    """The extents of a tensor; None for one of unknown rank, or an omitted one."""
+    """Return the extents of a tensor; None for an unknown rank or an omitted tensor."""
     shape = join.shapes.extents.get(tensor)
     return None if shape is None else list(shape)
 
 
 def _duplicate_bytes(join: OnnxJoin) -> int:
-    """Bytes of parameters that the model has several times."""
+    """Return the bytes of parameters that the model has several times."""
     every = sum(item.bytes for item in join.model.initializers.values() if item.is_weight)
     return every - sum(weight.bytes for weight in join.model.unique_weights())
 
@@ -228,7 +228,7 @@ def _bytes_by_type(join: OnnxJoin) -> dict[str, int]:
 
 
 def _engine_weights(engine: Engine) -> dict[str, int]:
-    """Elements of the weights that layers list, by type."""
+    """Return the elements of the weights that layers list, by type."""
     counts: Counter[str] = Counter()
     for layer in engine.layers:
         count, dtype = attributes.WEIGHTS_COUNT(layer), attributes.WEIGHTS_TYPE(layer)
@@ -238,7 +238,7 @@ def _engine_weights(engine: Engine) -> dict[str, int]:
 
 
 def onnx_sections(engine: Engine) -> Iterator[Section]:
-    """The model in Overview, `summary` and reports; nothing without one."""
+    """Yield the model for Overview, `summary` and reports; nothing without one."""
     document = onnx_document(engine)
     if document is None:
         return
@@ -264,7 +264,7 @@ def onnx_sections(engine: Engine) -> Iterator[Section]:
 
 
 def _describe_weights(engine: Engine, document: Mapping[str, Any]) -> str:
-    """The weights of the model, and why those of the engine are more or less."""
+    """Describe the weights of the model, and why those of the engine differ."""
     types = ", ".join(f"{format_bytes(size)} {dtype}" for dtype, size in document["bytes_by_type"].items())
     words = [f"{format_count(document['params'])}, {types or '0 B'}"]
     size, model = engine.known_weights_bytes, document["params_bytes"]

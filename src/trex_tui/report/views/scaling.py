@@ -1,4 +1,4 @@
-"""The view of scaling: a row per point, and layers that change what limits them."""
+"""The view of scaling: a row per point, and the layers whose limit changes."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def session_document(engine: Engine) -> dict[str, Any] | None:
 
 
 def session_sections(engine: Engine) -> Iterator[Section]:
-    """Yield what ran where, with the subgraphs that fell back, most time first; nothing without a session profile."""
+    """Yield nodes by provider and the subgraphs that fell back, most time first; nothing without a session profile."""
     if engine.session is None:
         return
     use = find_session_use(engine.session)
