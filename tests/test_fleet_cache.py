@@ -208,6 +208,53 @@ def test_a_directory_of_other_files_is_refused(tree: Path, tmp_path: Path, capsy
     assert "--out: not with --by" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("content", ["", "foreign", "half", "columns", "pipe"])
+def test_damaged_files_of_a_dataset_are_one_line(
+    tree: Path, tmp_path: Path, content: str, capsys: Captured
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    target = tmp_path / "fleet"
+    assert main(["engines", str(tree), "--out", str(target)]) == 0
+    path = next(iter(target.rglob("*.parquet")))
+    whole = path.read_bytes()
+    path.unlink()
+    if content == "pipe":
+        os.mkfifo(path)
+    elif content == "columns":
+        table = pyarrow.table({"a": [1]}).replace_schema_metadata({"trex-tui": "trex-tui/engines/1"})
+        parquet.write_table(table, path)
+    else:
+        path.write_bytes(whole[: len(whole) // 2] if content == "half" else content.encode())
+    capsys.readouterr()
+    assert main(["engines", str(tree), "--out", str(target)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert path.name in line
+    assert "; remove it" in line
+
+
+@pytest.mark.parametrize("kind", ["directory", "pipe", "types"])
+def test_foreign_files_in_the_cache_are_ignored(
+    tree: Path, tmp_path: Path, kind: str, capsys: Captured
+) -> None:
+    def corrupt(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: corrupt(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return list(map(corrupt, value))
+        return "fast" if isinstance(value, float) else value
+
+    first = read(capsys, tree)
+    for path in list((tmp_path / "cache").rglob("*.json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        path.unlink()
+        if kind == "types":
+            path.write_text(json.dumps(corrupt(document)), encoding="utf-8")
+        else:
+            (os.mkfifo if kind == "pipe" else os.mkdir)(path)
+    assert read(capsys, tree) == first
+
+
 def test_known_directories_are_not_grouped_again(
     tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

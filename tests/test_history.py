@@ -73,6 +73,59 @@ def test_noise_alone_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert not history["changes"]
 
 
+def test_builds_without_dates_are_in_the_order_of_the_paths(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_builds(tmp_path, 12, lambda number: 1.05 if number >= 9 else 1.0, rows=50)
+    _, document, _ = read(capsys, str(folder))
+    (history,) = document["histories"]
+    assert [row["build"].split("/")[0] for row in history["builds"]] == [f"build-{n}" for n in range(1, 13)]
+    assert {row["number"] for row in history["changes"]} == {9}
+    assert len(history["undated"]) == 12
+    _, document, _ = read(capsys, str(folder / "build-10"), str(folder / "build-2"))
+    assert [row["build"].split("/")[0] for row in document["histories"][0]["builds"]] == [
+        *("build-10", "build-2")
+    ]
+
+
+def test_a_copy_of_a_set_counts_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_builds(tmp_path, 7, lambda _: 1.0, rows=50)
+    _, document, _ = read(capsys, str(folder))
+    for number in (8, 9):
+        shutil.copytree(folder / "build-2", folder / f"build-{number}")
+    _, copied, _ = read(capsys, str(folder))
+    (before,), (after,) = document["histories"], copied["histories"]
+    assert after["copies"] == [{"number": 8, "copy_of": 2}, {"number": 9, "copy_of": 2}]
+    assert before["levels"] == after["levels"], "copies tell nothing about the noise"
+    assert main(["history", str(folder)]) == 0
+    assert "count once: 8 of 2, 9 of 2" in capsys.readouterr().out
+
+
+def test_a_date_in_the_future_is_a_caution(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dates = {"a": "2099-01-01T00:00:00+00:00", "b": "2025-03-01T09:00:00+09:00", "c": "2025-03-01T01:00:00Z"}
+    for name, date in dates.items():
+        shutil.copytree(ALEXNET, tmp_path / name)
+        manifest = tmp_path / name / "alexnet_fp16.capture.json"
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "started": date}))
+    _, document, _ = read(capsys, str(tmp_path))
+    assert [row["build"][0] for row in document["histories"][0]["builds"]] == ["b", "c", "a"]
+    assert main(["engines", str(tmp_path), "--format", "json", "--no-cache"]) == 0
+    cautions = [row["cautions"] for row in json.loads(capsys.readouterr().out)["rows"]]
+    assert ["future (2099-01-01)" in " ".join(texts) for texts in cautions] == [True, False, False]
+
+
+def test_the_first_build_of_a_model_may_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    gate = ("--fail-on", "latency_p99_ms > last1 + 3%")
+    for options, expected in ((gate, 2), ((*gate, "--allow-first"), 0)):
+        code, document, err = read(capsys, str(ALEXNET), *options)
+        assert code == expected, err
+        assert document["histories"][0]["gates"][0]["state"] == "not judged"
+        assert "needs 1 earlier build" in err
+    energy = ("--fail-on", "energy_per_inference_j > last1 + 3%", "--allow-first")
+    code, _, err = read(capsys, str(ALEXNET), str(SAMPLES / "alexnet_fp32"), *energy)
+    assert (code, "has no energy_per_inference_j" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("gate", "code", "words"),
     [
@@ -254,12 +307,17 @@ def test_links_in_commits_are_not_followed(repository: Path, tmp_path: Path) -> 
         ("{root}:absent", "no commit of"),
         ("{root}/perf:x", "no commit of"),
         ("nowhere:x", "no such directory"),
+        ("{root}/../broken:x", "is no git repository, or a damaged one"),
+        ("{root}/../fresh:x", "has no commit; commit the sets first"),
     ],
 )
 def test_errors_of_git(place: str, words: str, repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository.parent / "broken" / ".git").mkdir(parents=True)
+    git(repository.parent, "init", "-q", "fresh")
     code, _, err = read(capsys, "--git", place.format(root=repository))
     assert code == 2
     assert words in err
+    assert len(err.splitlines()) == 1
     assert "Traceback" not in err
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from enum import Enum
 
 from trex_tui.artifacts.capture_manifest import (
@@ -25,6 +25,8 @@ from trex_tui.text import plural
 LONG_APART_DAYS = 30
 """Two captures at least this far apart count as taken at different times."""
 _MOST_FILES = 4
+_CLOCK_SKEW = timedelta(days=1)
+"""A capture this far ahead has a wrong date; times without a zone may be hours ahead."""
 
 
 class ConditionKind(str, Enum):
@@ -68,6 +70,9 @@ def _doubts(manifest: CaptureManifest) -> Iterator[Condition]:
         rest = f" and {more} more" if more > 0 else ""
         text = f"changed since the capture: {named}{rest}"
         yield Condition(ConditionKind.FILES, text)
+    if manifest.started is not None and manifest.started > datetime.now(timezone.utc) + _CLOCK_SKEW:
+        text = f"captured in the future ({manifest.started:%Y-%m-%d}); check the clock of the host"
+        yield Condition(ConditionKind.OTHER, text)
     if manifest.before is not None and manifest.after is not None:
         for what, text in changes(manifest.before, manifest.after):
             kind = ConditionKind.THROTTLED if what == THROTTLED else ConditionKind.POWER_MODE

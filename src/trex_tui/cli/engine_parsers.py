@@ -515,7 +515,7 @@ latency_p99_ms, energy_per_inference_j, weights_bytes, activation_peak_bytes,
 layers.
 
 Exit code: 0 no gate failed; 1 a gate failed; 2 bad input, or a gate was not
-judged because a build or a value is missing.
+judged because a build or a value is missing (--allow-first: a value only).
 
 examples:
   trex-tui history nightly/
@@ -529,7 +529,7 @@ examples:
     history.add_argument(
         "--key",
         choices=HISTORY_KEYS,
-        help="order of the builds; default: date if all have one, else the order found; git: commits that changed the sets "
+        help="order of the builds; default: date if all have one, else that of the paths; git: commits that changed the sets "
         "of the directory PATH",
     )
     history.add_argument(
@@ -556,6 +556,11 @@ examples:
         default=[],
         metavar="GATE",
         help="exit with 1 if GATE holds, such as 'latency_p99_ms > last5 + 3%%'; may be repeated",
+    )
+    gates.add_argument(
+        "--allow-first",
+        action="store_true",
+        help="a gate that needs more earlier builds than a model has is not judged, and does not fail",
     )
     add_result_options(history, HISTORY_FORMATS, schema="history/1", has_strict=True)
 

@@ -16,7 +16,7 @@ from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.cli.runs import load_runs
 from trex_tui.errors import ArtifactError, ExitCode, TrexError
 from trex_tui.fleet.git_history import CommitFiles, find_changed, find_place, split_place, write_commits
-from trex_tui.fleet.history import AS_GIVEN, find_build, find_first_builds, make_histories
+from trex_tui.fleet.history import AS_GIVEN, find_build, find_first_builds, make_histories, natural_path
 from trex_tui.fleet.history_gates import judge_history, parse_history_gate
 from trex_tui.fleet.spread import find_spread
 from trex_tui.report.views.history import ShownHistory, history_object, history_sections
@@ -84,7 +84,20 @@ def _load(options: argparse.Namespace, paths: list[str]) -> Loaded:
         raise TrexError(f"{place}: no commit has files of an engine; give another PATH")
     given = vars(options) | {"paths": paths, "runs": [], "run_a": None, "run_b": None}
     given |= {"no_onnx": True}  # one file per set, for columns that a history does not show
-    return load_runs(argparse.Namespace(**given))
+    groups, strays = load_runs(argparse.Namespace(**given))
+    roots = [Path(path).absolute() for path in paths or ["."]]
+    return sorted(groups, key=lambda runs: (_rank(runs[0], roots), natural_path(runs[0]))), strays
+
+
+def _rank(engine: Engine, roots: list[Path]) -> int:
+    """Return the place of the first given path that an engine lies at."""
+    directory = engine.source.directory.absolute()
+    places = (
+        place
+        for place, root in enumerate(roots)
+        if directory.is_relative_to(root) or root.parent == directory
+    )
+    return next(places, len(roots))
 
 
 def _show(
@@ -115,10 +128,17 @@ def _show(
         )
     _write(shown, result)
     results = [gate for one in shown for gate in one.gates]
+    excused = [
+        gate
+        for one in shown
+        for given, gate in zip(gates, one.gates, strict=True)
+        if options.allow_first and len(one.history.builds) <= given.last
+    ]
     for gate in results:
         if gate.fell is not False:
-            complain(printable(f"gate {gate.state}: {gate.gate.text}: {gate.why}"))
-    if any(gate.fell is None for gate in results):
+            allowed = " (allowed: --allow-first)" if gate in excused else ""
+            complain(printable(f"gate {gate.state}: {gate.gate.text}: {gate.why}{allowed}"))
+    if any(gate.fell is None for gate in results if gate not in excused):
         return result.exit_code(ExitCode.BAD_INPUT)
     return result.exit_code(ExitCode.FINDINGS if any(gate.fell for gate in results) else ExitCode.OK)
 

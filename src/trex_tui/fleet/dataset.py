@@ -18,6 +18,7 @@ from trex_tui.fleet.table import FleetRow
 SCHEMA = "trex-tui/engines/1"
 _METADATA_KEY = b"trex-tui"
 _NO_MODEL = "unreadable"
+_DIGEST = "row_digest"
 
 
 def write_parquet(rows: Sequence[FleetRow], columns: Sequence[FleetColumn]) -> bytes:
@@ -43,11 +44,11 @@ def _parquet_bytes(
     columns = [column for column in columns if digests is None or column.name != "model"]
     fields = [pyarrow.field(column.name, types[column.dtype]) for column in columns]
     if digests is not None:
-        fields.append(pyarrow.field("row_digest", pyarrow.string()))
+        fields.append(pyarrow.field(_DIGEST, pyarrow.string()))
     schema = pyarrow.schema(fields, metadata={"trex-tui": SCHEMA})
     data = {column.name: [_encode(row.value(column.name)) for row in rows] for column in columns}
     if digests is not None:
-        data["row_digest"] = list(digests)
+        data[_DIGEST] = list(digests)
     sink = io.BytesIO()
     parquet.write_table(pyarrow.table(data, schema=schema), sink, compression="zstd")
     return sink.getvalue()
@@ -61,20 +62,14 @@ def append_dataset(directory: Path, rows: Sequence[FleetRow], columns: Sequence[
     Parquet take the directory as it is.
 
     Raises:
-        TrexError: pyarrow is not installed, the directory has files of something else, or it cannot be written.
+        TrexError: pyarrow is not installed, the directory has other or damaged Parquet files, or it cannot be written.
     """
-    _, parquet = _import_pyarrow()
+    _import_pyarrow()
     try:
         directory.mkdir(parents=True, exist_ok=True)
         known: set[str] = set()
         for path in directory.rglob("*.parquet"):
-            if _METADATA_KEY not in (parquet.read_schema(path).metadata or {}):
-                raise TrexError(
-                    f"--out {path}: was not written by trex-tui engines; choose another directory"
-                )
-            known.update(
-                parquet.read_table(path, columns=["row_digest"], partitioning=None)["row_digest"].to_pylist()
-            )
+            known.update(_read_digests(path))
         new: dict[str, list[tuple[str, FleetRow]]] = {}
         for row in rows:
             digest = _digest_row(row, columns)
@@ -94,6 +89,26 @@ def append_dataset(directory: Path, rows: Sequence[FleetRow], columns: Sequence[
     except OSError as error:
         raise TrexError(f"--out {directory}: {describe_reason(error)}") from None
     return sum(map(len, new.values()))
+
+
+def _read_digests(path: Path) -> list[str]:
+    """Return the digests of the rows of a file of the dataset.
+
+    Raises:
+        TrexError: It is damaged, or of something else.
+    """
+    pyarrow, parquet = _import_pyarrow()
+    if not path.is_file():  # a pipe without a writer would never end
+        raise TrexError(f"--out {path}: is no regular file; remove it, or choose another directory")
+    try:
+        if _METADATA_KEY not in (parquet.read_schema(path).metadata or {}):
+            raise TrexError(f"--out {path}: was not written by trex-tui engines; choose another directory")
+        digests = parquet.read_table(path, columns=[_DIGEST], partitioning=None)[_DIGEST]
+    except pyarrow.ArrowException:
+        raise TrexError(
+            f"--out {path}: is damaged, or no file of trex-tui engines --out; remove it and run again"
+        ) from None
+    return list(filter(None, digests.to_pylist()))
 
 
 def _digest_row(row: FleetRow, columns: Sequence[FleetColumn]) -> str:

@@ -178,8 +178,17 @@ def _run(repository: Path, *arguments: str, given: bytes = b"") -> bytes:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or [
             f"git ended with {done.returncode}"
         ]
-        raise TrexError(f"--git: {repository}: {lines[0]}")
+        raise TrexError(f"--git: {repository}: {_explain(lines[0])}")
     return done.stdout
+
+
+def _explain(line: str) -> str:
+    """Return the first line of git's error with a remedy."""
+    if "not a git repository" in line:
+        return "is no git repository, or a damaged one; give another directory, or run `git init`"
+    if "bad revision 'HEAD'" in line or "ambiguous argument 'HEAD'" in line:
+        return "has no commit; commit the sets first"
+    return f"git: {line}; run `git fsck` there"
 
 
 def find_changed(commits: Sequence[CommitFiles], files: Sequence[Sequence[Path]]) -> list[bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -41,6 +41,8 @@ AS_GIVEN = ""
 _NATURAL = re.compile(r"(\d+)")
 _ALIKE = 0.8
 """Share of common names from which two engines are of one model without comparing their layers."""
+_LEAST_ROWS = 10
+"""Fewest timing rows that are no copy by chance."""
 _LONGEST = 40
 _BETWEEN, _WITHIN = "between builds", "within one run"
 
@@ -178,6 +180,9 @@ class History:
         name: Common part of the file names; the name of the last build if there is none.
         levels: Measure -> its levels; measures that no build has are missing.
         scopes: Measure -> noise that its changes exceed: between builds, or within one run if there are few builds.
+        copies: Index of a build with the timing rows of an earlier one -> index of that one. A copy has no noise of its
+            own: measures with noise are judged without it.
+        undated: Builds without a date, for want of which the builds are in the order of the paths.
     """
 
     name: str
@@ -185,6 +190,8 @@ class History:
     levels: Mapping[str, Levels]
     scopes: Mapping[str, str]
     changes: tuple[BuildChange, ...]
+    copies: Mapping[int, int] = field(default_factory=dict)
+    undated: tuple[Build, ...] = ()
 
 
 def make_histories(groups: Sequence[Sequence[Engine]], key: str | None = None) -> list[History]:
@@ -196,10 +203,11 @@ def make_histories(groups: Sequence[Sequence[Engine]], key: str | None = None) -
     Raises:
         TrexError: A build lacks the key.
     """
-    histories = [
-        _make_history(_sort_builds([Build.of(runs) for runs in members], key))
-        for members in _group_models(groups)
-    ]
+    histories = []
+    for members in _group_models(groups):
+        builds = [Build.of(runs) for runs in members]
+        undated = tuple(build for build in builds if build.date is None) if key is None else ()
+        histories.append(replace(_make_history(_sort_builds(builds, key)), undated=undated))
     return sorted(histories, key=lambda history: -len(history.builds))
 
 
@@ -300,6 +308,7 @@ def _natural(text: str) -> list[tuple[int, str]]:
 def _make_history(builds: Sequence[Build]) -> History:
     levels: dict[str, Levels] = {}
     scopes: dict[str, str] = {}
+    copies = _find_copies(builds)
     for measure in MEASURES:
         if not any(build.values[measure.key] for build in builds):
             continue
@@ -307,7 +316,8 @@ def _make_history(builds: Sequence[Build]) -> History:
             levels[measure.key] = find_exact_changes([build.mean(measure.key) for build in builds])
             continue
         scopes[measure.key] = _BETWEEN
-        found = find_changes([build.values[measure.key] for build in builds], _tick(builds, measure))
+        values = [() if index in copies else build.values[measure.key] for index, build in enumerate(builds)]
+        found = find_changes(values, _tick(builds, measure))
         if found.reason and measure.statistic is not None:  # too few builds for the noise between them
             neighbours = _judge_neighbours(builds, measure.statistic)
             if neighbours is not None:
@@ -325,7 +335,18 @@ def _make_history(builds: Sequence[Build]) -> History:
         for index in sorted({*points, *kernels})
     ]
     name = common_words([_stem(build.engine) for build in builds]) or builds[-1].name
-    return History(name, tuple(builds), levels, scopes, tuple(changes))
+    return History(name, tuple(builds), levels, scopes, tuple(changes), copies)
+
+
+def _find_copies(builds: Sequence[Build]) -> dict[int, int]:
+    """Return the builds with the timing rows of an earlier one."""
+    first: dict[tuple[float, ...], int] = {}
+    copies = {}
+    for index, build in enumerate(builds):
+        rows = tuple(time for run in build.runs for time in series_rows(run, LATENCY) or ())
+        if len(rows) >= _LEAST_ROWS and first.setdefault(rows, index) != index:
+            copies[index] = first[rows]
+    return copies
 
 
 def _kernels(engine: Engine) -> tuple[str, ...] | None:

@@ -21,6 +21,7 @@ from trex_tui._version import __version__
 from trex_tui.analysis.load_options import LoadOptions
 from trex_tui.artifacts.discover import ArtifactSet, KnownFolders, remember_folders
 from trex_tui.artifacts.file_kinds import ArtifactKind, KnownKinds, Sniffed, remember_kinds
+from trex_tui.artifacts.input_files import open_bytes
 from trex_tui.errors import Diagnostic, Severity
 from trex_tui.fleet.engine_columns import COLUMNS, Need
 from trex_tui.fleet.models import Signature
@@ -32,10 +33,12 @@ _PIECE_BYTES = 1 << 20
 _MOST_BYTES = 1 << 26
 """Size of all files of other searches that are looked through for copies."""
 _KINDS = {kind.value: kind for kind in ArtifactKind}
-_STORED = tuple(
-    column.name for column in sorted(COLUMNS, key=lambda column: column.need) if column.is_of_engine
-)
+_COLUMNS = [column for column in sorted(COLUMNS, key=lambda column: column.need) if column.is_of_engine]
+_STORED = tuple(column.name for column in _COLUMNS)
 """Columns of an entry: a row that was read for less has the first of them only."""
+_TYPES = tuple(
+    (list if column.is_list else (int, float) if column.is_number else str, type(None)) for column in _COLUMNS
+)
 Stats = list[list[int]]
 """Size and time of change in nanoseconds of each file of a set."""
 
@@ -280,13 +283,16 @@ def _decode(parts: Sequence[Any], signatures: Sequence[Signature | None], source
 
 
 def _decode_values(values: list[Any], error: str | None) -> Mapping[str, Any]:
+    if not all(map(isinstance, values, _TYPES)):
+        raise TypeError("a value of another type")
     known = dict(zip(_STORED, values, strict=False))
     return known if error is None else {**known, "error": error}
 
 
 def _read_entry(path: Path) -> dict[str, Any] | None:
     try:
-        entry = json.loads(path.read_bytes())
+        with open_bytes(path) as file:
+            entry = json.loads(file.read())
     except (OSError, ValueError, RecursionError):
         return None
     return entry if isinstance(entry, dict) else None

@@ -13,6 +13,12 @@ HISTORY = Subject(
         Term("history.histories", "One entry per model, the one with most builds first."),
         Term("histories.name", "Name of the newest build."),
         Term("histories.builds", "The builds in order."),
+        Term(
+            "histories.copies", "Builds with the timing rows of an earlier one; noise is judged without them."
+        ),
+        Term("copies.number", "Number of the build that is a copy."),
+        Term("copies.copy_of", "Number of the build with the same timing rows."),
+        Term("histories.undated", "Builds without a date, for want of which the order is that of the paths."),
         Term("histories.changes", "Measures that change their level at a build, beyond noise."),
         Term("histories.causes", "Differences between a build with a change and the build before."),
         Term("histories.first_builds", "First build per cause; null without --bisect."),

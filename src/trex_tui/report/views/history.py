@@ -140,6 +140,14 @@ def _sections(shown: ShownHistory, number: int) -> Iterator[Section]:
     sentences = [
         f"{count} of {builds} changed a measure or kernels." if len(history.builds) > 1 else "Only one build."
     ]
+    if history.undated and len(history.builds) > 1:
+        sentences.append(
+            f"In the order of the paths: {plural(len(history.undated), 'build')} without a date, such as "
+            f"{printable(history.undated[0].name)}."
+        )
+    if history.copies:
+        pairs = ", ".join(f"{copy + 1} of {build + 1}" for copy, build in history.copies.items())
+        sentences.append(f"Copies by their timing rows, which count once: {pairs}.")
     for key, levels in history.levels.items():
         if levels.reason and len(history.builds) > 1:
             sentences.append(f"{_TITLES[key]}: not judged, {levels.reason}.")
@@ -241,6 +249,8 @@ def build_lines(history: History, index: int) -> Iterator[Line]:
             )
         if change.has_other_kernels:
             yield Line("tactics change and stay", label="kernels", indent=2)
+    if index in history.copies:
+        yield Line(f"Copy of build {history.copies[index] + 1} by its timing rows; counts once.", "warning")
     outliers = [_TITLES[key] for key, levels in history.levels.items() if index in levels.outliers]
     if outliers:
         yield Line(f"Outlier: {', '.join(outliers)}.", "warning")
@@ -329,6 +339,8 @@ def _object(shown: ShownHistory) -> dict[str, Any]:
         "builds": row_objects(builds_table(shown, is_complete=True)),
         "changes": row_objects(_changes_table(history)),
         "causes": row_objects(_causes_table(history)),
+        "copies": [{"number": copy + 1, "copy_of": build + 1} for copy, build in history.copies.items()],
+        "undated": [build.name for build in history.undated],
         "levels": [
             {
                 "measure": key,
