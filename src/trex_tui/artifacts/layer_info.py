@@ -58,7 +58,12 @@ def read_layer_info(path: Path) -> LayerInfo:
 
     raw: list[Any] = root["Layers"]
     names_only = bool(raw) and all(isinstance(entry, str) for entry in raw)
-    layers = [_checked_layer(entry, index, note) for index, entry in enumerate(raw)]
+    layers = [
+        entry
+        if isinstance(entry, dict) and isinstance(entry.get("Name"), str)
+        else _checked_layer(entry, index, note)
+        for index, entry in enumerate(raw)
+    ]
     if names_only:
         notes.append(Diagnostic(Severity.WARNING, path, "", NAMES_ONLY))
     io_tensors = _dicts(root.get("I/O Tensors"), "I/O Tensors", note)
@@ -74,15 +79,14 @@ def read_layer_info(path: Path) -> LayerInfo:
 
 
 def _checked_layer(raw: Any, index: int, note: Any) -> dict[str, Any] | None:  # noqa: ANN401
+    """Convert an entry that is not an object with a name; None for one that is no layer."""
     if isinstance(raw, str):
         return {"Name": raw}
     if not isinstance(raw, dict):
         note(f"Layers[{index}]", f"is {_name_type(raw)}, not a layer; skipped")
         return None
-    if not isinstance(raw.get("Name"), str):
-        note(f"Layers[{index}]", "has no Name; using its index")
-        return raw | {"Name": f"(layer {index} without a name)"}
-    return raw
+    note(f"Layers[{index}]", "has no Name; using its index")
+    return raw | {"Name": f"(layer {index} without a name)"}
 
 
 def _dicts(raw: Any, where: str, note: Any) -> tuple[dict[str, Any], ...]:  # noqa: ANN401

@@ -106,14 +106,13 @@ def read(
     layer_info = attempt(ArtifactKind.GRAPH, read_layer_info)
     profiles = attempt(ArtifactKind.PROFILE, read_profiles) or []
     timings = attempt(ArtifactKind.TIMING, read_timings) or []
-    needs_names = _needs_kernel_names(layer_info)
     kinds = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
     metadata, more = read_metadata([source.files[kind] for kind in kinds if kind in source.files])
     has_layers = layer_info is not None and not layer_info.names_only
     is_complete = has_layers and profiles and timings and metadata.performance
     is_complete = is_complete and metadata.build_options and metadata.inference_options and metadata.device
     has_logs = not (skips_logs and is_complete) and any(kind in source.files for kind in LOGS)
-    traces = _read_logs(source, attempt, has_names=needs_names) if has_logs else {}
+    traces = _read_logs(source, attempt, has_names=_needs_kernel_names(layer_info)) if has_logs else {}
     shown = choose_runs(source, layer_info, profiles, timings, traces, metadata, run)
     profile, timing = shown.profile, shown.timing
     if has_logs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import repeat
+from itertools import count, repeat
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,10 @@ def parse_onnx_nodes(metadata: Any) -> tuple[str, ...]:  # noqa: ANN401
     """Return the ONNX node names in a layer's `Metadata`: `[ONNX Layer: a]` entries separated by U+001E or U+001F."""
     if not isinstance(metadata, str) or not metadata:
         return ()
+    if metadata.startswith(_ONNX_PREFIX) and metadata[-1] == "]" and "\x1f" not in metadata:
+        nodes = metadata[len(_ONNX_PREFIX) : -1].split("]\x1e" + _ONNX_PREFIX)
+        if len(nodes) == metadata.count("\x1e") + 1:  # nothing else between them, as nearly always
+            return tuple(nodes if len(nodes) < 2 else dict.fromkeys(nodes))
     entries = map(str.strip, metadata.replace("\x1e", "\x1f").split("\x1f"))
     nodes = [
         entry[len(_ONNX_PREFIX) :].removesuffix("]") for entry in entries if entry.startswith(_ONNX_PREFIX)
@@ -64,23 +68,26 @@ def parse_onnx_nodes(metadata: Any) -> tuple[str, ...]:  # noqa: ANN401
 
 def build_tensor(raw: dict[str, Any]) -> Tensor:
     """Convert one entry of `Inputs` or `Outputs`: `Format/Datatype` up to TensorRT 10, `Datatype` and `Format` from 11 on."""
+    name, location, both = raw.get("Name"), raw.get("Location"), raw.get("Format/Datatype")
+    dtype, layout = _parse_both(both) if type(both) is str and both else _parse_apart(raw)
+    return _make_tensor(
+        (
+            name if type(name) is str else "",
+            parse_shape(raw.get("Dimensions")),
+            dtype,
+            layout,
+            location if type(location) is str else None,
+        )
+    )
+
+
+def _parse_apart(raw: dict[str, Any]) -> tuple[DataType | None, TensorFormat]:
     both = raw.get("Format/Datatype") or raw.get("Format/DataType")
     if isinstance(both, str):
-        dtype, layout = _parse_both(both)
-    else:
-        stated, layout_text = raw.get("Datatype") or raw.get("DataType"), raw.get("Format")
-        layout_text = layout_text if isinstance(layout_text, str) else ""
-        layout = parse_format(layout_text)
-        dtype = parse_data_type(stated) if isinstance(stated, str) else parse_data_type(layout_text)
-    location = raw.get("Location")
-    name = raw.get("Name")
-    return Tensor(
-        name if isinstance(name, str) else "",
-        parse_shape(raw.get("Dimensions")),
-        dtype,
-        layout,
-        location if isinstance(location, str) else None,
-    )
+        return _parse_both(both)
+    stated, layout = raw.get("Datatype") or raw.get("DataType"), raw.get("Format")
+    layout = layout if isinstance(layout, str) else ""
+    return parse_data_type(stated if isinstance(stated, str) else layout), parse_format(layout)
 
 
 def parse_shape(raw: Any) -> tuple[int, ...]:  # noqa: ANN401
@@ -112,14 +119,6 @@ def _tensors(raw: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
     return tuple([build_tensor(entry) for entry in raw if isinstance(entry, dict)])
 
 
-def _tensor_names(raw: Any) -> list[str]:  # noqa: ANN401
-    """Return the names of the tensors that `_tensors` creates from the same list."""
-    if not raw or not isinstance(raw, list):
-        return []
-    names = [entry.get("Name") for entry in raw if isinstance(entry, dict)]
-    return [name if isinstance(name, str) else "" for name in names]
-
-
 def select_profile(info: LayerInfo, profile: int) -> list[dict[str, Any]]:
     """Return the layers of one optimization profile; all of them if names have no suffix."""
     return [raw for raw in info.layers if parse_optimization_profile(raw["Name"]) == profile]
@@ -141,23 +140,18 @@ def build_layers(
     names = [raw["Name"] for raw in selected]
     if all(len(raw) == 1 for raw in selected):
         return build_named_layers(names, latencies)
+    inputs = [_tensors(raw.get("Inputs")) for raw in selected]
+    outputs = [_tensors(raw.get("Outputs")) for raw in selected]
     known = set(bindings)
     if not known:
         # Network inputs are unknown here: inputs of layers that list their weights are not constants.
-        for raw in selected:
-            if raw.get("ParameterType"):
-                known.update(_tensor_names(raw.get("Inputs")))
-    for raw in selected:
-        known.update(_tensor_names(raw.get("Outputs")))
-    occurrences = _occurrences(names)
-    return tuple(
-        [
-            _layer(index, occurrence, raw, known, latency)
-            for index, (occurrence, raw, latency) in enumerate(
-                zip(occurrences, selected, latencies, strict=True)
-            )
-        ]
-    )
+        listing = [tensors for raw, tensors in zip(selected, inputs, strict=True) if raw.get("ParameterType")]
+        known.update([tensor.name for tensors in listing for tensor in tensors])
+    known.update([tensor.name for tensors in outputs for tensor in tensors])
+    have_suffixes = any("[profile" in name for name in names)
+    profiles = map(parse_optimization_profile, names) if have_suffixes else repeat(0)
+    columns = (count(), _occurrences(names), selected, inputs, outputs, repeat(known), latencies, profiles)
+    return tuple(map(_layer, *columns))
 
 
 def build_named_layers(names: Sequence[str], latencies: Sequence[LayerLatency | None]) -> tuple[Layer, ...]:
@@ -184,6 +178,7 @@ def build_named_layers(names: Sequence[str], latencies: Sequence[LayerLatency | 
     return tuple(map(_make_layer, zip(*columns.values(), strict=False)))
 
 
+_make_tensor: Callable[[tuple[Any, ...]], Tensor] = partial(tuple.__new__, Tensor)
 _make_layer: Callable[[tuple[Any, ...]], Layer] = partial(tuple.__new__, Layer)
 _make_latency: Callable[[tuple[Any, ...]], LayerLatency] = partial(tuple.__new__, LayerLatency)
 
@@ -202,9 +197,15 @@ def _occurrences(names: Sequence[str]) -> Iterable[int]:
 
 
 def _layer(
-    index: int, occurrence: int, raw: dict[str, Any], known: set[str], latency: LayerLatency | None
+    index: int,
+    occurrence: int,
+    raw: dict[str, Any],
+    inputs: tuple[Tensor, ...],
+    outputs: tuple[Tensor, ...],
+    known: set[str],
+    latency: LayerLatency | None,
+    optimization_profile: int,
 ) -> Layer:
-    inputs, outputs = _tensors(raw.get("Inputs")), _tensors(raw.get("Outputs"))
     if stated := raw.get("Constants"):
         inputs += _tensors(stated)
     name = raw["Name"]
@@ -235,7 +236,7 @@ def _layer(
     listed_bytes = _listed_weights_bytes(attributes) if layer_type else None
     if not constant_bytes and not listed_bytes and _hides_weights(kind, layer_type, parameter_type, inputs):
         listed_bytes = None
-    return Layer(
+    fields = (
         index,
         name,
         occurrence,
@@ -254,9 +255,10 @@ def _layer(
         constant_bytes,
         frozenset([constant.name for constant in constants]) if constants else _NO_NAMES,
         latency,
-        parse_optimization_profile(name),
+        optimization_profile,
         without_depths(attributes),
     )
+    return _make_layer(fields)
 
 
 def _text(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
@@ -333,13 +335,13 @@ def _listed_weights_bytes(attributes: dict[str, Any]) -> int | None:
     for value in attributes.values():
         if type(value) is not dict or "Count" not in value:
             continue
-        count, type_text = value["Count"], value.get("Type")
-        if type(count) is not int or not 0 <= count <= MOST_ELEMENTS:
+        elements, type_text = value["Count"], value.get("Type")
+        if type(elements) is not int or not 0 <= elements <= MOST_ELEMENTS:
             return None
         dtype = parse_data_type(type_text) if isinstance(type_text, str) else None
-        if count and dtype is None:
+        if elements and dtype is None:
             return None
-        total += -(-count * dtype.bits // 8) if dtype else 0
+        total += -(-elements * dtype.bits // 8) if dtype else 0
     return total
 
 
@@ -352,8 +354,8 @@ def build_bindings(info: LayerInfo, layers: Sequence[Layer], profile: int) -> tu
         return tuple(_stated_binding(raw) for raw in info.io_tensors)
     names = [name for name in info.bindings if parse_optimization_profile(name) == profile]
     wanted = set(names)
-    reads = _first_uses(((layer.index, layer.inputs) for layer in layers), wanted)
-    writes = _first_uses(((layer.index, layer.outputs) for layer in layers), wanted)
+    reads = _first_uses([layer.inputs for layer in layers], wanted)
+    writes = _first_uses([layer.outputs for layer in layers], wanted)
     bindings = []
     for name in names:
         read, write = reads.get(name), writes.get(name)
@@ -384,15 +386,16 @@ def _completed(binding: Binding, stated: StatedTensor | None) -> Binding:
 
 
 def _first_uses(
-    uses: Iterable[tuple[int, Sequence[Tensor]]], wanted: set[str]
+    tensors_of_layers: Sequence[tuple[Tensor, ...]], wanted: set[str]
 ) -> dict[str, tuple[int, Tensor]]:
-    """Return name -> the first layer with a tensor of this name, and the tensor."""
-    first_uses: dict[str, tuple[int, Tensor]] = {}
-    for index, tensors in uses:
-        for tensor in tensors:
-            if tensor.name in wanted:
-                first_uses.setdefault(tensor.name, (index, tensor))
-    return first_uses
+    """Return name -> index of the first layer with a tensor of this name, and the tensor."""
+    uses = [
+        (tensor.name, (index, tensor))
+        for index, tensors in enumerate(tensors_of_layers)
+        for tensor in tensors
+        if tensor.name in wanted
+    ]
+    return dict(reversed(uses))
 
 
 def _binding(name: str, is_input: bool, tensor: Tensor) -> Binding:

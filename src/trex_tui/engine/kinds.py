@@ -244,7 +244,7 @@ _PRODUCT_NODE = lazy_pattern(r"(?:^|[/_])(?:Gemm|MatMul|linear|matmul|addmm|mm|b
 _MOVE_OPERATORS = frozenset(
     {"Resh", "Res", "Tran", "Move", "Repl", "Slic", "Conc", "Gath", "Scat", "Copy", "Shuf", "Pad"}
 )
-_QUANTIZE_OPERATORS = frozenset({"Cast", "Mul", "Add", "Div", "Min", "Max", "Roun", "Clip"})
+_CONVERSION_OPERATORS = _MOVE_OPERATORS | {"Cast", "Mul", "Add", "Div", "Min", "Max", "Roun", "Clip"}
 
 
 def classify(
@@ -281,7 +281,7 @@ def classify(
         generated = _of_generated(tactic or "") or _of_generated(name)
         if generated is not None:
             operators, generated_kind = generated
-            if operators <= _QUANTIZE_OPERATORS | _MOVE_OPERATORS and _crosses(input_type, output_type):
+            if operators <= _CONVERSION_OPERATORS and _crosses(input_type, output_type):
                 return LayerKind.QUANTIZE
             is_product = generated_kind is LayerKind.REDUCTION and _sums_products(operators, onnx_nodes)
             return LayerKind.GEMM if is_product else generated_kind
