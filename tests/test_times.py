@@ -8,6 +8,7 @@ import json
 import random
 import resource
 import shutil
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -280,7 +281,7 @@ def test_csv_of_times_has_no_formula_either(tmp_path):
     assert series_csv(run).splitlines()[1].startswith("0,0.0,0.5")
 
 
-def test_layers_as_a_chart(capsys):
+def test_layers_as_a_chart(capsys, monkeypatch):
     alexnet = str(REPOSITORY / "sample_artifacts" / "alexnet")
     assert set(CHART_IDS) == set(IDS)
     assert main(["layers", alexnet, "--chart", "svg", "--filter", "kind:convolution"]) == 0
@@ -289,6 +290,10 @@ def test_layers_as_a_chart(capsys):
     assert told.startswith("Time of each layer in execution order: 5 layers, ")
     assert main(["layers", alexnet, "--chart", "kind", "--sort", "latency_ms", "--top", "2"]) == 0
     assert "2 layers in 1 kind" in capsys.readouterr().out
+    with monkeypatch.context() as terminal:
+        terminal.setattr(sys.stdout, "isatty", lambda: True)
+        assert main(["layers", alexnet, "--chart", "kind"]) == 0
+        assert "<svg" not in (shown := capsys.readouterr().out) and "gemm" in shown
     assert main(["layers", alexnet, "--chart", "kind", "--format", "csv"]) == 2
     assert main(["layers", str(REPOSITORY / "sample_artifacts" / "names_only"), "--chart", "products"]) == 2
     assert "nothing to draw; no GEMM sizes here" in capsys.readouterr().err

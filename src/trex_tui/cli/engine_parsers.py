@@ -205,8 +205,8 @@ def add_layers(commands: Commands[CommandParser]) -> None:
         "--chart",
         choices=("svg", *CHART_IDS),
         metavar="ID",
-        help="draw a chart of these layers instead: svg, png (needs rsvg-convert) or text; --top keeps the "
-        f"layers with the largest values; charts: {', '.join(CHART_IDS)}",
+        help="draw a chart of these layers instead: text (default in a terminal), svg (default elsewhere) or png "
+        f"(needs rsvg-convert); --top keeps the layers with the largest values; charts: {', '.join(CHART_IDS)}",
     )
     charts.add_argument(
         "--x",
@@ -391,7 +391,8 @@ examples:
         "--chart",
         choices=DIFF_CHARTS,
         metavar="ID",
-        help="draw the times of all engines as bars instead: svg, png (needs rsvg-convert) or text; charts: "
+        help="draw the times of all engines as bars instead: text (default in a terminal), svg (default "
+        "elsewhere) or png (needs rsvg-convert); charts: "
         f"{', '.join(DIFF_CHARTS)}",
     )
     gates = diff.add_argument_group("gates")

@@ -10,7 +10,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS, columns_named
 from trex_tui.artifacts.output_files import OutputKind
 from trex_tui.cli.engines import collect_inputs, filter_indices, load_all, load_one, uses_model
 from trex_tui.cli.options import top_rows
-from trex_tui.cli.result_writer import ResultWriter
+from trex_tui.cli.result_writer import ResultWriter, make_chart_writer
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.report.export import EXPORT, ExportFormat, layers_as
 from trex_tui.report.views.layers import BRIEF_COLUMNS, print_layers, sorted_layers
@@ -87,12 +87,7 @@ def _write_groups(
 
 
 def run_layers(options: argparse.Namespace) -> int:
-    formats, kind = None, LAYERS
-    if options.chart:
-        from trex_tui.report.chart_file import CHART, CHART_FORMATS
-
-        formats, kind = CHART_FORMATS, CHART
-    result = ResultWriter(options, formats, kind)
+    result = make_chart_writer(options) if options.chart else ResultWriter(options, kind=LAYERS)
     if not options.chart and (options.value or options.color or options.x or options.size):
         raise TrexError("--x, --y, --size and --color need --chart")
     brief = result.format in ("text", "md")

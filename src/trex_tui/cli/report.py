@@ -16,7 +16,7 @@ from trex_tui.analysis.gates import parse_gate
 from trex_tui.cli.engines import collect_inputs, load_each
 from trex_tui.cli.options import top_rows
 from trex_tui.cli.output import complain
-from trex_tui.cli.result_writer import ResultWriter
+from trex_tui.cli.result_writer import ResultWriter, make_chart_writer
 from trex_tui.cli.runs import load_runs
 from trex_tui.errors import Diagnostic, ExitCode, Severity, TrexError
 from trex_tui.report.report_file import make_document, render_document
@@ -42,12 +42,7 @@ def run_diff(options: argparse.Namespace) -> int:
     Raises:
         TrexError: Fewer than two engines, an invalid baseline, filter or gate.
     """
-    formats, kind = None, None
-    if options.chart:
-        from trex_tui.report.chart_file import CHART, CHART_FORMATS
-
-        formats, kind = CHART_FORMATS, CHART
-    result = ResultWriter(options, formats, kind)
+    result = make_chart_writer(options) if options.chart else ResultWriter(options)
     renames = [parse_rename(text) for text in options.rename]
     pins = read_pins(Path(options.pins)) if options.pins is not None else []
     groups, strays = load_runs(options)

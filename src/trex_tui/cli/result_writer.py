@@ -231,3 +231,11 @@ class ResultWriter:
             draw(console)
         else:
             self.write(plain_text(draw, sys.stdout if self.path is None else None), known=known)
+
+
+def make_chart_writer(options: argparse.Namespace) -> ResultWriter:
+    """Return the writer of `--chart`: by default text in a terminal, else SVG."""
+    from trex_tui.report.chart_file import CHART, CHART_FORMATS  # Charts are imported on request.
+
+    is_shown = options.output == STDOUT and sys.stdout.isatty()
+    return ResultWriter(options, CHART_FORMATS[::-1] if is_shown else CHART_FORMATS, CHART)
