@@ -11,12 +11,13 @@ import pytest
 from trex_tui.analysis.device import DeviceModel, device_of_metadata
 from trex_tui.analysis.device_overrides import (
     DeviceOverrides,
-    load_overrides,
     overrides_for,
     overrides_from_options,
+    overrides_in,
 )
 from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.artifacts.metadata import Metadata
+from trex_tui.config import read_config
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError
 
@@ -33,6 +34,10 @@ DEVICE = {
 
 def device(overrides: DeviceOverrides) -> DeviceModel:
     return device_of_metadata(Metadata(device=DEVICE), overrides)
+
+
+def load_overrides(path: Path) -> dict[str, DeviceOverrides]:
+    return overrides_in(read_config(path))
 
 
 def tera(value: float | None) -> float | None:

@@ -293,7 +293,9 @@ def test_layers_as_a_chart(capsys, monkeypatch):
     with monkeypatch.context() as terminal:
         terminal.setattr(sys.stdout, "isatty", lambda: True)
         assert main(["layers", alexnet, "--chart", "kind"]) == 0
-        assert "<svg" not in (shown := capsys.readouterr().out) and "gemm" in shown
+        shown = capsys.readouterr().out
+        assert "<svg" not in shown
+        assert "gemm" in shown
     assert main(["layers", alexnet, "--chart", "kind", "--format", "csv"]) == 2
     assert main(["layers", str(REPOSITORY / "sample_artifacts" / "names_only"), "--chart", "products"]) == 2
     assert "nothing to draw; no GEMM sizes here" in capsys.readouterr().err

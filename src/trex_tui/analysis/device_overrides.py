@@ -16,11 +16,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.input_files import finite_number
-from trex_tui.config import ConfigPlace, ConfigTable, read_config
+from trex_tui.config import ConfigPlace, ConfigTable
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
@@ -159,15 +158,6 @@ def _plausible(key: str, value: object, least: float, most: float, where: str | 
         fault = "is not a number" if number is None or math.isnan(number) else "is out of range"
         raise TrexError(f"{where}: {key} = {shown} {fault}; write a number from {least:g} to {most:g}")
     return number
-
-
-def load_overrides(path: str | Path) -> dict[str, DeviceOverrides]:
-    """Read overrides by device name from a configuration file; `ANY_DEVICE` for pairs without a device.
-
-    Raises:
-        TrexError: The file cannot be read or parsed, or this Python (3.10 without tomli) has no reader for TOML.
-    """
-    return overrides_in(read_config(Path(path)))
 
 
 def overrides_in(config: ConfigTable) -> dict[str, DeviceOverrides]:

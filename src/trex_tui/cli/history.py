@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,19 +145,5 @@ def _show(
 def _write(shown: list[ShownHistory], result: ResultWriter) -> None:
     if result.format == "json":
         result.write_json(history_object(shown, result.damage), known=result.damage)
-        return
-    sections = list(history_sections(shown))
-    if result.format == "text":
-        from trex_tui.report.render_text import print_sections
-
-        result.draw(partial(print_sections, sections))
-    elif result.format == "md":
-        from trex_tui.report.render_markdown import sections_markdown
-
-        result.write(sections_markdown(_TITLE, sections))
     else:
-        from trex_tui.report.render_html import sections_page
-        from trex_tui.report.views.damage import damage_section
-
-        damage = [damage_section(result.damage)] if result.damage else []
-        result.write(sections_page(_TITLE, [*damage, *sections]), known=result.damage)
+        result.write_sections(_TITLE, list(history_sections(shown)))

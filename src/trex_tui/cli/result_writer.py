@@ -8,6 +8,7 @@ remarks and notifications. Formats without room for text (CSV, Parquet, Excel, p
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import Console
+
+    from trex_tui.report.document import Section
 
 STDOUT = "-"
 _ENDINGS = {
@@ -231,6 +234,23 @@ class ResultWriter:
             draw(console)
         else:
             self.write(plain_text(draw, sys.stdout if self.path is None else None), known=known)
+
+    def write_sections(self, title: str, sections: Sequence[Section]) -> None:
+        """Write sections as text, Markdown or HTML."""
+        if self.format == "text":
+            from trex_tui.report.render_text import print_sections
+
+            self.draw(partial(print_sections, sections))
+        elif self.format == "md":
+            from trex_tui.report.render_markdown import sections_markdown
+
+            self.write(sections_markdown(title, sections))
+        else:
+            from trex_tui.report.render_html import sections_page
+            from trex_tui.report.views.damage import damage_section
+
+            damage = [damage_section(self.damage)] if self.damage else []
+            self.write(sections_page(title, [*damage, *sections]), known=self.damage)
 
 
 def make_chart_writer(options: argparse.Namespace) -> ResultWriter:

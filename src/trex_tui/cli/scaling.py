@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 from trex_tui.cli.engines import collect_inputs, load_all
 from trex_tui.cli.options import top_rows
@@ -27,20 +26,6 @@ def run_scaling(options: argparse.Namespace) -> int:
     scalings = find_scalings(engines)
     if result.format == "json":
         result.write_json(scaling_object(scalings, result.damage), known=result.damage)
-        return result.exit_code()
-    sections = list(scaling_sections(scalings, top_rows(options)))
-    if result.format == "text":
-        from trex_tui.report.render_text import print_sections
-
-        result.draw(partial(print_sections, sections))
-    elif result.format == "md":
-        from trex_tui.report.render_markdown import sections_markdown
-
-        result.write(sections_markdown(_TITLE, sections))
     else:
-        from trex_tui.report.render_html import sections_page
-        from trex_tui.report.views.damage import damage_section
-
-        damage = [damage_section(result.damage)] if result.damage else []
-        result.write(sections_page(_TITLE, [*damage, *sections]), known=result.damage)
+        result.write_sections(_TITLE, list(scaling_sections(scalings, top_rows(options))))
     return result.exit_code()

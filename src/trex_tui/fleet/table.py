@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.artifacts.discover import ArtifactSet
@@ -284,8 +283,3 @@ def find_best(rows: Iterable[FleetRow], measure: FleetColumn) -> FleetRow | None
 def is_readable(row: FleetRow) -> bool:
     """Return whether the files of a row could be read."""
     return row.signature is not None
-
-
-def row_file(row: FleetRow) -> Path:
-    """Return the first file of a row, or its directory."""
-    return next(iter(row.source.files.values()), row.source.directory)

@@ -44,10 +44,6 @@ class Flow:
     def at_edge(self) -> frozenset[int]:
         return self.at_input | self.at_output
 
-    def is_between_quantized(self, layer: Layer) -> bool:
-        """Return whether all nearest products on both sides are quantized, and both sides have some."""
-        return self.before[layer.index] == self.behind[layer.index] == QUANTIZED_PRODUCT
-
 
 @per_engine
 def compute_flow(engine: Engine) -> Flow:

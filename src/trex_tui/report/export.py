@@ -278,7 +278,6 @@ class ExportFormat(str, Enum):
             ExportFormat.JSON: "JSON, as `diff --format json`",
             ExportFormat.MARKDOWN: "Markdown, for pull request comments",
             ExportFormat.TEXT: "text, as `diff` prints it",
-            ExportFormat.HTML: "HTML, one file",
         }.get(self, self.description)
 
 
