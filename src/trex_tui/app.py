@@ -132,7 +132,7 @@ class TrexApp(App[None]):
         self._refresh_truecolor_filter(self.ansi_theme)
         self.stylesheet.set_variables(self.get_css_variables())
 
-    # What a person chose
+    # Settings of the user
 
     @property
     def settings(self) -> Settings:
@@ -446,7 +446,7 @@ class TrexApp(App[None]):
         failed = error.error if isinstance(error, WorkerFailed) else None
         node = active_message_pump.get(None) if failed is None else get_current_worker().node
         if self.return_code is not None and self.crash is None:
-            self._close_messages_no_wait()  # On the way out: what is half mounted fails, and nobody sees it.
+            self._close_messages_no_wait()  # During exit: partly mounted widgets may fail, unseen.
         elif self._is_left(node):
             note(failed or error)
         elif failed is not None:

@@ -36,7 +36,7 @@ def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None
     """
     engine = load_set(source, options.optimization_profile, begin, options.run, skips_logs=options.skips_logs)
     if options.onnx is not None:
-        from trex_tui.analysis.onnx_model.search import join_file  # nobody else needs onnx
+        from trex_tui.analysis.onnx_model.search import join_file  # only a model needs onnx
 
         engine = join_file(engine, options.onnx)
     elif options.finds_onnx:

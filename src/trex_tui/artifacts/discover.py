@@ -468,7 +468,7 @@ def _scan_tree(root: Path, most_files: int) -> Discovery:
             message = f"more than {most_files} files: the rest was not searched; pass narrower paths"
             strays.append(Diagnostic(Severity.WARNING, root, "", message))
             break
-        # The comparison of an engine is in a directory of its own, which has a state of its own.
+        # The comparison of an engine is in a separate directory, which has its own state.
         if known is None or any(entry.name.endswith(COMPARISON_ENDING) for entry in entries):
             discovery = _sets_of_folder(directory, [Path(file.path) for file in files])
         else:

@@ -81,7 +81,7 @@ def run_engines(options: argparse.Namespace) -> int:
     result.report(fleet.diagnostics, errors_only=True)
     shown = _show(options, fleet, columns, by, sort, axes)
     if options.out is not None:
-        from trex_tui.fleet.dataset import append_dataset  # 60 ms, for those who write Parquet
+        from trex_tui.fleet.dataset import append_dataset  # 60 ms, for Parquet only
 
         added = append_dataset(Path(options.out), shown.rows, columns)
         complain(f"{options.out}: {plural(added, 'row')} added, {len(shown.rows) - added} known")

@@ -265,7 +265,7 @@ def _hashable(value: Value) -> Value:
 
 
 def _find_range(rows: Iterable[FleetRow], measure: FleetColumn) -> Range | None:
-    from statistics import median  # 5 ms, for those who group
+    from statistics import median  # 5 ms, for groups only
 
     known = [value for row in rows if (value := row.value(measure.name)) is not None]
     return Range(len(known), min(known), median(known), max(known)) if known else None

@@ -179,7 +179,7 @@ def _describe_failure(rule_id: str, error: Exception) -> str:
 
     note(error)
     logger = logging.getLogger(__name__)
-    logger.addHandler(logging.NullHandler())  # nobody listens: keep it off the screen too
+    logger.addHandler(logging.NullHandler())  # no handler is installed: keep it off the screen too
     logger.error("lint rule %s failed", rule_id, exc_info=error)
     last = traceback.extract_tb(error.__traceback__)[-1]
     message = " ".join(str(error).split())

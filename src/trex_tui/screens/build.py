@@ -136,7 +136,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         for view, keys in self._orders.items():
             restore_sort(self.tables.of(view), keys)
 
-    # What is on screen
+    # The table on screen
 
     @property
     def table(self) -> VirtualTable[Any]:  # type: ignore[override]  # one of several

@@ -456,7 +456,7 @@ class CaptureRunScreen(Dialog[CaptureEnded]):
         if self._ended is not None:
             parts = [[heading_line("Result"), *_verdict_lines(self._ended)], notes]
         else:
-            # While it runs the newest lines are those to see, without scrolling. What it is at takes two, always.
+            # During the run the newest lines are visible without scrolling; the progress always takes two lines.
             state = [
                 TextLine(Content.styled(printable(view.heading), "bold"), 2),
                 TextLine(Content.styled(f"  {printable(' · '.join(view.facts))}", "$muted"), 4),
@@ -505,7 +505,7 @@ class Capturer:
         """Show the commands; nothing runs before the user confirms."""
         again = plan_engine_rerun(self._engine)
         if self._app.is_web:
-            # Whoever reaches the port may look; to run programs takes an account on this machine.
+            # Everyone with the address may look; running programs needs an account on this machine.
             again = again.impossible("not available in a browser")
         elif self._services.is_read_only:
             again = again.impossible("the explorer is read-only")

@@ -681,7 +681,7 @@ class ChartsPane(EnginePane):
         if now - before < HELD_S:
             self._pause = self.set_timer(HELD_S, self._release)
         else:
-            # Once the mark is drawn: a thread at work lets the terminal wait.
+            # After the mark is drawn, since a busy thread delays the terminal.
             self.call_after_refresh(self._renew)
         if self._shown is None:
             self._state_drawing()

@@ -561,7 +561,7 @@ class ComparePane(TablePane[Any]):
         if comparison is None:
             return
         from trex_tui.screens.compare_bars import (
-            ComparisonBars,  # Charts take 40 ms, for those who look at one.
+            ComparisonBars,  # 40 ms, for charts only.
         )
 
         window = ComparisonBars(self.engine, self._shown(comparison), self.bars)
@@ -585,7 +585,7 @@ class ComparePane(TablePane[Any]):
         views = [None, *range(1, len(self.job.engines))]
         self.lanes = views[(views.index(self.lanes) + 1) % len(views)]
         if comparison is None:
-            return  # It is shown so when it is there.
+            return  # Applied when the comparison exists.
         if self.lanes is not None:
             self.lane_table.show(comparison, self.lanes)
         self._show_parts(has_blocks=True)

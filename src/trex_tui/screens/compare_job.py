@@ -373,7 +373,7 @@ class CompareJob:
     async def _choose(self, *, is_more: bool) -> None:
         await self._until_found()
         if not is_open(self._screen):
-            return  # A person left meanwhile.
+            return  # The user left meanwhile.
         taken = (self.engine, *(self.choice.others if is_more else ()))
         at_hand: list[Engine | ArtifactSet] = [
             *engines_at_hand(self._screen),

@@ -132,7 +132,7 @@ class Collector:
     def __init__(self) -> None:
         self._last_input = monotonic()
         self._is_anything_gone = False
-        self._is_due = False  # Until there is an engine or a key: what is read and imported by then stays.
+        self._is_due = False  # Until there is an engine or a key: objects read and imported by then stay.
         self._blocks = sys.getallocatedblocks()
         """Memory after the last full collection."""
 
@@ -150,7 +150,7 @@ class Collector:
         if not replaces:
             self._blocks = sys.getallocatedblocks()
         self._is_anything_gone |= replaces
-        self._last_input = monotonic()  # Somebody waits for the first frame of it.
+        self._last_input = monotonic()  # The user waits for its first frame.
         self._is_due = True
 
     def collect_if_idle(self) -> bool:
@@ -164,7 +164,7 @@ class Collector:
         quiet, growth = monotonic() - self._last_input, sys.getallocatedblocks() / self._blocks
         if quiet < (PAUSE_SECONDS if growth > _GROWTH else IDLE_SECONDS) and growth < _GROWTH_AT_MOST:
             return False
-        # What was open at the last collection, and is not any more, would stay with what no collection looks at.
+        # Objects closed since the last full collection would stay in the frozen generation.
         looks_at_all = self._is_anything_gone or growth > _GROWTH
         if looks_at_all:
             gc.unfreeze()

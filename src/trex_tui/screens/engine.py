@@ -180,7 +180,7 @@ class EngineScreen(MainScreen, EngineHolder):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINE)
 
-    # Neither is drawn by the screen itself: repainting it would be all of the terminal, for each `j`.
+    # Not reactive on the screen: repainting the screen would redraw the whole terminal for each `j`.
     current_layer: reactive[Layer | None] = reactive(None, repaint=False)
     filter_text: reactive[str] = reactive("", repaint=False)
 
@@ -300,7 +300,7 @@ class EngineScreen(MainScreen, EngineHolder):
 
     async def action_show(self, tab: str) -> None:
         """Show a tab, with the layer under the cursor selected."""
-        # The messages that tell of the cursor may still be waiting behind this key.
+        # Messages about the cursor may still be queued after this key.
         layer = self.pane.cursor_layer
         if layer is not None and (self.pane.has_layer_rows or layer is not self._stand_in):
             self._choose(layer)
@@ -336,7 +336,7 @@ class EngineScreen(MainScreen, EngineHolder):
             self._behind.add(tab)
 
     def _focus_pane(self) -> None:
-        # At once, not when the messages now waiting are done: the next key may be among them.
+        # At once, not after the queued messages: the next key may be among them.
         self.set_focus(self.pane.main_part)
 
     def get_focusable_widget_at(self, x: int, y: int) -> Widget | None:
@@ -813,12 +813,12 @@ class EngineScreen(MainScreen, EngineHolder):
         self.history, self.search = History(), ListSearch()
         self.compare_job.replace_own(engine)
         while isinstance(self.app.screen, (ChooseScreen, ColumnsScreen)):
-            self.app.pop_screen()  # What is chosen there is for a pane that goes away.
+            self.app.pop_screen()  # Its choice would apply to a pane that is removed.
         async with self._mounting:  # A key may be about to mount a pane.
             await self.recompose()
         forget_widgets(self)
         if self not in self.app.screen_stack or not self.query(f"#{tab}"):
-            return  # A person left meanwhile, or the app ends.
+            return  # The user left meanwhile, or the app ends.
         for pane in self.query(EnginePane):
             if states.get(pane.id) is not None:
                 pane.restore_view(states[pane.id], old)

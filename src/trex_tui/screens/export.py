@@ -294,7 +294,7 @@ class Exporter:
 
     def _export(self, offer: ExportOffer, target: ExportTarget) -> None:
         if target.form is ExportFormat.SVG and not offer.is_drawn:
-            # The window that asked must be gone from the picture.
+            # The picture must not show this window.
             self._app.call_after_refresh(self._write_picture, offer, target)
             return
 

@@ -66,7 +66,7 @@ class Keyboard:
             self._followed = None
         elif self._followed is not None and self._waiting and not self._is_looking:
             self._is_looking = True
-            # In a context of its own: that of the key holds the widget, and the timer would keep it.
+            # In a separate context: that of the key holds the widget, which the timer would keep in memory.
             asyncio.get_running_loop().call_later(
                 LOOK_S, self._app.call_next, self._look_again, context=Context()
             )

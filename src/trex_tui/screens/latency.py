@@ -98,7 +98,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
     def selection(self) -> Selection:
         return replace(super().selection(), layers=self.marked_layers)
 
-    # What a person chose before
+    # Earlier choices of the user
 
     def _take_settings(self) -> None:
         settings = get_services(self).settings

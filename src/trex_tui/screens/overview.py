@@ -313,7 +313,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
             mark = f"{MARKS[judged.severity]} {judged.rule.id:<{longest}}  "
             words, room = printable(judged.message), width - len(mark)
             if cell_len(words) > room:
-                # The message begins with the name of a layer; cut, nothing else would be left of it.
+                # The message begins with the name of a layer, which would take the whole width.
                 saving = "" if judged.saving_ms is None else f"{format_ms(judged.saving_ms)} ms  "
                 words = saving + judged.rule.title
             if cell_len(words) > room:

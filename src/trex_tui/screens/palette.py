@@ -95,7 +95,7 @@ class Commands(Provider):
         matcher = self.matcher(query)
         for action in self._actions():
             score = matcher.match(_title(action).plain)
-            # By whole words: the letters of many a layer's name are all in a long sentence, in their order.
+            # By whole words: the letters of many names occur in order in a long sentence.
             if all(word in action.help.casefold() for word in query.casefold().split()):
                 score = max(score, matcher.match(action.help) * 0.8)
             if score > 0:

@@ -306,7 +306,7 @@ class TablePane(EnginePane, Generic[Row]):
         if event.table is not self.table:
             return
         self.row_changed()
-        # A table that is not on screen moves because of a filter, not because a person chose.
+        # A table that is not on screen moves because of a filter, not because of the user.
         layer = self.cursor_layer if self.display else None
         if layer is not None:
             self.choose_layer(layer)

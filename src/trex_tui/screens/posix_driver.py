@@ -151,7 +151,7 @@ class LastingDriver(LinuxDriver):
                         raise OSError("the terminal has gone")
                     text = keys.take(decode(data))
                 else:
-                    # Only now: where the process gets no time, the rest of a sequence waits to be read.
+                    # Only now: on a busy machine the rest of a sequence may still be unread.
                     self._process(parser.tick())
                     text = keys.give_up()
                 if text:

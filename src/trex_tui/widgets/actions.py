@@ -116,7 +116,7 @@ TABS: tuple[Tab, ...] = (
 
 
 ACTIONS: tuple[Action, ...] = (
-    # What is spare here stands before what is spare everywhere: who compares swaps and sums up more often than they copy.
+    # Spare keys of Compare come before those of all screens: swapping and totals are used more often there than copying.
     Action(
         "compare.other", "c", "choose_other", "compare", "Choose an engine to compare with.", Place.COMPARE, True
     ),

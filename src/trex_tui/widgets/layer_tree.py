@@ -166,7 +166,7 @@ class LayerTree(ExpandableTable[Entry]):
         row = self.cursor_item
         return row if isinstance(row, Layer) else None
 
-    # What is on screen
+    # The table on screen
 
     @property
     def _room_for_lanes(self) -> int:

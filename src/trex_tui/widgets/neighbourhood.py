@@ -260,7 +260,7 @@ class _Canvas:
         room = region.width - 4
         below = [Content.styled(fit(line, room), "$muted") for line in inside]
         for offset, text in enumerate((*_box_text(box, room), *below), start=1):
-            # The cursor's box is reversed as well: without colours nothing else would tell it.
+            # The cursor's box is reversed too, so that it shows without colours.
             inner = Content.styled(text.plain, "reverse") if is_selected else text
             side = Content.styled(corners[3], style)
             self._put(region.y + offset, region.x, Content.assemble(side, " ", inner, " ", side))

@@ -211,8 +211,8 @@ class TableView(LineScroll, Generic[Row]):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(part) for part in PARTS}
 
-    # A scrollbar that came and went would be a layout of the screen; this one is empty where all rows fit.
-    # Without colours, or with the terminal's own 16, only attributes tell the cursor and the header apart.
+    # Always present, since showing and hiding a scrollbar lays out the screen; it is empty if all rows fit.
+    # Without colours, or with the terminal's own 16, only attributes distinguish the cursor and the header.
     DEFAULT_CSS = """
     TableView {
         background: $surface;
@@ -722,7 +722,7 @@ class VirtualTable(TableView[Row], can_focus=True):
 
     def _scroll_to_cursor(self) -> None:
         if not self.size:
-            return  # Not laid out yet; the first resize brings us back.
+            return  # Not laid out yet; the first resize calls this again.
         first = self.scroll_offset.y
         last_first = self.cursor_row - self.page_height + 1
         if self.cursor_row < first or first < last_first:

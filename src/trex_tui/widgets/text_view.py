@@ -230,7 +230,7 @@ class TextView(LineScroll, can_focus=True):
     DEFAULT_CSS = """
     TextView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
     """
-    # A scrollbar that came and went would be a layout of the screen; this one is empty where all lines fit.
+    # Always present, since showing and hiding a scrollbar lays out the screen; it is empty if all lines fit.
 
     BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
 

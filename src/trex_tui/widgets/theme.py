@@ -195,7 +195,7 @@ def theme_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, str
 
 
 _SCALE = ("bits-32", "bits-16", "bits-8", "bits-4", "current")
-# For the grounds of other themes: readable on all of them, and as far apart for the colour-blind as those of ours.
+# For the backgrounds of other themes: readable on all, and as distinct for colour-blind users as those of trex-tui.
 _PALE = dict(zip(_SCALE, ("#f39443", "#ffd81f", "#10df95", "#9da4fa", "#e0a1c6"), strict=True))
 _DEEP = dict(zip(_SCALE, ("#3b0806", "#625512", "#3d595d", "#5915f3", "#940aa0"), strict=True))
 _LIGHTEST_GROUND = 0.05

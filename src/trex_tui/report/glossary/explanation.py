@@ -229,10 +229,15 @@ def glossary_markdown() -> str:
         for term in subject.terms:
             formula = f"<br>= {_cell(term.formula)}" if term.formula else ""
             source = f"<br>Source: {_cell(term.source)}" if term.source not in ("", subject.source) else ""
-            labels = _cell(", ".join(filter(None, term.labels)))
+            labels = _cell(", ".join(_distinct_labels(term.labels)))
             meaning = f"{_cell(term.definition)}{formula}{source}"
             lines.append(f"| `{term.key}` | {labels} | {find_unit(term)} | {meaning} |")
     return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _distinct_labels(labels: Sequence[str]) -> list[str]:
+    """Return the labels without repetitions that differ in case only."""
+    return [*{label.casefold(): label for label in reversed(labels) if label}.values()][::-1]
 
 
 def _cell(text: str) -> str:

@@ -198,7 +198,7 @@ def shorten_parts(text: str, width: int) -> str:
         return text
     if left < LEAST_PART * len(parts):
         return _head(text, width)
-    # The shortest takes what it needs and leaves the rest to the next.
+    # The shortest takes the width it needs and leaves the rest to the next.
     for waiting, position in enumerate(sorted(range(len(parts)), key=lambda position: len(parts[position]))):
         parts[position] = _head(parts[position], left // (len(parts) - waiting))
         left -= len(parts[position])
