@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters
 
-from helpers import ARTIFACTS, REPOSITORY, real_sets, write_sample_set
+from helpers import REPOSITORY, real_sets, write_sample_set
 from hostile import check_plain, write_hostile_set
 from trex_tui.agent.roots import Roots
 from trex_tui.agent.server import DATA
@@ -167,19 +167,19 @@ async def test_errors_are_sentences_with_a_remedy() -> None:
         assert await agent.refusal("layers", path=ALEXNET, top=100_000)
 
 
-@pytest.mark.parametrize("real", real_sets())
-async def test_a_session_on_a_real_set(real: Any) -> None:
-    folder = ARTIFACTS / real.folder
-    async with agent_on(folder) as agent:
-        paths = [row[1] for row in (await agent.call("engines"))["rows"]]
-        path = next(path for path in paths if path in real.files.values())
-        summary = await agent.call("summary", path=path)
-        layers = await agent.call("layers", path=path, top=5)
-        assert layers["total"] == summary["values"]["layers"]
-        assert await agent.call("layer", path=path, layer="0")
-        assert await agent.call("lint", path=path)
-        compared = await agent.call("compare", baseline=path, other=path)
-        assert compared["reasons"] == []
+async def test_a_session_on_real_sets(artifacts: Path) -> None:
+    async with agent_on(artifacts) as agent:
+        for parameter in real_sets():
+            (real,) = parameter.values
+            rows = (await agent.call("engines", path=real.folder, top=100))["rows"]
+            path = next(row[1] for row in rows if Path(row[1]).name in real.files.values())
+            summary = await agent.call("summary", path=path)
+            layers = await agent.call("layers", path=path, top=5)
+            assert layers["total"] == summary["values"]["layers"]
+            assert await agent.call("layer", path=path, layer="0")
+            assert await agent.call("lint", path=path)
+            compared = await agent.call("compare", baseline=path, other=path)
+            assert compared["reasons"] == []
 
 
 async def test_hostile_names_are_data(tmp_path: Path) -> None:

@@ -123,9 +123,10 @@ def test_sorting_keeps_every_layer_and_puts_missing_last(
 @given(LAYERS, ROWS)
 def test_the_frame_agrees_with_the_columns(layers: list[dict[str, Any]], rows: list[ProfileRow]) -> None:
     engine = engine_of(layers, rows)
-    assert list(build_frame(engine).columns) == [column.name for column in COLUMNS]
+    frame = build_frame(engine)
+    assert list(frame.columns) == [column.name for column in COLUMNS]
     for column in COLUMNS:
-        cells = build_frame(engine)[column.name]
+        cells = frame[column.name]
         missing = cells.isna().tolist()
         values = [column.value(engine, one) for one in engine.layers]
         assert [None if gone else cell for cell, gone in zip(cells, missing, strict=True)] == values
