@@ -42,6 +42,7 @@ ERRORS = [
     ("ms>=^fast", "expected a number after `>=`"),
     ("ms>^2Ki", "expected a number, which for latency_ms may end in us ms s,"),
     ("pct>^2k", "expected a number, which for latency_pct may end in %,"),
+    ("power_w>^2ms", "expected a number, which for power_w may end in mW W,"),
     ("io>^2ms", "expected a number, which for io_bytes may end in k M G Ki Mi Gi,"),
     ("io>^1e999", "expected a number, which for io_bytes may end in k M G Ki Mi Gi,"),
     ("ms:^x*", "expected a number after `:`"),

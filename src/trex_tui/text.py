@@ -179,6 +179,44 @@ _UNITS = frozenset(
 )
 
 
+_UNITS_OF_KEYS = {
+    "_flop_per_s": "FLOP/s",
+    "_flops_per_s": "FLOP/s",
+    "_bytes_per_s": "bytes per second",
+    "samples_per_s": "samples per second",
+    "_intensity": "FLOP per byte",
+    "_us_per_layer": "microseconds per layer",
+    "_bytes": "bytes",
+    "_bits": "bits",
+    "_pct": "percent",
+    "_qps": "queries per second",
+    "_mib": "MiB",
+    "_kib": "KiB",
+    "_ghz": "GHz",
+    "_mhz": "MHz",
+    "_db": "decibels",
+    "_us": "microseconds",
+    "_ms": "milliseconds",
+    "_hz": "Hz",
+    "_s": "seconds",
+    "_c": "degrees Celsius",
+    "_w": "watts",
+    "_j": "joules",
+    "_mj": "millijoules",
+    "seconds": "seconds",
+}
+"""End of a key -> unit; the longer ends come first."""
+
+
+def unit_of_key(key: str) -> str:
+    """Return the unit at the end of a key or a column name; empty for counts, words and flags.
+
+    >>> unit_of_key("latency_p99_ms"), unit_of_key("achieved_bytes_per_s"), unit_of_key("layers")
+    ('milliseconds', 'bytes per second', '')
+    """
+    return next((unit for end, unit in _UNITS_OF_KEYS.items() if key.endswith(end)), "")
+
+
 def is_number_with_unit(before: str, after: str) -> bool:
     """Return whether a number ends `before` and its unit begins `after`, so that no line breaks between them."""
     unit = after.split(" ", 1)[0].rstrip(").,;:")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trex_tui.errors import TrexError
-from trex_tui.text import did_you_mean, parse_quantity
+from trex_tui.text import did_you_mean, parse_quantity, unit_of_key
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -31,7 +31,6 @@ _GATE = re.compile(
     r"\s*(?P<metric>[A-Za-z_]\w*)(?:\.(?P<part>\"[^\"]+\"|'[^']+'|[^\s<>=!\"']+))?"
     r"\s*(?P<operator>[<>]=?|==|!=)\s*(?P<sign>[+\-−]?)\s*(?P<number>\S+)\s*"
 )
-_UNITS = {"_ms": "milliseconds", "_bytes": "bytes", "_w": "watts", "_j": "joules"}
 
 
 FAILED, PASSED, NOT_JUDGED = "failed", "passed", "not judged"
@@ -172,7 +171,7 @@ def parse_gate(text: str, metrics: GateMetrics) -> Gate:
     if metric in metrics.words:
         return _parse_word(text, match, metrics.words[metric])
     is_percent = written.endswith("%")
-    unit = "percent" if is_percent else next((u for end, u in _UNITS.items() if metric.endswith(end)), "")
+    unit = "percent" if is_percent else unit_of_key(metric)
     is_relative = bool(match["sign"]) and metrics.has_baseline
     number = parse_quantity(written, unit)
     if number is None:

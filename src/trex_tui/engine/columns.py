@@ -15,7 +15,7 @@ from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import TYPE_NAMES
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer, Tensor
-from trex_tui.text import printable, shorten_middle
+from trex_tui.text import printable, shorten_middle, unit_of_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 SAMPLES = "profile: single times, as an IProfiler writes them"
 LISTED = "layer information, else the list of layers in a verbose log"
 """Source of the layers, with their names, types and tensors."""
-
-_UNITS = {
-    "_flops_per_s": "FLOP/s",
-    "_bytes_per_s": "bytes per second",
-    "_intensity": "FLOP per byte",
-    "_bytes": "bytes",
-    "_pct": "percent",
-    "_ms": "milliseconds",
-}
 
 
 def vocabulary(values: type[Enum]) -> dict[str, str]:
@@ -85,7 +76,7 @@ class LayerColumn:
     @property
     def unit(self) -> str:
         """Unit at the end of the name; empty for counts, words and flags."""
-        return next((unit for suffix, unit in _UNITS.items() if self.name.endswith(suffix)), "")
+        return unit_of_key(self.name)
 
     @property
     def is_number(self) -> bool:

@@ -12,14 +12,8 @@ from typing import Any
 
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.text import unit_of_key
 
-_UNITS = {
-    "_ms": "milliseconds",
-    "_bytes": "bytes",
-    "_pct": "percent",
-    "_qps": "queries per second",
-    "_j": "joules",
-}
 _TIMED = "timing file, else the summary that trtexec printed"
 _LAYERS = "layer information"
 _SAME_MODEL = "names of inputs and outputs, and of the nodes in the names of layers"
@@ -81,7 +75,7 @@ class FleetColumn:
     @property
     def unit(self) -> str:
         """Unit at the end of the name; empty for counts and words."""
-        return next((unit for suffix, unit in _UNITS.items() if self.name.endswith(suffix)), "")
+        return unit_of_key(self.name)
 
     @property
     def is_of_engine(self) -> bool:

@@ -24,6 +24,7 @@ from trex_tui.text import (
     printable,
     shorten_middle,
     shorten_name_list,
+    unit_of_key,
 )
 
 if TYPE_CHECKING:
@@ -36,14 +37,6 @@ TOP = 20
 BAR_SCALE = "0–max"
 """Heading of the bars of a column: from 0 to its largest value."""
 
-_UNITS = {
-    "_ms": "milliseconds",
-    "_pct": "percent",
-    "_bytes": "bytes",
-    "_w": "watts",
-    "_j": "joules",
-    "_mj": "millijoules",
-}
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "_ms": format_ms,
     "_pct": format_pct,
@@ -358,7 +351,7 @@ def find_unit(column: Column) -> str:
     """Return the unit of a column's raw values; empty for none."""
     if column.unit is not None:
         return column.unit
-    return next((unit for end, unit in _UNITS.items() if column.key.endswith(end)), "")
+    return unit_of_key(column.key)
 
 
 @dataclass(frozen=True, slots=True)

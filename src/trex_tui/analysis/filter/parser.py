@@ -383,6 +383,8 @@ def _nodes(tree: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
 _WRITTEN = {
     "milliseconds": "us ms s",
     "percent": "%",
+    "watts": "mW W",
+    "joules": "uJ mJ J",
 }
 
 

@@ -5,32 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-_UNITS = {
-    "_flop_per_s": "FLOP/s",
-    "_flops_per_s": "FLOP/s",
-    "_bytes_per_s": "bytes per second",
-    "_samples_per_s": "samples per second",
-    "_intensity": "FLOP per byte",
-    "_us_per_layer": "microseconds per layer",
-    "_bytes": "bytes",
-    "_bits": "bits",
-    "_pct": "percent",
-    "_qps": "queries per second",
-    "_mib": "MiB",
-    "_kib": "KiB",
-    "_ghz": "GHz",
-    "_mhz": "MHz",
-    "_db": "decibels",
-    "_us": "microseconds",
-    "_ms": "milliseconds",
-    "_hz": "Hz",
-    "_s": "seconds",
-    "_c": "degrees Celsius",
-    "_w": "watts",
-    "_j": "joules",
-    "_mj": "millijoules",
-    "seconds": "seconds",
-}
+from trex_tui.text import unit_of_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +72,4 @@ def find_unit(term: Term) -> str:
     """Return the unit of a term's values; empty for none."""
     if term.unit is not None:
         return term.unit
-    return next((unit for end, unit in _UNITS.items() if term.tail.endswith(end)), "")
+    return unit_of_key(term.tail)
