@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from trex_tui.analysis.timing import (
-    SeriesStatistics,
     TimingStatistics,
     enqueue_against_compute,
+    find_median,
     option_is_enabled,
     timing_statistics,
 )
@@ -101,8 +101,8 @@ def gap(engine: Engine, statistics: TimingStatistics | None = None) -> Gap | Non
         return None
     statistics = statistics or timing_statistics(engine)
     timed = len([value for value in known if value > 0])
-    latency = _median(statistics.latency if statistics else None)
-    compute = _median(statistics.compute if statistics else None)
+    latency = find_median(statistics.latency if statistics else None)
+    compute = find_median(statistics.compute if statistics else None)
     beyond = None if compute is None else total - compute
     sum_median, no_median = _sum_of_medians(engine)
     result = Gap(
@@ -118,7 +118,7 @@ def gap(engine: Engine, statistics: TimingStatistics | None = None) -> Gap | Non
         ratio=total / latency if latency else None,
         compute_difference_ms=beyond,
         overhead_us_per_layer=1000.0 * beyond / timed if beyond is not None and timed else None,
-        copies_ms=_copies_ms(statistics),
+        copies_ms=statistics.transfers_ms if statistics else None,
         iterations=engine.profile_iterations,
         on_grid_pct=on_grid_pct(known),
         streams=len({layer.stream for layer in engine.layers if layer.stream is not None}) or None,
@@ -140,16 +140,6 @@ def on_grid_pct(times_ms: Sequence[float]) -> float | None:
         if math.isclose(time, max(round(time / EVENT_GRID_MS), 1) * EVENT_GRID_MS, rel_tol=5e-6)
     )
     return 100.0 * hits / len(positive)
-
-
-def _median(series: SeriesStatistics | None) -> float | None:
-    return series.median_ms if series else None
-
-
-def _copies_ms(statistics: TimingStatistics | None) -> float | None:
-    h2d = _median(statistics.h2d if statistics else None)
-    d2h = _median(statistics.d2h if statistics else None)
-    return None if h2d is None or d2h is None else h2d + d2h
 
 
 def _direction(total: float, latency: float | None) -> Direction | None:

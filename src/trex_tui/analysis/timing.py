@@ -165,6 +165,11 @@ class SeriesStatistics:
     resolution_ms: float | None = None
 
 
+def find_median(series: SeriesStatistics | None) -> float | None:
+    """Return the median of a series in milliseconds; None without a series or a median."""
+    return series.median_ms if series else None
+
+
 @dataclass(frozen=True, slots=True)
 class TimingStatistics:
     """Statistics of the timing run.
@@ -205,6 +210,12 @@ class TimingStatistics:
         """Throughput as trtexec printed it, else from the stamps."""
         printed = self.throughput_printed_qps
         return printed if printed is not None else self.throughput_rows_qps
+
+    @property
+    def transfers_ms(self) -> float | None:
+        """Sum of the median copies in both directions; None if one is unknown."""
+        h2d, d2h = find_median(self.h2d), find_median(self.d2h)
+        return None if h2d is None or d2h is None else h2d + d2h
 
 
 @per_engine
@@ -409,9 +420,11 @@ def enqueue_against_compute(
     statistics = statistics or timing_statistics(engine)
     if statistics is None:
         return None
-    enqueue, compute = _median(statistics.enqueue), _median(statistics.compute)
-    h2d, d2h, latency = (_median(series) for series in (statistics.h2d, statistics.d2h, statistics.latency))
-    transfers = h2d + d2h if h2d is not None and d2h is not None else None
+    enqueue, compute = find_median(statistics.enqueue), find_median(statistics.compute)
+    h2d, d2h, latency = (
+        find_median(series) for series in (statistics.h2d, statistics.d2h, statistics.latency)
+    )
+    transfers = statistics.transfers_ms
     unknown = {}
     if enqueue is None:
         unknown["ratio"] = "no enqueue time stamps and no printed enqueue time"
@@ -452,10 +465,6 @@ def option_is_enabled(engine: Engine, label: str) -> bool | None:
     stated = str(engine.metadata.inference_options.get(label, "")).strip().lower()
     known = {"enabled": True, "disabled": False}.get(stated)
     return timed_run(engine).has_enabled(label) if known is None else known
-
-
-def _median(series: SeriesStatistics | None) -> float | None:
-    return series.median_ms if series else None
 
 
 def _tell(result: EnqueueAgainstCompute) -> Iterator[str]:

@@ -17,11 +17,8 @@ from trex_tui.analysis.compare import Cause, compare
 from trex_tui.analysis.compare.noise import Statistic, judge
 from trex_tui.analysis.compare.verdicts import LATENCY, series_rows
 from trex_tui.analysis.conditions import ConditionKind, differences
-from trex_tui.analysis.energy import power_statistics
-from trex_tui.analysis.memory import activation_memory
 from trex_tui.analysis.stability import resolution_ms, timer_tick_ms
 from trex_tui.analysis.structure import find_batch
-from trex_tui.analysis.timing import end_to_end
 from trex_tui.artifacts.file_kinds import display_name, engine_stem
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
@@ -32,6 +29,7 @@ from trex_tui.fleet.change_points import (
     find_exact_changes,
     find_lasting_changes,
 )
+from trex_tui.fleet.engine_values import VALUES
 from trex_tui.fleet.models import common_words
 from trex_tui.text import plural, shorten_middle
 
@@ -65,36 +63,13 @@ class Measure:
     statistic: Statistic | None = None
 
 
-def _median_ms(engine: Engine) -> float | None:
-    latency = end_to_end(engine)
-    return None if latency is None else latency.summary.median_ms
-
-
-def _p99_ms(engine: Engine) -> float | None:
-    latency = end_to_end(engine)
-    return None if latency is None else latency.summary.percentiles_ms.get(99)
-
-
-def _energy_j(engine: Engine) -> float | None:
-    power = power_statistics(engine)
-    return None if power is None else power.energy_per_inference_j
-
-
-def _activations(engine: Engine) -> float | None:
-    return activation_memory(engine).peak_bytes
-
-
-def _layers(engine: Engine) -> float | None:
-    return len(engine.layers) or None
-
-
 MEASURES = (
-    Measure("latency_median_ms", "median", _median_ms, statistic=Statistic.MEDIAN),
-    Measure("latency_p99_ms", "p99", _p99_ms, statistic=Statistic.P99),
-    Measure("energy_per_inference_j", "energy", _energy_j),
-    Measure("weights_bytes", "weights", lambda engine: engine.weights_bytes, is_exact=True),
-    Measure("activation_peak_bytes", "activations", _activations, is_exact=True),
-    Measure("layers", "layers", _layers, is_exact=True),
+    Measure("latency_median_ms", "median", VALUES["latency_median_ms"], statistic=Statistic.MEDIAN),
+    Measure("latency_p99_ms", "p99", VALUES["latency_p99_ms"], statistic=Statistic.P99),
+    Measure("energy_per_inference_j", "energy", VALUES["energy_per_inference_j"]),
+    Measure("weights_bytes", "weights", VALUES["weights_bytes"], is_exact=True),
+    Measure("activation_peak_bytes", "activations", VALUES["activation_peak_bytes"], is_exact=True),
+    Measure("layers", "layers", VALUES["layers"], is_exact=True),
 )
 
 

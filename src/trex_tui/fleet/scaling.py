@@ -11,8 +11,8 @@ from trex_tui.analysis.columns import derived
 from trex_tui.analysis.compare import compare
 from trex_tui.analysis.roofline import Bound
 from trex_tui.analysis.timing import end_to_end
-from trex_tui.analysis.trtexec_runs import find_batch_size
 from trex_tui.engine.engine import Engine
+from trex_tui.fleet.engine_values import VALUES
 from trex_tui.fleet.history import split_models
 
 NEAR_BEST_PCT = 95.0
@@ -91,7 +91,7 @@ def find_scalings(engines: Sequence[Engine]) -> list[Scaling]:
 
 
 def _make_scaling(engines: Sequence[Engine]) -> Scaling:
-    batches = {engine: _batch(engine) for engine in engines}
+    batches = {engine: VALUES["batch"](engine) for engine in engines}
     is_by_shape = len(set(batches.values())) == 1 and len(engines) > 1
     elements = {engine: _elements(engine) for engine in engines}
     size = elements if is_by_shape else batches
@@ -104,11 +104,6 @@ def _make_scaling(engines: Sequence[Engine]) -> Scaling:
     )
     changes = tuple(_find_changes(ordered)) if len(ordered) > 1 else ()
     return Scaling(points[0].engine.name, points, is_by_shape, good, changes)
-
-
-def _batch(engine: Engine) -> int | None:
-    batch = find_batch_size(engine)
-    return None if batch is None else batch.size
 
 
 def _elements(engine: Engine) -> int | None:
