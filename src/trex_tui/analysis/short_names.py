@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
+from typing import Generic, TypeVar
 
 from trex_tui.analysis.modules import first_node, label_of_name, module_of_name
 from trex_tui.analysis.tactic_parts import describe_parts
@@ -14,6 +15,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import ELLIPSIS, printable, shorten_middle, shorten_name_list
 
+_Name = TypeVar("_Name")
 MOST_COMPARED = 2_000
 """Names are made unique in engines of up to this many layers: 1,300 take 10 to 60 ms for each width. Names of
 larger engines are shortened independently, to the words that are rare among a sample of so many names.
@@ -69,7 +71,32 @@ def distinguish(names: Sequence[str], labels: Sequence[str]) -> list[str]:
     ]
 
 
-class ShortNames:
+class _ComparedNames(Generic[_Name]):
+    """Names with labels, which are compared if there are not too many."""
+
+    def __init__(self, names: Iterable[_Name]) -> None:
+        self._names = dict.fromkeys(names)
+
+    @property
+    def longest(self) -> int | None:
+        """Characters of the longest label; None if there are too many labels."""
+        return self._short.longest if self._are_compared else None
+
+    @property
+    def _are_compared(self) -> bool:
+        return len(self._names) <= MOST_COMPARED
+
+    @cached_property
+    def _labels(self) -> dict[_Name, str]:
+        """Return the full label of each name; different names have different labels."""
+        raise NotImplementedError
+
+    @cached_property
+    def _short(self) -> ShortLabels:
+        return ShortLabels(self._labels.values())
+
+
+class ShortNames(_ComparedNames[tuple[str, str]]):
     """Names of layers without their common prefix, and fused layers as their operators.
 
     `/model/layer1/layer1.0/conv1/Conv + /model/layer1/layer1.0/relu/Relu` is `layer1/0/conv1/Conv + Relu` if all layers are
@@ -78,9 +105,6 @@ class ShortNames:
     Args:
         names: Each with the name from which its modules are read.
     """
-
-    def __init__(self, names: Iterable[tuple[str, str]]) -> None:
-        self._names = dict.fromkeys(names)
 
     @classmethod
     def of_layers(cls, layers: Iterable[Layer]) -> ShortNames:
@@ -91,15 +115,6 @@ class ShortNames:
     def of_names(cls, names: Iterable[str]) -> ShortNames:
         """Return short names of layers of which only the names are known."""
         return cls((name, name) for name in names)
-
-    @property
-    def longest(self) -> int | None:
-        """Characters of the longest label; None if there are too many labels."""
-        return self._short.longest if self._are_compared else None
-
-    @property
-    def _are_compared(self) -> bool:
-        return len(self._names) <= MOST_COMPARED
 
     @cached_property
     def _depth(self) -> int:
@@ -112,14 +127,9 @@ class ShortNames:
 
     @cached_property
     def _labels(self) -> dict[tuple[str, str], str]:
-        """Return the full label of each; different names have different labels."""
         labels = [self._label(*pair) for pair in self._names]
         distinct = distinguish([name for name, _ in self._names], labels)
         return dict(zip(self._names, distinct, strict=True))
-
-    @cached_property
-    def _short(self) -> ShortLabels:
-        return ShortLabels(self._labels.values())
 
     @cached_property
     def _by_text(self) -> dict[str, tuple[str, str]]:
@@ -166,28 +176,15 @@ def short_names(engine: Engine) -> ShortNames:
     return ShortNames.of_layers(engine.layers)
 
 
-class ShortTactics:
+class ShortTactics(_ComparedNames[str]):
     """Names of tactics as family, tile, stages, instruction and split of K: `implicit gemm · 128×64×16 · st 3 · 16×8×16`.
 
     Tactics with equal parts are followed by the words of their names that distinguish them; a name without a tile is
     unchanged.
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = dict.fromkeys(names)
-
-    @property
-    def longest(self) -> int | None:
-        """Characters of the longest text; None if there are too many texts."""
-        return self._short.longest if self._are_compared else None
-
-    @property
-    def _are_compared(self) -> bool:
-        return len(self._names) <= MOST_COMPARED
-
     @cached_property
     def _labels(self) -> dict[str, str]:
-        """Return the full text of each; different names have different texts."""
         names_of: dict[str, list[str]] = defaultdict(list)
         for name in self._names:
             names_of[describe_parts(name)].append(name)
@@ -199,10 +196,6 @@ class ShortTactics:
                 rest = " ".join(word for word in own if word not in common)
                 labels[name] = printable(f"{text} · {rest}" if rest else text)
         return labels
-
-    @cached_property
-    def _short(self) -> ShortLabels:
-        return ShortLabels(self._labels.values())
 
     def fit(self, name: str, width: int) -> str:
         """Return the parts of a tactic in at most `width` characters; different for each tactic, if there is room."""
