@@ -15,6 +15,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from textual import events
 from textual.command import CommandPalette
 
 from test_app_layers import ADD, branched_engine
@@ -22,6 +23,7 @@ from trex_tui.app import TrexApp
 from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.explanation import ExplainScreen
 from trex_tui.screens.lint import LintPane
 from trex_tui.screens.loading import LoadingScreen, read_engines
 from trex_tui.widgets.actions import ACTIONS, TABS, Place
@@ -437,3 +439,14 @@ async def test_keys_that_work_while_an_engine_is_read(tmp_path, monkeypatch):
         await session.until(lambda: on_top(session) == "LoadingScreen")
         await session.press(TO_LATENCY, "q")
     assert session.app.return_code == 0
+
+
+async def test_a_key_waits_for_a_screen_that_opens_while_it_is_under_way(tmp_path):
+    """A key that reaches the app through the queues of the screen before acts on the new one, once that has its panes."""
+    async with running(small_engine(tmp_path), SMALL) as session:
+        key = events.Key("i", "i")
+        key._set_forwarded()
+        session.app.push_screen(EngineScreen(session.screen.engine))
+        assert not session.app.screen.is_mounted
+        await session.app.on_event(key)
+        await session.until(lambda: isinstance(session.app.screen, ExplainScreen), "the numbers of the new screen")

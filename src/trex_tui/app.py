@@ -233,6 +233,8 @@ class TrexApp(App[None]):
         if isinstance(event, (events.InputEvent, events.Paste)) and not event.is_forwarded:
             self._collector.note_input()
             await self._keyboard.take(event)
+        elif isinstance(event, events.Key) and self.screen_stack and not self.screen.is_mounted:
+            await self._keyboard.take_back(event)
         else:
             await super().on_event(event)
 

@@ -60,6 +60,11 @@ class Keyboard:
             self._look()
         await self._continue()
 
+    async def take_back(self, event: events.Key) -> None:
+        """Deliver a key once more, ahead of the others: a screen was opened while it passed the queues, and has no widgets yet."""
+        self._waiting.appendleft(event.copy())
+        await self._continue()
+
     def _look(self) -> None:
         """Stop following a widget that has ended, whose queue and key are gone; else check again later."""
         if self._followed is not None and _has_ended(self._followed):
