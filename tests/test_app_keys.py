@@ -449,4 +449,6 @@ async def test_a_key_waits_for_a_screen_that_opens_while_it_is_under_way(tmp_pat
         session.app.push_screen(EngineScreen(session.screen.engine))
         assert not session.app.screen.is_mounted
         await session.app.on_event(key)
-        await session.until(lambda: isinstance(session.app.screen, ExplainScreen), "the numbers of the new screen")
+        await session.until(
+            lambda: isinstance(session.app.screen, ExplainScreen), "the numbers of the new screen"
+        )

@@ -116,6 +116,10 @@ class ShortNames(_ComparedNames[tuple[str, str]]):
         """Return short names of layers of which only the names are known."""
         return cls((name, name) for name in names)
 
+    def prepare(self) -> None:
+        """Compute what the first label needs: a tenth of a second for 20,000 names."""
+        _ = self._labels if self._are_compared else self._word_counts
+
     @cached_property
     def _depth(self) -> int:
         return _common_depth(first for _, first in self._names)

@@ -87,13 +87,18 @@ class DividedContainer(Container):
         parts, parent = self.divided_parts, self._divided_parent
         if parts is None or parent is None:
             return
-        weights = (None, None) if cells is None else (f"{cells}fr", f"{(self._extent or 1000) - cells}fr")
+        moved = None if cells is None else (f"{cells}fr", f"{(self._extent or 1000) - cells}fr")
+        weights = moved or self._own_extents()
         layout = parent.styles.layout
         is_grid, is_beside = layout is not None and layout.name == "grid", self.is_side_by_side
-        parent.styles.grid_columns = " ".join(filter(None, weights)) or None if is_grid else None
+        _set_style(parent, "grid_columns", " ".join(filter(None, weights)) or None if is_grid else None)
         for part, weight in zip(parts, weights, strict=True):
-            part.styles.width = weight if is_beside and not is_grid else None
-            part.styles.height = None if is_beside else weight
+            _set_style(part, "width", weight if is_beside and not is_grid else None)
+            _set_style(part, "height", None if is_beside else weight)
+
+    def _own_extents(self) -> tuple[str | None, str | None]:
+        """Extents of both parts until somebody moves the divider; None for what the style sheet says."""
+        return None, None
 
     # Moving
 
@@ -183,3 +188,9 @@ class DividedContainer(Container):
         if event.chain == 2 and self.is_on_divider(event.screen_x, event.screen_y):
             event.stop()
             self.reset_divider()
+
+
+def _set_style(widget: Widget, name: str, value: str | None) -> None:
+    """Set or remove an inline style: Textual lays out the screen anew even if one is removed that was not there."""
+    if value is not None or widget.styles.inline.has_rule(name):
+        setattr(widget.styles, name, value)

@@ -20,6 +20,7 @@ from trex_tui.analysis.columns import derived
 from trex_tui.analysis.dataflow import whole_lanes
 from trex_tui.analysis.filter import FilterError, complete, describe_no_match, filter_layers, join_filters
 from trex_tui.analysis.filter.selection import engine_values
+from trex_tui.analysis.short_names import short_names
 from trex_tui.analysis.structure import find_by_time
 from trex_tui.crash_log import internal, note
 from trex_tui.engine.engine import Engine
@@ -27,6 +28,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.model import LintResult
 from trex_tui.report.views.layer_details import node_shares
 from trex_tui.report.views.lint import tab_badge
+from trex_tui.report.views.memory import main_sizes, memory_figures
 from trex_tui.report.views.runs import list_run_choices
 from trex_tui.screens.compare_job import CompareJob
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen, bring_to_top
@@ -125,6 +127,9 @@ def _warm(engine: Engine) -> None:
     _ = values.folded_names
     for column in ("kind", "precision", "latency_ms", "latency_pct"):
         values.counts(column)
+    short_names(engine).prepare()
+    main_sizes(engine)
+    memory_figures(engine)
     for most in (MOST_LANES, MOST_LANES_NARROW):
         whole_lanes(engine, most)
     node_shares(engine)

@@ -61,7 +61,7 @@ class Keyboard:
         await self._continue()
 
     async def take_back(self, event: events.Key) -> None:
-        """Deliver a key once more, ahead of the others: a screen was opened while it passed the queues, and has no widgets yet."""
+        """Deliver a key again, before the others: a screen was opened while it passed the queues, and has no widgets yet."""
         self._waiting.appendleft(event.copy())
         await self._continue()
 

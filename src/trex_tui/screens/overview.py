@@ -180,18 +180,19 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return self.words, self.table
 
     def _divide(self, cells: int | None) -> None:
-        """Give the list half of the height and what the facts leave, until the user moves the divider."""
         super()._divide(cells)
+        self._take_room_for_hot(self._own_room_for_hot() if cells is None else self.size.height - cells - 1)
+
+    def _own_extents(self) -> tuple[str | None, str | None]:
+        shown = min(self._own_room_for_hot(), len(self._hottest) + (self._extra is not None))
+        return None, str(1 + max(1, shown))
+
+    def _own_room_for_hot(self) -> int:
+        """Return the rows of the list until somebody moves the divider: half of the room, and what the facts leave."""
         room = self.size.height
-        if cells is not None:
-            self._take_room_for_hot(room - cells - 1)
-            return
         width = self.words.text_width if self.analysis is not None or self._is_hopeless else 0
         facts = len(self.words.wrapped(width)) + 1 if width > 0 else room
-        rows = max(room // 2, room - facts) - 1
-        shown = min(rows, len(self._hottest) + (self._extra is not None))
-        self.table.styles.height = 1 + max(1, shown)
-        self._take_room_for_hot(rows)
+        return max(room // 2, room - facts) - 1
 
     def _take_room_for_hot(self, rows: int) -> None:
         before = len(self._hot)

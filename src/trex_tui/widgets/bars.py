@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
@@ -178,7 +177,7 @@ def draw_marks(bars: Grid, count: int, *, peak: int | None = None, here: int | N
 
     The last row also has the first and the last index, beside a mark that stands in their place.
     """
-    grid, below = deepcopy(bars), bars.height - 1
+    grid, below = bars.copy(), bars.height - 1
     marked: set[int] = set()
     for index, sign, style in ((peak, PEAK, "$warning"), (here, HERE, "$current")):
         if index is not None:

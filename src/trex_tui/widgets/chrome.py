@@ -15,7 +15,7 @@ from textual import events
 from textual.app import RenderResult
 from textual.content import Content
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import Reactive, reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -442,6 +442,9 @@ class MainScreen(Screen[None]):
         &.-tiny TooSmall, &.-low TooSmall { display: block; }
     }
     """
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """As Textual's, which paints the whole screen for each move of the focus; the two widgets concerned paint themselves."""
 
     _is_fresh = True
     """True until the screen is first shown: its styles are those of its mounting."""

@@ -15,7 +15,7 @@ from trex_tui.report.colours import kind_style, precision_style, severity_style
 from trex_tui.report.document import Column as DocumentColumn
 from trex_tui.report.views.layers import layer_column
 from trex_tui.report.views.lint import MARKS
-from trex_tui.report.views.memory import LAYER_COLUMNS, main_column
+from trex_tui.report.views.memory import LAYER_COLUMNS, main_column, main_sizes
 from trex_tui.text import MISSING
 from trex_tui.widgets.table_model import Row, TableColumn
 
@@ -232,14 +232,10 @@ def mark_column(mark_of: Callable[[Row], FindingSeverity | None]) -> TableColumn
 def memory_columns(engine: Engine) -> list[TableColumn[Layer]]:
     """Return the columns of the memory table; its first sort column has a bar and is never dropped."""
     main = next(column for column in LAYER_COLUMNS if column.key == main_column(engine))
-    assert main.value is not None
-    value, sizes = main.value, dict[int, float | None]()
 
     def main_value(layer: Layer) -> float | None:
-        """Return the size of a layer, computed once for sort, scale and cells."""
-        if layer.index not in sizes:
-            sizes[layer.index] = value(layer)
-        return sizes[layer.index]
+        """The size of a layer, kept with the engine for the order, the largest and the cells."""
+        return main_sizes(engine)[layer.index]
 
     changes: dict[str, dict[str, Any]] = {
         "index": {"style": muted, "descending": False},

@@ -145,8 +145,7 @@ class TextColumns(TextView):
 
     def _redraw(self) -> None:
         self._wrapped = None
-        self._strips.clear()
-        self.refresh()
+        self._fit()
 
     def on_focus(self) -> None:
         if self.chosen is not None:

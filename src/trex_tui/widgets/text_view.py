@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -240,6 +240,10 @@ class TextView(LineScroll, can_focus=True):
         self._wrapped: tuple[int, list[Content]] | None = None
         """The lines, and the width they are wrapped to."""
         self._strips: dict[int, Strip] = {}
+        self._drawn: tuple[int, list[Content]] | None = None
+        """What the strips are of."""
+        # No text has links as Textual makes them: it would look at the styles of all ancestors for each line.
+        self.set_reactive(Widget.auto_links, False)
 
     def make_lines(self, width: int) -> Sequence[TextLine]:
         return self._make(width) if self._make else ()
@@ -262,9 +266,20 @@ class TextView(LineScroll, can_focus=True):
         return self.wrapped(self.text_width) if self.text_width > 0 else []
 
     def _fit(self) -> None:
-        self._strips.clear()
-        self.set_line_count(len(self._rows))
-        self.refresh()
+        """Draw the rows that are others than before: of the text beside a table, half are the same for the next row."""
+        width, rows, drawn = self.text_width, self._rows, self._drawn
+        self._drawn = width, rows
+        self.set_line_count(len(rows))
+        if drawn is None or drawn[0] != width:
+            self._strips.clear()
+            self.refresh()
+            return
+        first = self.scroll_offset.y
+        for number, (row, before) in enumerate(zip_longest(rows, drawn[1])):
+            if row is None or before is None or not row.is_same(before):
+                self._strips.pop(number, None)
+                if first <= number < first + self.size.height:
+                    self.refresh_line(number)
 
     def on_resize(self) -> None:
         self._fit()
@@ -272,6 +287,7 @@ class TextView(LineScroll, can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._strips.clear()
+        self._drawn = None
 
     def render_line(self, y: int) -> Strip:
         row = self.scroll_offset.y + y

@@ -218,6 +218,14 @@ class Grid:
         self._chars = [[_BLANK] * self.width for _ in range(self.height)]
         self._styles = [[""] * self.width for _ in range(self.height)]
 
+    def copy(self) -> Grid:
+        """Return a grid with cells of its own."""
+        other = copy(self)
+        other.spots = list(self.spots)
+        other._chars = [list(row) for row in self._chars]
+        other._styles = [list(row) for row in self._styles]
+        return other
+
     def part(self, x: int, y: int, width: int, height: int) -> Grid:
         """Return a rectangle of the grid, with coordinates relative to its own corner."""
         part = copy(self)
