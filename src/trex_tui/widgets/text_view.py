@@ -240,7 +240,7 @@ class TextView(LineScroll, can_focus=True):
         self._wrapped: tuple[int, list[Content]] | None = None
         """The lines, and the width they are wrapped to."""
         self._strips: dict[int, Strip] = {}
-        self._drawn: tuple[int, list[Content]] | None = None
+        self._painted: tuple[int, list[Content]] | None = None
         """What the strips are of."""
         # No text has links as Textual makes them: it would look at the styles of all ancestors for each line.
         self.set_reactive(Widget.auto_links, False)
@@ -267,8 +267,8 @@ class TextView(LineScroll, can_focus=True):
 
     def _fit(self) -> None:
         """Draw the rows that are others than before: of the text beside a table, half are the same for the next row."""
-        width, rows, drawn = self.text_width, self._rows, self._drawn
-        self._drawn = width, rows
+        width, rows, drawn = self.text_width, self._rows, self._painted
+        self._painted = width, rows
         self.set_line_count(len(rows))
         if drawn is None or drawn[0] != width:
             self._strips.clear()
@@ -287,7 +287,7 @@ class TextView(LineScroll, can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._strips.clear()
-        self._drawn = None
+        self._painted = None
 
     def render_line(self, y: int) -> Strip:
         row = self.scroll_offset.y + y
