@@ -409,6 +409,7 @@ BAD_INPUTS = {
     "absent": "does not exist; check the path",
     "empty": "no engine found",
     "junk.json": "is binary but not a TensorRT plan",
+    "packed.zip": "is a zip archive; unpack it",
     "cut.graph.json": "is truncated: the JSON ends in the middle",
     "other.json": "is JSON of an unknown kind (keys: answer)",
     "void.json": "is empty",
@@ -425,6 +426,7 @@ def test_bad_input(
     (tmp_path / "junk.json").write_bytes(bytes(range(256)))
     (tmp_path / "cut.graph.json").write_text('{"Layers": [', encoding="utf-8")
     (tmp_path / "void.json").write_bytes(b"")
+    (tmp_path / "packed.zip").write_bytes(b"PK\x03\x04\x14\0\0\0")
     write_json(tmp_path / "other.json", {"answer": 42})
     assert main([*command, str(tmp_path / name)]) == 2
     out, err = capsys.readouterr()

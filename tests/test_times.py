@@ -220,6 +220,21 @@ def test_a_printed_summary_stands_in_for_rows(tmp_path):
     assert names == ["latency_percentiles.csv", "latency_percentiles.svg", "summary.csv", "summary.json"]
 
 
+def test_damaged_files_are_listed_beside_the_tables(timed, tmp_path):
+    """For who reads the CSV files only; the next run from whole files removes the list."""
+    out, profile = tmp_path / "out", tmp_path / "in" / "net.profile.json"
+    profile.parent.mkdir()
+    shutil.copy(timed, profile.parent)
+    profile.write_text('[{"count": 100}, {"name": "a"', encoding="utf-8")
+    assert main(["times", str(profile.parent), "--outdir", str(out)]) == 0
+    (row,) = read_csv((out / "diagnostics.csv").read_text())
+    assert (row["severity"], Path(row["file"]).name) == ("error", profile.name)
+    assert "diagnostics.csv" in json.loads((out / "summary.json").read_text())["files"]
+    profile.unlink()
+    assert main(["times", str(profile.parent), "--outdir", str(out)]) == 0
+    assert not (out / "diagnostics.csv").exists()
+
+
 def test_png(timed, tmp_path, monkeypatch, capsys):
     command = ["times", str(timed), "--png"]
     assert main(command) == 2

@@ -410,9 +410,14 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
     named_json = path.suffix.lower() == ".json"
     if not body:
         return Sniffed(None, f"starts with white space only; {COPY_AGAIN}", claims=named_json)
+    return Sniffed(None, _describe_unknown(text), claims=named_json or path.suffix.lower() == ".log")
+
+
+def _describe_unknown(text: str) -> str:
+    if text.startswith("PK\3\4"):
+        return "is a zip archive; unpack it, and name the directory"
     what = "is binary but not a TensorRT plan" if "\0" in text else "is text, but not JSON or a trtexec log"
-    what += "; name a file that trtexec exported"
-    return Sniffed(None, what, claims=named_json or path.suffix.lower() == ".log")
+    return f"{what}; name a file that trtexec exported"
 
 
 def _sniff_engine_text(text: str, path: Path) -> Sniffed | None:

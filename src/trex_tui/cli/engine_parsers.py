@@ -595,8 +595,9 @@ def add_times(commands: Commands[CommandParser]) -> None:
         "Show statistics of a timing run, and write its series and charts as files.",
         """\
 --outdir writes summary.json, summary.csv, series of latency and enqueue time,
-percentiles, and charts as SVG. Several engines get one directory each.
-Stale files of an earlier run are removed.
+percentiles, and charts as SVG; damaged input files are listed in
+diagnostics.csv. Several engines get one directory each. Stale files of an
+earlier run are removed.
 
 PATH may also be timing JSON of another tool: rows or columns, under "times",
 "perIteration" or deeper. A key (latency_us) or "unit" sets the unit: ms

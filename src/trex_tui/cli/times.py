@@ -33,7 +33,8 @@ from trex_tui.text import plural
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
-_SUMMARY = "summary.json"
+_SUMMARY, _DIAGNOSTICS = "summary.json", "diagnostics.csv"
+_NAMES = frozenset({_SUMMARY, _DIAGNOSTICS, *FILE_NAMES})
 
 
 def run_times(options: argparse.Namespace) -> int:
@@ -56,7 +57,7 @@ def run_times(options: argparse.Namespace) -> int:
         *(note for engine in engines if id(engine) not in shown for note in engine.diagnostics),
     ]
     if options.outdir is not None:
-        _write_runs(runs, collect_inputs(engines, options), options)
+        _write_runs(runs, collect_inputs(engines, options), options, result.damage)
     elif options.png:
         raise TrexError("--png needs --outdir DIR")
     if result.format == "json":
@@ -137,8 +138,10 @@ class _Output:
     stale: Sequence[Path]
 
 
-def _write_runs(runs: Sequence[Times], inputs: Inputs, options: argparse.Namespace) -> None:
-    """Write the files of each run, into a directory per engine if there are several.
+def _write_runs(
+    runs: Sequence[Times], inputs: Inputs, options: argparse.Namespace, damage: Sequence[Diagnostic]
+) -> None:
+    """Write the files of each run, into a directory per engine if there are several; its damaged files in one of them.
 
     Raises:
         TrexError: A directory holds artifacts, or a file cannot be written, or must not be overwritten; then none is.
@@ -152,7 +155,8 @@ def _write_runs(runs: Sequence[Times], inputs: Inputs, options: argparse.Namespa
             f"{taken} holds the artifacts; write to another directory ({taken / 'times'}), or use --force"
         )
     outputs = [
-        _prepare_output(path, _make_files(run, options), inputs, options) for path, run in directories.items()
+        _prepare_output(path, _make_files(run, options, damage), inputs, options)
+        for path, run in directories.items()
     ]
     if len(runs) > 1:
         outputs.append(_prepare_output(directory, {}, inputs, options))
@@ -182,10 +186,16 @@ def _name_directories(directory: Path, runs: Sequence[Times]) -> dict[Path, Time
     return directories
 
 
-def _make_files(run: Times, options: argparse.Namespace) -> dict[str, str | bytes]:
+def _make_files(
+    run: Times, options: argparse.Namespace, damage: Sequence[Diagnostic]
+) -> dict[str, str | bytes]:
     from trex_tui.report.charts.png import render_png
+    from trex_tui.report.views.damage import damage_csv
 
     files: dict[str, str | bytes] = dict(times_files(run))
+    own = [diagnostic for diagnostic in damage if diagnostic in run.engine.diagnostics]
+    if own:
+        files[_DIAGNOSTICS] = damage_csv(own)
     if options.png:
         pictures = [name for name in files if name.endswith(".svg")]
         files |= {str(Path(name).with_suffix(".png")): render_png(str(files[name])) for name in pictures}
@@ -221,7 +231,7 @@ def _finish_output(output: _Output) -> None:
         except OSError as error:
             raise TrexError(f"stale file {path} cannot be removed: {describe_reason(error)}") from error
         complain(f"removed stale {path}")
-    for name in sorted({_SUMMARY, *FILE_NAMES}.difference(output.files)):
+    for name in sorted(_NAMES.difference(output.files)):
         if os.path.lexists(output.directory / name):
             complain(f"warning: {output.directory / name} is not from this run; not removed")
 
@@ -245,9 +255,9 @@ def _list_own_files(directory: Path, *, force: bool = False) -> frozenset[str]:
     if not isinstance(summary, dict) or not str(summary.get("schema")).startswith("trex-tui/times/"):
         return frozenset()
     files = summary.get("files")
-    known = {_SUMMARY, *FILE_NAMES}
+    known = _NAMES
     if isinstance(files, list):
-        known &= {name for name in files if isinstance(name, str)}
+        known = known.intersection(name for name in files if isinstance(name, str))
     elif not force:
         return frozenset()
     return frozenset(name for name in known if os.path.lexists(directory / name))
