@@ -135,7 +135,7 @@ async def test_y_copies_the_selected_number_with_all_its_digits():
 
 async def test_without_a_value_nothing_is_copied():
     async with running(REPOSITORY / "sample_artifacts" / "names_only", tab="build") as session:
-        session.app.push_screen(ExplainScreen(session.screen.engine, "Numbers", "", []))
+        session.app.push_screen(ExplainScreen(session.screen.engine.files, "Numbers", "", []))
         await session.until(lambda: isinstance(session.app.screen, ExplainScreen))
         await session.press("y")
         assert session.app.clipboard == ""

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.widgets import Input
 
 from helpers import REPOSITORY
+from trex_tui.analysis.load import load
+from trex_tui.artifacts import ArtifactSet
+from trex_tui.cli import main
+from trex_tui.engine.engine import Engine
 from trex_tui.screens.build_history import BuildHistoryScreen
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.engine_rows import MOST_HELD
 from trex_tui.screens.engines import EnginesScreen
+from trex_tui.screens.explanation import ExplainScreen
 from trex_tui.screens.fleet_charts import FleetChartsScreen
+from trex_tui.screens.loading import LoadingScreen, OpeningCancelled
 from trex_tui.widgets.table_model import SortKey
 from tui import Session, check_golden, running, several_engines
 
@@ -289,3 +301,227 @@ async def test_keys_of_the_history(tmp_path):
         await session.press("z", "tab", "z")
         assert screen.focused is screen.words
         assert not screen.table.display
+
+
+# Long lists
+
+
+def long_list(folder: Path, count: int = MOST_HELD + 4) -> Path:
+    return write_builds(folder, count, lambda number: 1.0 + 0.01 * number, rows=20)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def count_loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    loaded: list[str] = []
+
+    def counted(source: ArtifactSet, *arguments: Any, **more: Any) -> Engine:
+        loaded.append(source.name)
+        return load(source, *arguments, **more)
+
+    monkeypatch.setattr("trex_tui.analysis.load.load", counted)
+    monkeypatch.setattr("trex_tui.fleet.rows.load", counted)
+    return loaded
+
+
+async def test_a_long_list_holds_rows_and_reads_what_is_opened(tmp_path, monkeypatch, capsys):
+    loaded = count_loads(monkeypatch)
+    async with running(long_list(tmp_path / "sets")) as session:
+        assert all(row.engine is None and row.is_readable for row in session.listed.rows)
+        first = [row.facts.values for row in session.listed.rows]
+        assert len(loaded) >= MOST_HELD + 4
+        loaded.clear()
+        await session.press("enter")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        assert session.screen.engine.name == "build-1/alexnet_fp16"
+        assert loaded == ["build-1/alexnet_fp16"]
+        await session.press("q", "space", "j", "equals_sign")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        assert len(session.screen.compare_job.engines) == 2
+    loaded.clear()
+    async with running(tmp_path / "sets") as session:
+        assert loaded == [], "all rows are in the cache"
+        assert [row.facts.values for row in session.listed.rows] == first
+    printed(capsys, "engines", tmp_path / "sets", "--json")
+    assert loaded == [], "the command has the same cache"
+
+
+async def test_changed_sets_of_a_long_list_are_read_again(tmp_path, monkeypatch):
+    folder = long_list(tmp_path / "sets")
+    async with running(folder):
+        pass
+    timing = folder / "build-3" / "alexnet_fp16.timing.json"
+    rows = json.loads(timing.read_text())
+    timing.write_text(json.dumps([{**row, "latencyMs": 2.0 * row["latencyMs"]} for row in rows]))
+    loaded = count_loads(monkeypatch)
+    async with running(folder) as session:
+        assert set(loaded) == {"build-3/alexnet_fp16"}
+        row = next(row for row in session.listed.rows if row.source.name.startswith("build-3"))
+        assert row.facts.value("latency_median_ms") == pytest.approx(2 * 0.514, rel=0.02)
+
+
+async def test_a_set_of_a_long_list_that_went_is_a_message(tmp_path):
+    folder = long_list(tmp_path / "sets")
+    async with running(folder) as session:
+        shutil.rmtree(folder / "build-1")
+        await session.press("enter")
+        await session.until(lambda: bool(toasts(session)))
+        assert isinstance(session.app.screen, EnginesScreen)
+        assert "build-1" in toasts(session)[0]
+        await session.press("j", "enter")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+
+
+async def test_reading_a_chosen_engine_can_be_cancelled(tmp_path, monkeypatch):
+    async with running(long_list(tmp_path / "sets")) as session:
+        is_open = threading.Event()
+
+        def wait(*_: Any, **__: Any) -> Engine:
+            is_open.wait(60)
+            raise OpeningCancelled
+
+        monkeypatch.setattr("trex_tui.analysis.load.load", wait)
+        await session.press("enter")
+        await session.until(lambda: isinstance(session.app.screen, LoadingScreen))
+        await session.press("escape")
+        await session.until(lambda: isinstance(session.app.screen, EnginesScreen))
+        is_open.set()
+        await session.press("j")
+        assert session.listed.current_name.startswith("build-10/")
+
+
+async def test_damaged_sets_of_a_long_list_have_notes_with_and_without_the_cache(tmp_path):
+    folder = long_list(tmp_path / "sets")
+    (folder / "build-2" / "alexnet_fp16.profile.json").write_text("[{")
+    for path in (folder / "build-4").iterdir():
+        path.write_text("{")
+    for _ in range(2):
+        async with running(folder, TALL) as session:
+            rows = {row.source.name.partition("/")[0]: row for row in session.listed.rows}
+            assert rows["build-2"].facts.value("missing") == ["bad profile"]
+            assert "bad profile" in session.text
+            await session.press("exclamation_mark")
+            assert "alexnet_fp16.profile.json" in session.text
+
+
+# Explain, copy, export
+
+
+@pytest.mark.parametrize("size", [NARROW, TALL])
+async def test_numbers_of_the_list_are_explained(size):
+    async with running(SAMPLES, size) as session:
+        session.listed.table.sort_by("latency_p99_ms")
+        await session.press("g", "i")
+        assert isinstance(session.app.screen, ExplainScreen)
+        head = session.text
+        assert "p99 ms  0.9165" in head
+        assert "(exactly " in head
+        assert "alexnet_fp32.timing.json" in head or size == NARROW
+        await session.press("escape", "p")
+        await session.until(lambda: isinstance(session.app.screen, FleetChartsScreen))
+        await session.until(lambda: chart(session).view.drawing.spots)
+        await session.press("i")
+        assert isinstance(session.app.screen, ExplainScreen)
+        assert "median ms  0." in session.text
+
+
+async def test_numbers_of_builds_are_explained(tmp_path):
+    async with running(plant(tmp_path)) as session:
+        await open_history(session)
+        await session.press("i")
+        assert isinstance(session.app.screen, ExplainScreen)
+        assert "median ms  0." in session.text
+        assert "mean of several runs" in session.text
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Return the output of a command; the app, while it runs, takes the output for itself."""
+    assert main([*map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def clipboard(session: Session) -> str:
+    return session.app.clipboard
+
+
+async def test_engines_and_builds_are_copied(tmp_path, capsys):
+    rows = json.loads(printed(capsys, "engines", SAMPLES, "--json", "--no-cache"))["rows"]
+    async with running(SAMPLES) as session:
+        await session.press("g", "y")
+        assert clipboard(session) == session.listed.current_name
+        await session.press("Y")
+        copied = json.loads(clipboard(session))
+        assert copied == next(row for row in rows if row["engine"] == copied["engine"])
+        await session.press("space", "j", "space", "y")
+        assert len(clipboard(session).splitlines()) == 2
+        await session.press("escape", "p")
+        await session.until(lambda: isinstance(session.app.screen, FleetChartsScreen))
+        await session.until(lambda: chart(session).view.drawing.spots)
+        await session.press("y")
+        assert clipboard(session) == chart(session).current_row.source.name
+    async with running(plant(tmp_path)) as session:
+        screen = await open_history(session)
+        await session.press("g", "y")
+        assert clipboard(session) == "build-1/alexnet_fp16"
+        await session.press("Y")
+        assert json.loads(clipboard(session))["number"] == 1
+        assert screen.current_index == 0
+
+
+async def export(session: Session, choice: int | None, path: Path) -> str:
+    """Export to a path, the offer with this number where there are several."""
+    await session.press("e")
+    if choice is not None:
+        await session.press(*["down"] * choice, "enter")
+    line = session.app.screen.query_one(Input)
+    line.value = str(path)
+    await session.press("enter")
+    await session.until(path.exists)
+    return path.read_text(encoding="utf-8")
+
+
+async def test_list_is_exported_as_the_command_prints_it(tmp_path, capsys):
+    command = ("engines", SAMPLES, "--filter", "alexnet", "--no-cache")
+    expected = json.loads(printed(capsys, *command, "--json"))
+    csv = printed(capsys, *command, "--format", "csv")
+    async with running(SAMPLES) as session:
+        await session.press("slash", *"alexnet", "enter")
+        document = json.loads(await export(session, None, tmp_path / "engines.json"))
+        assert document == {**expected, "diagnostics": []}
+        lines = (await export(session, None, tmp_path / "engines.csv")).splitlines()
+        assert lines == csv.splitlines()
+        table = await export(session, None, tmp_path / "engines.md")
+        assert table.count("\n| alexnet") == 3
+
+
+async def test_charts_of_engines_are_exported_with_their_numbers(tmp_path):
+    async with running(SAMPLES) as session:
+        await open_charts(session)
+        svg = await export(session, 0, tmp_path / "pareto.svg")
+        assert svg.startswith("<svg") or "<svg" in svg[:200]
+        assert "alexnet" in svg
+        lines = (await export(session, 0, tmp_path / "pareto.csv")).splitlines()
+        assert lines[0] == "engine,latency_median_ms,weights_bytes,precision"
+        assert len(lines) == 3
+        assert "front of 1" in await export(session, 0, tmp_path / "pareto.txt")
+        await session.press("n")
+        lines = (await export(session, 0, tmp_path / "kinds.csv")).splitlines()
+        assert lines[0].startswith("engine,latency_sum_ms,")
+        assert "gemm_time_pct" in lines[0]
+        assert len(lines) == 6
+        document = json.loads(await export(session, 1, tmp_path / "engines.json"))
+        assert len(document["rows"]) == 5
+
+
+async def test_history_is_exported_as_the_command_prints_it(tmp_path, capsys):
+    folder = plant(tmp_path / "builds")
+    expected = json.loads(printed(capsys, "history", folder, "--json"))
+    async with running(folder) as session:
+        await open_history(session)
+        document = json.loads(await export(session, None, tmp_path / "history.json"))
+        assert document == expected
+        assert "Changes of alexnet" in await export(session, None, tmp_path / "history.md")
+        assert len((await export(session, None, tmp_path / "history.csv")).splitlines()) == 13

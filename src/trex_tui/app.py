@@ -24,7 +24,7 @@ from textual.theme import Theme
 from textual.widgets._toast import ToastRack
 from textual.worker import WorkerFailed, get_current_worker
 
-from trex_tui.config import recent_file, settings_file
+from trex_tui.config import cache_directory, recent_file, settings_file
 from trex_tui.crash_log import internal, note, report, sentence
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.screens.driver import (
@@ -43,12 +43,15 @@ from trex_tui.screens.loading import (
     NotRemembered,
     OpeningFailed,
     OpenRequest,
+    ReadFailed,
     Reloaded,
     ReloadFailed,
     RowsRead,
     SetsDiscovered,
+    SetsRead,
     read_again,
     read_engines,
+    read_sets,
 )
 from trex_tui.screens.notice import Notice
 from trex_tui.screens.services import AnswerFailed, ModelJoined, ReadingCancelled, ReloadAsked, is_refused
@@ -70,9 +73,10 @@ if TYPE_CHECKING:
     from textual.command import Provider
 
     from trex_tui.analysis.load import LoadOptions
+    from trex_tui.artifacts import ArtifactSet
     from trex_tui.engine.engine import Engine
     from trex_tui.report.views.runs import RunChoice
-    from trex_tui.screens.list_view import EngineOpened
+    from trex_tui.screens.list_view import EngineOpened, SetsOpened
 
 
 def _commands() -> type[Provider]:
@@ -272,6 +276,7 @@ class TrexApp(App[None]):
             self.load_options,
             recent_file(os.environ),
             is_remembered=not self.is_read_only,
+            cache=None if self.is_read_only else cache_directory(os.environ),
             compares_pair=compares_pair,
         )
         self._read(self._wanted)
@@ -279,6 +284,38 @@ class TrexApp(App[None]):
     @work(thread=True, group="read")
     def _read(self, request: OpenRequest) -> None:
         read_engines(request, self.post_message, lambda: request not in (self._wanted, self._current))
+
+    def on_sets_opened(self, event: SetsOpened) -> None:
+        """Read engines that the list does not hold, then open or compare them."""
+        if self._current is None:
+            return
+        self.push_screen(LoadingScreen([source.name for source in event.sources], is_first=False))
+        self._wanted = OpenRequest(self._current.paths, self.load_options)
+        self._read_chosen(self._wanted, event.sources)
+
+    @work(thread=True, group="read-chosen")
+    def _read_chosen(self, request: OpenRequest, sources: Sequence[ArtifactSet]) -> None:
+        read_sets(request, sources, self.post_message, lambda: request is not self._wanted)
+
+    def _is_answered(self, request: OpenRequest) -> bool:
+        """Return whether an answer is for the chosen engines that are waited for; it ends the wait."""
+        if request is not self._wanted:
+            return False
+        self._wanted = None
+        self._drop_loading_screen()
+        return True
+
+    @on(SetsRead)
+    def _sets_read(self, event: SetsRead) -> None:
+        if self._is_answered(event.request):
+            self._show_engine(event.engines[0], event.engines[1:])
+            self.call_next(self._keyboard.release)
+
+    @on(ReadFailed)
+    def _read_failed(self, event: ReadFailed) -> None:
+        if self._is_answered(event.request):
+            self._keyboard.forget()
+            self.notify(printable(sentence(event.error)), severity="error", markup=False, timeout=10)
 
     @on(ReadingCancelled)
     def _cancel_reading(self) -> None:

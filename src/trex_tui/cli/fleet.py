@@ -20,7 +20,8 @@ from trex_tui.config import cache_directory
 from trex_tui.errors import TrexError
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, DEFAULT_COLUMNS, FleetColumn, Need
 from trex_tui.fleet.reader import read_fleet
-from trex_tui.fleet.row_cache import RowCache, known_kinds
+from trex_tui.fleet.row_cache import RowCache
+from trex_tui.fleet.search_cache import known_kinds
 from trex_tui.fleet.table import columns_named, filter_columns, filter_rows, group_rows, sort_rows
 from trex_tui.fleet.workers import map_in_processes, map_on_dask
 from trex_tui.report.views.fleet import (

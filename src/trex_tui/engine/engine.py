@@ -193,6 +193,18 @@ class Engine:
         return self.source.files
 
     @property
+    def missing_parts(self) -> list[str]:
+        """What the set lacks, in a word or two each."""
+        parts = []
+        if not self.has_graph:
+            parts.append("bad layer info" if self.graph_unread else "no layer info")
+        elif self.names_only:
+            parts.append("names only")
+        if not self.has_profile:
+            parts.append("bad profile" if self.profile_unread else "no profile")
+        return parts
+
+    @property
     def graph_unread(self) -> bool:
         """True if there is layer information that could not be used; the reason is in `diagnostics`."""
         return not self.has_graph and (ArtifactKind.GRAPH in self.files or self._is_broken(".graph.json"))

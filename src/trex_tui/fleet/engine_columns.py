@@ -328,6 +328,15 @@ COLUMNS: tuple[FleetColumn, ...] = (
     ),
     _text("date", "date", "Start of the capture.", source="manifest", is_default=True),
     FleetColumn(
+        "missing",
+        "missing",
+        "object",
+        "Layer information and profile that are missing or damaged, or have names only.",
+        source="all files",
+        is_list=True,
+        is_free_text=True,
+    ),
+    FleetColumn(
         "cautions",
         "cautions",
         "object",

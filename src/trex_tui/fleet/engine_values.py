@@ -155,6 +155,7 @@ VALUES: Mapping[str, Callable[[Engine], Any]] = {
     "power_mean_w": _power_w,
     "findings": _findings,
     "saving_ms": _saving_ms,
+    "missing": lambda engine: engine.missing_parts or None,
     "cautions": _cautions,
     **{f"{kind.value}{KIND_ENDING}": partial(_kind_pct, kind) for kind in LayerKind},
     "date": _date,

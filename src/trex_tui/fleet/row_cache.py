@@ -10,29 +10,24 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trex_tui._version import __version__
 from trex_tui.analysis.load_options import LoadOptions
-from trex_tui.artifacts.discover import ArtifactSet, KnownFolders, remember_folders
-from trex_tui.artifacts.file_kinds import ArtifactKind, KnownKinds, Sniffed, remember_kinds
-from trex_tui.artifacts.input_files import open_bytes
+from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.errors import Diagnostic, Severity
 from trex_tui.fleet.engine_columns import COLUMNS, Need
 from trex_tui.fleet.models import Signature
+from trex_tui.fleet.search_cache import make_key, name_paths, read_entry, write_entry
 from trex_tui.fleet.table import FleetRow, SetRows
 
-ROW_VERSION = 2
-"""Rises if a column of a row means something else, or entries have another form."""
 _PIECE_BYTES = 1 << 20
 _MOST_BYTES = 1 << 26
 """Size of all files of other searches that are looked through for copies."""
-_KINDS = {kind.value: kind for kind in ArtifactKind}
 _COLUMNS = [column for column in sorted(COLUMNS, key=lambda column: column.need) if column.is_of_engine]
 _STORED = tuple(column.name for column in _COLUMNS)
 """Columns of an entry: a row that was read for less has the first of them only."""
@@ -72,17 +67,6 @@ def read_set(source: ArtifactSet, options: LoadOptions, need: Need) -> ReadSet:
     return ReadSet(result, stats, digest_files(source) if is_movable else None)
 
 
-def _make_key(*parts: str) -> str:
-    text = "\0".join((f"{ROW_VERSION} {__version__}", *parts))
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-
-
-def _name_paths(paths: Sequence[str]) -> str:
-    """Return the searched paths as given, since names of files begin with them, and where relative ones begin."""
-    is_absolute = all(map(os.path.isabs, paths))
-    return "\0".join(["" if is_absolute else os.getcwd(), *sorted(map(str, paths))])  # noqa: PTH109 - as text
-
-
 @dataclass(slots=True)
 class RowCache:
     """The rows of one search.
@@ -103,8 +87,8 @@ class RowCache:
     @classmethod
     def of(cls, directory: Path, paths: Sequence[str], options: LoadOptions) -> RowCache:
         """Return the cache for rows of a search, read with some options."""
-        prefix = _make_key(repr(options))[:16]
-        path = directory / "rows" / f"{prefix}-{_make_key(_name_paths(paths))[:16]}.json"
+        prefix = make_key(repr(options))[:16]
+        path = directory / "rows" / f"{prefix}-{make_key(name_paths(paths))[:16]}.json"
         entries, signatures = _read_rows_file(path)
         return cls(path, prefix, entries, signatures)
 
@@ -174,7 +158,7 @@ class RowCache:
         parts = [
             signature and [signature.stem, signature.tensors, signature.nodes] for signature in signatures
         ]
-        _write_entry(self.path, {"columns": _STORED, "signatures": parts, "sets": entries})
+        write_entry(self.path, {"columns": _STORED, "signatures": parts, "sets": entries})
 
 
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
@@ -182,7 +166,7 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
 
 def _read_rows_file(path: Path) -> tuple[dict[str, Any], list[Signature | None]]:
     """Return the entries of a file with the signatures that they number; none if it is damaged."""
-    document = _read_entry(path)
+    document = read_entry(path)
     with contextlib.suppress(*_DAMAGE):
         if document is not None and document["columns"] == list(_STORED):
             signatures = [
@@ -287,90 +271,3 @@ def _decode_values(values: list[Any], error: str | None) -> Mapping[str, Any]:
         raise TypeError("a value of another type")
     known = dict(zip(_STORED, values, strict=False))
     return known if error is None else {**known, "error": error}
-
-
-def _read_entry(path: Path) -> dict[str, Any] | None:
-    try:
-        with open_bytes(path) as file:
-            entry = json.loads(file.read())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return entry if isinstance(entry, dict) else None
-
-
-def _write_entry(path: Path, document: object) -> None:
-    """Write an entry; without room or rights there is none."""
-    import tempfile  # 10 ms, and most runs have nothing to write
-
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
-                # In one piece: `json.dump` encodes in Python.
-                file.write(json.dumps(document, allow_nan=False, separators=(",", ":")))
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
-
-
-@contextlib.contextmanager
-def known_kinds(directory: Path, paths: Sequence[str]) -> Iterator[None]:
-    """Remember the sets of the directories below some paths, and the kinds of their files, from the last search."""
-    path = directory / "searches" / f"{_make_key(_name_paths(paths))}.json"
-    entry = _read_entry(path) or {}
-    kinds, folders = _decode_kinds(entry.get("kinds")), _decode_folders(entry.get("folders"))
-    with remember_kinds(kinds), remember_folders(folders):
-        yield
-    # The sets of a known directory need no kinds of its files.
-    known = {os.path.abspath(folder) for folder in folders.used}  # noqa: PTH100 - as text
-    used = {
-        file: found
-        for file, found in kinds.used.items()
-        if os.path.dirname(file) not in known  # noqa: PTH120 - as text
-    }
-    if folders.used == folders.entries and kinds.entries == used:
-        return
-    _write_entry(
-        path,
-        {
-            "kinds": {
-                file: [size, time_ns, sniffed.kind and sniffed.kind.value, sniffed.reason, sniffed.claims]
-                for file, (size, time_ns, sniffed) in used.items()
-            },
-            "folders": {
-                folder: [
-                    listing,
-                    [[name, {kind.value: file for kind, file in files.items()}] for name, files in sets],
-                ]
-                for folder, (listing, sets) in folders.used.items()
-            },
-        },
-    )
-
-
-def _decode_kinds(entries: object) -> KnownKinds:
-    """Return kinds of files, without damaged entries."""
-    known = KnownKinds()
-    for file, entry in (entries if isinstance(entries, dict) else {}).items():
-        with contextlib.suppress(ValueError, TypeError):
-            size, time_ns, kind, reason, claims = entry
-            sniffed = Sniffed(None if kind is None else ArtifactKind(kind), str(reason), bool(claims))
-            known.entries[file] = (size, time_ns, sniffed)
-    return known
-
-
-def _decode_folders(entries: object) -> KnownFolders:
-    """Return sets of directories, without damaged entries."""
-    known = KnownFolders()
-    for folder, entry in (entries if isinstance(entries, dict) else {}).items():
-        with contextlib.suppress(KeyError, ValueError, TypeError, AttributeError):
-            listing, sets = entry
-            listed = {name: name for name, _, _ in listing}
-            decoded = [
-                (str(name), {_KINDS[kind]: listed[file] for kind, file in files.items()})
-                for name, files in sets
-            ]
-            known.entries[folder] = (listing, decoded)
-    return known

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.file_kinds import engine_stem
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -19,6 +21,7 @@ from trex_tui.text import plural
 
 _PART = re.compile(r"(?P<model>.*?)_?_run_on_acc_(?P<number>\d{1,6})", re.DOTALL)
 _MOST_NAMED = 5
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +86,24 @@ class SplitModel:
 
 def find_split_models(engines: Sequence[Engine]) -> list[SplitModel]:
     """Return the models of which several engines are given, in the order of their first engines."""
-    found: dict[tuple[Path, str], dict[int, Engine]] = {}
-    for engine in engines:
-        stem = engine_stem(next(iter(engine.files.values()), Path()))
-        if match := _PART.fullmatch(stem):
-            key = engine.source.directory.absolute(), match["model"]
-            found.setdefault(key, {}).setdefault(int(match["number"]), engine)
     return [
-        _make_model(name or directory.name, parts)
-        for (directory, name), parts in found.items()
-        if len(parts) > 1
+        _make_model(name, parts) for name, parts in _find_parts((engine.source, engine) for engine in engines)
     ]
+
+
+def find_parts(items: Iterable[tuple[ArtifactSet, Item]]) -> list[tuple[str, list[Item]]]:
+    """Return the split models among sets: name, and the items of its parts in order of their numbers."""
+    return [(name, [parts[number] for number in sorted(parts)]) for name, parts in _find_parts(items)]
+
+
+def _find_parts(items: Iterable[tuple[ArtifactSet, Item]]) -> list[tuple[str, dict[int, Item]]]:
+    found: dict[tuple[Path, str], dict[int, Item]] = {}
+    for source, item in items:
+        stem = engine_stem(next(iter(source.files.values()), Path()))
+        if match := _PART.fullmatch(stem):
+            key = source.directory.absolute(), match["model"]
+            found.setdefault(key, {}).setdefault(int(match["number"]), item)
+    return [(name or directory.name, parts) for (directory, name), parts in found.items() if len(parts) > 1]
 
 
 def _make_model(name: str, engines: dict[int, Engine]) -> SplitModel:

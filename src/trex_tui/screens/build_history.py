@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import on
@@ -11,15 +14,31 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.worker import get_current_worker
 
 from trex_tui.analysis.compare.repeats import group_repeats, load_repeats
-from trex_tui.analysis.load import LoadOptions
+from trex_tui.analysis.load import LoadOptions, load
+from trex_tui.artifacts import ArtifactSet
 from trex_tui.engine.engine import Engine
-from trex_tui.errors import TrexError
-from trex_tui.fleet.history import History, make_histories, natural_path
+from trex_tui.errors import ArtifactError, TrexError
+from trex_tui.fleet.history import Build, History, make_histories, natural_path
 from trex_tui.report.document import Column, Table, raw
-from trex_tui.report.views.history import ShownHistory, build_lines, builds_table
+from trex_tui.report.export import ExportFormat
+from trex_tui.report.json_text import format_json
+from trex_tui.report.render_json import row_objects
+from trex_tui.report.render_markdown import sections_markdown
+from trex_tui.report.table_files import table_csv
+from trex_tui.report.views.history import (
+    ShownHistory,
+    build_lines,
+    builds_table,
+    history_object,
+    history_sections,
+)
 from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.engine_rows import EngineRow
+from trex_tui.screens.explanation import column_numbers
+from trex_tui.screens.list_actions import CopiedRows, Explanation, ListOffer, table_forms
 from trex_tui.screens.list_view import EngineList, EngineOpened, ListView
 from trex_tui.screens.services import compute, get_services
 from trex_tui.text import plural, printable
@@ -37,6 +56,8 @@ _ORDERS = {
     "path": "path",
 }
 _WIDTHS = {"number": 3, "runs": 4, "layers": 6, "date": 16}
+_READ_STEP = 10
+"""Number of engines between two states of the progress."""
 _MOST_CELLS = 24
 """Cells that names of builds and of measures get before other columns."""
 BuildRow = Sequence[Any]
@@ -83,7 +104,9 @@ class BuildHistoryScreen(ListView):
         self.table: VirtualTable[BuildRow] = VirtualTable(id="builds", empty_text=self._problem)
         self.words = TextView(self._make_lines, id="builds-words")
         row = engines.current_row
-        self._current = None if row is None else row.engine
+        self._current = None if row is None else row.source
+        self._engines: dict[tuple[Path, ...], Engine] = {}
+        """Engines read for this screen, by their files, where the list does not hold them."""
 
     def compose(self) -> ComposeResult:
         yield self.title_line
@@ -99,9 +122,32 @@ class BuildHistoryScreen(ListView):
 
     def follow_list(self) -> None:
         """Compute the histories of the engines in the list."""
-        engines = [row.engine for row in self._list.shown_engines if row.engine is not None]
-        make = partial(_find_histories, engines, get_services(self).load_options, self._order or None)
+        rows = [row for row in self._list.shown_engines if row.is_readable]
+        options = get_services(self).load_options
+        engines = partial(self._read, rows, options)
+        make = partial(_find_histories, engines, options, self._order or None)
         compute(self, "The history", make, self._take, self._refuse, group="history")
+
+    def _read(self, rows: Sequence[EngineRow], options: LoadOptions) -> list[Engine]:
+        """Return the engines of rows; called in a thread. Those that can no longer be read are left out."""
+        worker = get_current_worker()
+        engines = []
+        for number, row in enumerate(rows):
+            key = tuple(row.source.files.values())
+            engine = row.engine or self._engines.get(key)
+            if engine is None:
+                if worker.is_cancelled:
+                    return []
+                if number % _READ_STEP == 0:
+                    self.call_later(self._say_reading, number, len(rows))
+                with suppress(ArtifactError):
+                    engine = self._engines[key] = load(row.source, replace(options, finds_onnx=False))
+            if engine is not None:
+                engines.append(engine)
+        return engines
+
+    def _say_reading(self, number: int, total: int) -> None:
+        self.title_line.text = f"History · {number} of {total} engines read"
 
     def _take(self, found: list[History] | str) -> None:
         if isinstance(found, str):
@@ -116,7 +162,7 @@ class BuildHistoryScreen(ListView):
                 place
                 for place, history in enumerate(found)
                 for build in history.builds
-                if self._current in build.runs
+                if self._is_current(build)
             ),
             0,
         )
@@ -137,6 +183,9 @@ class BuildHistoryScreen(ListView):
         row = self.table.cursor_item
         return None if row is None else raw(row[0]) - 1
 
+    def _is_current(self, build: Build) -> bool:
+        return any(run.source == self._current for run in build.runs)
+
     def _show(self) -> None:
         history = self.history
         self._say()
@@ -150,7 +199,7 @@ class BuildHistoryScreen(ListView):
         self.table.set_columns(_make_columns(history, table))
         self.table.set_rows(table.rows, keep=lambda row: raw(row[0]))
         place = next(
-            (place for place, build in enumerate(history.builds) if self._current in build.runs),
+            (place for place, build in enumerate(history.builds) if self._is_current(build)),
             len(history.builds) - 1,
         )
         self.table.move_to(table.rows[place])
@@ -188,8 +237,42 @@ class BuildHistoryScreen(ListView):
             self._open(history.builds[raw(event.item[0]) - 1].engine)
 
     def _open(self, engine: Engine, *others: Engine) -> None:
-        self._current = engine
+        self._current = engine.source
         self.post_message(EngineOpened(engine, others))
+
+    # Explain, copy, export
+
+    def explanation(self) -> Explanation:
+        history, index = self.history, self.current_index
+        numbers = column_numbers(self.table, "builds", "latency_median_ms")
+        if history is None or index is None:
+            return Explanation("", numbers, {})
+        engine = history.builds[index].engine
+        return Explanation(engine.name, numbers, engine.files)
+
+    def copied_rows(self) -> CopiedRows:
+        history, index = self.history, self.current_index
+        if history is None or index is None:
+            return CopiedRows("build", [], [])
+        rows = row_objects(builds_table(ShownHistory(history), is_complete=True))
+        return CopiedRows("build", [history.builds[index].name], [rows[index]])
+
+    def export_offers(self) -> list[ListOffer]:
+        shown = [] if self.history is None else [ShownHistory(self.history)]
+
+        def make(form: ExportFormat) -> str:
+            if form is ExportFormat.JSON:
+                return format_json(history_object(shown, ())) + "\n"
+            if form is ExportFormat.MARKDOWN:
+                return sections_markdown("History", list(history_sections(shown)))
+            return table_csv(builds_table(shown[0], is_complete=True)) if shown else ""
+
+        count = plural(sum(len(each.history.builds) for each in shown), "build")
+        forms = table_forms("JSON, as `history --format json`")
+        return [ListOffer("", count, "history", forms, make)]
+
+    def exported_sets(self) -> Sequence[ArtifactSet]:
+        return [] if self.history is None else [build.engine.source for build in self.history.builds]
 
     # Actions
 
@@ -218,7 +301,7 @@ class BuildHistoryScreen(ListView):
         if history is not None and index:
             before, after = history.builds[index - 1].engine, history.builds[index].engine
             self._open(before, after)
-            self._current = after
+            self._current = after.source
 
     def action_next_history(self) -> None:
         self._index = (self._index + 1) % max(1, len(self._histories))
@@ -237,7 +320,7 @@ class BuildHistoryScreen(ListView):
     def _keep_current(self) -> None:
         history, index = self.history, self.current_index
         if history is not None and index is not None:
-            self._current = history.builds[index].engine
+            self._current = history.builds[index].engine.source
 
     def action_zoom(self) -> None:
         """Zoom the part with the focus, or unzoom."""
@@ -247,9 +330,11 @@ class BuildHistoryScreen(ListView):
             self.add_class("-only-words" if self.focused is self.words else "-only-table")
 
 
-def _find_histories(engines: Sequence[Engine], options: LoadOptions, key: str | None) -> list[History] | str:
+def _find_histories(
+    read: Callable[[], list[Engine]], options: LoadOptions, key: str | None
+) -> list[History] | str:
     """Return the histories of engines with their runs, or the reason why there are none."""
-    engines = sorted(engines, key=natural_path)
+    engines = sorted(read(), key=natural_path)
     groups = [
         [run for engine in runs for run in (engine, *load_repeats(engine, options))]
         for runs in group_repeats(engines).groups

@@ -764,7 +764,7 @@ class EngineScreen(MainScreen, EngineHolder):
         """Explain the numbers on screen."""
         pane = self.pane
         title = f"Numbers: {pane.id}"
-        self.app.push_screen(ExplainScreen(self.engine, title, pane.explained_thing, pane.numbers()))
+        self.app.push_screen(ExplainScreen(self.engine.files, title, pane.explained_thing, pane.numbers()))
 
     def action_notes(self) -> None:
         self.app.push_screen(NotesScreen(self.engine))

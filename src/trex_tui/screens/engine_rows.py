@@ -9,15 +9,15 @@ from statistics import median
 from typing import Any
 
 from trex_tui.artifacts import ArtifactSet
+from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
-from trex_tui.errors import ArtifactError
+from trex_tui.errors import ArtifactError, Diagnostic
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, FleetColumn, Need
 from trex_tui.fleet.rows import make_row
-from trex_tui.fleet.table import FleetRow, make_table
+from trex_tui.fleet.table import FleetRow, SetRows, make_table
 from trex_tui.report.views.fleet import document_column
 from trex_tui.report.views.runs import run_words
 from trex_tui.text import MISSING, plural, printable
-from trex_tui.widgets.chrome import missing_parts
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import textual_column
 from trex_tui.widgets.table_model import SortKey, TableColumn, TableModel
@@ -25,21 +25,29 @@ from trex_tui.widgets.theme import precision_style
 
 STATE = "notes"
 """Key of the column with the missing files."""
-LISTED = {column.name: column for column in COLUMNS if column.need < Need.LINT and column.name != "error"}
-"""Selectable columns, without those that run lint and without the error, which is below the table."""
+LISTED = {
+    column.name: column
+    for column in COLUMNS
+    if column.need < Need.LINT and column.name not in ("error", "missing")
+}
+"""Selectable columns, without those that run lint, missing files, and the error, which is below the table."""
 GROUPINGS = ("", "model", "device", "precision", "batch", "tensorrt")
 """Columns by which the list is grouped; the first is no grouping."""
 VARIANTS = ("device", "precision", "batch", "tensorrt")
 """Columns in which engines of one model differ."""
+MOST_HELD = 8
+"""Number of engines up to which a list holds them, so that they open at once. A longer list has their rows only."""
 _MOST_VALUES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """A set with its engine once loaded, or its error; or the heading of a group of such rows.
+    """A set with its facts once read, or its error; or the heading of a group of such rows.
 
     Attributes:
-        facts: The row of `trex-tui engines`; without values until the engine is loaded.
+        engine: None in a list that holds rows only.
+        facts: The row of `trex-tui engines`; without values and signature until the files are read.
+        notes: Diagnostics of the files.
         members: The rows below a heading; empty for an engine.
     """
 
@@ -49,6 +57,7 @@ class EngineRow:
     _: KW_ONLY
     facts: FleetRow
     members: tuple[EngineRow, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
 
     @classmethod
     def unread(cls, source: ArtifactSet) -> EngineRow:
@@ -60,8 +69,21 @@ class EngineRow:
 
     @classmethod
     def loaded(cls, source: ArtifactSet, engine: Engine) -> EngineRow:
-        facts = make_row(engine)
-        return cls(source, engine, facts=replace(_facts(source, facts.values), signature=facts.signature))
+        row = make_row(engine)
+        facts = replace(_facts(source, row.values), signature=row.signature)
+        return cls(source, engine, facts=facts, notes=engine.diagnostics)
+
+    @classmethod
+    def known(cls, source: ArtifactSet, read: SetRows) -> EngineRow:
+        """Return the row of a set without its engine: that of the run which is shown by default."""
+        row = read.rows[0]
+        if row.signature is not None:
+            facts = replace(_facts(source, row.values), signature=row.signature)
+            return cls(source, facts=facts, notes=read.diagnostics)
+        note = next((note for note in read.diagnostics if note.file is not None), None)
+        if note is None or note.file is None:
+            return cls.failed(source, ArtifactError(source.directory, str(row.value("error"))))
+        return cls.failed(source, ArtifactError(note.file, note.message, note.where, read.diagnostics))
 
     @classmethod
     def heading(cls, column: str, members: Sequence[EngineRow]) -> EngineRow:
@@ -74,7 +96,12 @@ class EngineRow:
 
     @property
     def is_read(self) -> bool:
-        return self.engine is not None or self.error is not None
+        return self.is_readable or self.error is not None
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the files were read without an error."""
+        return self.engine is not None or self.facts.signature is not None
 
     @property
     def key(self) -> object:
@@ -94,10 +121,13 @@ class EngineRow:
         if self.error is not None:
             return f"cannot be read: {self.error.diagnostic.message}"
         parts = [str(self.source.directory)]
+        version, run = self.facts.value("tensorrt"), self.facts.value("run")
+        parts += [self.facts.value("device") or "", f"TensorRT {version}" if version else ""]
         if self.engine is not None:
-            version = self.engine.tensorrt_version
-            parts += [self.engine.device_name or "", f"TensorRT {version}" if version else ""]
-            parts += [*run_words(self.engine), *missing_parts(self.engine)]
+            parts += run_words(self.engine)
+        elif run is not None:
+            parts.append(f"run {run}")
+        parts += self.facts.value("missing") or ()
         return " · ".join(part for part in parts if part)
 
 
@@ -119,12 +149,12 @@ def find_variants(row: EngineRow, rows: Iterable[EngineRow]) -> list[EngineRow]:
 
 def _others(row: EngineRow, rows: Iterable[EngineRow]) -> list[EngineRow]:
     model = row.facts.value("model")
-    if model is None or row.engine is None:
+    if model is None or not row.is_readable:
         return []
     return [
         other
         for other in rows
-        if other.facts.value("model") == model and other.engine is not None and other is not row
+        if other.facts.value("model") == model and other.is_readable and other is not row
     ]
 
 
@@ -220,9 +250,9 @@ class EnginesTable(VirtualTable[EngineRow]):
 def _state(row: EngineRow) -> str:
     if row.error is not None:
         return "cannot be read"
-    if row.engine is None:
+    if not row.is_readable:
         return "reading …"
-    return next(iter(missing_parts(row.engine)), "")
+    return next(iter(row.facts.value("missing") or ()), "")
 
 
 def make_columns(names: Sequence[str]) -> list[TableColumn[EngineRow]]:
@@ -248,10 +278,13 @@ def _make_column(column: FleetColumn) -> TableColumn[EngineRow]:
         value=lambda row: row.value(name),
         format=source.text if column.is_number else str,
         width=source.width if source.flex else max(least, 8 if column.unit else 5),
-        style=(lambda row: precision_style(row.engine.precision) if row.engine else None)
-        if name == "precision"
-        else None,
+        style=_precision_style if name == "precision" else None,
     )
+
+
+def _precision_style(row: EngineRow) -> str | None:
+    name = row.facts.value("precision")
+    return None if name is None else precision_style(DataType[name])
 
 
 def column_titles() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import on
@@ -15,7 +16,7 @@ from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Severity
 from trex_tui.fleet.engine_columns import COLUMNS_BY_NAME, DEFAULT_COLUMNS
-from trex_tui.fleet.split_model import find_split_models
+from trex_tui.fleet.split_model import find_parts
 from trex_tui.fleet.table import filter_rows
 from trex_tui.screens.compare_job import MOST_OTHERS
 from trex_tui.screens.dialogs import (
@@ -37,13 +38,22 @@ from trex_tui.screens.engine_rows import (
     make_columns,
     with_models,
 )
-from trex_tui.screens.list_view import EngineOpened, ListView
+from trex_tui.screens.list_actions import (
+    CopiedRows,
+    Explanation,
+    ListActions,
+    ListOffer,
+    copy_engines,
+    explain_row,
+    offer_engines,
+)
+from trex_tui.screens.list_view import EngineOpened, ListView, SetsOpened
 from trex_tui.screens.pane import restore_sort
 from trex_tui.screens.services import EngineHolder, ReloadAsked, get_services
 from trex_tui.screens.text_screens import diagnostic_lines
 from trex_tui.text import format_ms, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.chrome import MainScreen, SummaryLine, TooSmall
+from trex_tui.widgets.chrome import SummaryLine, TooSmall
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.table import RowHighlighted, RowSelected, SortChanged, SortKey
 from trex_tui.widgets.text_view import TextLine
@@ -51,7 +61,7 @@ from trex_tui.widgets.text_view import TextLine
 _HINT = "words · device:orin · precision:fp16 · latency_p99_ms<5 · -word · or"
 
 
-class EnginesScreen(MainScreen, EngineHolder):
+class EnginesScreen(ListActions, EngineHolder):
     """The list of engines; it fills while they are read.
 
     Args:
@@ -121,6 +131,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         return [row.engine for row in self._rows if row.engine is not None]
 
     def listed_sets(self, *, unread: bool = False) -> list[ArtifactSet]:
+        """Return the listed sets; optionally only those whose engine is not held."""
         rows = [row for row in self._rows if not unread or (row.engine is None and row.error is None)]
         return [row.source for row in rows]
 
@@ -155,7 +166,14 @@ class EnginesScreen(MainScreen, EngineHolder):
                 screen.follow_list()
 
     def replace_engine(self, old: Engine, new: Engine) -> None:
-        rows = [EngineRow.loaded(row.source, new) if row.engine is old else row for row in self._rows]
+        rows = []
+        for row in self._rows:
+            if row.engine is old:
+                rows.append(EngineRow.loaded(row.source, new))
+            elif row.engine is None and row.source == old.source:
+                rows.append(replace(EngineRow.loaded(row.source, new), engine=None))
+            else:
+                rows.append(row)
         self.set_rows(with_models(rows))
 
     def _show(self) -> None:
@@ -170,12 +188,12 @@ class EnginesScreen(MainScreen, EngineHolder):
 
     def _describe_split_models(self) -> str:
         return "".join(
-            f" · {printable(model.name)}: {len(model.parts)} parts, Σ layers {format_ms(model.latency_sum_ms)} ms"
-            for model in find_split_models(self.held_engines())
+            f" · {printable(name)}: {len(parts)} parts, Σ layers {_format_sum(parts)} ms"
+            for name, parts in find_parts((row.source, row) for row in self._rows if row.is_readable)
         )
 
     def _say_title(self) -> None:
-        read = sum(row.engine is not None or row.error is not None for row in self._rows)
+        read = sum(row.is_read for row in self._rows)
         words = plural(len(self._rows), "engine")
         if read < len(self._rows):
             words += f", {read} read"
@@ -203,13 +221,7 @@ class EnginesScreen(MainScreen, EngineHolder):
 
     def action_notes(self) -> None:
         errors = [row.error.diagnostic for row in self._rows if row.error is not None]
-        notes = [
-            note
-            for row in self._rows
-            if row.engine is not None
-            for note in row.engine.diagnostics
-            if note.severity is not Severity.INFO
-        ]
+        notes = [note for row in self._rows for note in row.notes if note.severity is not Severity.INFO]
         lines = diagnostic_lines([*errors, *self._discovery.diagnostics, *notes])
         self.app.push_screen(TextScreen("Notes", lines or [TextLine(Content("No skipped files."))]))
 
@@ -262,7 +274,7 @@ class EnginesScreen(MainScreen, EngineHolder):
     def _default_names(self) -> list[str]:
         """Return the columns of `trex-tui engines`; once engines are read, only those with a value."""
         names = [name for name in DEFAULT_COLUMNS if name in LISTED]
-        if not self.held_engines():
+        if not any(row.is_readable for row in self._rows):
             return names
         return [name for name in names if any(row.facts.value(name) is not None for row in self._rows)]
 
@@ -363,7 +375,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         rows = [by_name[name] for name in self._marked if name in by_name] or self._pair()
         if len(rows) == 1 and row is not None and row not in rows:
             rows.append(row)
-        lacking = [row.source.name for row in rows if row.engine is None]
+        lacking = [row.source.name for row in rows if not row.is_readable]
         if len(rows) < 2:
             words = "Mark at least two engines with Space; the first is the baseline."
         elif len(rows) > MOST_OTHERS + 1:
@@ -371,8 +383,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         elif lacking:
             words = f"{printable(lacking[0])} is not loaded or unreadable."
         else:
-            first, *others = (row.engine for row in rows if row.engine is not None)
-            self.post_message(EngineOpened(first, tuple(others)))
+            self._open(rows)
             return
         self.notify(words, markup=False)
 
@@ -380,10 +391,9 @@ class EnginesScreen(MainScreen, EngineHolder):
         """Choose an engine of the same model (other device, precision or batch) and compare with it."""
         row = self.current_row
         variants = [] if row is None else find_variants(row, self._rows)
-        if row is None or row.engine is None or not variants:
+        if row is None or not variants:
             self.notify("No other engine of this model in the list.", markup=False)
             return
-        first = row.engine
         by_name = {other.source.name: other for other in variants}
         width = max(map(len, by_name))
         options = {
@@ -392,11 +402,43 @@ class EnginesScreen(MainScreen, EngineHolder):
         }
 
         def chosen(name: str | None) -> None:
-            other = by_name[name].engine if name is not None else None
-            if other is not None:
-                self.post_message(EngineOpened(first, (other,)))
+            if name is not None:
+                self._open([row, by_name[name]])
 
         self.app.push_screen(ChooseScreen("Compare with the same model", options), chosen)
+
+    def _open(self, rows: Sequence[EngineRow]) -> None:
+        """Open an engine, or compare several; those that the list does not hold are read first."""
+        engines = [row.engine for row in rows if row.engine is not None]
+        if len(engines) == len(rows):
+            self.post_message(EngineOpened(engines[0], tuple(engines[1:])))
+        else:
+            self.post_message(SetsOpened(tuple(row.source for row in rows)))
+
+    # Explain, copy, export
+
+    def explanation(self) -> Explanation:
+        """Return the values of the row: the sorted column, then numbers, then texts."""
+        row = self.current_row
+        first = [key.column for key in self.table.sort_keys]
+        columns = [COLUMNS_BY_NAME[name] for name in self._column_names]
+        columns.sort(key=lambda column: (column.name not in first, not column.is_number))
+        numbers = explain_row(columns, None if row is None else row.facts)
+        return Explanation(self.current_name, numbers, {} if row is None else row.source.files)
+
+    def copied_rows(self) -> CopiedRows:
+        rows = [row for name in self._marked if (row := self.table.find_row(name)) is not None]
+        if not rows and (row := self.table.cursor_item) is not None:
+            rows = list(row.members or (row,))
+        return copy_engines([row.facts for row in rows])
+
+    def export_offers(self) -> list[ListOffer]:
+        columns = [COLUMNS_BY_NAME[name] for name in self._column_names]
+        facts = [row.facts for row in self.table.shown_engines if row.is_read]
+        return [offer_engines(facts, columns, len(self._rows))]
+
+    def exported_sets(self) -> Sequence[ArtifactSet]:
+        return [row.source for row in self._rows]
 
     # Other views of the list
 
@@ -420,10 +462,16 @@ class EnginesScreen(MainScreen, EngineHolder):
 
     def open_row(self, row: EngineRow) -> None:
         """Open the engine of a row, or show its error; a heading opens nothing."""
-        if row.engine is not None:
-            self.post_message(EngineOpened(row.engine))
+        if row.is_readable:
+            self._open([row])
         elif row.error is not None:
             notes = [row.error.diagnostic, *row.error.diagnostics]
             self.app.push_screen(
                 TextScreen(f"{printable(row.source.name)} cannot be opened", diagnostic_lines(notes))
             )
+
+
+def _format_sum(parts: Sequence[EngineRow]) -> str:
+    """Return the sum of the layer times of the parts with times."""
+    known = [time for row in parts if (time := row.facts.value("latency_sum_ms")) is not None]
+    return format_ms(sum(known) if known else None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
@@ -36,7 +37,9 @@ _FILES = {
     "layer information": (ArtifactKind.GRAPH,),
     "profile": (ArtifactKind.PROFILE,),
     "timing rows": (ArtifactKind.TIMING,),
+    "timing file": (ArtifactKind.TIMING,),
     "log": (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG),
+    "manifest": (ArtifactKind.MANIFEST,),
     "metadata": (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA),
 }
 _INDENT, _LITTLE = 10, 2
@@ -52,6 +55,7 @@ class ShownNumber:
         entry: Its term; None where only `help` explains it.
         exact: The value with all digits, where the screen rounds it.
         meaning: What the value means, if it is a word or a name that has a meaning.
+        source: Where the value comes from, if neither the term nor its subject has it.
     """
 
     label: str
@@ -60,6 +64,7 @@ class ShownNumber:
     help: str = ""
     exact: str = ""
     meaning: str = ""
+    source: str = ""
 
 
 def column_numbers(table: VirtualTable[Any], table_id: str, first: str | None = None) -> list[ShownNumber]:
@@ -198,7 +203,9 @@ def _exact(value: object, shown: str) -> str:
     return repr(value) if isinstance(value, float) and repr(value) != shown else ""
 
 
-def explanation_lines(engine: Engine, heading: str, numbers: Sequence[ShownNumber]) -> list[TextLine]:
+def explanation_lines(
+    files: Mapping[ArtifactKind, Path], heading: str, numbers: Sequence[ShownNumber]
+) -> list[TextLine]:
     """Format numbers: value, definition, unit, formula and source of each, and the files of the first.
 
     Args:
@@ -215,9 +222,10 @@ def explanation_lines(engine: Engine, heading: str, numbers: Sequence[ShownNumbe
         lines.append(_value_line(number))
         lines += _term_lines(number, is_first=position == 0)
         if position == 0 and number.entry is not None:
-            source = number.entry.term.source or number.entry.subject.source
+            source = number.source or number.entry.term.source or number.entry.subject.source
             lines += [
-                TextLine(Content(f"  file    {printable(path)}"), _INDENT) for path in _files(engine, source)
+                TextLine(Content(f"  file    {printable(path)}"), _INDENT)
+                for path in _list_files(files, source)
             ]
     return lines or [sentence_line("No numbers on this screen yet.", "$muted")]
 
@@ -249,10 +257,10 @@ def _term_lines(number: ShownNumber, *, is_first: bool) -> Iterator[TextLine]:
             yield TextLine(Content(f"  {fact}"), _INDENT)
 
 
-def _files(engine: Engine, source: str) -> Iterator[str]:
+def _list_files(files: Mapping[ArtifactKind, Path], source: str) -> Iterator[str]:
     for word, kinds in _FILES.items():
         if word in source:
-            yield from (str(engine.files[kind]) for kind in kinds if kind in engine.files)
+            yield from (str(files[kind]) for kind in kinds if kind in files)
 
 
 class ExplainScreen(TextScreen):
@@ -260,8 +268,14 @@ class ExplainScreen(TextScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy_value", "copy")]
 
-    def __init__(self, engine: Engine, title: str, heading: str, numbers: Sequence[ShownNumber]) -> None:
-        super().__init__(printable(title), explanation_lines(engine, heading, numbers))
+    def __init__(
+        self,
+        files: Mapping[ArtifactKind, Path],
+        title: str,
+        heading: str,
+        numbers: Sequence[ShownNumber],
+    ) -> None:
+        super().__init__(printable(title), explanation_lines(files, heading, numbers))
         self._first = next((number for number in numbers if number.value), None)
         if self._first is not None:
             self.hint = f"j k scroll · y copies {printable(self._first.label)} · Esc closes"

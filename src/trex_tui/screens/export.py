@@ -32,6 +32,7 @@ from trex_tui.report.export import (
 )
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.list_actions import ListActions, ListOffer
 from trex_tui.screens.pane import Selection
 from trex_tui.screens.services import AnswerFailed, get_services, listed_sets
 from trex_tui.text import plural, printable, shorten_middle
@@ -155,6 +156,8 @@ class ExportOffer:
 
 def list_offers(screen: Screen[Any]) -> list[ExportOffer]:
     """List what can be exported: of an engine the content of its pane, of other screens a picture."""
+    if isinstance(screen, ListActions):
+        return [_list_offer(screen, offer) for offer in screen.export_offers()]
     if not isinstance(screen, EngineScreen):
         path = default_directory([]) / "engines"
         forms = {ExportFormat.SVG: ExportFormat.SVG.description}
@@ -168,6 +171,16 @@ def list_offers(screen: Screen[Any]) -> list[ExportOffer]:
         return offers
     charts = [] if selection.chart is None else [_chart_offer(screen, selection.chart)]
     return [*charts, *listings, _layers_offer(screen, selection)]
+
+
+def _list_offer(screen: ListActions, offer: ListOffer) -> ExportOffer:
+    files = (path for source in screen.exported_sets() for path in source.files.values())
+    path = default_directory(path.parent for path in files) / offer.stem
+
+    def make(form: ExportFormat) -> tuple[str, str]:
+        return offer.make(form), offer.title
+
+    return ExportOffer(offer.choice, offer.title, offer.forms, str(path), make, is_drawn=offer.is_drawn)
 
 
 _OF_CHARTS = {

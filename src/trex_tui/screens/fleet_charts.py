@@ -14,12 +14,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from trex_tui.fleet.engine_columns import COLUMNS_BY_NAME, FleetColumn
+from trex_tui.artifacts import ArtifactSet
+from trex_tui.fleet.engine_columns import COLUMNS_BY_NAME, KIND_ENDING, FleetColumn
 from trex_tui.report.charts.cells import draw_figure
 from trex_tui.report.charts.figure import Figure
 from trex_tui.report.charts.fleet_charts import kind_shares_figure, pareto_figure, trend_figure
 from trex_tui.report.charts.grid import Spot
-from trex_tui.report.views.fleet import choose_axes
+from trex_tui.report.views.fleet import ShownFleet, choose_axes, engines_table
 from trex_tui.screens.charts import (
     ChartList,
     ChartPicked,
@@ -30,6 +31,15 @@ from trex_tui.screens.charts import (
 )
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.engine_rows import LISTED, EngineRow
+from trex_tui.screens.list_actions import (
+    CopiedRows,
+    Explanation,
+    ListOffer,
+    copy_engines,
+    explain_row,
+    offer_chart,
+    offer_engines,
+)
 from trex_tui.screens.list_view import EngineList, ListView
 from trex_tui.text import plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
@@ -106,7 +116,7 @@ class FleetChartsScreen(ListView):
         self.view.focus()
 
     def follow_list(self) -> None:
-        self._rows = [row for row in self._list.shown_engines if row.engine is not None]
+        self._rows = [row for row in self._list.shown_engines if row.is_readable]
         if self._model is None or self._model not in self._models:
             row = next((row for row in self._rows if row.source.name == self._current), None)
             models = self._models
@@ -243,6 +253,43 @@ class FleetChartsScreen(ListView):
         """Move the cursors of chart and list to an engine."""
         self._current = row.source.name
         self._list.go_to(row.source.name)
+
+    # Explain, copy, export
+
+    @property
+    def _figure_columns(self) -> list[FleetColumn]:
+        """The columns that the chart draws."""
+        if self.chart.roles:
+            roles = ("x", "y", "color") if self.chart.id == "pareto" else ("y",)
+            columns = [self._column(role) for role in roles]
+            dated = [] if self.chart.id == "pareto" else [COLUMNS_BY_NAME["date"]]
+            return [*filter(None, columns), *dated]
+        kinds = [name for name in COLUMNS_BY_NAME if name.endswith(KIND_ENDING)]
+        used = [name for name in kinds if any(row.facts.value(name) for row in self._shown)]
+        return [COLUMNS_BY_NAME[name] for name in ("latency_sum_ms", *used)]
+
+    def explanation(self) -> Explanation:
+        row = self.current_row
+        columns = self._figure_columns
+        if row is None:
+            return Explanation(self.chart.title, explain_row(columns, None), {})
+        return Explanation(row.source.name, explain_row(columns, row.facts), row.source.files)
+
+    def copied_rows(self) -> CopiedRows:
+        row = self.current_row
+        return copy_engines([] if row is None else [row.facts])
+
+    def export_offers(self) -> list[ListOffer]:
+        rows = self._shown
+        facts = [row.facts for row in rows]
+        columns = [COLUMNS_BY_NAME["engine"], *self._figure_columns]
+        table = engines_table(ShownFleet(facts, columns, len(facts)))
+        text = "\n".join(line.rstrip() for line in self.view.plain.splitlines()).rstrip() + "\n"
+        chart = offer_chart(self.chart.id, self._title, self._make_figure(rows), table, text)
+        return [chart, offer_engines(facts, columns, len(facts))]
+
+    def exported_sets(self) -> Sequence[ArtifactSet]:
+        return [row.source for row in self._rows]
 
     # Actions
 

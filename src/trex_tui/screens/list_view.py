@@ -8,10 +8,11 @@ from typing import Protocol
 
 from textual.message import Message
 
+from trex_tui.artifacts import ArtifactSet
 from trex_tui.engine.engine import Engine
 from trex_tui.screens.dialogs import bring_to_top
 from trex_tui.screens.engine_rows import EngineRow
-from trex_tui.widgets.chrome import MainScreen
+from trex_tui.screens.list_actions import ListActions
 
 
 @dataclass
@@ -20,6 +21,13 @@ class EngineOpened(Message):
 
     engine: Engine
     others: tuple[Engine, ...] = ()
+
+
+@dataclass
+class SetsOpened(Message):
+    """Engines were chosen that the list does not hold: the first is opened, others are compared with it."""
+
+    sources: tuple[ArtifactSet, ...]
 
 
 class EngineList(Protocol):
@@ -50,7 +58,7 @@ class EngineList(Protocol):
         """Compare the marked engines, the first as the baseline; one marked engine with that of the row; or the only two."""
 
 
-class ListView(MainScreen):
+class ListView(ListActions):
     """A screen over the list of engines."""
 
     def follow_list(self) -> None:

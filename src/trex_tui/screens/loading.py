@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from trex_tui.analysis.load import LoadOptions
     from trex_tui.artifacts import ArtifactSet, Discovery
     from trex_tui.engine.engine import Engine
+    from trex_tui.fleet.search_cache import Search
     from trex_tui.report.views.runs import RunChoice
     from trex_tui.screens.engine_rows import EngineRow
 
@@ -39,6 +42,8 @@ class OpenRequest:
     recent_file: Path | None = field(default=None)
     """Settings that record a successful open."""
     is_remembered: bool = True
+    cache: Path | None = field(default=None)
+    """Directory of the cache of rows; None for no cache."""
     compares_pair: bool = False
     """True if two paths with one engine each are compared right away."""
 
@@ -87,6 +92,13 @@ class RowsRead(Answer):
 
 
 @dataclass
+class SetsRead(Answer):
+    """The chosen engines of a list were read, the one to open or the baseline first."""
+
+    engines: tuple[Engine, ...]
+
+
+@dataclass
 class EngineLoaded(Answer):
     """The only engine was read."""
 
@@ -96,6 +108,13 @@ class EngineLoaded(Answer):
 @dataclass
 class OpeningFailed(Answer):
     """Nothing could be opened."""
+
+    error: Exception
+
+
+@dataclass
+class ReadFailed(Answer):
+    """Chosen engines of a list could not be read; the list stays."""
 
     error: Exception
 
@@ -131,7 +150,7 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
     """Read the engines of a request, and post the results."""
     from trex_tui.analysis.load import load
     from trex_tui.artifacts import scan
-    from trex_tui.screens.engine_rows import with_models
+    from trex_tui.screens.engine_rows import MOST_HELD, with_models
     from trex_tui.screens.settings import remember_opened
 
     def begin(file: Path) -> None:
@@ -141,7 +160,9 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
 
     pair: tuple[EngineRow, ...] = ()
     try:
-        discovery = scan(request.paths)
+        with _remembered(request) as search:
+            discovery = scan(request.paths)
+            search.is_kept = len(discovery.sets) > MOST_HELD
         if len(discovery.sets) == 1:
             engine = load(discovery.sets[0], replace(request.options, finds_onnx=False), begin)
             post(EngineLoaded(request, engine))
@@ -182,18 +203,75 @@ def _in_order(sets: Iterable[ArtifactSet], paths: Sequence[str]) -> tuple[Artifa
 def _read_rows(
     request: OpenRequest, discovery: Discovery, post: Post, is_cancelled: Callable[[], bool]
 ) -> None:
-    from trex_tui.screens.engine_rows import EngineRow, with_models
+    """Read the rows of a list, first those that the cache has. A long list does not hold the engines."""
+    from trex_tui.screens.engine_rows import MOST_HELD, EngineRow, with_models
 
-    rows = [EngineRow.unread(source) for source in discovery.sets]
+    known: list[EngineRow | None] = [None] * len(discovery.sets)
+    read: Callable[[ArtifactSet], EngineRow] = partial(_row, options=request.options)
+    save: Callable[[], None] = _do_nothing
+    if len(discovery.sets) > MOST_HELD:
+        from trex_tui.screens.row_reader import RowReader  # 10 ms, and most lists are short
+
+        reader = RowReader(request.cache, request.paths, request.options)
+        known = [reader.find(source) for source in discovery.sets]
+        read, save = reader.read, reader.save
+    rows = [
+        EngineRow.unread(source) if row is None else row
+        for source, row in zip(discovery.sets, known, strict=True)
+    ]
+    unread = [index for index, row in enumerate(known) if row is None]
+    if 0 < len(unread) < len(rows):
+        post(RowsRead(request, list(rows)))
     posted = float("-inf")
-    for index, source in enumerate(discovery.sets):
+    try:
+        for index in unread:
+            if is_cancelled():
+                return
+            rows[index] = read(discovery.sets[index])
+            if monotonic() - posted >= SHOWN_AGAIN_S:
+                post(RowsRead(request, list(rows)))
+                posted = monotonic()
+        post(RowsRead(request, with_models(rows)))
+    finally:  # also the rows read before it was cancelled
+        save()
+
+
+def _do_nothing() -> None:
+    """Save nothing."""
+
+
+@contextmanager
+def _remembered(request: OpenRequest) -> Iterator[Search]:
+    """Search with the findings of the last search of a long list."""
+    from trex_tui.fleet.search_cache import Search, known_kinds  # 5 ms
+
+    if request.cache is None:
+        yield Search()
+        return
+    with known_kinds(request.cache, request.paths) as search:
+        yield search
+
+
+def read_sets(
+    request: OpenRequest, sources: Sequence[ArtifactSet], post: Post, is_cancelled: Callable[[], bool]
+) -> None:
+    """Read chosen engines of the list, and post them."""
+    from trex_tui.analysis.load import load
+
+    def begin(file: Path) -> None:
         if is_cancelled():
-            return
-        rows[index] = _row(source, request.options)
-        if monotonic() - posted >= SHOWN_AGAIN_S:
-            post(RowsRead(request, list(rows)))
-            posted = monotonic()
-    post(RowsRead(request, with_models(rows)))
+            raise OpeningCancelled
+        post(FileBegun(request, _describe_file(file)))
+
+    try:
+        options = replace(request.options, finds_onnx=False)
+        engines = tuple(load(source, options, begin) for source in sources)
+    except OpeningCancelled:
+        return
+    except Exception as error:  # noqa: BLE001 - the list stays
+        post(ReadFailed(request, error))
+    else:
+        post(SetsRead(request, engines))
 
 
 def _row(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None] | None = None) -> EngineRow:

@@ -302,6 +302,11 @@ ACTIONS: tuple[Action, ...] = (
         spare=1,
     ),
     Action("engines.clear", "escape", "clear", "clear", "Clear the filter, then the marks.", Place.ENGINES),
+    Action(
+        "engines.explain", "i", "explain", "explain", "Explain the numbers of the engine.", Place.ENGINES, True, spare=1,
+    ),
+    Action("engines.copy", "y", "copy_name", "copy", "Copy engine names (marked or current).", Place.ENGINES, True, spare=1),
+    Action("engines.copy_json", "Y", "copy_json", "copy as JSON", "Copy the engine as JSON.", Place.ENGINES),
     Action("engines.reload", "R", "reload", "reload", "Reload the list of engines.", Place.ENGINES),
     Action("fleet.next", "n", "next_chart", "next", "Next chart.", Place.FLEET_CHARTS, True),
     Action("fleet.previous", "p", "previous_chart", "previous", "Previous chart.", Place.FLEET_CHARTS, True, spare=2),
@@ -323,6 +328,11 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("fleet.compare", "equals_sign", "compare", "compare", "Compare the marked engines.", Place.FLEET_CHARTS, True),
     Action(
+        "fleet.explain", "i", "explain", "explain", "Explain the numbers of the engine.", Place.FLEET_CHARTS, True, spare=1,
+    ),
+    Action("fleet.copy", "y", "copy_name", "copy", "Copy the name of the engine.", Place.FLEET_CHARTS, True, spare=1),
+    Action("fleet.copy_json", "Y", "copy_json", "copy as JSON", "Copy the engine as JSON.", Place.FLEET_CHARTS),
+    Action(
         "fleet.back", "q,escape,minus,ctrl+o", "back", "engines", "Go back to the list of engines.",
         Place.FLEET_CHARTS, True, overrides="app.close",
     ),
@@ -342,6 +352,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("builds.model", "t", "next_history", "model", "Cycle histories: models, devices, batches.", Place.BUILDS, True),
     Action("builds.zoom", "z", "zoom", "zoom", "Zoom pane.", Place.BUILDS),
     Action("builds.next_pane", "tab", "app.focus_next", "next pane", "Go to the next pane.", Place.BUILDS),
+    Action(
+        "builds.explain", "i", "explain", "explain", "Explain the numbers of the build.", Place.BUILDS, True, spare=1,
+    ),
+    Action("builds.copy", "y", "copy_name", "copy", "Copy the name of the build.", Place.BUILDS, True, spare=1),
+    Action("builds.copy_json", "Y", "copy_json", "copy as JSON", "Copy the build as JSON.", Place.BUILDS),
     Action(
         "builds.back", "q,escape,minus,ctrl+o", "back", "engines", "Go back to the list of engines.",
         Place.BUILDS, True, overrides="app.close",

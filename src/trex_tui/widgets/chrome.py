@@ -57,7 +57,7 @@ def header_facts(engine: Engine) -> list[Fact]:
         facts.append(Fact(f"TensorRT {printable(engine.tensorrt_version)}", 4))
     if engine.precision:
         facts.append(Fact(engine.precision.value, 2))
-    facts += [Fact(text, 5, "bold $warning") for text in missing_parts(engine)]
+    facts += [Fact(text, 5, "bold $warning") for text in engine.missing_parts]
     if any(doubt.kind is ConditionKind.THROTTLED for doubt in doubts(engine)):
         facts.append(Fact("throttled", 2, "bold $warning"))
     latency = end_to_end(engine)
@@ -77,18 +77,6 @@ def header_facts(engine: Engine) -> list[Fact]:
         style = {Severity.ERROR: "bold $error", Severity.WARNING: "$warning", Severity.INFO: "$muted"}[worst]
         facts.append(Fact(f"! {plural(len(engine.diagnostics), 'note')}", 2, style, right=True))
     return facts
-
-
-def missing_parts(engine: Engine) -> list[str]:
-    """Return what the set lacks, in a word or two each."""
-    parts = []
-    if not engine.has_graph:
-        parts.append("bad layer info" if engine.graph_unread else "no layer info")
-    elif engine.names_only:
-        parts.append("names only")
-    if not engine.has_profile:
-        parts.append("bad profile" if engine.profile_unread else "no profile")
-    return parts
 
 
 def fit_facts(facts: list[Fact], width: int) -> list[Fact]:
