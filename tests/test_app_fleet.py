@@ -107,7 +107,22 @@ async def test_the_same_model_of_another_precision_is_offered_for_comparison():
         ]
         await session.press("q")
         await session.press("G", "m")
-        assert toasts(session) == ["No other engine of this model in the list."]
+        assert toasts(session) == ["No other engine of this model or a similar one in the list."]
+
+
+async def test_similar_models_are_suggested_after_the_same_model(artifacts):
+    async with running(artifacts / "trex", TALL) as session:
+        session.listed.go_to("resnet-A100/fp16/resnet")
+        await session.pilot.pause()
+        assert "similar to resnet-qat, resnet-qat-residual" in session.text
+        await session.press("m")
+        lines = [
+            line
+            for line in session.text.splitlines()
+            if "resnet-A100/fp32" in line or "similar model" in line
+        ]
+        assert "precision TF32" in lines[0]
+        assert "similar model resnet-qat, precision INT8" in lines[1]
 
 
 def chart(session: Session) -> FleetChartsScreen:
@@ -169,7 +184,7 @@ async def test_shares_by_kind_are_of_all_engines_that_the_filter_leaves():
         await session.press("slash", *"alexnet", "enter")
         screen = await open_charts(session)
         await session.press("n")
-        assert "Layer times by kind: 3 engines" in session.text
+        assert "Shares by kind, % of the layer times: 3 engines" in session.text
         await session.press("G")
         assert screen.current_row is not None
         assert screen.current_row.source.name == "alexnet.qat"

@@ -241,6 +241,56 @@ def test_other_networks_with_equal_inputs_are_other_models() -> None:
     assert group_models([small, Signature("net_a", "other", small.nodes)]) == ["net_a", "net_a (2)"]
 
 
+def similar_models(*paths: object) -> dict[str, list[str]]:
+    rows = [row for source in scan(paths).sets for row in read_rows(source, LoadOptions()).rows]
+    return {row.source.name: row.value("similar") or [] for row in make_table(rows)}
+
+
+def test_exports_with_other_names_are_similar(artifacts: Path) -> None:
+    found = similar_models(artifacts)
+    assert {"resnet-qat", "resnet-qat-residual"} <= set(found["resnet-A100/fp16/resnet"])
+    assert "resnet" in found["resnet-qat"]
+    assert not found["tf-resnet-RTX3090/fp16/resnet"], "a ResNet-50"
+    assert found["mobilenet_v2_fp16"] == ["mobilenet_v2", "mobilenet.qat"]
+    assert not found["vgg16"]
+
+
+def test_similar_models_are_not_grouped(artifacts: Path, capsys: Captured) -> None:
+    groups = read(capsys, artifacts / "trex", "--by", "device")["row_groups"]
+    for group in groups:
+        if "resnet-qat" in group["engines"]:
+            assert group["engines"] == ["resnet-qat"]
+            break
+    else:
+        raise AssertionError("resnet-qat is in no group")
+
+
+def test_layers_of_other_shapes_are_no_evidence(tmp_path: Path) -> None:
+    def write(name: str, channels: int, count: int) -> None:
+        layers = [
+            {
+                "Name": f"{name}{index}",
+                "LayerType": "CaskConvolution",
+                "Inputs": [{"Name": f"{name}{index}", "Dimensions": [1, 3, 8, 8], "Format/Datatype": "Half"}],
+                "Outputs": [
+                    {
+                        "Name": f"{name}{index + 1}",
+                        "Dimensions": [1, 3 if index + 1 == count else channels, 8, 8],
+                        "Format/Datatype": "Half",
+                    }
+                ],
+            }
+            for index in range(count)
+        ]
+        bindings = [f"{name}0", f"{name}{count}"]
+        text = json.dumps({"Layers": layers, "Bindings": bindings})
+        (tmp_path / f"{name}.graph.json").write_text(text, encoding="utf-8")
+
+    for name, channels, count in (("a", 16, 8), ("b", 16, 8), ("c", 32, 8), ("d", 16, 3), ("e", 16, 3)):
+        write(name, channels, count)
+    assert similar_models(tmp_path) == {"a": ["b"], "b": ["a"], "c": [], "d": [], "e": []}
+
+
 def test_an_engine_without_layers_is_a_model_of_its_name() -> None:
     assert group_models([Signature("a"), Signature("b"), Signature("a")]) == ["a", "b", "a"]
 

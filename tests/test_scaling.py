@@ -95,3 +95,75 @@ def test_unknown_values_are_null(capsys: pytest.CaptureFixture[str]) -> None:
 def test_formats(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scaling", str(make_sweep(tmp_path, (1, 8))), "--format", form]) == 0
     assert "ms per sample" in capsys.readouterr().out
+
+
+# A sweep with known limits: 1×1 convolutions of D channels, whose least times follow from their work
+
+BANDWIDTH, RATE, FLOOR_MS = 1e12, 100e12, 1e-3
+CHANNELS = (32, 64, 128, 256, 256, 512, 1024, 2048)
+IDLE = 16
+"""Layers of next to no work, which make the floor."""
+BATCHES = (1, 64, 400, 2000)
+
+
+def work(channels: int, batch: int) -> tuple[float, float]:
+    """Return operations and bytes of a layer in FP16."""
+    return 2.0 * batch * channels**2, 2.0 * (2 * batch * channels + channels**2)
+
+
+def planted_limit(channels: int, batch: int) -> tuple[str, float]:
+    """Return what limits a layer, and its time: 90 % of the roof, but no less than a launch."""
+    flops, size = work(channels, batch)
+    roof_ms = 1e3 * max(flops / RATE, size / BANDWIDTH)
+    time_ms = max(FLOOR_MS, roof_ms / 0.9)
+    if time_ms <= 2.0 * FLOOR_MS and roof_ms < 0.25 * time_ms:
+        return "launch", time_ms
+    if roof_ms < 0.4 * time_ms:
+        return "latency", time_ms
+    return ("compute" if flops / size > RATE / BANDWIDTH else "bandwidth"), time_ms
+
+
+def write_known_sweep(folder: Path) -> Path:
+    for batch in BATCHES:
+        layers, profile = [], []
+        for index, channels in enumerate((*CHANNELS, *[8] * IDLE)):
+            shape = [batch, channels, 1, 1]
+            layers.append(
+                {
+                    "Name": f"/block{index}/conv/Conv",
+                    "LayerType": "CaskConvolution",
+                    "Inputs": [{"Name": f"in{index}", "Dimensions": shape, "Format/Datatype": "Half"}],
+                    "Outputs": [{"Name": f"out{index}", "Dimensions": shape, "Format/Datatype": "Half"}],
+                    "ParameterType": "Convolution",
+                    "Kernel": [1, 1],
+                    "Groups": 1,
+                    "OutMaps": channels,
+                    "Weights": {"Type": "Half", "Count": channels**2},
+                    "TacticName": "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize64x64x64",
+                }
+            )
+            time_ms = FLOOR_MS if channels == 8 else planted_limit(channels, batch)[1]
+            profile.append({"name": f"/block{index}/conv/Conv", "averageMs": time_ms, "medianMs": time_ms})
+        point = folder / f"b{batch}"
+        point.mkdir(parents=True)
+        bindings = ["in0", f"out{len(layers) - 1}"]
+        (point / "net.graph.json").write_text(json.dumps({"Layers": layers, "Bindings": bindings}))
+        (point / "net.profile.json").write_text(json.dumps([{"count": 100}, *profile]))
+    return folder
+
+
+def test_limits_of_a_sweep_are_the_planted_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    peaks = [f"--peak={each}" for each in ("bandwidth=1000", "clock=1", "sms=40", "fp16=100")]
+    (scaling,) = read(capsys, str(write_known_sweep(tmp_path)), *peaks)
+    assert [point["batch"] for point in scaling["points"]] == list(BATCHES)
+    planted = {
+        f"/block{index}/conv/Conv": [planted_limit(channels, batch)[0] for batch in BATCHES]
+        for index, channels in enumerate(CHANNELS)
+    }
+    assert planted["/block3/conv/Conv"] == ["launch", "launch", "bandwidth", "compute"]
+    moved = {name: limits for name, limits in planted.items() if len(set(limits)) > 1}
+    assert len(moved) >= 6
+    found = {
+        row["layer"]: list(row["limit_by_point"]) for row in scaling["limits"] if row["layer"] in planted
+    }
+    assert found == moved

@@ -80,7 +80,7 @@ class FleetColumn:
     @property
     def is_of_engine(self) -> bool:
         """True if the value needs the engine; others come from the path of its files or from other rows."""
-        return self.name not in ("engine", "directory", "model", "error")
+        return self.name not in ("engine", "directory", "model", "similar", "error")
 
     @property
     def is_number(self) -> bool:
@@ -136,6 +136,16 @@ COLUMNS: tuple[FleetColumn, ...] = (
         "Name of the group of engines with equal inputs and outputs and mostly equal nodes.",
         formula=_SAME_MODEL,
         is_default=True,
+        is_free_text=True,
+    ),
+    FleetColumn(
+        "similar",
+        "similar",
+        "object",
+        "Other models whose inputs, outputs and nine tenths of the convolutions and matrix products have equal shapes: "
+        "perhaps the same network under other names. Engines are not grouped by it.",
+        source="layer information",
+        is_list=True,
         is_free_text=True,
     ),
     _text("directory", "directory", "Directory of the files.", is_free_text=True, aliases=("dir",)),

@@ -3,6 +3,9 @@
 Two engines are of one model if the names of their inputs and outputs are equal and most of the nodes in the names of their
 layers are. The signature holds a sample of these nodes: the smallest of their hashes, from which the share of common nodes
 is estimated. Only main nodes count (convolutions, matrix products), since quantization adds and removes others.
+
+Exports of one network by different tools, or with quantization, often have other names. Models whose inputs and outputs have
+equal shapes, and nine tenths of whose main layers have equal shapes, are similar: a suggestion, by which nothing is grouped.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +23,11 @@ if TYPE_CHECKING:
 _SAMPLE = 64
 _ALIKE = 0.8
 """Share of common nodes from which two engines are of one model, as in histories."""
+_SIMILAR = 0.9
+"""Share of main layers with equal shapes from which two models are similar; other networks share less than 0.65."""
+_LEAST_SHAPES = 4
+_MOST_COMPARED = 200
+"""Models with equal inputs and outputs that a model is compared with."""
 _HASH_BYTES = 8
 _SHORTEST_NAME = 3
 _SEPARATORS = " ._-/"
@@ -32,11 +41,15 @@ class Signature:
         stem: Common part of the file names, which counts if nothing else is known.
         tensors: Hash of the names of inputs and outputs; empty if unknown.
         nodes: The smallest hashes of its nodes, sorted; empty if unknown.
+        form: Hash of the shapes of inputs and outputs; empty if unknown.
+        shapes: Sample of the shapes of its main layers: hash and number of layers, sorted. No shape has the batch.
     """
 
     stem: str
     tensors: str = ""
     nodes: tuple[str, ...] = ()
+    form: str = ""
+    shapes: tuple[tuple[str, int], ...] = ()
 
 
 def make_signature(engine: Engine, stem: str) -> Signature:
@@ -51,7 +64,33 @@ def make_signature(engine: Engine, stem: str) -> Signature:
     named = {node: weight for node, weight in weights.items() if not node.startswith("@")}
     main = [node for node, weight in named.items() if weight >= HEAVY]
     hashes = sorted({_hash(node) for node in main or named})
-    return Signature(stem, _hash("\0".join(tensors)) if tensors else "", tuple(hashes[:_SAMPLE]))
+    form = sorted(f"{binding.is_input is not False}:{_inner(binding.shape)}" for binding in engine.bindings)
+    is_known = bool(form) and all(binding.shape is not None for binding in engine.bindings)
+    return Signature(
+        stem,
+        _hash("\0".join(tensors)) if tensors else "",
+        tuple(hashes[:_SAMPLE]),
+        _hash("\0".join(form)) if is_known else "",
+        tuple(sorted(_count_shapes(engine).items())[:_SAMPLE]),
+    )
+
+
+def _count_shapes(engine: Engine) -> Counter[str]:
+    """Return the number of main layers by the hash of their first input's and output's shape."""
+    from trex_tui.engine.kinds import LayerKind  # only for engines that are read
+
+    counts: Counter[str] = Counter()
+    for layer in engine.layers:
+        if layer.kind in (LayerKind.CONVOLUTION, LayerKind.GEMM) and layer.data_inputs and layer.outputs:
+            read, written = layer.data_inputs[0].shape, layer.outputs[0].shape
+            if read is not None and written is not None:
+                counts[_hash(f"{_inner(read)} {_inner(written)}")] += 1
+    return counts
+
+
+def _inner(shape: Sequence[int] | None) -> tuple[int, ...]:
+    """Return a shape without the batch and extents of 1, which exports keep or drop."""
+    return tuple(extent for extent in shape[1:] if extent != 1) if shape is not None else ()
 
 
 def _hash(text: str) -> str:
@@ -84,6 +123,40 @@ def group_models(signatures: Sequence[Signature | None]) -> list[str | None]:
         for index in group:
             names[index] = name
     return names
+
+
+def find_similar(
+    signatures: Sequence[Signature | None], names: Sequence[str | None]
+) -> list[tuple[str, ...]]:
+    """Return for each engine the other models that are similar, which are perhaps the same network.
+
+    Args:
+        names: Name of the model of each engine, from `group_models`.
+    """
+    firsts: dict[str, Signature] = {}
+    for signature, name in zip(signatures, names, strict=True):
+        if signature is not None and name is not None and signature.form and signature.shapes:
+            firsts.setdefault(name, signature)
+    by_form: dict[str, dict[tuple[tuple[str, int], ...], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, signature in firsts.items():
+        by_form[signature.form][signature.shapes].append(name)
+    similar: dict[str, list[str]] = defaultdict(list)
+    for kinds in by_form.values():
+        for shapes, members in kinds.items():
+            for other, others in islice(kinds.items(), _MOST_COMPARED):
+                if _have_equal_shapes(shapes, other):
+                    for name in members:
+                        similar[name] += [each for each in others if each != name]
+    return [tuple(similar.get(name or "", ())) for name in names]
+
+
+def _have_equal_shapes(shapes: Sequence[tuple[str, int]], other: Sequence[tuple[str, int]]) -> bool:
+    """Return whether nine tenths of the main layers have equal shapes; False for a few layers, which are no evidence."""
+    counts, others = dict(shapes), dict(other)
+    sample = sorted({*counts, *others})[:_SAMPLE]
+    pairs = [(counts.get(key, 0), others.get(key, 0)) for key in sample]
+    most = sum(max(pair) for pair in pairs)
+    return most >= _LEAST_SHAPES and sum(min(pair) for pair in pairs) >= _SIMILAR * most
 
 
 def _are_alike(signature: Signature, other: Signature | None) -> bool:

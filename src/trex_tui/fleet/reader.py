@@ -38,9 +38,10 @@ class Read:
 
     options: LoadOptions
     need: Need
+    is_kept: bool = True
 
     def __call__(self, source: ArtifactSet) -> ReadSet:
-        return read_set(source, self.options, self.need)
+        return read_set(source, self.options, self.need, is_kept=self.is_kept)
 
 
 def read_fleet(
@@ -73,7 +74,8 @@ def read_fleet(
             for source, found in zip(readable, known, strict=True)
         ]
     unknown = [source for source, found in zip(readable, known, strict=True) if found is None]
-    new = iter(map_sets(Read(options, need), unknown)) if unknown else iter(())
+    read_one = Read(options, need, is_kept=cache is not None)
+    new = iter(map_sets(read_one, unknown)) if unknown else iter(())
     cached = len(readable) - len(unknown)
     try:
         for number, (source, found) in enumerate(zip(readable, known, strict=True), start=1):

@@ -51,13 +51,13 @@ class ReadSet:
     digest: str | None = None
 
 
-def read_set(source: ArtifactSet, options: LoadOptions, need: Need) -> ReadSet:
-    """Read a set, with what identifies it in a cache."""
+def read_set(source: ArtifactSet, options: LoadOptions, need: Need, *, is_kept: bool = True) -> ReadSet:
+    """Read a set, with what identifies it in a cache if it is kept in one."""
     from trex_tui.fleet.rows import (
         read_rows,  # 250 ms, with everything that reads; a known tree needs none of it
     )
 
-    stats = read_stats(source)
+    stats = read_stats(source) if is_kept else None
     result = read_rows(source, options, need)
     if stats is None or read_stats(source) != stats:  # written while it was read
         return ReadSet(result)
@@ -83,6 +83,8 @@ class RowCache:
     _kept: dict[str, tuple[Need, ReadSet, ArtifactSet]] = field(default_factory=dict)
     _used: dict[str, tuple[Need, ReadSet, ArtifactSet]] = field(default_factory=dict)
     _copies: dict[str, tuple[Any, list[Signature | None]]] | None = None
+    _sizes: set[tuple[int, ...]] = field(default_factory=set)
+    """Sizes of the files of all copies: other sets need no digest."""
 
     @classmethod
     def of(cls, directory: Path, paths: Sequence[str], options: LoadOptions) -> RowCache:
@@ -112,7 +114,8 @@ class RowCache:
         if self._copies is None:
             self._copies = self._read_copies()
         stats = read_stats(source) if self._copies else None
-        digest = digest_files(source) if stats else None
+        is_likely = stats is not None and tuple(size for size, _ in stats) in self._sizes
+        digest = digest_files(source) if is_likely else None
         if digest is None or digest not in self._copies:
             return None
         entry, signatures = self._copies[digest]
@@ -137,8 +140,11 @@ class RowCache:
         copies: dict[str, tuple[Any, list[Signature | None]]] = {}
         for entries, signatures in files:
             for entry in entries.values():
-                if isinstance(entry, list) and len(entry) > 2 and isinstance(entry[2], str):
-                    copies.setdefault(entry[2], (entry, signatures))
+                with contextlib.suppress(*_DAMAGE):
+                    _, stats, digest, *_ = entry
+                    if isinstance(digest, str):
+                        self._sizes.add(tuple(size for size, _ in stats))
+                        copies.setdefault(digest, (entry, signatures))
         return copies
 
     def keep(self, source: ArtifactSet, read: ReadSet, need: Need) -> None:
@@ -156,7 +162,9 @@ class RowCache:
             for key, (need, read, source) in (self._used | self._kept).items()
         }
         parts = [
-            signature and [signature.stem, signature.tensors, signature.nodes] for signature in signatures
+            signature
+            and [signature.stem, signature.tensors, signature.nodes, signature.form, signature.shapes]
+            for signature in signatures
         ]
         write_entry(self.path, {"columns": _STORED, "signatures": parts, "sets": entries})
 
@@ -170,7 +178,9 @@ def _read_rows_file(path: Path) -> tuple[dict[str, Any], list[Signature | None]]
     with contextlib.suppress(*_DAMAGE):
         if document is not None and document["columns"] == list(_STORED):
             signatures = [
-                None if parts is None else Signature(parts[0], parts[1], tuple(parts[2]))
+                None
+                if parts is None
+                else Signature(parts[0], parts[1], tuple(parts[2]), parts[3], tuple(map(tuple, parts[4])))
                 for parts in document["signatures"]
             ]
             return dict(document["sets"]), signatures
@@ -202,7 +212,7 @@ def read_stats(source: ArtifactSet) -> Stats | None:
 
 def digest_files(source: ArtifactSet) -> str | None:
     """Return the digest of the kinds, names and contents of the files; None if one cannot be read."""
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.sha256()  # processors have instructions for it
     try:
         for path, kind in _files_read(source).items():
             size = path.stat().st_size
@@ -215,7 +225,7 @@ def digest_files(source: ArtifactSet) -> str | None:
                     size -= len(piece)
     except OSError:
         return None
-    return digest.hexdigest()
+    return digest.hexdigest()[:32]
 
 
 def _encode(

@@ -20,7 +20,7 @@ from trex_tui.artifacts.discover import KnownFolders, remember_folders
 from trex_tui.artifacts.file_kinds import ArtifactKind, KnownKinds, Sniffed, remember_kinds
 from trex_tui.artifacts.input_files import open_bytes
 
-ROW_VERSION = 2
+ROW_VERSION = 3
 """Rises if a column of a row means something else, or entries have another form."""
 _KINDS = {kind.value: kind for kind in ArtifactKind}
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.errors import Diagnostic, TrexError
 from trex_tui.fleet.engine_columns import ALIASES, COLUMNS, COLUMNS_BY_NAME, Better, FleetColumn
-from trex_tui.fleet.models import Signature, group_models
+from trex_tui.fleet.models import Signature, find_similar, group_models
 from trex_tui.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -56,9 +56,11 @@ class SetRows:
 
 
 def make_table(rows: Iterable[FleetRow]) -> list[FleetRow]:
-    """Return the rows with the columns that depend on their place and on the others: engine, directory, model."""
+    """Return the rows with the columns that depend on their place and on the others: engine, directory, model, similar."""
     every = list(rows)
-    models = group_models([row.signature for row in every])
+    signatures = [row.signature for row in every]
+    models = group_models(signatures)
+    similar = find_similar(signatures, models)
     return [
         replace(
             row,
@@ -66,10 +68,11 @@ def make_table(rows: Iterable[FleetRow]) -> list[FleetRow]:
                 "engine": row.source.name,
                 "directory": str(row.source.directory),
                 "model": model,
+                "similar": list(names) or None,
                 **row.values,
             },
         )
-        for row, model in zip(every, models, strict=True)
+        for row, model, names in zip(every, models, similar, strict=True)
     ]
 
 

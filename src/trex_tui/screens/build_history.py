@@ -213,6 +213,8 @@ class BuildHistoryScreen(ListView):
             return
         words = f"{history.name} · {plural(len(history.builds), 'build')}"
         words += f", {len(history.changes) or 'none'} with changes"
+        if history.undated and len(history.builds) > 1:
+            words += ", by path (dates missing)"
         if len(self._histories) > 1:
             words += f" · history {self._index + 1} of {len(self._histories)}"
         self.title_line.text = words

@@ -143,8 +143,15 @@ def _facts(source: ArtifactSet, values: Mapping[str, Any]) -> FleetRow:
 
 
 def find_variants(row: EngineRow, rows: Iterable[EngineRow]) -> list[EngineRow]:
-    """Return the other engines of the row's model, those that differ in the fewest columns first."""
-    return sorted(_others(row, rows), key=lambda other: len(list(list_differences(row, other))))
+    """Return the other engines of the row's model, then of similar ones; those that differ in the fewest columns first."""
+    every = list(rows)
+    known = row.facts.value("similar") or ()
+    similar = [other for other in every if other.is_readable and other.facts.value("model") in known]
+    return [
+        other
+        for others in (_others(row, every), similar)
+        for other in sorted(others, key=lambda other: len(list(list_differences(row, other))))
+    ]
 
 
 def _others(row: EngineRow, rows: Iterable[EngineRow]) -> list[EngineRow]:
@@ -159,7 +166,10 @@ def _others(row: EngineRow, rows: Iterable[EngineRow]) -> list[EngineRow]:
 
 
 def list_differences(row: EngineRow, other: EngineRow) -> Iterator[str]:
-    """Yield the values that another engine of the same model has and the row's engine has not: `precision INT8`."""
+    """Yield the values that another engine of the model has and the row's engine has not: `precision INT8`."""
+    model = other.facts.value("model")
+    if model != row.facts.value("model"):
+        yield f"similar model {model}"
     for name in VARIANTS:
         value = other.facts.value(name)
         if value is not None and value != row.facts.value(name):
@@ -299,4 +309,9 @@ def describe_row(row: EngineRow, rows: Iterable[EngineRow]) -> str:
     """Return the line below the table: the row, and the number of other engines of its model."""
     others = _others(row, rows)
     count = f"m: {plural(len(others), 'other engine')} of {printable(str(row.facts.value('model')))}"
-    return f"{count} · {row.description}" if others else row.description
+    parts = [count] if others else []
+    if similar := row.facts.value("similar"):
+        parts.append(
+            f"{'' if others else 'm: '}similar to {', '.join(map(printable, similar[:_MOST_VALUES]))}"
+        )
+    return " · ".join([*parts, row.description])

@@ -392,7 +392,7 @@ class EnginesScreen(ListActions, EngineHolder):
         row = self.current_row
         variants = [] if row is None else find_variants(row, self._rows)
         if row is None or not variants:
-            self.notify("No other engine of this model in the list.", markup=False)
+            self.notify("No other engine of this model or a similar one in the list.", markup=False)
             return
         by_name = {other.source.name: other for other in variants}
         width = max(map(len, by_name))

@@ -134,7 +134,9 @@ def explain_row(columns: Sequence[FleetColumn], row: FleetRow | None) -> list[Sh
         text = shown.text(value) if column.is_number and value is not None else text
         exact = repr(value) if isinstance(value, float) and repr(value) != text else ""
         entry = find_path(("engines", "rows", column.name))
-        numbers.append(ShownNumber(column.title, text, entry, column.description, exact, source=column.source))
+        numbers.append(
+            ShownNumber(column.title, text, entry, column.description, exact, source=column.source)
+        )
     return numbers
 
 

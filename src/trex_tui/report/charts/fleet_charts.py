@@ -207,8 +207,10 @@ def kind_shares_figure(rows: Sequence[FleetRow], *, is_share: bool = True) -> Fi
         "% of the layer times" if is_share else "layer times, ms",
         kind_keys(weights, kind_style, lambda kind: patterns[kind]),
         lambda index: f"{plural(len(bars) - index, 'further engine')}",
+        top=100.0 if is_share else None,
     )
-    words = (f"Layer times by kind: {plural(len(timed), 'engine')}.",)
+    title = "Shares by kind, % of the layer times" if is_share else "Layer times by kind"
+    words = (f"{title}: {plural(len(timed), 'engine')}.",)
     return Figure(words, missing, form, marks_layer=False)
 
 
