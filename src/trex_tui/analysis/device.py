@@ -330,9 +330,9 @@ def _shown(value: float | None, pattern: str) -> str | None:
     return None if value is None else pattern.format(value)
 
 
-def find_device(engine: Engine, overrides: DeviceOverrides | None = None) -> DeviceModel:
-    """Return the device stated in an engine's files, with overrides of the user, given here or when it was loaded."""
-    return device_of_metadata(engine.metadata, overrides or engine.stated_device)
+def find_device(engine: Engine) -> DeviceModel:
+    """Return the device stated in an engine's files, with the overrides given when it was loaded."""
+    return device_of_metadata(engine.metadata, engine.stated_device)
 
 
 def device_of_metadata(metadata: Metadata, overrides: DeviceOverrides | None = None) -> DeviceModel:

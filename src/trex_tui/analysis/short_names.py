@@ -144,9 +144,9 @@ class ShortNames(_ComparedNames[tuple[str, str]]):
         """Return the label in at most `width` characters; different names get different labels, if there is any room."""
         return self._fit((layer.name, first_node(layer)), width)
 
-    def fit_name(self, name: str, width: int, first: str = "") -> str:
-        """Return the label as `fit`, for a layer of which only the name is known, and perhaps the name with its modules."""
-        return self._fit((name, first or name), width)
+    def fit_name(self, name: str, width: int) -> str:
+        """Return the label as `fit`, for a layer of which only the name is known."""
+        return self._fit((name, name), width)
 
     def label(self, name: str) -> str:
         """Return the full label of a layer of which only the name is known."""

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 _FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
 
 
-def write_report(
-    engines: Sequence[Engine], path: str | Path, *, baseline: int = 0, force: bool = False
-) -> Path:
-    """Write the report of engines as HTML, Markdown or JSON, by the extension of the file.
+def write_report(engines: Sequence[Engine], path: str | Path, *, force: bool = False) -> Path:
+    """Write the report of engines, the baseline first, as HTML, Markdown or JSON, by the extension of the file.
 
     Raises:
         TrexError: The extension is another one, the file must not be replaced, or it cannot be written.
@@ -31,7 +29,7 @@ def write_report(
         raise TrexError(f"{target}: a report is {', '.join(dict.fromkeys(_FORMATS))}")
     inputs = list_inputs(engine.source for engine in engines)
     check_output(target, REPORT, inputs, force=force)
-    content = render_document(make_document(engines, baseline=baseline), form)
+    content = render_document(make_document(engines), form)
     check_output(target, REPORT, inputs, force=force, content=content)
     write_output(target, content)
     return target

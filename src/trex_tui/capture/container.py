@@ -11,14 +11,14 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from trex_tui.capture.machine import Machine, RunControl
 from trex_tui.capture.options import CaptureOptions, input_files
-from trex_tui.capture.process import ProcessOutcome, Stop
+from trex_tui.capture.process import ProcessOutcome
 from trex_tui.capture.trtexec import Trtexec, TrtexecNotFoundError, ask
 from trex_tui.capture.verdict import RunVerdict
 from trex_tui.errors import TrexError
@@ -39,23 +39,13 @@ class ContainerMachine(Machine):
         image: Name of the image, as docker takes it.
         folders: Existing directories that trtexec reads or writes.
         given: Path of trtexec in the image; None searches the image.
-        stop: Ends scripts that probe this machine.
-        environ: Environment with PATH and the variables that choose GPUs.
     """
 
-    def __init__(
-        self,
-        image: str,
-        folders: Iterable[Path],
-        given: str | None = None,
-        stop: Stop | None = None,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
-        super().__init__(stop=stop)
+    def __init__(self, image: str, folders: Iterable[Path], given: str | None = None) -> None:
+        super().__init__()
         self.image = image
         self.folders = _without_nested(folders)
         self.given = given
-        self.environ = environ
 
     def find(self, note: Callable[[str], None]) -> Trtexec:
         """Return the trtexec of the image.
@@ -63,16 +53,16 @@ class ContainerMachine(Machine):
         Raises:
             TrtexecNotFoundError: Docker is missing here, or the image has no usable trtexec.
         """
-        if shutil.which("docker", path=self.environ.get("PATH", os.defpath)) is None:
+        if shutil.which("docker", path=os.environ.get("PATH", os.defpath)) is None:
             raise TrtexecNotFoundError("--docker: docker not found on PATH; install it")
         path = Path(self.given or "trtexec")
-        return ask(path, f"--docker {self.image}", self.environ, note, self.command(("--help",)))
+        return ask(path, f"--docker {self.image}", os.environ, note, self.command(("--help",)))
 
     def command(self, arguments: Sequence[str], name: str = "") -> tuple[str, ...]:
         """Return the command that runs trtexec with these arguments in a container called `name`."""
         mounts = [word for folder in self.folders for word in ("--mount", _mount(folder))]
         gpus = ("--runtime", "nvidia") if _JETSON.exists() else ("--gpus", "all")
-        chosen = [word for key in _PASSED_ON if key in self.environ for word in ("-e", key)]
+        chosen = [word for key in _PASSED_ON if key in os.environ for word in ("-e", key)]
         named = ("--name", name) if name else ()
         entry = ("--entrypoint", self.given or "/bin/sh", self.image)
         script = () if self.given else ("-c", _ENTRY, "trtexec")

@@ -10,7 +10,7 @@ from trex_tui.errors import TrexError
 MOST_MATCHES = 200
 
 
-def completions(text: str, most: int = MOST_MATCHES) -> list[str]:
+def completions(text: str) -> list[str]:
     """Return completions of a typed path: directories, with a trailing separator, then files; hidden ones on request.
 
     The beginning stays as typed: `~` is not replaced, a relative path stays relative.
@@ -31,7 +31,7 @@ def completions(text: str, most: int = MOST_MATCHES) -> list[str]:
     except (OSError, ValueError):
         return []
     names = [f"{name}{os.sep}" for name in sorted(folders)] + sorted(files)
-    return [os.path.join(head, name) for name in names[:most]]  # noqa: PTH118 - `~` and `.` stay as typed
+    return [os.path.join(head, name) for name in names[:MOST_MATCHES]]  # noqa: PTH118 - `~` and `.` stay as typed
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:

@@ -76,9 +76,9 @@ def filter_layers(
     return _select_in_time(engine, expression, text)
 
 
-def filter_engines(engines: Sequence[Engine], text: str, *, is_typing: bool = False) -> list[list[Layer]]:
+def filter_engines(engines: Sequence[Engine], text: str) -> list[list[Layer]]:
     """Filter several engines as `filter_layers`: an attribute that only some of them have is missing in the others."""
-    expression = parse(text, engines, is_typing=is_typing)
+    expression = parse(text, engines)
     return [_select_in_time(engine, expression, text) for engine in engines]
 
 

@@ -64,15 +64,11 @@ def _rules(theme: dict[str, str], muted: str) -> str:
     )
 
 
-def stylesheet(dark: str = _SCREEN_DARK) -> str:
-    """Return the style sheet that a page with pictures includes once.
-
-    Args:
-        dark: The at-rule for a dark page; by default the choice of the reader's system, on screens only.
-    """
+def stylesheet() -> str:
+    """Return the style sheet that a page with pictures includes once; dark as the reader's system, on screens only."""
     return (
         f".{ROOT}{{max-width:100%;height:auto}}\n{_rules(LIGHT, _MUTED['light'])}\n"
-        f"{dark}{{\n{_rules(DARK, _MUTED['dark'])}\n}}\n"
+        f"{_SCREEN_DARK}{{\n{_rules(DARK, _MUTED['dark'])}\n}}\n"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -139,11 +139,11 @@ def _facts(entry: Entry) -> Iterator[tuple[str, str]]:
     return ((label, text) for label, text in facts if text)
 
 
-def overview_text(subjects: Iterable[Subject] | None = None) -> str:
+def overview_text() -> str:
     """Return a line per term, under the titles of the subjects; families of rules at the end."""
     parts = [
         f"{subject.title}  ({subject.shown})\n" + _lines([Entry(subject, term) for term in subject.terms])
-        for subject in ((*all_subjects(), *WORDS) if subjects is None else subjects)
+        for subject in (*all_subjects(), *WORDS)
     ]
     width = max(map(len, FAMILIES))
     families = "".join(f"  {name:<{width}}  {text}\n" for name, text in FAMILIES.items())

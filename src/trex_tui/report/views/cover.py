@@ -48,12 +48,8 @@ _FIGURES = (
 """Figures for the first page, the most important first; the possible saving comes third."""
 
 
-def engine_cover(subject: EngineSubject, now: datetime | None = None) -> Section:
-    """Return the first page about one engine.
-
-    Args:
-        now: Date of the report; by default today, or that of `SOURCE_DATE_EPOCH`.
-    """
+def engine_cover(subject: EngineSubject) -> Section:
+    """Return the first page about one engine, with the date of the report: today, or that of `SOURCE_DATE_EPOCH`."""
     engine, lint = subject.engine, subject.lint
     statistics = subject.analysis.statistics
     stability = statistics.stability if statistics else None
@@ -67,13 +63,13 @@ def engine_cover(subject: EngineSubject, now: datetime | None = None) -> Section
             ("Device", printable(engine.device_name or MISSING)),
             ("TensorRT", version_text(engine)),
             ("Measured", _measured(engine)),
-            _report_fact(now),
+            _report_fact(),
         ],
         tables=list(_actions([lint])),
     )
 
 
-def comparison_cover(shown: Shown, reports: Sequence[EngineReport], now: datetime | None = None) -> Section:
+def comparison_cover(shown: Shown, reports: Sequence[EngineReport]) -> Section:
     """Return the first page of a comparison: verdicts, medians, the largest reasons, what to do in the fastest engine."""
     comparison = shown.comparison
     sides = [f"{letter(index)} {printable(side.label)}" for index, side in enumerate(comparison.sides)]
@@ -102,7 +98,7 @@ def comparison_cover(shown: Shown, reports: Sequence[EngineReport], now: datetim
         sentences=verdicts,
         facts=[
             *((side, _describe_side(engine)) for side, engine in zip(sides, comparison.engines, strict=True)),
-            _report_fact(now),
+            _report_fact(),
         ],
         charts=charts,
         tables=[
@@ -192,8 +188,8 @@ def _today() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def _report_fact(now: datetime | None) -> tuple[str, str]:
-    return "Report", f"{now or _today():%Y-%m-%d}, by trex-tui {__version__}"
+def _report_fact() -> tuple[str, str]:
+    return "Report", f"{_today():%Y-%m-%d}, by trex-tui {__version__}"
 
 
 def _actions(reports: Iterable[EngineReport], where: str = "") -> Iterator[Table]:

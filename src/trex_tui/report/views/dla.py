@@ -87,16 +87,12 @@ COLUMNS = (
 )
 
 
-def dla_sections(engine: Engine, top: int | None = _MOST_BLOCKS) -> Iterator[Section]:
-    """Yield shares of DLA and GPU, blocks and crossings; nothing for an engine without a DLA block.
-
-    Args:
-        top: Maximum number of blocks in the table; None for all.
-    """
+def dla_sections(engine: Engine) -> Iterator[Section]:
+    """Yield shares of DLA and GPU, blocks and crossings; nothing for an engine without a DLA block."""
     use = find_dla_use(engine)
     if use is None:
         return
-    table = make_table("dla_blocks", COLUMNS, use.blocks, top=top, noun="block")
+    table = make_table("dla_blocks", COLUMNS, use.blocks, top=_MOST_BLOCKS, noun="block")
     yield Section(
         "dla", "DLA", sentences=list(_sentences(use)), facts=list(_facts(engine, use)), tables=[table]
     )

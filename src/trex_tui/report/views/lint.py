@@ -172,17 +172,18 @@ def group_not_checked(result: LintResult) -> list[tuple[str, str]]:
     return [(", ".join(rules), printable(reason)) for reason, rules in by_reason.items()]
 
 
-def name_layers(layers: Sequence[Layer], most: int = MOST_NAMES, width: int = 0) -> list[str]:
+def name_layers(layers: Sequence[Layer], width: int = 0) -> list[str]:
     """Return index and name of the first layers, printable, and the number of further ones.
 
     Args:
         width: Longer names are cut in the middle; 0 for no limit.
     """
     names = []
-    for layer in layers[:most]:
+    for layer in layers[:MOST_NAMES]:
         name = printable(shorten_name_list(layer.name))
         names.append(f"{layer.index} {shorten_middle(name, width) if width else name}")
-    return names + ([f"and {len(layers) - most} more"] if len(layers) > most else [])
+    rest = len(layers) - MOST_NAMES
+    return names + ([f"and {rest} more"] if rest > 0 else [])
 
 
 # The list of all entries

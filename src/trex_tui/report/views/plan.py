@@ -216,13 +216,17 @@ def binding_object(binding: Binding) -> dict[str, Any]:
     }
 
 
-def describe_bindings(bindings: Sequence[Binding], most: int = 6) -> str:
-    """Return names, shapes and types."""
+_MOST_BINDINGS = 6
+
+
+def describe_bindings(bindings: Sequence[Binding]) -> str:
+    """Return names, shapes and types of the first bindings, and the number of further ones."""
     texts = []
-    for binding in bindings[:most]:
+    for binding in bindings[:_MOST_BINDINGS]:
         shape = f" {format_shape(binding.shape)}" if binding.shape is not None else ""
         texts.append(printable(binding.name) + shape + (f" {binding.dtype.value}" if binding.dtype else ""))
-    more = f", and {len(bindings) - most} more" if len(bindings) > most else ""
+    rest = len(bindings) - _MOST_BINDINGS
+    more = f", and {rest} more" if rest > 0 else ""
     return ", ".join(texts) + more if texts else "unknown"
 
 
