@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -147,6 +147,17 @@ class TrexApp(App[None]):
         from trex_tui.analysis.load import LoadOptions
 
         return self.options or LoadOptions()
+
+    def column_widths(self, table_id: str) -> dict[str, int]:
+        """Return the remembered cells of columns of a table, by key."""
+        widths = (name.partition(".")[::2] + (cells,) for name, cells in self.settings.column_widths)
+        return {column: cells for table, column, cells in widths if table == table_id}
+
+    def keep_column_widths(self, table_id: str, widths: Mapping[str, int]) -> None:
+        """Remember the cells of columns of a table, in place of those remembered."""
+        others = (pair for pair in self.settings.column_widths if not pair[0].startswith(f"{table_id}."))
+        own = ((f"{table_id}.{column}", cells) for column, cells in widths.items())
+        self.remember(column_widths=(*others, *own))
 
     def remember(self, **choices: object) -> None:
         problem = self.store.remember(**choices)

@@ -391,7 +391,7 @@ def hot_columns(engine: Engine, title: str) -> list[TableColumn[Layer]]:
     """Return the columns of the hottest layers; `title` is that of the names."""
     columns = {column.key: column for column in latency_columns(engine)}
     columns["name"] = replace(columns["name"], title=title, width=max(_NAME_WIDTH, len(title)))
-    return [columns[name] for name in _HOT_COLUMNS]
+    return [columns[name] for name in _HOT_COLUMNS if name in columns]
 
 
 def _table_lines(table: Table) -> list[TextLine]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ class Settings:
         grouping: How the tree groups.
         engine_columns, engine_sort, engine_grouping: Of the list of engines, as those of layers.
         dividers: Pane and direction -> share of its first part, where a person moved the divider.
+        column_widths: Table and column, `latency-table.name` -> cells, where a person set the width.
     """
 
     theme: str = ""
@@ -42,6 +43,7 @@ class Settings:
     engine_sort: tuple[tuple[str, bool], ...] | None = None
     engine_grouping: str = ""
     dividers: tuple[tuple[str, float], ...] = ()
+    column_widths: tuple[tuple[str, int], ...] = ()
 
 
 class SettingsStore:
@@ -116,6 +118,7 @@ def settings_from(document: Mapping[str, Any]) -> Settings:
         **dict.fromkeys(("columns", "engine_columns"), _names),
         **dict.fromkeys(("sort", "engine_sort"), _sort),
         "dividers": _shares,
+        "column_widths": _widths,
     }
     values: dict[str, Any] = {}
     for field in fields(Settings):
@@ -143,12 +146,21 @@ def _sort(value: object) -> tuple[tuple[str, bool], ...] | None:
     return tuple(keys) if right and len(keys) == len(value) else None
 
 
-def _shares(value: object) -> tuple[tuple[str, float], ...] | None:
+def _pairs(value: object, is_right: Callable[[Any], bool]) -> tuple[tuple[str, Any], ...] | None:
+    """Return the names with their numbers; None if any is wrong."""
     if not isinstance(value, list):
         return None
     pairs = [tuple(pair) for pair in value if isinstance(pair, list) and len(pair) == 2]
-    right = all(isinstance(name, str) and isinstance(share, float) and 0 < share < 1 for name, share in pairs)
+    right = all(isinstance(name, str) and is_right(number) for name, number in pairs)
     return tuple(pairs) if right and len(pairs) == len(value) else None
+
+
+def _shares(value: object) -> tuple[tuple[str, float], ...] | None:
+    return _pairs(value, lambda share: isinstance(share, float) and 0 < share < 1)
+
+
+def _widths(value: object) -> tuple[tuple[str, int], ...] | None:
+    return _pairs(value, lambda cells: type(cells) is int and cells > 0)
 
 
 MOST = 20

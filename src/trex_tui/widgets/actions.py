@@ -374,6 +374,9 @@ ACTIONS: tuple[Action, ...] = (
     _movement("table.half_page_up", "ctrl+u", "Up half a page."),
     _movement("table.page_down", "pagedown", "Down one page."),
     _movement("table.page_up", "pageup", "Up one page."),
+    _movement("table.narrow", "left_curly_bracket", "Narrow the chosen column, or that of the names (the mouse drags borders)."),
+    _movement("table.widen", "right_curly_bracket", "Widen the chosen column, or that of the names."),
+    _movement("table.reset_widths", "vertical_line", "Reset the widths of columns."),
     _movement("table.select", "enter", "Open, expand or show details."),
     Action(
         "overview.zoom", "z", "zoom", "zoom", "Zoom facts.",

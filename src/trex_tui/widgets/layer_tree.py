@@ -6,7 +6,7 @@ Keys, speed and columns are those of the virtual table; only expanding is added 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar, cast
 
 from textual.binding import BindingType
@@ -22,8 +22,15 @@ from trex_tui.text import format_ms, format_pct, plural, printable, shorten_name
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.table import next_match
-from trex_tui.widgets.table_columns import SHARE_BAR_WIDTH, mark_column, muted
-from trex_tui.widgets.table_model import TableColumn
+from trex_tui.widgets.table_columns import (
+    SHARE_BAR_WIDTH,
+    index_width,
+    kind_width,
+    mark_column,
+    ms_width,
+    muted,
+)
+from trex_tui.widgets.table_model import MIN_FLEX_WIDTH, TableColumn
 
 EXPANDED_AT_FIRST = 60
 """Most layers of an engine that opens with all modules expanded."""
@@ -34,6 +41,26 @@ MOST_LANES, MOST_LANES_NARROW, WIDE_TREE = 12, 5, 96
 
 
 Entry = Group | Layer
+
+
+def _index(row: Entry) -> int | str:
+    return "" if isinstance(row, Group) else row.index
+
+
+def _kind(row: Entry) -> str:
+    return row.kind.value if isinstance(row, Layer) else ""
+
+
+def _kind_style(row: Entry) -> str | None:
+    return kind_style(row.kind) if isinstance(row, Layer) else None
+
+
+def _precision(row: Entry) -> str:
+    return row.precision.value if isinstance(row, Layer) and row.precision else ""
+
+
+def _precision_style(row: Entry) -> str | None:
+    return precision_style(row.precision) if isinstance(row, Layer) else None
 
 
 class LayerTree(ExpandableTable[Entry]):
@@ -195,20 +222,41 @@ class LayerTree(ExpandableTable[Entry]):
                 "#",
                 _index,
                 align="right",
-                width=len(str(len(self.engine.layers))),
+                width=index_width(self.engine),
                 style=muted,
                 description="Index of the layer in execution order.",
             ),
-            TableColumn("name", title, self._entry_name, shorten=self._fit_name, flex=True, width=24),
-            *(
-                [TableColumn("layers", "Layers", _count, align="right", width=6, priority=3)]
-                if not self._lanes
-                else []
-            ),
-            TableColumn("kind", "Kind", _kind, width=11, priority=2, style=_kind_style),
-            TableColumn("precision", "Prec", _precision, width=5, priority=1, style=_precision_style),
             TableColumn(
-                "latency_ms", "ms", lambda row: row.latency_ms, format=format_ms, align="right", width=9
+                "name",
+                title,
+                self._entry_name,
+                shorten=self._fit_name,
+                flex=True,
+                width=24,
+                description="Layer, or group with its number of layers.",
+            ),
+            *self._type_columns(),
+            *(self._time_columns() if self.engine.latency_sum_ms is not None else []),
+        ]
+
+    def _type_columns(self) -> Iterable[TableColumn[Entry]]:
+        """Kind and precision, but where the groups say the same, and a precision if any is known."""
+        if self.grouping is not Grouping.KIND:
+            yield TableColumn(
+                "kind", "Kind", _kind, width=kind_width(self.engine), priority=2, style=_kind_style
+            )
+        if self.grouping is not Grouping.PRECISION and any(layer.precision for layer in self.engine.layers):
+            yield TableColumn("precision", "Prec", _precision, width=5, priority=1, style=_precision_style)
+
+    def _time_columns(self) -> list[TableColumn[Entry]]:
+        return [
+            TableColumn(
+                "latency_ms",
+                "ms",
+                lambda row: row.latency_ms,
+                format=format_ms,
+                align="right",
+                width=ms_width(self.engine.latency_sum_ms),
             ),
             TableColumn(
                 "latency_pct",
@@ -254,6 +302,11 @@ class LayerTree(ExpandableTable[Entry]):
     def _fit_name(self, row: Entry, width: int) -> str:
         if isinstance(row, Layer) and self.grouping not in (Grouping.MODULE, Grouping.ONNX):
             return short_names(self.engine).fit(row, width)
+        count = f" ({len(row.layers)})" if isinstance(row, Group) else ""
+        room = width - len(count)
+        return self._fit_entry(row, room) + count if room > MIN_FLEX_WIDTH else self._fit_entry(row, width)
+
+    def _fit_entry(self, row: Entry, width: int) -> str:
         parent = self.position(row).parent
         if parent not in self._short:
             self._short[parent] = self._shorten_entries(self._entries[parent])
@@ -325,27 +378,3 @@ class LayerTree(ExpandableTable[Entry]):
 
     def toggle_order(self) -> None:
         self._set_order(by_latency=not self.by_latency)
-
-
-def _index(row: Entry) -> int | str:
-    return "" if isinstance(row, Group) else row.index
-
-
-def _count(row: Entry) -> int | str:
-    return len(row.layers) if isinstance(row, Group) else ""
-
-
-def _kind(row: Entry) -> str:
-    return row.kind.value if isinstance(row, Layer) else ""
-
-
-def _kind_style(row: Entry) -> str | None:
-    return kind_style(row.kind) if isinstance(row, Layer) else None
-
-
-def _precision(row: Entry) -> str:
-    return row.precision.value if isinstance(row, Layer) and row.precision else ""
-
-
-def _precision_style(row: Entry) -> str | None:
-    return precision_style(row.precision) if isinstance(row, Layer) else None

@@ -17,9 +17,9 @@ sort or to filter.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar, Generic, cast
+from typing import ClassVar, Generic, Protocol, cast, runtime_checkable
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -38,6 +38,7 @@ from trex_tui.text import MISSING, format_bar
 from trex_tui.widgets.table_model import (
     GAP,
     MARGIN,
+    MIN_SET_WIDTH,
     PlacedColumn,
     Row,
     SortKey,
@@ -202,6 +203,19 @@ def _strip(runs: Iterable[Run], width: int, base: Style) -> Strip:
 
 
 HEADER_HEIGHT = 1
+WIDTH_STEP = 2
+"""Cells that a key makes a column wider or narrower."""
+
+
+@runtime_checkable
+class WidthKeeper(Protocol):
+    """An app that remembers the widths that a person gave to columns."""
+
+    def column_widths(self, table_id: str) -> dict[str, int]:
+        """Return the cells of columns of a table, by key."""
+
+    def keep_column_widths(self, table_id: str, widths: Mapping[str, int]) -> None:
+        """Remember the cells of columns of a table, by key; others have the automatic width."""
 
 
 class TableView(LineScroll, Generic[Row]):
@@ -279,7 +293,15 @@ class TableView(LineScroll, Generic[Row]):
         self._resolved: dict[str, Style] = {}
         self._placed: list[PlacedColumn[Row]] | None = None
         self._placed_width = -1
+        self._own_widths: dict[str, int] = {}
+        """Cells that a person gave to columns, by key."""
         self.set_reactive(TableView.empty_text, empty_text)
+
+    def on_mount(self) -> None:
+        if self.id and isinstance(self.app, WidthKeeper):
+            self._own_widths = self.app.column_widths(self.id)
+            if self._own_widths:
+                self._forget_placement()
 
     @property
     def columns(self) -> Sequence[TableColumn[Row]]:
@@ -291,7 +313,8 @@ class TableView(LineScroll, Generic[Row]):
 
     def choose_fitting(self, columns: Sequence[TableColumn[Row]]) -> list[TableColumn[Row]]:
         """Return the columns that would be visible if the table had these."""
-        return [cell.column for cell in place_columns(columns, self.scrollable_content_region.width)]
+        width = self.scrollable_content_region.width
+        return [cell.column for cell in place_columns(columns, width, widths=self._own_widths)]
 
     @property
     def total_count(self) -> int:
@@ -378,7 +401,7 @@ class TableView(LineScroll, Generic[Row]):
         """The visible columns, laid out again if width or columns changed, which outdates all drawn lines."""
         width = self.scrollable_content_region.width
         if self._placed is None or self._placed_width != width:
-            self._placed = place_columns(self._model.columns, width, self.current_column)
+            self._placed = place_columns(self._model.columns, width, self.current_column, self._own_widths)
             self._placed_width = width
             self._lines.clear()
         return self._placed
@@ -386,6 +409,16 @@ class TableView(LineScroll, Generic[Row]):
     def _forget_placement(self) -> None:
         self._placed = None
         self.refresh()
+
+    def _set_width(self, key: str, width: int | None) -> None:
+        """Give a column so many cells, None for its automatic width."""
+        widths = {other: cells for other, cells in self._own_widths.items() if other != key}
+        self._own_widths = widths if width is None else widths | {key: max(MIN_SET_WIDTH, width)}
+        self._forget_placement()
+
+    def _keep_widths(self) -> None:
+        if self.id and isinstance(self.app, WidthKeeper):
+            self.app.keep_column_widths(self.id, self._own_widths)
 
     def _fit_scrollbar(self) -> None:
         self.set_line_count(HEADER_HEIGHT + len(self._model.shown))
@@ -492,6 +525,9 @@ class VirtualTable(TableView[Row], can_focus=True):
         Binding("pagedown", "page_down", "Page down", show=False, id="table.page_down"),
         Binding("left", "column_left", "Column to the left", show=False, id="table.column_left"),
         Binding("right", "column_right", "Column to the right", show=False, id="table.column_right"),
+        Binding("left_curly_bracket", "resize_column(-1)", "Narrow column", show=False, id="table.narrow"),
+        Binding("right_curly_bracket", "resize_column(1)", "Widen column", show=False, id="table.widen"),
+        Binding("vertical_line", "reset_widths", "Automatic widths", show=False, id="table.reset_widths"),
         Binding("enter", "select", "Open row", show=False, id="table.select"),
     ]
 
@@ -504,6 +540,8 @@ class VirtualTable(TableView[Row], can_focus=True):
     """Rows, column keys, and the searched text of each row."""
     _is_to_be_centred = False
     """True if the cursor moved before the table had a size to scroll in."""
+    _dragged: tuple[str, int] | None = None
+    """Column whose border the mouse drags, and its width where the mouse would be at 0."""
 
     # Rows and columns
 
@@ -794,14 +832,68 @@ class VirtualTable(TableView[Row], can_focus=True):
             self._chosen = self._model.shown[self.cursor_row]
             self._tell(RowSelected(self, item, self.cursor_row))
 
+    def action_resize_column(self, step: int) -> None:
+        """Make the current column wider or narrower; without one, that of the names."""
+        placed = self._place()
+        cell = next(
+            (cell for cell in placed if cell.column.key == self.current_column),
+            next((cell for cell in placed if cell.column.key in self._stretched_keys), None),
+        )
+        if cell is not None:
+            self._set_width(cell.column.key, cell.text_width + step * WIDTH_STEP)
+            self._keep_widths()
+
+    def action_reset_widths(self) -> None:
+        """Give all columns their automatic widths."""
+        self._own_widths = {}
+        self._forget_placement()
+        self._keep_widths()
+
+    @property
+    def _stretched_keys(self) -> set[str]:
+        """Keys of the columns that take the room left over, unless a person gave them a width."""
+        return {column.key for column in self.columns if column.flex}
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Begin to drag the border of a column."""
+        offset = event.get_content_offset(self)
+        cell = None if offset is None or event.button != 1 else self._border_at(offset.x, offset.y)
+        if offset is not None and cell is not None:
+            event.stop()
+            self.capture_mouse()
+            self._dragged = cell.column.key, cell.text_width - offset.x
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        if self._dragged is not None:
+            event.stop()
+            self.release_mouse()
+
+    def on_mouse_release(self) -> None:
+        """Remember the width; the mouse may have been captured elsewhere."""
+        if self._dragged is not None and self._dragged[0] in self._own_widths:
+            self._keep_widths()
+        self._dragged = None
+
+    def _border_at(self, x: int, y: int) -> PlacedColumn[Row] | None:
+        """The column whose right border, the gap between titles, is there; at the edge it is the last cell."""
+        if y >= HEADER_HEIGHT:
+            return None
+        edge = self.scrollable_content_region.width - 1
+        return next((cell for cell in self._place() if min(cell.end, edge) == x), None)
+
     def on_click(self, event: events.Click) -> None:
-        """Sort by a title, move to a row, or open the row under the cursor."""
+        """Sort by a title, move to a row, or open the row under the cursor; twice on a border: automatic width."""
         offset = event.get_content_offset(self)
         if offset is None or event.button != 1:
             return
         event.stop()
         if offset.y < HEADER_HEIGHT:
-            self._sort_by_title(offset.x, add=event.shift or event.ctrl)
+            border = self._border_at(offset.x, offset.y)
+            if border is None:
+                self._sort_by_title(offset.x, add=event.shift or event.ctrl)
+            elif event.chain == 2:
+                self._set_width(border.column.key, None)
+                self._keep_widths()
             return
         position = self.scroll_offset.y + offset.y - HEADER_HEIGHT
         if position == self.cursor_row:
@@ -810,6 +902,11 @@ class VirtualTable(TableView[Row], can_focus=True):
             self.cursor_row = position
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._dragged is not None:
+            event.stop()
+            key, origin = self._dragged
+            self._set_width(key, origin + event.screen_x - self.content_region.x)
+            return
         offset = event.get_content_offset(self)
         column = self._column_at(offset.x) if offset is not None and offset.y < HEADER_HEIGHT else None
         tooltip = Text(column.description) if column is not None and column.description else None

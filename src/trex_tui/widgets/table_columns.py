@@ -16,12 +16,12 @@ from trex_tui.report.document import Column as DocumentColumn
 from trex_tui.report.views.layers import layer_column
 from trex_tui.report.views.lint import MARKS
 from trex_tui.report.views.memory import LAYER_COLUMNS, main_column, main_sizes
-from trex_tui.text import MISSING
+from trex_tui.text import MISSING, format_ms
 from trex_tui.widgets.table_model import Row, TableColumn
 
 BAR_WIDTH = 8
 SHARE_BAR_WIDTH = 6
-"""Width of names that leaves room for bounds and roofs in 100 columns, and for the number of layers of a group in 80."""
+"""With it, bounds and shares of the roof fit in 100 columns."""
 MARK_COLUMN = "lint"
 
 
@@ -141,23 +141,60 @@ def _format_extents(value: str) -> str:
     return value.replace("x", "×")
 
 
+_TIME_COLUMNS = ("latency_ms", "latency_pct", "cumulative_pct", "median_ms")
+
+
+def index_width(engine: Engine) -> int:
+    """Cells of the largest index; two for a title with an arrow."""
+    return max(2, len(str(len(engine.layers) - 1)))
+
+
+def kind_width(engine: Engine) -> int:
+    """Cells of the longest kind, or of the title with an arrow."""
+    return max(6, *(len(kind.value) for kind in {layer.kind for layer in engine.layers})) if engine.layers else 6
+
+
+def ms_width(largest: float | None) -> int:
+    """Cells of times up to the largest."""
+    return max(6, len(format_ms(largest)))
+
+
+def largest_ms(engine: Engine) -> float | None:
+    """The time of the slowest layer; None without times."""
+    return max((layer.latency_ms for layer in engine.layers if layer.latency_ms is not None), default=None)
+
+
+def _measured_widths(engine: Engine) -> dict[str, int]:
+    """Widths that follow what the columns of an engine hold; without those of columns that hold nothing."""
+    widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
+    widths |= {"index": index_width(engine), "kind": kind_width(engine)}
+    largest = largest_ms(engine)
+    empty = {_NOISE_COLUMN} if not any(layer.latency and layer.latency.spread for layer in engine.layers) else set()
+    if largest is None:
+        empty.update(_TIME_COLUMNS)
+    if not any(layer.precision for layer in engine.layers):
+        empty.add("precision")
+    widths["latency_ms"] = ms_width(largest)
+    return {name: width for name, width in widths.items() if name not in empty}
+
+
 def latency_columns(engine: Engine, *, has_bounds: bool = False) -> list[TableColumn[Layer]]:
-    """Return the default columns of the table; with the noise of the layers if their profile states it.
+    """Return the default columns of the table: times, noise and precision if some layer has them.
 
     Args:
         has_bounds: True if the bound of some layer is known.
     """
-    has_noise = any(layer.latency and layer.latency.spread for layer in engine.layers)
+    widths = _measured_widths(engine)
     return [
-        _latency_column(engine, ALL_COLUMNS_BY_NAME[name], width, priority)
-        for name, width, priority in _LATENCY_LAYOUT
-        if (has_bounds or name not in _ROOF_COLUMNS) and (has_noise or name != _NOISE_COLUMN)
+        _latency_column(engine, ALL_COLUMNS_BY_NAME[name], widths[name], priority)
+        for name, _, priority in _LATENCY_LAYOUT
+        if name in widths and (has_bounds or name not in _ROOF_COLUMNS)
     ]
 
 
 def chosen_columns(engine: Engine, names: Sequence[str]) -> list[TableColumn[Layer]]:
     """Return the columns chosen by the user: index and name always fit, the last of the others is dropped first."""
-    widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
+    widths = _measured_widths(engine)
     columns = {name: column for name in names if (column := find_column(name, engine))}
     return [
         _latency_column(

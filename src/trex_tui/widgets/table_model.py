@@ -10,7 +10,7 @@ Widths are terminal cells, not characters: a CJK ideograph takes two, a combinin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -229,6 +229,8 @@ WIDE_SHARE = 0.3
 """Share of a wide line that a column with long texts gets before less important columns."""
 MIN_FLEX_WIDTH = 8
 """Width to which a flexible column shrinks before the line is cut."""
+MIN_SET_WIDTH, MOST_SET_SHARE = 3, 0.75
+"""Cells that a person leaves a column at least, and its part of the line at most."""
 
 _VARIATION_SELECTORS = dict.fromkeys(range(0xFE00, 0xFE10))
 
@@ -253,15 +255,27 @@ class PlacedColumn(Generic[Row]):
 
 
 def place_columns(
-    columns: Sequence[TableColumn[Row]], available: int, pinned: str | None = None
+    columns: Sequence[TableColumn[Row]],
+    available: int,
+    pinned: str | None = None,
+    widths: Mapping[str, int] | None = None,
 ) -> list[PlacedColumn[Row]]:
     """Choose the columns that fit into `available` cells, and give each its place.
 
     Columns go by priority, but the one called `pinned` stays. If the rest is still too wide, bars go first,
     then flexible columns shrink, then the line is cut at its end. Flexible columns get the cells left over, those that
     state how many they have use for no more than these, and before others `WIDE_SHARE` of the line.
+
+    Args:
+        columns: The columns from left to right.
+        available: Cells of the line.
+        pinned: Key of the column that stays.
+        widths: Cells that a person gave to columns, by key. Of those with a priority, they go last.
     """
-    shown = [_widened(column, available) for column in columns]
+    if widths:
+        shown = [_set_width(column, widths.get(column.key), available) for column in columns]
+    else:
+        shown = [_widened(column, available) for column in columns]
     while _needed(shown) > available:
         droppable = [column for column in reversed(shown) if column.priority > 0 and column.key != pinned]
         if not droppable:
@@ -269,9 +283,9 @@ def place_columns(
         first_to_go = max(droppable, key=lambda column: column.priority)
         shown = [column for column in shown if column is not first_to_go]
     bars = _needed(shown) <= available
-    widths = [column.width for column in shown]
-    _stretch(shown, widths, available - _needed(shown, bars=bars))
-    return _cut(shown, widths, available, bars=bars)
+    cells = [column.width for column in shown]
+    _stretch(shown, cells, available - _needed(shown, bars=bars))
+    return _cut(shown, cells, available, bars=bars)
 
 
 def fit(text: str, width: int, *, right: bool = False, middle: bool = False) -> str:
@@ -302,6 +316,14 @@ def _needed(columns: Sequence[TableColumn[Row]], *, bars: bool = True) -> int:
 
 def _joined(text_width: int, bar_width: int) -> int:
     return text_width + bar_width + (1 if text_width and bar_width else 0)
+
+
+def _set_width(column: TableColumn[Row], width: int | None, available: int) -> TableColumn[Row]:
+    """The column with the width that a person gave it, if any."""
+    if width is None:
+        return column
+    width = max(MIN_SET_WIDTH, min(width, int(available * MOST_SET_SHARE)))
+    return replace(column, width=width, flex=False, priority=min(column.priority, 1))
 
 
 def _widened(column: TableColumn[Row], available: int) -> TableColumn[Row]:

@@ -147,6 +147,8 @@ def describe_total(engine: Engine, layers: Sequence[Layer], counted: str) -> str
     total, whole = sum_latency_ms(layers), engine.latency_sum_ms
     if total is None or not whole:
         return f"{counted}, none profiled"
+    unknown = sum(layer.latency_ms is None for layer in layers)
+    counted += f" ({unknown} without a time)" if unknown else ""
     return f"{counted} · {format_ms(total)} ms · {format_pct(100.0 * total / whole)} % of all"
 
 
