@@ -455,8 +455,8 @@ def test_a_type_that_is_the_kind_is_not_repeated_and_long_sums_have_fewer_digits
     assert any(text.startswith("gemm · ") for text in head)
     assert not any("· gemm" in text for text in head)
     assert not any("Convolution" in text for text in tail if not text.startswith("Convolution"))
-    assert "median 26.9800 ms · 2698.0 ms in 100 iterations" in head
-    assert "median 0.5000 ms · 50.0000 ms in 100 iterations" in tail
+    assert "median 26.9800 ms · total 2698.0 ms in 100 iterations" in head
+    assert "median 0.5000 ms · total 50.0000 ms in 100 iterations" in tail
 
 
 async def test_zoom_on_a_group_leaves_the_tree_on_screen(tmp_path):

@@ -224,8 +224,9 @@ def _tell_end_to_end(result: Gap, engine: Engine, statistics: TimingStatistics |
         yield f"The latency includes {result.copies_ms:.4g} ms of copies, which are not layers."
     beyond = result.compute_difference_ms
     if beyond is not None and beyond < 0:
+        untimed = "layers without a profile time, " if result.layers_left_out else ""
         yield (
-            f"The compute time exceeds the layer sum by {-beyond:.4g} ms: launch gaps, host waits, loops, "
+            f"The compute time exceeds the layer sum by {-beyond:.4g} ms: {untimed}launch gaps, host waits, loops, "
             "or work outside the layers."
         )
     host = enqueue_against_compute(engine, statistics)

@@ -79,6 +79,8 @@ def _split_name(name: str) -> tuple[tuple[str, ...], str]:
         name = _SEVERAL.split(name, maxsplit=1)[0]
     if name.startswith(_INSERTED_STARTS):
         name = _INSERTED.sub("", name)
+    if name.startswith("(Unnamed"):  # The only name of TensorRT's own with parentheses.
+        return (), name
     if name.startswith(("PWN(", "{", "(")):
         name = _WRAPPERS.sub("", name)
     if "]-[/" in name:

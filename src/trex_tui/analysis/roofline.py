@@ -232,7 +232,7 @@ class Roofline:
                 if self.device.stated_peaks
                 else f"no peak operations per second: {compute}"
             )
-        if self.floor_ms is None:
+        if self.floor_ms is None and any(point.bound for point in self.points.values()):
             lines.append(f"launch-bound layers count as latency-bound (needs ≥ {FLOOR_LAYERS} timed layers)")
         reasons = Counter(chain.from_iterable(map(attrgetter("reasons"), self.points.values())))
         rare = [counted for counted in reasons.most_common() if counted[0] not in (bandwidth, compute)]

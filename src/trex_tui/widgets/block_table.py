@@ -123,6 +123,8 @@ class BlockTable(ExpandableTable[BlockRow]):
         self.all_blocks: Sequence[Block] = ()
         """All blocks of the comparison in their order, shown or hidden."""
         self._blocks: Sequence[Block] = ()
+        self._longest_change: int | None = None
+        """Cells that the column of changes has use for; None until it is placed."""
         super().__init__(id=id)
 
     @property
@@ -133,6 +135,7 @@ class BlockTable(ExpandableTable[BlockRow]):
         """Prepare another comparison, which `show_blocks` then shows."""
         self.comparison, self.names = comparison, ComparisonNames(comparison)
         self._widths = _widths(comparison)
+        self._longest_change = None
         self.expanded = set()
         if self.order.by not in orders(comparison):
             self.order = Order()
@@ -238,7 +241,7 @@ class BlockTable(ExpandableTable[BlockRow]):
                 lambda row: row.block.shape,
                 text=lambda row: "" if row.layer else row.block.shape,
                 width=max(6, 2 * len(places) - 1),
-                priority=5,
+                priority=4,
                 description="Layers of each engine in the block.",
             ),
             TableColumn(
@@ -246,7 +249,7 @@ class BlockTable(ExpandableTable[BlockRow]):
                 "Match",
                 _match,
                 width=9,
-                priority=4,
+                priority=5,
                 style=_match_style,
                 description="The weakest evidence of the block; for a layer, its precision.",
             ),
@@ -265,6 +268,7 @@ class BlockTable(ExpandableTable[BlockRow]):
                 "changed",
                 "Changed",
                 self._changed,
+                longest=self._find_longest_change,
                 flex=True,
                 keeps_head=True,
                 width=12,
@@ -364,6 +368,14 @@ class BlockTable(ExpandableTable[BlockRow]):
             return None
         digits = max(len(str(len(engine.layers))) for engine in self.comparison.engines)
         return min(_MOST_NAME, longest + _LAYER_INDENT + len("A ") + digits + 1)
+
+    def _find_longest_change(self) -> int:
+        """Cells of the longest change of a block: those of layers get no more."""
+        if self._longest_change is None:
+            self._longest_change = max(
+                (len(self._changed(BlockRow(block))) for block in self.all_blocks), default=0
+            )
+        return self._longest_change
 
     def _changed(self, row: BlockRow) -> str:
         if row.layer is None:

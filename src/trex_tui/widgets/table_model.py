@@ -227,6 +227,8 @@ GAP = 1
 """Cells between columns."""
 WIDE_SHARE = 0.3
 """Share of a wide line that a column with long texts gets before less important columns."""
+LEAST_DISPLACED = 3
+"""Smallest priority of the columns that matter less than long texts."""
 MIN_FLEX_WIDTH = 8
 """Width to which a flexible column shrinks before the line is cut."""
 MIN_SET_WIDTH, MOST_SET_SHARE = 3, 0.75
@@ -272,16 +274,15 @@ def place_columns(
         pinned: Key of the column that stays.
         widths: Cells that a person gave to columns, by key. Of those with a priority, they go last.
     """
-    if widths:
-        shown = [_set_width(column, widths.get(column.key), available) for column in columns]
+    given = [_set_width(column, (widths or {}).get(column.key), available) for column in columns]
+    # Long texts displace some columns only; where that is not enough, they get less themselves.
+    wide = given if widths else [_widened(column, available) for column in given]
+    kept = _drop(wide, available, LEAST_DISPLACED, pinned)
+    if _needed(kept) <= available:
+        shown = kept
     else:
-        shown = [_widened(column, available) for column in columns]
-    while _needed(shown) > available:
-        droppable = [column for column in reversed(shown) if column.priority > 0 and column.key != pinned]
-        if not droppable:
-            break
-        first_to_go = max(droppable, key=lambda column: column.priority)
-        shown = [column for column in shown if column is not first_to_go]
+        keys = {column.key for column in kept}
+        shown = _drop([column for column in given if column.key in keys], available, 1, pinned)
     bars = _needed(shown) <= available
     cells = [column.width for column in shown]
     _stretch(shown, cells, available - _needed(shown, bars=bars))
@@ -316,6 +317,20 @@ def _needed(columns: Sequence[TableColumn[Row]], *, bars: bool = True) -> int:
 
 def _joined(text_width: int, bar_width: int) -> int:
     return text_width + bar_width + (1 if text_width and bar_width else 0)
+
+
+def _drop(
+    columns: Sequence[TableColumn[Row]], available: int, least: int, pinned: str | None
+) -> list[TableColumn[Row]]:
+    """Drop columns until the rest fits, but none with a smaller priority than `least`."""
+    shown = list(columns)
+    while _needed(shown) > available:
+        droppable = [column for column in reversed(shown) if column.priority >= least and column.key != pinned]
+        if not droppable:
+            break
+        first_to_go = max(droppable, key=lambda column: column.priority)
+        shown = [column for column in shown if column is not first_to_go]
+    return shown
 
 
 def _set_width(column: TableColumn[Row], width: int | None, available: int) -> TableColumn[Row]:

@@ -209,7 +209,9 @@ def layers_against_compute(context: Context) -> Findings:
     usual = USUAL_OVERHEAD_US[1]
     if overhead <= usual and (comparison.compute_difference_ms or 0.0) >= -compute * SHORTER_PCT / 100.0:
         return
-    reason = "time is spent outside the layers: host waits, launch gaps, or a profile at other clocks"
+    untimed = comparison.layers_left_out
+    reason = f"{plural(untimed, 'layer')} without a time, or " if untimed else ""
+    reason += "time is spent outside the layers: host waits, launch gaps, or a profile at other clocks"
     if overhead > usual:
         reason = (
             f"{overhead:.1f} µs per layer, above the usual profiling overhead of {usual:.0f}: the profile "

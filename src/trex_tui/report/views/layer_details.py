@@ -182,7 +182,7 @@ def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
         more += [f"CV {format_pct(spread.cv_pct)} %"] if spread.cv_pct is not None else []
     if layer.latency.total_ms is not None and engine.profile_iterations:
         more.append(
-            f"{_format_total_ms(layer.latency.total_ms)} ms in {plural(engine.profile_iterations, 'iteration')}"
+            f"total {_format_total_ms(layer.latency.total_ms)} ms in {plural(engine.profile_iterations, 'iteration')}"
         )
     if more:
         yield Line(" · ".join(more), "muted")

@@ -330,7 +330,7 @@ SCREEN_COLUMNS = (
         title="Saving",
         width=9,
     ),
-    Column("title", "Finding", value=lambda entry: entry.title, flex=True, width=28),
+    Column("title", "Finding", value=lambda entry: entry.title, flex=True, width=33),
     Column(
         "where",
         "Layer",
@@ -343,7 +343,7 @@ SCREEN_COLUMNS = (
         "Confidence",
         value=lambda entry: entry.judged.confidence.value if entry.judged else None,
         width=10,
-        priority=1,
+        priority=3,
     ),
 )
 
@@ -522,6 +522,8 @@ def describe_evidence(evidence: Evidence) -> tuple[str, str]:
     label = name.removesuffix(unit).replace("_", " ")
     if value is None:
         return label, MISSING
+    if isinstance(value, bool):
+        return label, "yes" if value else "no"
     if unit and isinstance(value, (int, float)):
         return label, _EVIDENCE_UNITS[unit](value)
     return label, f"{value:.4g}" if isinstance(value, float) else str(value)
