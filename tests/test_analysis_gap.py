@@ -181,3 +181,9 @@ def test_real_sets_without_timing_say_so(real: RealSet) -> None:
     assert found.ratio is None
     assert found.unknown["ratio"] == "no timing rows and no performance summary"
     assert found.streams == {"tofp16": 6, "diffusion-controlnet": 1}[real.name]
+
+
+@pytest.mark.parametrize("last", [None, 0.1])
+def test_layers_without_a_time_are_named_where_the_sum_is_short(tmp_path: Path, last: float | None) -> None:
+    found = gap_of(tmp_path, [0.3, 0.2, last], 0.9)
+    assert ("layers without a profile time, launch gaps" in told(found)) == (last is None)

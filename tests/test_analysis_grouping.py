@@ -16,6 +16,7 @@ from trex_tui.analysis.modules import (
     Group,
     Grouping,
     arrange,
+    label_of_name,
     layer_label,
     module_of_name,
     ordered_entries,
@@ -139,3 +140,9 @@ def test_kinds_stand_by_time_and_modules_by_execution_unless_asked():
 def test_a_pointwise_of_a_pointwise_is_no_module():
     name = "Reformatting CopyNode for Input Tensor 0 to PWN(PWN(/input_blocks.1/0/Sigmoid), /input_blocks.1/0/Mul)"
     assert module_of_name(name) == module_of_name("/input_blocks.1/0/Sigmoid")
+
+
+def test_names_of_tensorrt_keep_their_parentheses():
+    assert module_of_name("(Unnamed Layer* 354) [Shuffle]") == ()
+    label = label_of_name("fc.weight + Gemm_305 + (Unnamed Layer* 354) [Shuffle]", "fc.weight", 0)
+    assert label == "fc/weight + Gemm_305 + (Unnamed Layer* 354) [Shuffle]"

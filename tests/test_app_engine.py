@@ -39,7 +39,7 @@ async def test_table_stands_on_the_slowest_layer(tmp_path):
         assert session.app.focused is session.latency.table
         assert session.shown == BY_TIME
         assert session.current == SLOWEST
-        assert "9 layers · 0.9150 ms · 100.00 % of all" in session.text
+        assert "9 layers (1 without a time) · 0.9150 ms · 100.00 % of all" in session.text
 
 
 async def test_movement(tmp_path):

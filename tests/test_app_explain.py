@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from comparing import comparing, two_engines
 from helpers import REPOSITORY
+from trex_tui.lint.model import Evidence
 from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.report.glossary.charts import CHART_TERMS
 from trex_tui.report.glossary.registry import find_terms
@@ -139,3 +142,8 @@ async def test_without_a_value_nothing_is_copied():
         await session.until(lambda: isinstance(session.app.screen, ExplainScreen))
         await session.press("y")
         assert session.app.clipboard == ""
+
+
+@pytest.mark.parametrize(("value", "text"), [(True, "yes"), (False, "no"), (None, "–"), (1, "1")])
+def test_evidence_is_in_words(value, text):
+    assert describe_evidence(Evidence("names_only", value)) == ("names only", text)

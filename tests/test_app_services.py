@@ -92,7 +92,10 @@ async def test_space_marks_goes_on_and_the_sum_follows(net):
         await session.press("space", "space")
         assert session.latency.table.marked == {6, 1}
         assert session.latency.table.cursor_row == 2
-        assert "9 layers (1 without a time) · 0.9150 ms · 100.00 % of all   2 marked · 0.5000 ms · 54.64 %" in sum_line(session)
+        assert (
+            "9 layers (1 without a time) · 0.9150 ms · 100.00 % of all   2 marked · 0.5000 ms · 54.64 %"
+            in sum_line(session)
+        )
         assert session.text.count("•") == 2
         assert "esc undo" in session.footer
         await session.press("k", "space")

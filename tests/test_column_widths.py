@@ -8,9 +8,13 @@ from itertools import pairwise
 
 import pytest
 
+from trex_tui.analysis.modules import Group, Grouping
 from trex_tui.config import settings_file
+from trex_tui.engine import load_engine
 from trex_tui.screens.settings import settings_from
+from trex_tui.widgets.layer_tree import LayerTree
 from trex_tui.widgets.table import TableColumn
+from trex_tui.widgets.table_columns import latency_columns
 from trex_tui.widgets.table_model import place_columns
 from tui import DIGITS, LARGE, SMALL, Session, running, small_engine
 
@@ -91,7 +95,36 @@ async def test_keys_resize_the_names_or_the_chosen_column_and_the_widths_are_rem
     assert json.loads(settings_file(os.environ).read_text())["column_widths"] == []
 
 
-@pytest.mark.parametrize("widths", [5, [["latency-table.name"]], [["a.b", "9"]], [["a.b", True]], [["a.b", 0]]])
+@pytest.mark.parametrize(
+    "widths", [5, [["latency-table.name"]], [["a.b", "9"]], [["a.b", True]], [["a.b", 0]]]
+)
 def test_wrong_widths_in_the_file_are_left_out(widths):
     assert settings_from({"column_widths": widths}).column_widths == ()
     assert settings_from({"column_widths": [["a.b", 9]]}).column_widths == (("a.b", 9),)
+
+
+def test_columns_follow_what_the_layers_hold(tmp_path):
+    timed = load_engine(small_engine(tmp_path / "timed"))
+    columns = {column.key: column.width for column in latency_columns(timed)}
+    assert (columns["index"], columns["kind"], columns["latency_ms"]) == (2, len("convolution"), 6)
+    untimed = latency_columns(load_engine(small_engine(tmp_path / "untimed", profiled=False)))
+    assert [
+        column.key for column in untimed if column.key.startswith(("latency", "cumulative", "median"))
+    ] == []
+    assert "precision" in [column.key for column in untimed]
+
+
+@pytest.mark.parametrize(
+    ("grouping", "absent"),
+    [(Grouping.MODULE, None), (Grouping.KIND, "kind"), (Grouping.PRECISION, "precision")],
+)
+def test_the_tree_has_no_column_that_repeats_its_groups(tmp_path, grouping, absent):
+    tree = LayerTree(load_engine(small_engine(tmp_path)), id="tree")
+    tree.group_by(grouping)
+    keys = {column.key for column in tree.columns}
+    assert {"kind", "precision", "latency_ms"} - keys == ({absent} if absent else set())
+    names = next(column for column in tree.columns if column.key == "name")
+    group = next(row for row in tree.shown_rows if isinstance(row, Group))
+    assert names.shorten is not None
+    assert names.shorten(group, 40).endswith(f" ({len(group.layers)})")
+    assert names.shorten(group, 4) != f" ({len(group.layers)})"

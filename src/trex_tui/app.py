@@ -150,8 +150,9 @@ class TrexApp(App[None]):
 
     def column_widths(self, table_id: str) -> dict[str, int]:
         """Return the remembered cells of columns of a table, by key."""
-        widths = (name.partition(".")[::2] + (cells,) for name, cells in self.settings.column_widths)
-        return {column: cells for table, column, cells in widths if table == table_id}
+        start = f"{table_id}."
+        widths = self.settings.column_widths
+        return {name.removeprefix(start): cells for name, cells in widths if name.startswith(start)}
 
     def keep_column_widths(self, table_id: str, widths: Mapping[str, int]) -> None:
         """Remember the cells of columns of a table, in place of those remembered."""

@@ -374,9 +374,19 @@ ACTIONS: tuple[Action, ...] = (
     _movement("table.half_page_up", "ctrl+u", "Up half a page."),
     _movement("table.page_down", "pagedown", "Down one page."),
     _movement("table.page_up", "pageup", "Up one page."),
-    _movement("table.narrow", "left_curly_bracket", "Narrow the chosen column, or that of the names (the mouse drags borders)."),
-    _movement("table.widen", "right_curly_bracket", "Widen the chosen column, or that of the names."),
-    _movement("table.reset_widths", "vertical_line", "Reset the widths of columns."),
+    Action(
+        "table.narrow", "left_curly_bracket", "resize_column(-1)", "narrower",
+        "Narrow the chosen column, by default the names (the mouse drags the border).", Place.MOVE,
+        bound_by_widget=True,
+    ),
+    Action(
+        "table.widen", "right_curly_bracket", "resize_column(1)", "wider",
+        "Widen the chosen column, by default the names.", Place.MOVE, bound_by_widget=True,
+    ),
+    Action(
+        "table.reset_widths", "vertical_line", "reset_widths", "reset widths", "Reset the widths of columns.",
+        Place.MOVE, bound_by_widget=True,
+    ),
     _movement("table.select", "enter", "Open, expand or show details."),
     Action(
         "overview.zoom", "z", "zoom", "zoom", "Zoom facts.",
@@ -534,6 +544,9 @@ _KEY_NAMES = {
     "left_parenthesis": "(",
     "right_parenthesis": ")",
     "left_square_bracket": "[",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "vertical_line": "|",
     "right_square_bracket": "]",
     "less_than_sign": "<",
     "greater_than_sign": ">",

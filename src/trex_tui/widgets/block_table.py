@@ -38,6 +38,8 @@ _NOISE_WORDS = {
 }
 _MOST_NAME = 40
 """Cells of a name before the column of changes takes the rest."""
+_MOST_CHANGE = 27
+"""Cells of changes before other columns get the rest: `FP32⇒INT8, tactic, formats` and an ellipsis."""
 _LAYER_INDENT = 3
 """Cells before the letter of a layer."""
 PINNED = "pinned"
@@ -268,7 +270,7 @@ class BlockTable(ExpandableTable[BlockRow]):
                 "changed",
                 "Changed",
                 self._changed,
-                longest=self._find_longest_change,
+                longest=self._find_longest_change if len(others) == 1 else None,
                 flex=True,
                 keeps_head=True,
                 width=12,
@@ -372,9 +374,8 @@ class BlockTable(ExpandableTable[BlockRow]):
     def _find_longest_change(self) -> int:
         """Cells of the longest change of a block: those of layers get no more."""
         if self._longest_change is None:
-            self._longest_change = max(
-                (len(self._changed(BlockRow(block))) for block in self.all_blocks), default=0
-            )
+            changes = (len(self._changed(BlockRow(block))) for block in self.all_blocks)
+            self._longest_change = min(_MOST_CHANGE, max(changes, default=0))
         return self._longest_change
 
     def _changed(self, row: BlockRow) -> str:

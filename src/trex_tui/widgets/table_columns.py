@@ -151,7 +151,9 @@ def index_width(engine: Engine) -> int:
 
 def kind_width(engine: Engine) -> int:
     """Cells of the longest kind, or of the title with an arrow."""
-    return max(6, *(len(kind.value) for kind in {layer.kind for layer in engine.layers})) if engine.layers else 6
+    return (
+        max(6, *(len(kind.value) for kind in {layer.kind for layer in engine.layers})) if engine.layers else 6
+    )
 
 
 def ms_width(largest: float | None) -> int:
@@ -169,7 +171,11 @@ def _measured_widths(engine: Engine) -> dict[str, int]:
     widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
     widths |= {"index": index_width(engine), "kind": kind_width(engine)}
     largest = largest_ms(engine)
-    empty = {_NOISE_COLUMN} if not any(layer.latency and layer.latency.spread for layer in engine.layers) else set()
+    empty = (
+        {_NOISE_COLUMN}
+        if not any(layer.latency and layer.latency.spread for layer in engine.layers)
+        else set()
+    )
     if largest is None:
         empty.update(_TIME_COLUMNS)
     if not any(layer.precision for layer in engine.layers):

@@ -325,7 +325,9 @@ def _drop(
     """Drop columns until the rest fits, but none with a smaller priority than `least`."""
     shown = list(columns)
     while _needed(shown) > available:
-        droppable = [column for column in reversed(shown) if column.priority >= least and column.key != pinned]
+        droppable = [
+            column for column in reversed(shown) if column.priority >= least and column.key != pinned
+        ]
         if not droppable:
             break
         first_to_go = max(droppable, key=lambda column: column.priority)

@@ -330,7 +330,7 @@ SCREEN_COLUMNS = (
         title="Saving",
         width=9,
     ),
-    Column("title", "Finding", value=lambda entry: entry.title, flex=True, width=33),
+    Column("title", "Finding", value=lambda entry: entry.title, flex=True, width=28),
     Column(
         "where",
         "Layer",
@@ -343,7 +343,7 @@ SCREEN_COLUMNS = (
         "Confidence",
         value=lambda entry: entry.judged.confidence.value if entry.judged else None,
         width=10,
-        priority=3,
+        priority=1,
     ),
 )
 

@@ -144,10 +144,10 @@ KIND_COLUMNS = (
     ),
     Column(
         "weights_unknown",
-        "unknown",
+        "Weights unknown",
         value=lambda total: total.weights_unknown,
         is_number=True,
-        help="Layers whose weights are unknown.",
+        help="Layers whose size of weights is unknown.",
     ),
     Column(
         "footprint_bytes",
@@ -159,7 +159,7 @@ KIND_COLUMNS = (
     ),
     Column(
         "footprint_unknown",
-        "unknown",
+        "Footprint unknown",
         value=lambda total: total.footprint_unknown,
         is_number=True,
         help="Layers whose footprint is unknown.",
