@@ -115,7 +115,7 @@ def test_columns_follow_what_the_layers_hold(tmp_path):
 
 async def test_the_tree_has_no_column_that_repeats_its_groups(tmp_path):
     async with running(small_engine(tmp_path), SMALL, tab="layers") as session:
-        tree = session.screen.pane.tree
+        tree = session.screen.pane.table
         for grouping, absent in (
             (Grouping.MODULE, set()),
             (Grouping.KIND, {"kind"}),
