@@ -209,7 +209,7 @@ WIDTH_STEP = 2
 
 @runtime_checkable
 class WidthKeeper(Protocol):
-    """An app that remembers the widths that a person gave to columns."""
+    """Interface of an app that remembers widths of columns."""
 
     def column_widths(self, table_id: str) -> dict[str, int]:
         """Return the cells of columns of a table, by key."""
