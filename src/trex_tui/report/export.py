@@ -281,6 +281,16 @@ class ExportFormat(str, Enum):
         }.get(self, self.description)
 
 
+CHART_FORMS = {
+    ExportFormat.SVG: "SVG, the chart",
+    ExportFormat.CSV: "CSV, the numbers of the chart",
+    ExportFormat.JSON: "JSON, the numbers of the chart",
+    ExportFormat.MARKDOWN: "Markdown, the numbers of the chart",
+    ExportFormat.TEXT: "text, as drawn",
+}
+"""Formats of a chart on screen, with their labels."""
+
+
 def layers_as(
     form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn]
 ) -> str:

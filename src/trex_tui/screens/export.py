@@ -19,6 +19,7 @@ from trex_tui.crash_log import internal
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.report.export import (
+    CHART_FORMS,
     ExportFormat,
     chart_as,
     comparison_as,
@@ -183,15 +184,6 @@ def _list_offer(screen: ListActions, offer: ListOffer) -> ExportOffer:
     return ExportOffer(offer.choice, offer.title, offer.forms, str(path), make, is_drawn=offer.is_drawn)
 
 
-_OF_CHARTS = {
-    ExportFormat.SVG: "SVG, the chart",
-    ExportFormat.CSV: "CSV, the numbers of the chart",
-    ExportFormat.JSON: "JSON, the numbers of the chart",
-    ExportFormat.MARKDOWN: "Markdown, the numbers of the chart",
-    ExportFormat.TEXT: "text, as drawn",
-}
-
-
 def _chart_offer(screen: EngineScreen, shown: ShownChart) -> ExportOffer:
     """Offer the chart as drawn, and its numbers."""
 
@@ -200,7 +192,7 @@ def _chart_offer(screen: EngineScreen, shown: ShownChart) -> ExportOffer:
 
     title = f"chart {shown.chart.title}"
     path = _default_path(screen, [screen.engine], shown.chart.id)
-    return ExportOffer(f"the {title}", title, _OF_CHARTS, path, make, is_drawn=True)
+    return ExportOffer(f"the {title}", title, CHART_FORMS, path, make, is_drawn=True)
 
 
 def _comparison_offer(screen: EngineScreen, shown: Shown) -> ExportOffer:

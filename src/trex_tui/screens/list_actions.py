@@ -14,7 +14,7 @@ from trex_tui.fleet.engine_columns import COLUMNS, FleetColumn, Need
 from trex_tui.fleet.table import FleetRow
 from trex_tui.report.charts.figure import Figure
 from trex_tui.report.document import Table
-from trex_tui.report.export import ExportFormat
+from trex_tui.report.export import CHART_FORMS, ExportFormat
 from trex_tui.report.json_text import format_json
 from trex_tui.report.render_json import row_objects
 from trex_tui.report.render_markdown import table_markdown
@@ -181,15 +181,8 @@ def offer_chart(
             raise TrexError("the chart has no data; choose other columns")
         return svg
 
-    forms = {
-        ExportFormat.SVG: "SVG, the chart",
-        ExportFormat.CSV: "CSV, the numbers of the chart",
-        ExportFormat.JSON: "JSON, the numbers of the chart",
-        ExportFormat.MARKDOWN: "Markdown, the numbers of the chart",
-        ExportFormat.TEXT: "text, as drawn",
-    }
     name = f"chart {shorten_middle(printable(title), _MOST_NAME)}"
-    return ListOffer(f"the {name}", name, f"engines.{id}", forms, make, is_drawn=True)
+    return ListOffer(f"the {name}", name, f"engines.{id}", CHART_FORMS, make, is_drawn=True)
 
 
 def table_forms(json_label: str) -> dict[ExportFormat, str]:
