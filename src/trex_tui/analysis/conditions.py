@@ -285,5 +285,5 @@ def capture_document(engine: Engine) -> dict[str, object] | None:
 
 
 def utc_now() -> datetime:
-    """Return the current time; a function of its own, so that tests can replace it."""
+    """Return the current time; a separate function, so that tests can replace it."""
     return datetime.now(timezone.utc)

@@ -117,7 +117,7 @@ class ShortNames(_ComparedNames[tuple[str, str]]):
         return cls((name, name) for name in names)
 
     def prepare(self) -> None:
-        """Compute what the first label needs: a tenth of a second for 20,000 names."""
+        """Compute the data of the first label: a tenth of a second for 20,000 names."""
         _ = self._labels if self._are_compared else self._word_counts
 
     @cached_property

@@ -89,7 +89,7 @@ def _load(options: argparse.Namespace, paths: list[str]) -> Loaded:
 
 
 def _rank(engine: Engine, roots: list[Path]) -> int:
-    """Return the place of the first given path that an engine lies at."""
+    """Return the position of the first given path that contains an engine."""
     directory = engine.source.directory.absolute()
     places = (
         place

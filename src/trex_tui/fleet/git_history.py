@@ -56,7 +56,7 @@ def split_place(text: str) -> tuple[Path, str]:
 
 
 def find_place(path: str) -> tuple[Path, str]:
-    """Return the repository that a directory lies in, and its path there.
+    """Return the repository of a directory, and its path in the repository.
 
     Raises:
         TrexError: It is no directory of a working tree.

@@ -66,7 +66,7 @@ def write_entry(path: Path, document: object) -> None:
 
 @dataclass(slots=True)
 class Search:
-    """A search under way.
+    """A running search.
 
     Attributes:
         is_kept: Whether it is remembered for the next one.

@@ -34,7 +34,7 @@ class FleetRow:
     """An engine, or one run of files with several.
 
     Attributes:
-        values: Name of a column -> plain value. Columns that nobody asked for are missing.
+        values: Name of a column -> plain value. Only requested columns are present.
         signature: None for a set that cannot be read.
         source: The files.
     """

@@ -170,7 +170,7 @@ def write_trex_files(
 
 
 def describe(trex_set: TrexSet) -> Iterator[str]:
-    """Yield what was done to a set, for display: a line each."""
+    """Yield the changes made to a set, a line each."""
     yield printable(trex_set.name)
     for file, target in trex_set.files:
         how = "; ".join(file.changes) or "copied unchanged"

@@ -243,10 +243,10 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
     """Choose and order columns; the result is their keys.
 
     Args:
-        titles: Key -> what is shown, of all columns there are.
-        shown: Those shown now, in order.
-        defaults: Those that `d` brings back.
-        fitting: Which of some columns fit on screen.
+        titles: Key -> title, of all columns.
+        shown: Keys of the shown columns, in order.
+        defaults: Keys that `d` restores.
+        fitting: Returns those of some columns that fit on screen.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "find", "find")]

@@ -17,7 +17,7 @@ STEP_COLUMNS, STEP_ROWS = 4, 2
 class DividedContainer(Container):
     """A pane of two parts, side by side or one above the other, with a border between them that can be moved.
 
-    The share of the first part is remembered by `divider_id` and direction. Until somebody moves the divider, the style sheet
+    The share of the first part is remembered by `divider_id` and direction. Until the user moves the divider, the style sheet
     decides.
     """
 
@@ -97,7 +97,7 @@ class DividedContainer(Container):
             _set_style(part, "height", None if is_beside else weight)
 
     def _own_extents(self) -> tuple[str | None, str | None]:
-        """Extents of both parts until somebody moves the divider; None for what the style sheet says."""
+        """Extents of both parts until the user moves the divider; None for those of the style sheet."""
         return None, None
 
     # Moving
@@ -191,6 +191,6 @@ class DividedContainer(Container):
 
 
 def _set_style(widget: Widget, name: str, value: str | None) -> None:
-    """Set or remove an inline style: Textual lays out the screen anew even if one is removed that was not there."""
+    """Set or remove an inline style only if it changes: Textual lays out the screen again even for a missing one."""
     if value is not None or widget.styles.inline.has_rule(name):
         setattr(widget.styles, name, value)

@@ -1,8 +1,8 @@
 """Signals that end the program and restore the terminal, and an exit that cannot hang.
 
-With them: threads that nobody waits for at the end, and the garbage collector, at work while nobody waits. A full
-collection looks at every object of an engine: a third of a second at 20 000 layers, in the middle of a key. While the
-explorer runs, only young objects are collected as they come; the rest when no key was pressed for a while.
+Also: threads that the exit does not wait for, and garbage collection while the user is idle. A full collection visits
+every object of an engine, a third of a second at 20 000 layers, which would delay a key. While the explorer runs, only
+young objects are collected at once; the others when no key was pressed for a while.
 """
 
 from __future__ import annotations
@@ -75,9 +75,8 @@ Result = TypeVar("Result")
 class DaemonThreads(ThreadPoolExecutor):
     """A thread for each job, which ends with the program at the latest.
 
-    asyncio's own executor is waited for on the way out: `q` would take as long as what is being read or computed, which
-    nobody wants to see any more. No job here writes anything that an end in the middle would leave half done: files are
-    written whole or not at all.
+    The exit waits for asyncio's own executor: `q` would take as long as the pending reading or computation. No job here
+    can leave a partial result: files are written completely or not at all.
     """
 
     def submit(

@@ -110,7 +110,7 @@ _MOST_NAME = 30
 def warm(engine: Engine) -> None:
     """Compute what is kept of an engine: products and roofs, names to filter by, the dataflow, times by ONNX node.
 
-    Imports all panes before, so that no first visit waits for that.
+    Imports all panes first, so that no first visit waits for imports.
     Half a second at 20 000 layers; meant for a thread, once the engine is on screen.
     """
     try:
@@ -146,9 +146,9 @@ class LayerFilter:
     """Result of a filter.
 
     Attributes:
-        layers: What is left.
-        refused: Why what was typed last is not the filter; None if it is.
-        note: Why no layer matches; empty if any does.
+        layers: The matching layers.
+        refused: Error in the last typed text; None if it is valid.
+        note: Reason why no layer matches; empty if any does.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -601,7 +601,7 @@ class EngineScreen(MainScreen, EngineHolder):
 
     def _bring_up_to_date(self) -> None:
         """Let the pane on screen follow the filter. The others follow when they are shown: a keystroke must not wait for
-        what nobody sees."""
+        hidden panes."""
         if self.pane.id in self._behind:
             self._behind.discard(self.pane.id)
             was_on_group = self.pane.is_on_group

@@ -139,10 +139,10 @@ class ExportOffer:
     """Exportable content of a screen.
 
     Attributes:
-        choice: What it is called where there are several.
-        title: What it is: `9 layers`.
-        forms: The formats there are, each in words.
-        path: Where to, by default, without the ending.
+        choice: Name in a choice of several.
+        title: Description: `9 layers`.
+        forms: Formats with their labels.
+        path: Default path, without the suffix.
         make: Return its text in a format, and what it holds; called in a thread.
         is_drawn: SVG is what `make` returns, not a picture of the screen.
     """

@@ -43,8 +43,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
     """Tree and details: side by side, or one above the other in narrow terminals.
 
     Attributes:
-        facts: What the details tell of products and roofs; None until it is computed, which begins when it is first
-            wanted.
+        facts: Products and roofs for the details; None until they are computed on request.
     """
 
     has_layer_rows = True

@@ -326,8 +326,8 @@ class LoadingScreen(Screen[None]):
     """Progress of reading. Other keys are kept for the screen that follows.
 
     Args:
-        paths: What a person asked for.
-        is_first: Whether there is nothing to go back to.
+        paths: The requested paths.
+        is_first: True if there is no screen to go back to.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LOADING)

@@ -188,7 +188,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return None, str(1 + max(1, shown))
 
     def _own_room_for_hot(self) -> int:
-        """Return the rows of the list until somebody moves the divider: half of the room, and what the facts leave."""
+        """Return the rows of the list until the user moves the divider: half of the height, and what the facts leave."""
         room = self.size.height
         width = self.words.text_width if self.analysis is not None or self._is_hopeless else 0
         facts = len(self.words.wrapped(width)) + 1 if width > 0 else room

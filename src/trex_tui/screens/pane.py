@@ -152,7 +152,7 @@ class EnginePane(DividedContainer):
 
     @property
     def searched_table(self) -> VirtualTable[Any] | None:
-        """The list in view; None where there is none to search."""
+        """The list in view; None if there is no list to search."""
         return None
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:

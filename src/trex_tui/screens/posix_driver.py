@@ -1,10 +1,10 @@
 """Driver that survives the loss of its terminal and suspends only under job control.
 
-Textual's driver leaves six gaps. A byte that is no UTF-8 ends its thread that reads, and with that the program; the parts
-of a key that come apart are other keys. Its thread that writes dies with the first write to a terminal that is gone; then its
-queue fills, and the program waits for room in it for ever. Its thread that reads has the program print a traceback. A
-signal that comes after the terminal was changed, but before the app is mounted, ends the process at once. And it stops the
-process with SIGSTOP, which no kernel refuses: without a shell, as under `ssh -t HOST trex-tui`, nobody could continue it.
+Textual's driver has six gaps. A byte that is not UTF-8 ends its reading thread and the program. The parts of a key that
+arrive separately become other keys. Its writing thread ends with the first write to a lost terminal; then its queue fills up
+and the program blocks. After a loss of the terminal its reading thread makes the program print a traceback. A signal after
+the terminal was changed, but before the app is mounted, ends the process at once. And it stops the process with SIGSTOP,
+which cannot be refused: without a shell, as under `ssh -t HOST trex-tui`, the process could not be continued.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def same_set(discovery: Discovery, engine: Engine) -> ArtifactSet:
 
 
 def find_paths(engine: Engine, paths: Sequence[str] = ()) -> list[str]:
-    """Return the paths to reload an engine from: those opened if it lies there, else its files.
+    """Return the paths to reload an engine from: those opened if they contain it, else its files.
 
     Args:
         paths: What was opened. An engine that it is compared with may lie elsewhere.

@@ -58,7 +58,7 @@ class AnswerFailed(Message):
     """A computation failed where no widget shows it: the app notifies.
 
     Attributes:
-        what: What failed, for a person: "The memory figures".
+        what: The failed computation, for display: "The memory figures".
         problem: Why, in a sentence.
     """
 
@@ -146,7 +146,7 @@ def compute(
 
     Args:
         node: The widget or screen: the answer comes in its queue. A second computation of its group replaces the first.
-        what: What is computed, for a person: "The memory figures".
+        what: Name of the computation, for display: "The memory figures".
         make: Computes the answer.
         take: Takes it.
         refuse: Says, where the answer would have been, why there is none; False if nobody sees it there.

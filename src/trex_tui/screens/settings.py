@@ -1,7 +1,7 @@
 """Remembered settings: theme, columns, sort.
 
 `settings.json` in the configuration directory is written by the program, one choice at a time; `trex-tui.toml` beside it is
-for people and is never written. Whatever a file says wrongly is left out, never an error.
+for people and is never written. Invalid values of a file are ignored, never an error.
 """
 
 from __future__ import annotations

@@ -49,12 +49,12 @@ class Action:
     """A command with its keys.
 
     Attributes:
-        id: Stable name, for key maps of a person's own.
+        id: Stable name, for custom key maps.
         keys: Textual's names of the keys, separated by commas.
         action: Textual's action, without its arguments being interpreted here.
-        title: A word or two, for the footer.
+        title: One to three words, for the footer.
         help: One sentence.
-        place: Where it works.
+        place: Place where it works.
         footer: Whether the footer shows it.
         spare: It leaves the footer where there is no room for all: the smaller numbers first, of equals the last in this
             list; those without a number after all of them.

@@ -175,7 +175,7 @@ def draw_bars(values: Sequence[int], width: int, height: int) -> Grid:
 def draw_marks(bars: Grid, count: int, *, peak: int | None = None, here: int | None = None) -> Grid:
     """Return the bars of `count` values with two values marked by colour and in the last row; `bars` stays unchanged.
 
-    The last row also has the first and the last index, beside a mark that stands in their place.
+    The last row also has the first and the last index, unless a mark is at their position.
     """
     grid, below = bars.copy(), bars.height - 1
     marked: set[int] = set()

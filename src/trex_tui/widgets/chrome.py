@@ -1,7 +1,7 @@
 """Frame of the panes: header, tabs, footer, and the message in a terminal that is too small.
 
-Textual's footer has a widget for each key, and makes all of them anew when one key comes or goes: two layouts of the screen
-for each letter typed into a filter, and for each other tab. This one is a line of text.
+Textual's footer has a widget per key and recreates all of them when one changes: two layouts of the screen for each letter
+typed into a filter, and for each change of tab. This footer is a line of text.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Fact:
 
     Attributes:
         text: Safe for a terminal.
-        priority: The largest number goes first where there is no room.
+        priority: The largest number is dropped first if space is short.
         style: A theme token.
-        right: Whether it stands at the right end.
+        right: True for the right end.
     """
 
     text: str

@@ -18,9 +18,9 @@ class Position(NamedTuple):
     """Position of a row. (A tuple, because a keystroke makes 20 000 of them.)
 
     Attributes:
-        guides: What is drawn before the name.
-        parent: Key of the row it stands below; None at the top.
-        is_expanded: None where nothing can stand below.
+        guides: Guide lines before the name.
+        parent: Key of its parent row; None at the top.
+        is_expanded: None if it cannot have rows below.
     """
 
     guides: str

@@ -73,9 +73,8 @@ class Harmless(Highlighter):
 class FilterBar(Vertical):
     """Hidden until opened.
 
-    Enter and Esc are looked for before the text sees them, and the keyboard goes back at once: keys that a person types right
-    behind them, faster than the connection, are not taken for text. Tab completes where there is something to complete, and
-    goes to the next pane elsewhere.
+    Enter and Esc are handled before the text gets them, and return the focus at once, so that keys typed right after them are
+    not taken for text. Tab completes where there is something to complete, and goes to the next pane elsewhere.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -294,7 +294,7 @@ class TableView(LineScroll, Generic[Row]):
         self._placed: list[PlacedColumn[Row]] | None = None
         self._placed_width = -1
         self._own_widths: dict[str, int] = {}
-        """Cells that a person gave to columns, by key."""
+        """Widths in cells set by the user, by column key."""
         self.set_reactive(TableView.empty_text, empty_text)
 
     def on_mount(self) -> None:
@@ -411,7 +411,7 @@ class TableView(LineScroll, Generic[Row]):
         self.refresh()
 
     def _set_width(self, key: str, width: int | None) -> None:
-        """Give a column so many cells, None for its automatic width."""
+        """Set the width of a column in cells; None for automatic."""
         widths = {other: cells for other, cells in self._own_widths.items() if other != key}
         self._own_widths = widths if width is None else widths | {key: max(MIN_SET_WIDTH, width)}
         self._forget_placement()
@@ -462,7 +462,7 @@ class TableMessage(Message, Generic[Row], namespace="virtual_table"):
 class RowHighlighted(TableMessage[Row], namespace="virtual_table"):
     """The cursor is on another row, or its row moved. `item` is None, at -1, when no row is shown.
 
-    A later one replaces those still in the queue: whoever holds `j` waits for the last row's details only.
+    A later one replaces those still in the queue: with `j` held, only the details of the last row are shown.
     """
 
     item: Row | None
@@ -851,7 +851,7 @@ class VirtualTable(TableView[Row], can_focus=True):
 
     @property
     def _stretched_keys(self) -> set[str]:
-        """Keys of the columns that take the room left over, unless a person gave them a width."""
+        """Keys of the columns that take the remaining width, unless the user set theirs."""
         return {column.key for column in self.columns if column.flex}
 
     def on_mouse_down(self, event: events.MouseDown) -> None:

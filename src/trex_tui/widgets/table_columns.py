@@ -167,7 +167,7 @@ def largest_ms(engine: Engine) -> float | None:
 
 
 def _measured_widths(engine: Engine) -> dict[str, int]:
-    """Widths that follow what the columns of an engine hold; without those of columns that hold nothing."""
+    """Return widths that fit the content of an engine's columns; empty columns are omitted."""
     widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
     widths |= {"index": index_width(engine), "kind": kind_width(engine)}
     largest = largest_ms(engine)

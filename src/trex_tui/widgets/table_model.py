@@ -29,7 +29,7 @@ class TableColumn(Generic[Row]):
 
     Attributes:
         key: Identifies the column in sort keys and in configuration.
-        title: What the header says. Plain text.
+        title: Plain text of the header.
         value: The raw value to sort by. None and NaN mean missing, which sorts last in both directions.
         text: The cell's plain text; without it, `format` of the value.
         format: Turns a value that is not missing into text.
@@ -232,7 +232,7 @@ LEAST_DISPLACED = 3
 MIN_FLEX_WIDTH = 8
 """Width to which a flexible column shrinks before the line is cut."""
 MIN_SET_WIDTH, MOST_SET_SHARE = 3, 0.75
-"""Cells that a person leaves a column at least, and its part of the line at most."""
+"""Minimum cells of a column set by the user, and its maximum share of the line."""
 
 _VARIATION_SELECTORS = dict.fromkeys(range(0xFE00, 0xFE10))
 
@@ -336,7 +336,7 @@ def _drop(
 
 
 def _set_width(column: TableColumn[Row], width: int | None, available: int) -> TableColumn[Row]:
-    """The column with the width that a person gave it, if any."""
+    """Return the column with the width set by the user, if any."""
     if width is None:
         return column
     width = max(MIN_SET_WIDTH, min(width, int(available * MOST_SET_SHARE)))

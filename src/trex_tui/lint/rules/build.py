@@ -1,4 +1,4 @@
-"""BUILD: how the engine was built, and what the builder tried, skipped and chose, from metadata and the build log."""
+"""BUILD: options of the build, and tactics tried, skipped and chosen, from metadata and the build log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX: what the model has in one piece and the engine in several, and constants that are computed in every run."""
+"""ONNX: parts of the model that the engine splits, and constants that are computed in every run."""
 
 from __future__ import annotations
 

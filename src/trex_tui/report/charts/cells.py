@@ -584,7 +584,7 @@ def _name_ends(area: Grid, series: Sequence[Series], y: Scale) -> None:
 
 
 def _label_dot(area: Grid, column: int, row: int, sign: str, label: str, style: str) -> None:
-    """Draw a dot with its label above, left or below, where there is room."""
+    """Draw a dot with its label above, left or below, wherever it fits."""
     area.put(column, row, sign, style)
     places = [(column - len(label) // 2, row - 1), (column - len(label) - 1, row), (column, row + 1)]
     _label(area, places, label, style)

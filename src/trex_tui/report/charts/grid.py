@@ -219,7 +219,7 @@ class Grid:
         self._styles = [[""] * self.width for _ in range(self.height)]
 
     def copy(self) -> Grid:
-        """Return a grid with cells of its own."""
+        """Return an independent grid with the same content."""
         other = copy(self)
         other.spots = list(self.spots)
         other._chars = [list(row) for row in self._chars]

@@ -81,8 +81,8 @@ class Times:
     """The timing run of an engine.
 
     Attributes:
-        batch: Samples in a query; None where nothing tells.
-        batch_source: Who tells.
+        batch: Samples in a query; None if unknown.
+        batch_source: Source of the batch.
         rows: Of the measurement; None where trtexec's printed summary is all there is.
         series: Name -> milliseconds of each of these rows, NaN where unknown; a series that no row has is not there.
         starts_ms: When the compute of each row began, from the first; None without stamps.
@@ -273,7 +273,7 @@ def _series(run: Times, names: Sequence[str]) -> str:
 
 
 def percentiles_csv(run: Times) -> str:
-    """A line per percentile, a column per series; empty where a run is too short to tell, or nothing is printed."""
+    """Return a line per percentile, a column per series; empty if a run is too short, or nothing is printed."""
     known = known_series(run.statistics)
     asked = sorted({*PERCENTILES, *(pct for _, _, series in known for pct in series.percentiles_ms)})
     headings = ["percentile", *(f"{name}_ms" for name, _, _ in known)]
