@@ -2,7 +2,7 @@
 
 Textual writes every line of a changed widget completely, each segment with all its colours, and a change of screen three
 times: 80 kB, of which three quarters are colour sequences. Over a slow line this is the delay that the user sees. Here the
-text that Textual writes fills a grid of cells; when nothing more is queued, the cells that differ from those on the screen are
+text that Textual writes fills a grid of cells; when nothing more is queued, cells that differ from those on the screen are
 written style by style: moving the cursor costs less than a colour. Frames that queue up behind a slow line become one.
 """
 
