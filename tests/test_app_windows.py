@@ -8,10 +8,11 @@ import pytest
 from textual.command import CommandList
 from textual.screen import ModalScreen
 
-from helpers import layer, write_graph
+from helpers import REPOSITORY, layer, write_graph
 from trex_tui.engine.engine import load_engine
 from trex_tui.screens.dialogs import ColumnsScreen, FindScreen
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.export import ExportScreen
 from trex_tui.screens.palette import Commands
 from trex_tui.screens.pane import FindingOpened
@@ -84,6 +85,16 @@ async def test_windows_over_the_list_of_engines(tmp_path, key):
     for name in ("one", "two"):
         small_engine(tmp_path / name)
     async with running(tmp_path) as session:
+        await turn_pages_and_enter(session, key)
+
+
+@pytest.mark.parametrize(
+    ("view", "key"), [("p", "v"), ("p", "C"), ("p", "a"), ("H", "s"), ("H", "question_mark")]
+)
+async def test_windows_over_charts_and_history_of_the_list(view, key):
+    async with running(REPOSITORY / "sample_artifacts") as session:
+        await session.press(view)
+        await session.until(lambda: not isinstance(session.app.screen, EnginesScreen))
         await turn_pages_and_enter(session, key)
 
 

@@ -28,7 +28,6 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.model import LintResult
 from trex_tui.report.views.layer_details import node_shares
 from trex_tui.report.views.lint import tab_badge
-from trex_tui.report.views.memory import main_sizes, memory_figures
 from trex_tui.report.views.runs import list_run_choices
 from trex_tui.screens.compare_job import CompareJob
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen, bring_to_top
@@ -122,6 +121,8 @@ def warm(engine: Engine) -> None:
 def _warm(engine: Engine) -> None:
     for tab in TABS:
         import_pane(tab.id)
+    from trex_tui.report.views.memory import main_sizes, memory_figures  # imported with its pane, as above
+
     derived(engine)
     values = engine_values(engine)
     _ = values.folded_names

@@ -267,19 +267,27 @@ class TextView(LineScroll, can_focus=True):
 
     def _fit(self) -> None:
         """Draw the rows that are others than before: of the text beside a table, half are the same for the next row."""
-        width, rows, drawn = self.text_width, self._rows, self._painted
+        width, rows, painted = self.text_width, self._rows, self._painted
         self._painted = width, rows
         self.set_line_count(len(rows))
-        if drawn is None or drawn[0] != width:
+        if painted is None or painted[0] != width:
             self._strips.clear()
             self.refresh()
             return
-        first = self.scroll_offset.y
-        for number, (row, before) in enumerate(zip_longest(rows, drawn[1])):
-            if row is None or before is None or not row.is_same(before):
-                self._strips.pop(number, None)
-                if first <= number < first + self.size.height:
-                    self.refresh_line(number)
+        pairs = enumerate(zip_longest(rows, painted[1]))
+        others = [
+            number
+            for number, (row, before) in pairs
+            if row is None or before is None or not row.is_same(before)
+        ]
+        for number in others:
+            self._strips.pop(number, None)
+        first, size = self.scroll_offset.y, self.size
+        regions = [
+            Region(0, row - first, size.width, 1) for row in others if first <= row < first + size.height
+        ]
+        if regions:
+            self.refresh(*regions)
 
     def on_resize(self) -> None:
         self._fit()
@@ -290,14 +298,14 @@ class TextView(LineScroll, can_focus=True):
         self._painted = None
 
     def render_line(self, y: int) -> Strip:
-        row = self.scroll_offset.y + y
-        if row >= len(self._rows):
+        row, rows, width = self.scroll_offset.y + y, self._rows, self.text_width
+        if row >= len(rows):
             return Strip.blank(self.size.width, self.visual_style.rich_style)
         if self.text_selection is not None:
             return self._selected_strip(row)
         strip = self._strips.get(row)
         if strip is None:
-            (strip,) = Visual.to_strips(self, self._rows[row], self.text_width, 1, self.visual_style)
+            (strip,) = Visual.to_strips(self, rows[row], width, 1, self.visual_style)
             self._strips[row] = strip = strip.apply_offsets(0, row)
         return strip
 
