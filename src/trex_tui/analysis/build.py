@@ -16,7 +16,6 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from trex_tui.analysis.tactic_reuse import TimedLayers
-from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.buildlog.build_trace import BuildTrace, Phase, PhaseKind
 from trex_tui.buildlog.layer_tuning import (
     FormatCombination,
@@ -609,12 +608,6 @@ class BuildFacts:
     def near_ties(self) -> int:
         """Number of layers of the engine whose choice of tactic is a near tie."""
         return sum(tuned.is_near_tie for tuned in self.tuned)
-
-
-def kind_of_build_log(engine: Engine) -> ArtifactKind | None:
-    """Return the log to read: that of the build, else that of a run, which may include the build; None without logs."""
-    kinds = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
-    return next((kind for kind in kinds if kind in engine.files), None)
 
 
 def build_facts(trace: BuildTrace, engine: Engine | None = None) -> BuildFacts:

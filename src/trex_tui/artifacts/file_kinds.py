@@ -14,7 +14,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -269,6 +269,12 @@ class Sniffed:
     kind: ArtifactKind | None
     reason: str = ""
     claims: bool = False
+
+
+def kind_of_build_log(kinds: Container[ArtifactKind]) -> ArtifactKind | None:
+    """Return the log to read: that of the build, else that of a run, which may include the build; None without logs."""
+    logs = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
+    return next((kind for kind in logs if kind in kinds), None)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.message import Message
@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 from textual.worker import Worker, get_current_worker
 
-from trex_tui.analysis.build import BuildFacts, build_facts, kind_of_build_log
+from trex_tui.artifacts.file_kinds import kind_of_build_log
 from trex_tui.crash_log import internal, note, sentence
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -26,6 +26,9 @@ from trex_tui.lint.registry import registry
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
 from trex_tui.screens.services import AnswerFailed, ModelJoined, get_services, is_refused
 from trex_tui.text import plural, printable
+
+if TYPE_CHECKING:
+    from trex_tui.analysis.build import BuildFacts
 
 LONG_BYTES = 16 << 20
 """Size of a log above which its outline is shown before the tactics are read."""
@@ -44,7 +47,7 @@ class BuildAsked(Message):
 
 def log_of_build(engine: Engine) -> Path | None:
     """The log shown on the screens; None if there is none."""
-    kind = kind_of_build_log(engine)
+    kind = kind_of_build_log(engine.files)
     return None if kind is None else engine.files[kind]
 
 
@@ -94,6 +97,7 @@ class BuildJob:
             self.ask(engine)
 
     def _read(self, path: Path, engine: Engine) -> None:
+        from trex_tui.analysis.build import BuildFacts, build_facts  # an eighth of our imports
         from trex_tui.buildlog.reader import shared_log, shared_outline
         from trex_tui.report.views.build import check_build_log
 

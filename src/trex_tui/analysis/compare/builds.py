@@ -17,12 +17,11 @@ from trex_tui.analysis.build import (
     LayerChoice,
     Timings,
     build_facts,
-    kind_of_build_log,
     list_contenders,
 )
 from trex_tui.analysis.compare.comparison import has_other_device
 from trex_tui.analysis.compare.model import Block, ChangeKind, Comparison, letter
-from trex_tui.artifacts.file_kinds import engine_stem
+from trex_tui.artifacts.file_kinds import engine_stem, kind_of_build_log
 from trex_tui.buildlog.layer_tuning import FormatCombination, SkippedTactic, SkipReason, TimedTactic
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -186,7 +185,7 @@ def load_build(engine: Engine, position: int) -> EngineBuild:
     Args:
         position: Position of the engine in the comparison.
     """
-    kind = kind_of_build_log(engine)
+    kind = kind_of_build_log(engine.files)
     if kind is None:
         return EngineBuild(None, describe_missing_log(engine, position))
     from trex_tui.buildlog.reader import shared_log  # 25 ms, and most comparisons read no log

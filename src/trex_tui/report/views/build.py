@@ -18,12 +18,12 @@ from trex_tui.analysis.build import (
     build_facts,
     build_seconds,
     by_tuning_time,
-    kind_of_build_log,
     near_ties,
     phase_shares,
     tactic_rows,
 )
 from trex_tui.analysis.short_names import ShortLabels, ShortNames
+from trex_tui.artifacts.file_kinds import kind_of_build_log
 from trex_tui.buildlog.build_trace import (
     BuildTrace,
     Fusion,
@@ -684,7 +684,7 @@ def check_build_log(trace: BuildTrace) -> None:
 def build_sections(subject: EngineSubject) -> Iterator[Section]:
     """Yield phases, longest tunings, near ties, warnings; nothing without a log."""
     engine = subject.engine
-    kind = kind_of_build_log(engine)
+    kind = kind_of_build_log(engine.files)
     if kind is None:
         return
     path = engine.files[kind]
