@@ -272,6 +272,9 @@ STEPS: dict[Place, list[Step]] = {
         *each("engines.charts", "p", on_top, "FleetChartsScreen", undo=("q",)),
         *each("engines.history", "H", on_top, "BuildHistoryScreen", undo=("q",)),
         *each("engines.compare", "equals_sign", on_top, "EngineScreen", prepare=("g", "space", "j", "space"), undo=("q",)),
+        *each("engines.explain", "i", on_top, "ExplainScreen", undo=ESC),
+        *each("engines.copy", "y", lambda one: one.app.clipboard),
+        *each("engines.copy_json", "Y", lambda one: one.app.clipboard),
         *each(
             "engines.group", "t", lambda one: one.listed.table.grouping or len(one.app._notifications)
         ),

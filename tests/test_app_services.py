@@ -425,8 +425,8 @@ def test_names_of_exports(tmp_path, monkeypatch):
 async def test_list_of_engines_is_exported_as_a_picture(tmp_path, elsewhere):
     async with table(several_engines(tmp_path / "nets")) as session:
         await session.press("e")
-        assert "Export the screen" in session.text
-        await session.press("enter")
+        assert "Export 3 engines" in session.text
+        await session.press("down", "down", "down", "enter")
         await session.until(lambda: "Exported the screen" in toasts(session))
         assert (elsewhere / "engines.svg").is_file()
 
