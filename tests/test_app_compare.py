@@ -236,7 +236,7 @@ async def test_only_what_changed():
         shown = pane.table.shown_blocks
         assert 0 < len(shown) < total
         assert all(block.changes or block.is_one_sided for block in shown)
-        assert f"{len(shown)} changed of {total} blocks" in session.text
+        assert f"{len(shown)} of {total} changed" in session.text
         await session.press("d")
         check_sums(pane)
 

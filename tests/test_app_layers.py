@@ -163,7 +163,7 @@ async def test_details_take_everything_apart(tmp_path):
         assert "Tactic" in session.details, "details wait for no computation"
         await complete(session)
         for words in [
-            "0.4000 ms · 33.06 % · rank 1/10 · layer 0 · 72 FLOP/B",
+            "0.4000 ms · 33.06 % · rank 1/10 · layer 0 · bound unknown (needs --peak) · 72 FLOP/B",
             "1×16×8×8 · FP16 · 2.00 KiB",
             "in and out  4.00 KiB",
             "library       xmma",

@@ -215,3 +215,11 @@ def test_a_product_of_one_column_by_myelin_is_a_gemm() -> None:
     engine = load_engine(ARTIFACTS / "edge-vision/results/resnet18")
     (classifier,) = [layer for layer in engine.layers if "MulSumAdd" in layer.name]
     assert (classifier.kind.value, derived(engine).compute[classifier.index].macs) == ("gemm", 512 * 1000)
+
+
+def test_a_transpose_at_the_input_is_no_conversion_to_the_same_type():
+    """The model begins with a transpose: both ends have the same type and layout."""
+    _, result = linted("trex/tf-resnet-RTX3090/fp16", "FMT004")
+    texts = [judged.finding.message for judged in result.findings]
+    assert any("transposes a network input, FP32 NCHW:" in text for text in texts)
+    assert not any("FP32 NCHW → FP32 NCHW" in text for text in texts)

@@ -117,7 +117,7 @@ def test_sums_are_of_what_is_shown(pair):
     some = [block for block in pair.blocks if block.index % 2]
     shown = fsum(block.latency_ms[0] or 0.0 for block in some)
     assert f"A {shown:.4f}/0.9150" in describe_sums(pair, some)
-    assert describe_sums(pair, some, only_changed=True).startswith(f"{len(some)} changed of 10 blocks")
+    assert describe_sums(pair, some, only_changed=True).startswith(f"{len(some)} of 10 changed · ")
     assert describe_sums(pair, []).startswith("0 of 10 blocks · A –/0.9150")
 
 
@@ -231,7 +231,7 @@ def test_block_tells_its_layers_and_changes(pair):
 
 
 def test_words_of_rows(pair):
-    assert re.match(r"onnx \d+ %: \w", describe_block(pair.find_block(0, 1)))
+    assert re.match(r"matched by onnx, \d+ %: \w", describe_block(pair.find_block(0, 1)))
     assert "%" not in describe_block(pair.find_block(1, 0))
     layer = pair.engines[1].layers[2]
     assert describe_layer(1, layer) == "B layer 2 · INT8 · i8_kernel_2 · INT8 · /stem/relu/Relu"

@@ -323,9 +323,11 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
         if (share or 0.0) < share_pct if context.has_profile else not is_large:
             continue
         side = "input" if at_input else "output"
+        ends = (layer.inputs[0].description, layer.outputs[0].description)
+        converts, types = ("converts", format_types(layer)) if ends[0] != ends[1] else ("transposes", ends[0])
         neighbours = context.consumers(layer) if at_input else context.producers(layer)
         yield finding(
-            f"{quote_layer(layer)} converts a network {side}, {format_types(layer)}: {context.format_time(layer)}.",
+            f"{quote_layer(layer)} {converts} a network {side}, {types}: {context.format_time(layer)}.",
             [layer],
             severity=Severity.WARNING if share is not None and share >= 2 else None,
             confidence=Confidence.HIGH,
@@ -333,7 +335,7 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
             formula="layer time: not needed if the caller uses the network's type and layout",
             evidence=layer_evidence(layer, side=side, neighbours_ms=sum_latency_ms(neighbours)),
             remedy=_advise_binding(layer, layer.outputs[0] if at_input else layer.inputs[0], side),
-            group=f"layers convert network {side}s, {format_types(layer)}",
+            group=f"layers {converts.removesuffix('s')} network {side}s, {types}",
         )
 
 

@@ -190,8 +190,10 @@ def describe_sums(
     """Return the sums of times and differences of the shown blocks, beside those of all."""
     whole = len(blocks) == len(comparison.blocks)
     count = plural(len(comparison.blocks), "block")
-    changed = " changed" if only_changed else ""
-    parts = [count + changed if whole else f"{len(blocks)}{changed} of {count}"]
+    if only_changed:
+        parts = [f"{len(blocks)} of {len(comparison.blocks)} changed"]
+    else:
+        parts = [count if whole else f"{len(blocks)} of {count}"]
     for position, side in enumerate(comparison.sides):
         total = format_ms(side.latency_sum_ms)
         shown = format_ms(sum_known(block.latency_ms[position] for block in blocks))
@@ -214,7 +216,7 @@ def describe_block(block: Block) -> str:
     """Describe the evidence for a block in a line."""
     if block.is_one_sided:
         return block.why
-    return f"{block.match.value} {100 * block.confidence:.0f} %: {block.why}"
+    return f"matched by {block.match.value}, {100 * block.confidence:.0f} %: {block.why}"
 
 
 def describe_layer(position: int, layer: Layer) -> str:

@@ -164,6 +164,10 @@ def _format_summary(engine: Engine, layer: Layer, facts: Derived | str | None) -
     point = facts.roofline.points.get(layer.index) if isinstance(facts, Derived) else None
     if point is not None:
         words += [f"{point.bound.value}-bound"] if point.bound else []
+        if point.bound is None and layer.latency_ms and isinstance(facts, Derived):
+            device = facts.roofline.device
+            is_unknown = device.bandwidth_reason and device.compute_reason
+            words += ["bound unknown (needs --peak)"] if is_unknown else []
         words += [f"{format_pct(point.roof_pct)} % of roof"] if point.roof_pct is not None else []
         words += [format_intensity(point.intensity, layer.precision)] if point.intensity is not None else []
     return " · ".join(words)

@@ -343,7 +343,7 @@ SCREEN_COLUMNS = (
         "Confidence",
         value=lambda entry: entry.judged.confidence.value if entry.judged else None,
         width=10,
-        priority=1,
+        priority=3,
     ),
 )
 
