@@ -15,7 +15,7 @@ from trex_tui.screens.settings import settings_from
 from trex_tui.widgets.table import TableColumn
 from trex_tui.widgets.table_columns import latency_columns
 from trex_tui.widgets.table_model import place_columns
-from tui import DIGITS, LARGE, SMALL, Session, running, small_engine
+from tui import DIGITS, LARGE, SMALL, Session, running, small_engine, write_set
 
 COLUMNS: list[TableColumn[str]] = [
     TableColumn("name", "Layer", str, width=20, flex=True),
@@ -111,6 +111,13 @@ def test_columns_follow_what_the_layers_hold(tmp_path):
         column.key for column in untimed if column.key.startswith(("latency", "cumulative", "median"))
     ] == []
     assert "precision" in [column.key for column in untimed]
+    names = write_set(tmp_path / "names", "net", ["Conv_0", "Relu_1"], None)  # type: ignore[list-item]  # names only
+    assert [column.key for column in latency_columns(load_engine(names))] == [
+        "index",
+        "name",
+        "kind",
+        "layer_type",
+    ]
 
 
 async def test_the_tree_has_no_column_that_repeats_its_groups(tmp_path):

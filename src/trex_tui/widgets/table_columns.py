@@ -141,6 +141,15 @@ def _format_extents(value: str) -> str:
     return value.replace("x", "×")
 
 
+_EMPTY_WITHOUT: dict[tuple[str, ...], Callable[[Layer], object]] = {
+    ("precision",): lambda layer: layer.precision,
+    ("tactic",): lambda layer: layer.tactic,
+    ("stream",): lambda layer: layer.stream is not None,
+    ("io_bytes", "weights_bytes", "output_precision", "input_formats", "output_shapes"): lambda layer: (
+        layer.inputs or layer.outputs
+    ),
+}
+"""Default columns, with what some layer has if they hold anything."""
 _TIME_COLUMNS = ("latency_ms", "latency_pct", "cumulative_pct", "median_ms")
 
 
@@ -178,8 +187,9 @@ def _measured_widths(engine: Engine) -> dict[str, int]:
     )
     if largest is None:
         empty.update(_TIME_COLUMNS)
-    if not any(layer.precision for layer in engine.layers):
-        empty.add("precision")
+    for names, value in _EMPTY_WITHOUT.items():
+        if not any(value(layer) for layer in engine.layers):
+            empty.update(names)
     widths["latency_ms"] = ms_width(largest)
     return {name: width for name, width in widths.items() if name not in empty}
 
