@@ -213,8 +213,8 @@ def test_memory_chart_has_the_size_asked_for(
 
 
 def test_memory_is_drawn_over_time_where_stamps_tell_points_apart() -> None:
-    timed = [replace(POINT, line=line, at_s=float(line)) for line in range(1, 6)]
-    crowded = [replace(POINT, line=line) for line in range(1, 6)]
+    timed = [POINT._replace(line=line, at_s=float(line)) for line in range(1, 6)]
+    crowded = [POINT._replace(line=line) for line in range(1, 6)]
     assert has_times(timed)
     assert not has_times(crowded)
     assert "seconds since start of log" in _plain(memory_chart(timed, 0, 60, 10))

@@ -96,7 +96,7 @@ def test_dla_reformats_and_other_implementations() -> None:
             BackendStrategy(2, 4, StrategyVerdict.SKIPPED),
         ),
         dla=Dla(("a",), ("b", "c"), many),
-        reformats=(KEPT, replace(KEPT, cost_ms=None), replace(KEPT, strategy=4)),
+        reformats=(KEPT, KEPT._replace(cost_ms=None), KEPT._replace(strategy=4)),
         non_conforming=("odd",),
     )
     assert dla_text(trace) == "1 layer on DLA, 2 on the GPU, 50 fallbacks"

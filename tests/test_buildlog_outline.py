@@ -31,8 +31,8 @@ needs_logs = pytest.mark.skipif(not REAL, reason=f"no real logs at {LOGS}")
 def told(trace: BuildTrace) -> dict[str, str]:
     """What an outline tells, of an outline or of the whole."""
     values = {one.name: getattr(trace, one.name) for one in fields(trace) if one.name not in LEFT_OUT}
-    values["phases"] = [replace(one, layer=None) for one in trace.phases]
-    values["reformats"] = [replace(one, cost_ms=None) for one in trace.reformats]
+    values["phases"] = [one._replace(layer=None) for one in trace.phases]
+    values["reformats"] = [one._replace(cost_ms=None) for one in trace.reformats]
     return {name: repr(value) for name, value in values.items()}
 
 

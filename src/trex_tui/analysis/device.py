@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from trex_tui.analysis.device_overrides import DeviceOverrides
 from trex_tui.analysis.gpu_peaks import READ, Architecture, Correction, Source, gpu_peaks, short_name
@@ -36,8 +36,7 @@ _BYTES = {"bytes": 1.0, "b": 1.0, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30
 _COUNT = {"": 1.0, "bits": 1.0, "bit": 1.0}
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(NamedTuple):
     """Source of a quantity, its possible units, and its plausible range."""
 
     labels: tuple[str, ...]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
+from typing import NamedTuple
 
 from trex_tui.analysis.structure import Total, sum_latency_ms, total_by
 from trex_tui.engine.cache import per_engine
@@ -15,8 +15,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
 
 
-@dataclass(frozen=True, slots=True)
-class DlaBlockTimes:
+class DlaBlockTimes(NamedTuple):
     """A DLA block with its times; a time is None if no row of the profile has it.
 
     Attributes:
@@ -45,8 +44,7 @@ class DlaBlockTimes:
         return self.wait.latency_ms if self.wait else None
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackGroup:
+class FallbackGroup(NamedTuple):
     """Layers that compute on the GPU between two blocks, and the cost of the crossings.
 
     Attributes:
@@ -61,8 +59,7 @@ class FallbackGroup:
     crossing_rows: tuple[Layer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DlaUse:
+class DlaUse(NamedTuple):
     """Use of the DLA by an engine.
 
     Attributes:

@@ -12,9 +12,9 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.engine.dtypes import DataType, format_rate
 from trex_tui.engine.tactics import parse_tactic
@@ -36,16 +36,14 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A document: its title, and kind of evidence (NVIDIA's own text, a copy of it, a third party, …)."""
 
     title: str
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(NamedTuple):
     """Dense multiply-accumulates per SM and clock.
 
     Attributes:
@@ -61,8 +59,7 @@ class Rate:
     sources: tuple[Source, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(NamedTuple):
     """A compute capability.
 
     Attributes:
@@ -84,8 +81,7 @@ class Architecture:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
+class Correction(NamedTuple):
     """A value that replaces a driver value of one product, or scales the value of its architecture.
 
     Attributes:
@@ -221,8 +217,7 @@ STATED = "stated"
 """Tag of a peak that the user states."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peak:
+class Peak(NamedTuple):
     """Largest number of operations per second of a device in one precision.
 
     Attributes:
@@ -295,9 +290,9 @@ def peak_ops(
     peak = _architecture_peak(device, wanted, tensor_cores, accumulate, sparse)
     if peak.flop_per_s is None and stated is not None:
         note = f"the configured {wanted.value} peak also applies to CUDA cores"
-        return replace(_stated(device, wanted, stated), assumptions=(note,))
+        return _stated(device, wanted, stated)._replace(assumptions=(note,))
     if wanted is not precision:
-        peak = replace(peak, assumptions=("FP32 on tensor cores runs as TF32", *peak.assumptions))
+        peak = peak._replace(assumptions=("FP32 on tensor cores runs as TF32", *peak.assumptions))
     return peak
 
 
@@ -406,8 +401,8 @@ def _derive_dp4a(single: Rate | None, notes: list[str]) -> Rate | None:
     if single is None:
         return None
     notes.append("DP4A at four times the FP32 rate, an upper bound")
-    return replace(
-        single, name="int8_dp4a", mac_per_sm_clock=DP4A_PRODUCTS * single.mac_per_sm_clock, tag=INFERRED
+    return single._replace(
+        name="int8_dp4a", mac_per_sm_clock=DP4A_PRODUCTS * single.mac_per_sm_clock, tag=INFERRED
     )
 
 
@@ -439,4 +434,4 @@ def peak_of_kernel(
         accumulate=tactic.accumulate_type if tactic else None,
         sparse=tactic is not None and tactic.is_sparse,
     )
-    return replace(peak, assumptions=(*peak.assumptions, *notes)) if notes else peak
+    return peak._replace(assumptions=(*peak.assumptions, *notes)) if notes else peak

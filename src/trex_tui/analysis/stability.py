@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
+from typing import NamedTuple
 
 from trex_tui.analysis.statistics import (
     SCALED_MAD,
@@ -104,8 +105,7 @@ class Outliers:
     are_significant: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(NamedTuple):
     """The difference between the last and the first third of a run: medians of the block medians.
 
     Attributes:
@@ -118,8 +118,7 @@ class Drift:
     is_significant: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
+class Levels(NamedTuple):
     """Two peaks in the histogram, as caused by two clock states.
 
     Attributes:
@@ -134,8 +133,7 @@ class Levels:
     apart_pct: float
 
 
-@dataclass(frozen=True, slots=True)
-class Settling:
+class Settling(NamedTuple):
     """Blocks at the start that differ from the rest: the warm-up was too short.
 
     Attributes:
@@ -149,8 +147,7 @@ class Settling:
     change_pct: float
 
 
-@dataclass(frozen=True, slots=True)
-class Stability:
+class Stability(NamedTuple):
     """Stability of the latency of a run.
 
     Attributes:
@@ -181,8 +178,7 @@ class Stability:
     levels: Levels | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(NamedTuple):
     """Values in order, their start stamps if all are known, and values shared by all methods."""
 
     values: Sequence[float]
@@ -255,7 +251,7 @@ def stability(values_ms: Sequence[float], starts_ms: Sequence[float] | None = No
         settling=_find_settling(run, medians),
         levels=levels,
     )
-    return replace(result, sentences=_sentences(result))
+    return result._replace(sentences=_sentences(result))
 
 
 def is_rising(stamps_ms: Sequence[float]) -> bool:

@@ -6,9 +6,8 @@ import heapq
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
@@ -19,8 +18,7 @@ UNKNOWN = "unknown"
 """Layers with an unknown grouping value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(NamedTuple):
     """A group of layers.
 
     Attributes:
@@ -71,8 +69,7 @@ def _total(engine: Engine, key: str, layers: Sequence[Layer]) -> Total:
     return Total(key, len(layers), latency_ms, pct)
 
 
-@dataclass(frozen=True, slots=True)
-class CrossTotal:
+class CrossTotal(NamedTuple):
     """Layers that have the same values in some columns.
 
     Attributes:
@@ -168,8 +165,7 @@ def find_by_time(layers: Iterable[Layer], here: Layer | None, step: int) -> Laye
     return max((layer for layer in timed if rank(layer) < rank(here)), key=rank, default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class CriticalPath:
+class CriticalPath(NamedTuple):
     """The slowest chain of layers, each feeding the next.
 
     Attributes:
@@ -238,8 +234,7 @@ def describe_streams(engine: Engine) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(NamedTuple):
     """A tensor passed from one device to another."""
 
     source: Layer
@@ -256,8 +251,7 @@ def device_transitions(engine: Engine) -> list[Transition]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Reformat:
+class Reformat(NamedTuple):
     """A layer that changes type or layout, with its neighbours.
 
     Attributes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from trex_tui.artifacts.input_files import finite_number, load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
@@ -34,8 +34,7 @@ _COUNTS = (
 _MOST_NESTED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedSide:
+class ComparedSide(NamedTuple):
     """The reference or the test.
 
     Attributes:
@@ -73,8 +72,7 @@ class OutputDifference:
     dtypes: tuple[str | None, str | None] = (None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class GateVerdict:
+class GateVerdict(NamedTuple):
     """A gate with its result."""
 
     gate: str

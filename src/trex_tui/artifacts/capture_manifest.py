@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from trex_tui.artifacts.input_files import finite_number, load_json, read_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
@@ -194,8 +194,7 @@ _VERSION = lazy_pattern(r"(?:RTX )?\d{1,4}(?:\.\d{1,4}){1,3}")
 _LISTS = ("runs", "remarks")
 
 
-@dataclass(frozen=True, slots=True)
-class ClockLock:
+class ClockLock(NamedTuple):
     """Result of a request for locked clocks.
 
     Attributes:
@@ -209,8 +208,7 @@ class ClockLock:
     is_released: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureManifest:
+class CaptureManifest(NamedTuple):
     """A manifest; None where unknown.
 
     Attributes:
@@ -275,7 +273,7 @@ def read_capture_manifest(path: Path, files: Iterable[Path] = ()) -> CaptureMani
         odd = [key for key in keys if not isinstance(root.get(key), (kind, type(None)))]
         notes += [Diagnostic(Severity.WARNING, path, key, f"is no {name}; ignored") for key in odd]
     manifest = _understood(root, notes)
-    return replace(manifest, changed=tuple(_changed(root, path, files)), diagnostics=tuple(notes))
+    return manifest._replace(changed=tuple(_changed(root, path, files)), diagnostics=tuple(notes))
 
 
 def _understood(root: Mapping[str, Any], notes: list[Diagnostic]) -> CaptureManifest:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from trex_tui.artifacts.banner import find_banner, find_stated_version
 from trex_tui.artifacts.file_kinds import HEAD_BYTES, ArtifactKind, unpacked_head
@@ -45,8 +45,7 @@ class LatencySummary:
     percentiles_ms: dict[float, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class StatedMemory:
+class StatedMemory(NamedTuple):
     """Bytes of an engine from a log; None where not stated.
 
     Attributes:
@@ -64,8 +63,10 @@ class StatedMemory:
     engine_mib: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StatedTensor:
+_NO_MEMORY = StatedMemory()
+
+
+class StatedTensor(NamedTuple):
     """An input or output of the network from a log; None where not stated."""
 
     name: str
@@ -95,7 +96,7 @@ class Metadata:
     device: dict[str, Any] = field(default_factory=dict)
     performance: dict[str, Any] = field(default_factory=dict)
     device_attributes: dict[str, Any] = field(default_factory=dict)
-    memory: StatedMemory = StatedMemory()
+    memory: StatedMemory = _NO_MEMORY
     tensors: tuple[StatedTensor, ...] = ()
     build_device: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)

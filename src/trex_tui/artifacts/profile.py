@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress, islice
 from operator import itemgetter, ne
@@ -61,8 +61,7 @@ class ProfileRow(NamedTuple):
     percentage: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """Content of the file: rows in execution order (names may repeat) and the number of iterations, if stated.
 
     Attributes:
@@ -135,7 +134,7 @@ def _read_printed(text: str, path: Path) -> list[Profile]:
             notes.append(Diagnostic(Severity.ERROR, path, "", f"has no end of a table; {COPY_AGAIN}"))
         rows = [ProfileRow(name, *figures) for name, *figures in stage.rows]
         run = _Run(rows, stage.iterations, is_whole=stage.is_whole)
-        profiles.append(replace(_checked(path, run, notes), stage=stage.stage))
+        profiles.append(_checked(path, run, notes)._replace(stage=stage.stage))
     if not profiles:
         raise ArtifactError(path, f"has no times of layers; {COPY_AGAIN}")
     return profiles
@@ -159,7 +158,7 @@ def _read_stages(path: Path) -> list[Profile]:
         notes = [Diagnostic(Severity.ERROR, table.path, "", table.damage)] if table.damage else []
         run = _Run(rows, is_whole=not table.damage, spreads=list(table.spreads))
         profile = _checked(table.path, run, [*broken, *notes])
-        profiles.append(replace(profile, stage=table.stage, file=table.path))
+        profiles.append(profile._replace(stage=table.stage, file=table.path))
     return profiles
 
 
@@ -282,7 +281,7 @@ def _read_variants(root: object, path: Path) -> list[Profile]:
     if not tables:
         return []
     if staged := _split_stages(tables):
-        return [replace(_read_run(table, rows, "", [], path), stage=stage) for stage, table, rows in staged]
+        return [_read_run(table, rows, "", [], path)._replace(stage=stage) for stage, table, rows in staged]
     best = max(tables, key=lambda table: len(table.rows))
     same = [table for table in tables if _is_other_run(table, best)]
     runs = _split_runs(best) if len(same) == 1 else [(table, table.rows) for table in same]

@@ -21,8 +21,7 @@ from trex_tui.buildlog.log_options import StatedOptions
 from trex_tui.errors import Diagnostic
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One run of a program, between its banners.
 
     Attributes:
@@ -62,8 +61,7 @@ class Performance:
     explanations: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TraceAverages:
+class TraceAverages(NamedTuple):
     """`Average on N runs`, one entry per line, in milliseconds; NaN if a line has no such number.
 
     Attributes:
@@ -79,8 +77,7 @@ class TraceAverages:
     omitted: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileTable:
+class ProfileTable(NamedTuple):
     """`=== Profile (N iterations ) ===`, from `--dumpProfile`.
 
     Attributes:
@@ -94,8 +91,7 @@ class ProfileTable:
     total: ProfileRow | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredRun:
+class MeasuredRun(NamedTuple):
     """A run in the log that printed a performance summary or a profile table.
 
     Attributes:
@@ -126,8 +122,7 @@ class DumpForm(str, Enum):
     """`--dumpLayerInfo` of an engine with detailed verbosity, or a printed result of `IEngineInspector`: all JSON keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class DumpedLayer:
+class DumpedLayer(NamedTuple):
     """A layer of the final engine, as the builder printed it.
 
     Attributes:
@@ -154,8 +149,7 @@ class DumpedLayer:
         return parse_id(value) if isinstance(value, str) else None
 
 
-@dataclass(frozen=True, slots=True)
-class LayerDump:
+class LayerDump(NamedTuple):
     """The final layers of the engine.
 
     Attributes:
@@ -168,8 +162,7 @@ class LayerDump:
     bindings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedBinding:
+class PrintedBinding(NamedTuple):
     """`Input binding for x with dimensions 1x3x224x224 and type fp32 is created.`
 
     Attributes:
@@ -206,8 +199,7 @@ class PhaseKind(str, Enum):
     """The measured part of the run, without warm-up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """A duration printed in the log.
 
     Attributes:
@@ -253,8 +245,7 @@ class Fusion(NamedTuple):
     to_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OptimizerPass:
+class OptimizerPass(NamedTuple):
     """A pass, or a group of passes: the steps up to a line that counts the layers.
 
     Attributes:
@@ -281,8 +272,7 @@ class StrategyVerdict(str, Enum):
     """Not compared with another strategy in the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class BackendStrategy:
+class BackendStrategy(NamedTuple):
     """A candidate engine.
 
     Attributes:
@@ -296,8 +286,7 @@ class BackendStrategy:
     estimate: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPoint:
+class MemoryPoint(NamedTuple):
     """A log line with memory in use.
 
     Attributes:
@@ -318,8 +307,7 @@ class MemoryPoint:
     is_managed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LayerMemory:
+class LayerMemory(NamedTuple):
     """`Layer: X Host Persistent: … Device Persistent: … Scratch Memory: …`; up to 8.0 without scratch (None)."""
 
     line: int
@@ -330,8 +318,7 @@ class LayerMemory:
     scratch_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTotals:
+class MemoryTotals(NamedTuple):
     """Memory of an engine as summed by the builder; None where not printed.
 
     Attributes:
@@ -349,8 +336,7 @@ class MemoryTotals:
     silent_layers: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TimingCache:
+class TimingCache(NamedTuple):
     """State of the timing cache.
 
     Attributes:
@@ -372,8 +358,7 @@ class TimingCache:
     cached_results: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
+class Streams(NamedTuple):
     """Multi-stream execution (10.x); None where not printed."""
 
     streams: int | None = None
@@ -382,8 +367,7 @@ class Streams:
     disabled_because: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DlaFallback:
+class DlaFallback(NamedTuple):
     """A layer requested on DLA that DLA cannot run.
 
     Attributes:
@@ -398,8 +382,7 @@ class DlaFallback:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Dla:
+class Dla(NamedTuple):
     """Layers by device. Up to 8.x the lists are printed for GPU-only builds too: then `dla_layers` is empty."""
 
     dla_layers: tuple[str, ...] = ()
@@ -427,8 +410,7 @@ class Message:
     is_trtexec: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OnnxHeader:
+class OnnxHeader(NamedTuple):
     """The parser's block about the model; label (`Input filename`, `Opset version`, …) -> value, verbatim."""
 
     line: int

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import replace
 from typing import Any
 
 from trex_tui.artifacts.profile import ProfileRow
@@ -146,7 +145,7 @@ class Optimizer:
         judged = BackendStrategy(line, number, verdict, estimate if math.isfinite(estimate) else None)
         for index, known in enumerate(self.strategies):
             if known.number == number:
-                self.strategies[index] = replace(judged, line=known.line)
+                self.strategies[index] = judged._replace(line=known.line)
                 return
         self.strategies.append(judged)
 
@@ -287,9 +286,9 @@ class Resources:
     def total(self, _line: int, message: str) -> None:
         known = self.totals.get(self.strategy) or MemoryTotals(self.strategy)
         if match := _TOTAL.match(message):
-            self.totals[self.strategy] = replace(known, **{_TOTALS[match["what"]]: int(match["bytes"])})
+            self.totals[self.strategy] = known._replace(**{_TOTALS[match["what"]]: int(match["bytes"])})
         elif match := _SILENT.match(message):
-            self.totals[self.strategy] = replace(known, silent_layers=int(match["layers"]))
+            self.totals[self.strategy] = known._replace(silent_layers=int(match["layers"]))
 
     def size(self, message: str) -> None:
         """Parse the size of the execution context or the engine, in MiB."""
@@ -310,31 +309,31 @@ class Resources:
     def about_cache(self, _line: int, message: str) -> None:
         cache = self.cache
         if message.startswith(("Local timing cache", "Global timing cache")):
-            self.cache = replace(cache, mode=message.partition(" ")[0].lower())
+            self.cache = cache._replace(mode=message.partition(" ")[0].lower())
         elif match := _UNREADABLE.match(message):
-            self.cache = replace(cache, unreadable=match["file"])
+            self.cache = cache._replace(unreadable=match["file"])
         elif match := _CACHE_FILE.match(message):
             size = int(match["bytes"])
             if match["verb"] == "Loaded":
-                self.cache = replace(cache, file=match["file"], loaded_bytes=size)
+                self.cache = cache._replace(file=match["file"], loaded_bytes=size)
             else:
-                self.cache = replace(cache, file=match["file"], saved_bytes=size)
+                self.cache = cache._replace(file=match["file"], saved_bytes=size)
         elif match := _ENTRIES.match(message):
-            self.cache = replace(cache, entries=int(match["entries"]))
+            self.cache = cache._replace(entries=int(match["entries"]))
         elif match := _DELETED.match(message):
             hits = (cache.hits or 0) + int(match["hits"])
-            self.cache = replace(cache, entries=int(match["entries"]), hits=hits)
+            self.cache = cache._replace(entries=int(match["entries"]), hits=hits)
 
     def about_streams(self, message: str) -> None:
         known = self._streams.get(self.strategy) or Streams()
         if match := _STREAMS.match(message):
             change: dict[str, Any] = {_STREAM_COUNTS[match["what"]]: int(match["count"])}
-            self._streams[self.strategy] = replace(known, **change)
+            self._streams[self.strategy] = known._replace(**change)
         elif match := _DISABLED.match(message):
             why = known.disabled_because or match["why"]
-            self._streams[self.strategy] = replace(known, disabled_because=why)
+            self._streams[self.strategy] = known._replace(disabled_because=why)
         elif match := _AUXILIARY.match(message):
-            self._streams[self.strategy] = replace(known, auxiliary=int(match["count"]))
+            self._streams[self.strategy] = known._replace(auxiliary=int(match["count"]))
 
     def streams(self, strategy: int | None) -> Streams:
         """Return the streams of a candidate engine, or of a loaded engine."""
@@ -522,7 +521,7 @@ class Results:
         trace = self._trace
         if trace is None or not trace.runs:
             return None
-        return replace(trace, omitted=self._omitted)
+        return trace._replace(omitted=self._omitted)
 
     @property
     def profile(self) -> ProfileTable | None:

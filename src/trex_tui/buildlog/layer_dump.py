@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from trex_tui.buildlog.build_trace import DumpedLayer, DumpForm, LayerDump
@@ -239,12 +238,12 @@ def with_kernel_names(dump: LayerDump, kernel_names: Mapping[int, str]) -> Layer
     """Add kernel names to the builder's list, which has only tactic numbers."""
     if dump.form is not DumpForm.BUILDER:
         return dump
-    return replace(dump, layers=tuple(_with_kernel_name(layer, kernel_names) for layer in dump.layers))
+    return dump._replace(layers=tuple(_with_kernel_name(layer, kernel_names) for layer in dump.layers))
 
 
 def _with_kernel_name(layer: DumpedLayer, kernel_names: Mapping[int, str]) -> DumpedLayer:
     name = None if layer.tactic_id is None else kernel_names.get(layer.tactic_id)
-    return layer if name is None else replace(layer, raw=layer.raw | {"TacticName": name})
+    return layer if name is None else layer._replace(raw=layer.raw | {"TacticName": name})
 
 
 def _sides(text: str) -> tuple[str, str, str]:

@@ -19,8 +19,7 @@ NO_TACTIC = 0xD15EA5EDD15EA5ED
 """Number that the builder prints as the fastest if no tactic was valid (its time is `inf`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimedTactic:
+class TimedTactic(NamedTuple):
     """A timed tactic.
 
     Attributes:
@@ -38,8 +37,7 @@ class TimedTactic:
         return hex_id(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class MyelinTactic:
+class MyelinTactic(NamedTuple):
     """One row of a Myelin autotuning table (TensorRT 10 and later).
 
     Attributes:
@@ -215,8 +213,7 @@ class SkippedTactic(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class MyelinTable:
+class MyelinTable(NamedTuple):
     """`Sorted table of all evaluated tactics` of one operator inside a Myelin layer.
 
     Attributes:
@@ -344,8 +341,7 @@ class FormatCombination(NamedTuple):
         return sum(trial.tactic_count for trial in self.runners)
 
 
-@dataclass(frozen=True, slots=True)
-class LayerTuning:
+class LayerTuning(NamedTuple):
     """Everything tried for one layer, under one backend strategy and optimization profile.
 
     Attributes:
@@ -393,8 +389,7 @@ class LayerTuning:
             yield from combination.runners
 
 
-@dataclass(frozen=True, slots=True)
-class ReformatCost:
+class ReformatCost(NamedTuple):
     """Measured cost of a change of layout.
 
     Attributes:
@@ -425,8 +420,7 @@ class ReformatCost:
         return min((time for time in times if time is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class InsertedReformat:
+class InsertedReformat(NamedTuple):
     """`Adding reformat layer`: a copy that the choice of formats requires.
 
     Attributes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -318,8 +318,8 @@ def _memory(known: StatedMemory, trace: BuildTrace) -> StatedMemory:
         engine_bytes=trace.engine_bytes,
         engine_mib=trace.engine_mib,
     )
-    values = {field.name: getattr(stated, field.name) for field in fields(stated)}
-    return replace(known, **{name: value for name, value in values.items() if value is not None})
+    values = {name: value for name, value in stated._asdict().items() if value is not None}
+    return known._replace(**values)
 
 
 def _tensors(known: tuple[StatedTensor, ...], trace: BuildTrace) -> tuple[StatedTensor, ...]:

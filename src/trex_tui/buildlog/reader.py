@@ -392,7 +392,7 @@ class _Reader:
             context_bytes=spans.context_bytes,
             engine_bytes=spans.engine_bytes,
             engine_mib=spans.engine_mib,
-            cache=replace(resources.cache, cached_results=tuner.cached_results),
+            cache=resources.cache._replace(cached_results=tuner.cached_results),
             dla=resources.dla,
             workspace_shortage=resources.workspace_shortage,
             messages=parser.messages.finished(),
@@ -401,8 +401,7 @@ class _Reader:
             trace=spans.trace,
             profile=spans.profile,
             measured=tuple(
-                replace(
-                    measured,
+                measured._replace(
                     run=None if index is None else runs[index],
                     is_shown=measured.number == timed.number,
                 )
@@ -473,8 +472,7 @@ def _with_costs(added: list[InsertedReformat], costs: list[ReformatCost]) -> tup
             key = (cost.strategy, cost.tensor, *formats)
             known[key] = min(time, known.get(key, time))
     return tuple(
-        replace(
-            reformat,
+        reformat._replace(
             cost_ms=known.get((reformat.strategy, reformat.tensor, reformat.from_format, reformat.to_format)),
         )
         for reformat in added

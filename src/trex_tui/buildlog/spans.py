@@ -7,7 +7,7 @@ by its own span alone; later runs that load its engine add measurements and thei
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from trex_tui.artifacts.banner import find_banner, find_stated_version
@@ -105,7 +105,7 @@ class Runs:
             self._unfinished.pop(self.all[index].command, None)
         if index is None:
             return False
-        self.all[index] = replace(self.all[index], status=status)
+        self.all[index] = self.all[index]._replace(status=status)
         while self._open and self._open[-1] >= index:
             self._open.pop()
         return True

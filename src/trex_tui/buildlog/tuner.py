@@ -11,7 +11,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from trex_tui.buildlog.layer_tuning import (
     NO_TACTIC,
@@ -460,7 +460,7 @@ class Tuner:
         if self._layer is None:
             self._begin_layer(line, name)
         elif not self._layer.name:
-            self._layer = replace(self._layer, name=name)
+            self._layer = self._layer._replace(name=name)
         elif self._layer.name != name and not (self._combination and self._trials):
             combination, self._combination = self._combination, None
             self._end_layer()
@@ -591,7 +591,7 @@ class Tuner:
             self.costs.append(ReformatCost(line, self.strategy, *ends, combination))
             return
         if self._layer is not None and not self._layer.name and not self._combinations:
-            self._layer = replace(self._layer, name=name)
+            self._layer = self._layer._replace(name=name)
         elif self._layer is None or self._layer.name != name:
             self._end_layer()
             self._begin_layer(line, name)
@@ -599,7 +599,7 @@ class Tuner:
 
     def foreign_metadata(self, _line: int, message: str) -> None:
         if self._layer is not None:
-            self._layer = replace(self._layer, metadata=message.partition(" metadata:")[2].strip())
+            self._layer = self._layer._replace(metadata=message.partition(" metadata:")[2].strip())
 
     def adding(self, line: int, message: str) -> None:
         before, separator, after = message.removeprefix("Adding reformat layer: ").rpartition(") from ")
@@ -682,8 +682,7 @@ class Tuner:
         if layer is not None:
             # Strategy and profile may be printed after the name.
             self.tunings.append(
-                replace(
-                    layer,
+                layer._replace(
                     strategy=self.strategy,
                     optimization_profile=self.profile,
                     combinations=tuple(self._combinations),

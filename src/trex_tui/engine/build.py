@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import count, repeat
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from trex_tui.artifacts.input_files import without_depths
 from trex_tui.artifacts.layer_info import LayerInfo
@@ -417,8 +417,7 @@ def _profile_format(raw: dict[str, Any]) -> TensorFormat:
     return parse_format(text if isinstance(text, str) else "")
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedProfile:
+class JoinedProfile(NamedTuple):
     """One latency per layer, None for layers without a row, and what could not be joined on either side.
 
     Attributes:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,8 +57,7 @@ class DlaEvidence(str, Enum):
     BUILD_OPTION = "--useDLACore"
 
 
-@dataclass(frozen=True, slots=True)
-class DlaBlock:
+class DlaBlock(NamedTuple):
     """A part of the network that runs on the DLA, as indices of layers.
 
     Attributes:
@@ -320,8 +318,7 @@ def _long_rows(
 
 
 def _with_wait(block: DlaBlock, wait: int, times_longer: float) -> DlaBlock:
-    return replace(
-        block,
+    return block._replace(
         wait=wait,
         times_longer=times_longer,
         copies_from_dla=tuple(index for index in block.copies_from_dla if index != wait),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from trex_tui.analysis.dla import DlaBlockTimes, DlaUse, find_dla_use
@@ -206,6 +205,6 @@ def dla_document(engine: Engine) -> dict[str, Any] | None:
 
 def _block_object(times: DlaBlockTimes) -> dict[str, Any]:
     rows = {
-        key: value for key, value in asdict(times.block).items() if key not in ("layer", "wait", "evidence")
+        key: value for key, value in times.block._asdict().items() if key not in ("layer", "wait", "evidence")
     }
     return {column.key: column.value(times) for column in COLUMNS if column.value} | rows
