@@ -17,7 +17,7 @@ from trex_tui.buildlog.build_trace import MemoryPoint
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.report.charts.build_charts import TacticTimes, has_times, memory_chart, tactic_histogram
 from trex_tui.report.charts.grid import split_cells
-from trex_tui.report.views.build import pass_nodes, phase_nodes, strategy_nodes
+from trex_tui.report.views.build import build_fact_texts, pass_nodes, phase_nodes, strategy_nodes
 from trex_tui.report.views.build_details import empty_view_text, layer_build_lines, tactics_lines, tuned_lines
 from tui import small_engine
 
@@ -120,6 +120,7 @@ def test_outlines_have_all_that_the_log_tells(real: tuple[Engine, BuildFacts]) -
     assert sum(node.values["seconds"] for node in nodes) == pytest.approx(
         sum(one.seconds for one in trace.phases)
     )
+    assert sum(node.values["count"] for node in nodes) == len(trace.phases)
     passes = [node for top in pass_nodes(trace) for node in (top, *top.children)]
     assert [node.item for node in passes if node.key[0] == "pass"] == list(trace.passes)
     steps = [step.item for node in passes if node.key[0] == "pass" for step in node.children]
@@ -130,6 +131,28 @@ def test_outlines_have_all_that_the_log_tells(real: tuple[Engine, BuildFacts]) -
     assert len(strategies) == len(trace.strategies)
     keys = [node.key for node in [*nodes, *passes, *strategies]]
     assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ("Skip backend strategy 3since its", "4 kept, 2 tried: 4 initial (0.1101), 3 skipped (0.125)"),
+        (
+            "Chose this engine with backend strategy 3 since its",
+            "3 kept, 2 tried: 4 initial (0.1101), 3 chosen (0.125)",
+        ),
+    ],
+)
+def test_numbers_of_strategies_are_not_counted(tmp_path: Path, second: str, words: str) -> None:
+    log = tmp_path / "a.log"
+    steps = (
+        "Building graph using backend strategy 4",
+        "Use backend strategy 4 with estimated inference time (0.1101) as the initial choice.",
+        "Building graph using backend strategy 3",
+        f"{second} estimated inference time (0.125) is as it is.",
+    )
+    log.write_text("".join(f"[07/07/2026-02:11:00] [V] [TRT] {step}\n" for step in steps))
+    assert build_fact_texts(read_build_log(log))["strategy"] == words
 
 
 def test_details_say_what_was_tried_and_how_narrow_it_was(small: tuple[Engine, BuildFacts]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -38,8 +39,9 @@ SOURCES = Path(colours.__file__).parents[1]
 _TOKEN = re.compile(r"\$([a-z][a-z0-9-]*)")
 XTERM = {
     "red": "#cd0000", "green": "#00cd00", "yellow": "#cdcd00", "blue": "#0000ee", "magenta": "#cd00cd", "cyan": "#00cdcd",
-    "white": "#e5e5e5", "bright_red": "#ff0000", "bright_green": "#00ff00", "bright_yellow": "#ffff00",
-    "bright_blue": "#5c5cff", "bright_magenta": "#ff00ff", "bright_cyan": "#00ffff", "bright_white": "#ffffff",
+    "white": "#e5e5e5", "bright_black": "#7f7f7f", "bright_red": "#ff0000", "bright_green": "#00ff00",
+    "bright_yellow": "#ffff00", "bright_blue": "#5c5cff", "bright_magenta": "#ff00ff",
+    "bright_cyan": "#00ffff", "bright_white": "#ffffff",
 }  # fmt: skip
 """The 16 colours of xterm; a dark ground needs others than a light one."""
 OFFERED = TrexApp([]).available_themes
@@ -136,13 +138,35 @@ def test_the_terminals_own_colours_can_be_read(name, ground):
     assert reserved == {"current"}
 
 
+def distances_in_16_colours(theme: str, sight: str, tokens: Sequence[str]) -> dict[tuple[str, str], float]:
+    variables = variables_of(theme)
+    shown = {"default": "#000000" if theme == "ansi-light" else "#ffffff", **XTERM}
+    places = {token: lab(shown[variables[token].removeprefix("ansi_")], sight) for token in tokens}
+    return {
+        (first, second): float(np.linalg.norm(places[first] - places[second]))
+        for first, second in combinations(tokens, 2)
+    }
+
+
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_precisions_differ_for_the_colour_blind_in_16_colours_on_black(sight):
-    variables = variables_of("ansi-dark")
-    places = [lab(XTERM[variables[token].removeprefix("ansi_")], sight) for token in SCALE]
-    assert (
-        min(float(np.linalg.norm(one - other)) for one, other in combinations(places, 2)) >= LEAST_DIFFERENCE
-    )
+def test_precisions_differ_for_the_colour_blind_in_16_colours(sight):
+    assert min(distances_in_16_colours("ansi-dark", sight, SCALE).values()) >= LEAST_DIFFERENCE
+    precisions = [token for token in SCALE if token != "current"]
+    assert min(distances_in_16_colours("ansi-light", sight, precisions).values()) >= LEAST_DIFFERENCE
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_no_other_of_16_colours_can_be_read_on_white(sight):
+    """The current layer is 14.9 from 8 bits (protanopia): all five readable colours are used, and it has a sign as well."""
+    readable = {colour for colour, value in XTERM.items() if contrast(value, "#ffffff") >= 4.5}
+    variables = variables_of("ansi-light")
+    assert {variables[token].removeprefix("ansi_") for token in SCALE} == {*readable, "default"}
+    low = {
+        pair: round(distance, 1)
+        for pair, distance in distances_in_16_colours("ansi-light", sight, SCALE).items()
+        if distance < LEAST_DIFFERENCE
+    }
+    assert low == ({("bits-8", "current"): 14.9} if sight == "protanopia" else {})
 
 
 def test_one_colour_is_only_for_the_current_layer():

@@ -35,7 +35,7 @@ def finding(rule_id: str, *layers: int, **more: object) -> Finding:
 
 
 class TestOrder:
-    def test_severity_then_saving_then_id_then_layers(self, tmp_path: Path) -> None:
+    def test_severity_then_saving_or_time_then_id_then_layers(self, tmp_path: Path) -> None:
         engine = engine_of(tmp_path, 4.0, 3.0, 2.0, 1.0)
         rules = [
             rule(
@@ -45,9 +45,10 @@ class TestOrder:
             rule("CCC001", finding("CCC001"), severity=ERROR),
             rule("DDD001", finding("DDD001", 1, savings_ms={1: 3.0}), severity=INFO),
             rule("AAA002", finding("AAA002", 1, savings_ms={1: 2.0})),
+            rule("EEE001", finding("EEE001")),
         ]
-        wanted = [("CCC001", ()), ("AAA002", (1,)), ("BBB001", (0,)), ("BBB001", (3,))]
-        wanted += [("AAA001", (1,)), ("AAA001", (2,)), ("DDD001", (1,))]
+        wanted = [("CCC001", ()), ("AAA001", (1,)), ("AAA002", (1,)), ("BBB001", (0,)), ("AAA001", (2,))]
+        wanted += [("BBB001", (3,)), ("EEE001", ()), ("DDD001", (1,))]
         for order in (rules, rules[::-1]):
             found = run(engine, rules=order)
             assert [(one.rule.id, one.layers) for one in found.findings] == wanted
@@ -65,7 +66,7 @@ class TestOrder:
         assert found.counts == {ERROR: 1, WARNING: 2, INFO: 0, GOOD: 1}
         assert [one.rule.id for one in found.positives] == ["OK-A"]
         assert {index: [one.layers for one in several] for index, several in found.by_layer.items()} == {
-            0: [(0,), (0, 1)],
+            0: [(0, 1), (0,)],
             1: [(0, 1)],
         }
         assert found.worst is ERROR

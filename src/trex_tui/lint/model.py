@@ -390,8 +390,9 @@ class LintResult:
     """Results of lint for one engine.
 
     Attributes:
-        findings: Errors, warnings and infos, sorted by severity, largest saving, id and layers.
-        positives: Strengths, by id.
+        findings: Errors, warnings and infos, sorted by severity, then by saving or, where it is unknown, the time of the
+            layers, the largest first.
+        positives: Strengths, the longest time of their layers first.
         suppressed: Findings suppressed by the configuration, in the order of findings.
         not_checked: Checks that rules could not make, by id.
         failed: Ids of rules that raised an error, which is described in `not_checked`.

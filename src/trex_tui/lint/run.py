@@ -135,10 +135,18 @@ def _by_layer(findings: Iterable[Judged]) -> dict[int, tuple[Judged, ...]]:
     return {index: tuple(by_layer[index]) for index in sorted(by_layer)}
 
 
-def _order(judged: Judged) -> tuple[int, bool, float, str, tuple[int, ...], str]:
+def _order(judged: Judged) -> tuple[int, float, bool, str, tuple[int, ...], str]:
+    """Return the key: severity, saving (where it is unknown, the time of the layers), id, layers."""
     saving = judged.saving_ms
-    rank = judged.severity.rank
-    return (rank, saving is None, -(saving or 0.0), judged.rule.id, judged.layers, judged.message)
+    weight = judged.layer_ms if saving is None else saving
+    return (
+        judged.severity.rank,
+        -(weight or 0.0),
+        saving is None,
+        judged.rule.id,
+        judged.layers,
+        judged.message,
+    )
 
 
 def _look(rule: Rule, context: Context) -> Iterator[Finding | NotChecked]:

@@ -331,7 +331,7 @@ def phase_nodes(trace: BuildTrace) -> list[OutlineNode]:
                 ("phases", share.kind, share.strategy),
                 _phase_label(trace, share),
                 lines[0] if len(lines) == 1 else share,
-                values(share.kind, share.seconds, lines[0].line, share.count if share.count > 1 else None),
+                values(share.kind, share.seconds, lines[0].line, share.count),
                 tuple(children),
             )
         )
@@ -559,7 +559,9 @@ def _strategy_text(trace: BuildTrace) -> str:
         for strategy in trace.strategies
         if strategy.estimate
     )
-    return f"{trace.winner} of {len(trace.strategies)}: {', '.join(parts)}"
+    kept = "none" if trace.winner is None else trace.winner
+    tried = f"{len(trace.strategies)} tried"
+    return f"{kept} kept, {': '.join(filter(None, (tried, ', '.join(parts))))}"
 
 
 def cache_text(trace: BuildTrace) -> str:
