@@ -14,9 +14,15 @@ from pathlib import Path
 import pytest
 
 from helpers import REPOSITORY
+from power_kit import monitor_csv
 from trex_tui import load_engine
 from trex_tui.cli import COMMANDS, main
 from trex_tui.cli.result_writer import COMPANION_ENDING
+from trex_tui.lint.run import run as lint
+from trex_tui.report.charts.catalogue import CHARTS_BY_ID
+from trex_tui.report.charts.figure import Palette, Subject
+from trex_tui.report.views.memory import unknown_sentences
+from trex_tui.report.views.timing import no_run
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
@@ -25,6 +31,8 @@ from fuzzing.examining import WITHOUT_SETS, list_commands
 SAMPLE = REPOSITORY / "sample_artifacts" / "alexnet"
 PROFILE, TIMING = "alexnet_fp16.profile.json", "alexnet_fp16.timing.json"
 METADATA, LOG = "alexnet_fp16.profile.metadata.json", "alexnet_fp16.build.log.gz"
+
+MONITOR = "alexnet_fp16.monitor.csv"
 
 
 def half(path: Path) -> None:
@@ -245,3 +253,55 @@ def test_a_result_is_not_written_without_its_companion_and_no_companion_without_
     assert code == 2
     assert "x.csv cannot be written: File too large" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["broken"]
+
+
+def words_of_chart(folder: Path, chart: str) -> str:
+    engine = load_engine(folder)
+    figure = CHARTS_BY_ID[chart].make(
+        Subject(engine, engine.layers, Palette(lambda _: "$primary", lambda _: "$success"))
+    )
+    return " ".join((*figure.words, *figure.missing))
+
+
+@pytest.mark.parametrize(
+    ("chart", "name", "missing"),
+    [
+        ("histogram", TIMING, "--exportTimes"),
+        ("over-time", TIMING, "--exportTimes"),
+        ("pareto", PROFILE, "--exportProfile"),
+        ("kind", PROFILE, "--exportProfile"),
+        ("layers", PROFILE, "--exportProfile"),
+        ("efficiency", PROFILE, "--exportProfile"),
+        ("spread", PROFILE, "IProfiler"),
+        ("power", MONITOR, "capture --monitor"),
+    ],
+)
+def test_a_damaged_file_is_not_called_missing_in_charts(
+    broken: Path, chart: str, name: str, missing: str
+) -> None:
+    (broken / PROFILE).write_bytes((broken / PROFILE).read_bytes()[:30])
+    (broken / MONITOR).write_text(monitor_csv().splitlines()[0] + "\n")
+    words = words_of_chart(broken, chart)
+    assert f"Unusable: {name}:" in words
+    assert missing not in words
+    (broken / name).unlink()
+    assert missing in words_of_chart(broken, chart)
+
+
+def test_a_damaged_file_is_not_called_missing_elsewhere(broken: Path) -> None:
+    (broken / PROFILE).write_bytes((broken / PROFILE).read_bytes()[:30])
+    (broken / METADATA).unlink()
+    (broken / LOG).unlink()
+    engine = load_engine(broken)
+    assert no_run(engine).startswith(f"Unusable: {TIMING}:")
+    reasons = {note.reason for note in lint(engine).not_checked}
+    assert any(reason.startswith(f"Unusable: {PROFILE}:") for reason in reasons)
+    assert any(reason.startswith(f"Unusable: {TIMING}:") for reason in reasons)
+    assert not any("trtexec with --exportProfile" in reason for reason in reasons)
+
+
+def test_damaged_layer_information_is_not_called_missing(broken: Path) -> None:
+    half(broken / "alexnet_fp16.graph.json")
+    shutil.copy(SAMPLE / PROFILE, broken / PROFILE)
+    engine = load_engine(broken)
+    assert unknown_sentences(engine, None)[0].startswith("Unusable: alexnet_fp16.graph.json:")

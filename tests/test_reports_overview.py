@@ -69,7 +69,7 @@ def test_performance(engine: Engine) -> None:
     titles = [column.title for column in performance_table(statistics).columns]
     assert titles == ["ms", "latency", "compute", "enqueue", "H2D", "D2H"]
     assert throughput_facts(statistics) == [("Throughput", "4999.50 qps")]
-    assert [label for label, _ in run_facts(analyse(engine))] == ["Stability", "Source"]
+    assert [label for label, _ in run_facts(engine, analyse(engine))] == ["Stability", "Source"]
 
 
 def test_what_is_not_computed_yet_is_a_placeholder(engine: Engine) -> None:
@@ -82,7 +82,7 @@ def test_what_is_unknown_is_left_out_or_a_sentence(poor: Engine) -> None:
     analysis = analyse(poor)
     assert gap_sentences(poor, analysis) == ()
     assert analysis.statistics is None
-    assert run_facts(analysis) == []
+    assert run_facts(poor, analysis) == []
     assert ("Activations", "unknown") in memory_facts(poor, analysis)
     assert all(one.endswith(".") and one[0].isupper() for one in bound_sentences(analysis))
 

@@ -31,7 +31,7 @@ from trex_tui.engine.dla import DlaBlock, add_transfers, place_layers
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.model import Binding, Layer, Link, follow_tensors
 from trex_tui.errors import Diagnostic, Severity, TrexError
-from trex_tui.text import plural
+from trex_tui.text import plural, printable
 
 if TYPE_CHECKING:  # 130 ms to import; `graph` imports it on first use.
     import networkx as nx
@@ -207,19 +207,36 @@ class Engine:
     @property
     def graph_unread(self) -> bool:
         """True if there is layer information that could not be used; the reason is in `diagnostics`."""
-        return not self.has_graph and (ArtifactKind.GRAPH in self.files or self._is_broken(".graph.json"))
+        return not self.has_graph and (
+            ArtifactKind.GRAPH in self.files or self.find_damage(ArtifactKind.GRAPH) is not None
+        )
 
     @property
     def profile_unread(self) -> bool:
         """True if there is a profile that could not be used; the reason is in `diagnostics`."""
         return not self.has_profile and (
-            ArtifactKind.PROFILE in self.files or self._is_broken(".profile.json")
+            ArtifactKind.PROFILE in self.files or self.find_damage(ArtifactKind.PROFILE) is not None
         )
 
-    def _is_broken(self, ending: str) -> bool:
-        """Return whether a file is so damaged that only its name identifies its kind."""
-        errors = [diagnostic.file for diagnostic in self.diagnostics if diagnostic.severity is Severity.ERROR]
-        return any(path is not None and path.name.endswith(ending) for path in errors)
+    def find_damage(self, *kinds: ArtifactKind) -> Diagnostic | None:
+        """Return the first error in files of some kinds, also in those that only their names identify; None for none."""
+        for note in self.diagnostics:
+            for kind in kinds:
+                # Nothing else depends on a companion: its errors are warnings.
+                if note.file is None or note.severity not in (
+                    (Severity.ERROR, Severity.WARNING) if kind.is_companion else (Severity.ERROR,)
+                ):
+                    continue
+                if note.file == self.files.get(kind) or _kind_suffix(note.file) == f".{kind.value}":
+                    return note
+        return None
+
+    def explain_absence(self, missing: str, *kinds: ArtifactKind) -> str:
+        """Return the damage of a file of these kinds, without its directory; `missing` if no such file is damaged."""
+        damage = self.find_damage(*kinds)
+        if damage is None or damage.file is None:
+            return missing
+        return f"Unusable: {printable(str(damage._replace(file=Path(damage.file.name))).rstrip('.'))}."
 
     @property
     def device_name(self) -> str | None:
@@ -405,3 +422,8 @@ def load_set(
     """
     with gc_paused():
         return Engine.from_records(read(source, begin, run, skips_logs=skips_logs), optimization_profile)
+
+
+def _kind_suffix(file: Path) -> str:
+    """Return the last part of a name before its format: `.timing` of `a.timing.json.gz`."""
+    return Path(Path(file.name.removesuffix(".gz")).stem).suffix

@@ -32,9 +32,9 @@ if TYPE_CHECKING:  # the reader of logs takes 25 ms to import, and most sets hav
     from trex_tui.buildlog import BuildTrace
     from trex_tui.lint.model import Check, Finding, NotChecked
 
-NO_PROFILE = "no layer times: run trtexec with --exportProfile and --separateProfileRun"
-NO_DETAILS = "no layer details: build with --profilingVerbosity=detailed and export with --exportLayerInfo"
-NO_TIMING = "no timing run: run trtexec with --exportTimes, or keep its log or performance summary"
+_NO_PROFILE = "no layer times: run trtexec with --exportProfile and --separateProfileRun"
+_NO_DETAILS = "no layer details: build with --profilingVerbosity=detailed and export with --exportLayerInfo"
+_NO_TIMING = "no timing run: run trtexec with --exportTimes, or keep its log or performance summary"
 NO_BUILD_LOG = (
     "needs the verbose build log: build with trtexec --verbose and keep its output as NAME.build.log in the "
     "set"
@@ -404,14 +404,34 @@ class Context:
 # Requirements of rules
 
 
+def no_details(context: Context) -> str:
+    """Why layers have no types, shapes and tactics."""
+    return context.engine.explain_absence(_NO_DETAILS, ArtifactKind.GRAPH)
+
+
+def no_profile(context: Context) -> str:
+    """Why layers have no times."""
+    return context.engine.explain_absence(_NO_PROFILE, ArtifactKind.PROFILE)
+
+
+def no_timing_rows(context: Context, missing: str) -> str:
+    """Why single queries are unknown: the damage of the timing file, or what is `missing`."""
+    return context.engine.explain_absence(missing, ArtifactKind.TIMING)
+
+
+def no_timing(context: Context) -> str:
+    """Why there is no timing run."""
+    return context.engine.explain_absence(_NO_TIMING, ArtifactKind.TIMING, ArtifactKind.PROFILE_LOG)
+
+
 def details(context: Context) -> str:
     """Types, shapes and tactics of layers."""
-    return "" if context.has_details else NO_DETAILS
+    return "" if context.has_details else no_details(context)
 
 
 def profile(context: Context) -> str:
     """Times of layers."""
-    return "" if context.has_profile else NO_PROFILE
+    return "" if context.has_profile else no_profile(context)
 
 
 def build_log(context: Context) -> str:

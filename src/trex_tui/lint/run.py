@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
@@ -156,7 +157,9 @@ def _look(rule: Rule, context: Context) -> Iterator[Finding | NotChecked]:
         IndexError: A finding has a layer that does not exist.
     """
     if not context.layers and rule.columns:
-        yield NotChecked(rule.id, NO_LAYERS)
+        yield NotChecked(
+            rule.id, context.engine.explain_absence(NO_LAYERS, ArtifactKind.GRAPH, ArtifactKind.PROFILE)
+        )
         return
     for answer in rule.look(context):
         if answer.rule != rule.id:

@@ -30,7 +30,7 @@ from trex_tui.report.views.engine import (
 )
 from trex_tui.report.views.lint import MARKS, describe_clean
 from trex_tui.report.views.plan import plan_sections
-from trex_tui.report.views.timing import NO_RUN, latency_facts, performance_sections
+from trex_tui.report.views.timing import latency_facts, no_run, performance_sections
 from trex_tui.report.views.totals import group_filter, no_profile
 from trex_tui.screens.explanation import (
     ShownNumber,
@@ -299,7 +299,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         if self.analysis is None:
             return [sentence_line(self._waiting, "$muted")]
         statistics = self.analysis.statistics
-        return fact_lines(latency_facts(statistics)) if statistics else [sentence_line(NO_RUN)]
+        return fact_lines(latency_facts(statistics)) if statistics else [sentence_line(no_run(self.engine))]
 
     def _finding_lines(self, width: int) -> list[TextLine]:
         if self.lint is None:

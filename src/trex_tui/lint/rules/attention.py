@@ -9,7 +9,7 @@ from typing import NamedTuple
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.lint.context import NO_DETAILS, Context, details, issue, quote_layer, takes_time
+from trex_tui.lint.context import Context, details, issue, no_details, quote_layer, takes_time
 from trex_tui.lint.dataflow import IDLE, MOST_VISITED, beyond
 from trex_tui.lint.model import (
     Confidence,
@@ -123,7 +123,7 @@ def _find_softmax_by_name(context: Context) -> Findings:
         if takes_time(layer) and _lies_between(layer.index, products)
     ]
     if not layers:
-        yield not_checked(NO_DETAILS)
+        yield not_checked(no_details(context))
         return
     yield finding(
         f"{plural(len(layers), 'softmax')} between GEMMs, by layer names, "

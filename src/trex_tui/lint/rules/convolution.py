@@ -15,7 +15,6 @@ from trex_tui.engine.tactics import Tactic
 from trex_tui.lint.context import (
     CONVOLUTION_GUIDE,
     CUTLASS,
-    NO_PROFILE,
     QUANTIZED,
     QUANTIZED_TYPES,
     TENSOR_CORES,
@@ -24,6 +23,7 @@ from trex_tui.lint.context import (
     format_time,
     issue,
     latencies,
+    no_profile,
     quote_layer,
 )
 from trex_tui.lint.islands import map_islands
@@ -302,7 +302,7 @@ def _time_on_padding(context: Context, layer: Layer, waste: float) -> float:
 def first_convolution(context: Context, share_pct: float, hot_pct: float) -> Findings:
     firsts = [layer for layer in context.select(LayerKind.CONVOLUTION) if _is_first(context, layer)]
     if firsts and not context.has_profile:
-        yield not_checked(NO_PROFILE, len(firsts))
+        yield not_checked(no_profile(context), len(firsts))
         return
     islands = map_islands(context.engine)
     is_reduced = any(context.is_reduced(layer) for layer in context.multiplying)

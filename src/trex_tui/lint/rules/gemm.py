@@ -17,10 +17,10 @@ from trex_tui.lint.context import (
     BIG_COPY_BYTES,
     CUTLASS,
     MATRIX_GUIDE,
-    NO_PROFILE,
     TENSOR_CORES,
     Context,
     details,
+    no_profile,
     quote_layer,
 )
 from trex_tui.lint.model import Confidence, Findings, NotChecked, Severity, finding, not_checked, rule
@@ -154,7 +154,7 @@ def bound_by_weights(context: Context, share_pct: float) -> Findings:
     if not vectors:
         return
     if not context.has_profile:
-        yield not_checked(NO_PROFILE, len(vectors))
+        yield not_checked(no_profile(context), len(vectors))
         return
     unknown = 0
     rate, peak = context.bandwidth_bytes_per_ms, "the memory bandwidth"
@@ -261,7 +261,7 @@ def partial_waves(context: Context, share_pct: float, full: float, empty_pct: fl
     count = sum(len(group.layers) for group in tiled)
     sms = context.device.sms
     if tiled and not context.has_profile:
-        yield not_checked(NO_PROFILE, count)
+        yield not_checked(no_profile(context), count)
         return
     if tiled and not sms:
         yield not_checked("number of SMs unknown: keep trtexec's log, or set the device", count)

@@ -22,12 +22,13 @@ from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.engine.model import Device, Layer
 from trex_tui.lint.context import (
     BEST_PRACTICES,
-    NO_PROFILE,
-    NO_TIMING,
     Context,
     details,
     format_time,
     issue,
+    no_profile,
+    no_timing,
+    no_timing_rows,
     profile,
     quote_layer,
 )
@@ -55,7 +56,7 @@ _LIGHT = frozenset(
 
 def timing_run(context: Context) -> str:
     """Enqueue and copies against the compute time."""
-    return "" if _compare_host(context) else NO_TIMING
+    return "" if _compare_host(context) else no_timing(context)
 
 
 def _compare_host(context: Context) -> EnqueueAgainstCompute | None:
@@ -194,11 +195,11 @@ def bound_by_enqueue(context: Context) -> Findings:
 def layers_against_compute(context: Context) -> Findings:
     comparison = _compare_layers(context)
     if comparison is None:
-        yield not_checked(NO_PROFILE)
+        yield not_checked(no_profile(context))
         return
     overhead, compute = comparison.overhead_us_per_layer, comparison.compute_ms
     if overhead is None or not compute:
-        yield not_checked(NO_TIMING)
+        yield not_checked(no_timing(context))
         return
     timed, medians = comparison.layers_timed, comparison.sum_median_ms
     if medians is not None and timed and overhead > 0:
@@ -251,7 +252,9 @@ def bound_by_copies(context: Context, copies_pct: float) -> Findings:
         yield not_checked("no data transfers in the timing run: run it without --noDataTransfers")
         return
     if host.transfers_pct is None or host.transfers_ms is None:
-        yield not_checked(f"{host.unknown['transfers_pct']}: export the times with --exportTimes")
+        yield not_checked(
+            no_timing_rows(context, f"{host.unknown['transfers_pct']}: export the times with --exportTimes")
+        )
         return
     if host.transfers_pct <= copies_pct and not host.is_h2d_bound and not host.is_d2h_bound:
         return

@@ -16,10 +16,11 @@ from trex_tui.artifacts.metadata import number_in
 from trex_tui.lint.context import (
     BEST_PRACTICES,
     COMMAND_LINE_PROGRAMS,
-    NO_PROFILE,
-    NO_TIMING,
     Context,
     issue,
+    no_profile,
+    no_timing,
+    no_timing_rows,
     quote,
     quote_layer,
 )
@@ -69,7 +70,7 @@ _SHAPES = re.compile(r"(?<![^=,\s])(?P<name>[^=,\s]+)=(?P<sizes>[\dx+]+)")
 def few_iterations(context: Context, iterations: float) -> Findings:
     count = context.engine.profile_iterations
     if not context.engine.has_profile:
-        yield not_checked(NO_PROFILE)
+        yield not_checked(no_profile(context))
     elif count is None:
         yield not_checked("the profile has no iteration count: export it with trtexec")
     elif count < iterations:
@@ -104,11 +105,13 @@ def unstable_latency(context: Context, p99_ratio: float, cv_pct: float) -> Findi
     if timing is None or series is None or not series.median_ms:
         yield from stated
         if not stated:
-            yield not_checked(NO_TIMING)
+            yield not_checked(no_timing(context))
         return
     run = timing.stability
     if run is None:
-        yield not_checked("drift and spread need timing rows: run trtexec with --exportTimes")
+        yield not_checked(
+            no_timing_rows(context, "drift and spread need timing rows: run trtexec with --exportTimes")
+        )
     ratio, cv = _tail_ratio(series), series.cv_pct
     moves = run is not None and run.verdict in (Steadiness.DRIFT, Steadiness.SPREAD)
     tails = ratio is not None and ratio > p99_ratio
@@ -186,7 +189,7 @@ def foreign_profile(context: Context) -> Findings:
     engine = context.engine
     if not engine.has_graph or not engine.has_profile:
         reason = "no layer information: export it with --exportLayerInfo"
-        yield not_checked(NO_PROFILE if engine.has_graph else reason)
+        yield not_checked(no_profile(context) if engine.has_graph else reason)
         return
     # The table that trtexec prints omits layers without time.
     missing = [layer for layer in context.layers if layer.latency is None and layer.kind.is_work]
@@ -327,7 +330,7 @@ def polluted_means(context: Context, ratio: float) -> Findings:
     ]
     if not known:
         no_medians = "no medians in the profile (TensorRT 8.4 and later write them)"
-        yield not_checked(no_medians if context.has_profile else NO_PROFILE)
+        yield not_checked(no_medians if context.has_profile else no_profile(context))
         return
     means, medians = sum(mean for _, mean, _ in known), sum(median for _, _, median in known)
     if means < ratio * medians:

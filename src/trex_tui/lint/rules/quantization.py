@@ -10,7 +10,6 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import (
     FLOATING,
-    NO_PROFILE,
     QUANTIZED,
     QUANTIZED_TYPES,
     RESIDUAL_QDQ,
@@ -18,6 +17,7 @@ from trex_tui.lint.context import (
     details,
     issue,
     latencies,
+    no_profile,
     quote_layer,
     takes_time,
 )
@@ -283,7 +283,7 @@ def mostly_floating(context: Context, share_pct: float) -> Findings:
         return
     time, part = sum_latency_ms(products), sum_latency_ms(quantized)
     if not time or part is None:
-        yield not_checked(NO_PROFILE)
+        yield not_checked(no_profile(context))
         return
     if part / time >= share_pct / 100:
         return

@@ -138,7 +138,7 @@ def _group_bars(subject: Subject, column: LayerColumn) -> Figure:
         return Figure((NO_LAYER,))
     quantity = find_quantity(subject)
     if not quantity.known:
-        return Figure((quantity.nothing,))
+        return Figure((quantity.explain_nothing(subject.engine),))
     groups: dict[str, list[Layer]] = {}
     for layer in quantity.known:
         value = known_value(column.value(subject.engine, layer))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple
 
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
@@ -624,6 +625,11 @@ class Chart:
 def has_times(engine: Engine) -> bool:
     """Return whether layers have times."""
     return engine.has_profile
+
+
+def no_profile(engine: Engine) -> str:
+    """Return why no layer has a time: the damage of the profile, or how to get one."""
+    return engine.explain_absence(NO_PROFILE, ArtifactKind.PROFILE)
 
 
 def format_tick(value: float) -> str:

@@ -15,6 +15,7 @@ from trex_tui.analysis.timing import (
     warmup_ms,
     without_warmup,
 )
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.report.charts.figure import (
@@ -117,7 +118,7 @@ def histogram(subject: Subject) -> Figure:
     """Draw the distribution of the latency of single queries."""
     queries = read_queries(subject.engine)
     if queries is None:
-        return Figure((NO_ROWS,))
+        return Figure((_no_rows(subject.engine),))
     ordered, limits = queries.ordered_ms, queries.limits_ms(_TAIL_PCT)
     words = [
         f"Latency histogram: {queries.counted}. {queries.describe_percentiles(_MARKED_PERCENTILES)}; min "
@@ -151,7 +152,7 @@ def over_time(subject: Subject) -> Figure:
     queries, statistics = read_queries(subject.engine), timing_statistics(subject.engine)
     judged = statistics.stability if statistics is not None else None
     if queries is None or judged is None:
-        return Figure((NO_ROWS,))
+        return Figure((_no_rows(subject.engine),))
     low, high = limits = queries.limits_ms(_COURSE_TAIL_PCT)
     beyond = sum(not low <= value <= high for value in queries.values_ms)
     words = [f"Latency of each query: {queries.counted}. {' '.join(judged.sentences)}"]
@@ -251,14 +252,18 @@ def _printed_percentiles(engine: Engine) -> Figure:
             (pct, value) for pct, value in sorted(values.items()) if value is not None and 50 <= pct < 100
         ]
     if len(points) < 2:
-        return Figure((NO_ROWS,))
+        return Figure((_no_rows(engine),))
     figures = " · ".join(f"p{pct:g} {format_ms(value)}" for pct, value in points)
     words = (f"Percentiles: {figures} ms.",)
     missing = (
-        f"As trtexec printed it ({summary_origin(engine.metadata)}); linear between the points. {NO_ROWS}",
+        f"As trtexec printed it ({summary_origin(engine.metadata)}); linear between the points. {_no_rows(engine)}",
     )
     curve = [(_stretched(pct), value) for pct, value in points]
     return Figure(words, missing, _percentile_lines(curve, points, "latency"), marks_layer=False)
+
+
+def _no_rows(engine: Engine) -> str:
+    return engine.explain_absence(NO_ROWS, ArtifactKind.TIMING)
 
 
 def _has_rows(engine: Engine) -> bool:

@@ -14,6 +14,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.filter import format_operand
 from trex_tui.analysis.short_names import ShortTactics
 from trex_tui.analysis.structure import UNKNOWN, Total, sum_latency_ms, total_by
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
@@ -26,7 +27,6 @@ from trex_tui.report.charts.figure import (
     HERE_STYLE,
     MUTED,
     NO_LAYER,
-    NO_PROFILE,
     PRIMARY,
     SECONDARY,
     WARNING,
@@ -48,6 +48,7 @@ from trex_tui.report.charts.figure import (
     kind_keys,
     layer_target,
     nice_step,
+    no_profile,
 )
 from trex_tui.report.charts.value_charts import find_quantity
 from trex_tui.text import format_count, format_ms, format_pct, plural
@@ -220,7 +221,9 @@ def _shares(
     form = Bars(bars, headings, unit, keys, partial(_describe_rest, totals, is_timed=is_timed))
     counted = f"{plural(len(subject.layers), 'layer')} in {plural(len(totals), what)}"
     if not is_timed:
-        missing = "Layer counts (times need --exportProfile)."
+        missing = subject.engine.explain_absence(
+            "Layer counts (times need --exportProfile).", ArtifactKind.PROFILE
+        )
         return Figure((f"Layers by {what}: {counted}.",), (missing,), form)
     share = sum(total.latency_pct or 0.0 for total in totals)
     words = f"Time by {what}: {counted}, {format_ms(sum(times))} ms, {format_pct(share)} % of the engine."
@@ -259,7 +262,7 @@ def layers_in_order(subject: Subject) -> Figure:
     quantity = find_quantity(subject)
     known = quantity.known
     if not known:
-        return Figure((quantity.nothing,))
+        return Figure((quantity.explain_nothing(subject.engine),))
     coloring = color_layers(subject, "kind")
     values = [quantity.scaled(layer) or 0.0 for layer in layers]
     largest = max(known, key=lambda layer: quantity.values[layer.index] or 0.0)
@@ -417,7 +420,7 @@ def pareto(subject: Subject) -> Figure:
         return Figure((NO_LAYER,))
     data = compute_pareto(subject.layers)
     if data is None:
-        return Figure((NO_PROFILE,))
+        return Figure((no_profile(subject.engine),))
     layers, count = data.layers, len(data.layers)
     total = sum(layer.latency_ms or 0.0 for layer in layers)
     words = [

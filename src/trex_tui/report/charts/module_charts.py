@@ -28,6 +28,7 @@ from trex_tui.report.charts.figure import (
     IcicleBlock,
     Subject,
     bar_keys,
+    no_profile,
 )
 from trex_tui.report.charts.layer_charts import columns_of_layers, describe_crowding
 from trex_tui.report.charts.value_charts import find_bytes_unit
@@ -94,7 +95,7 @@ def icicle(subject: Subject) -> Figure:
         missing = (f"{plural(untimed, 'layer')} without a time not shown.",) if untimed else ()
     else:
         words = [f"Modules (icicle, width = layers): {counted}."]
-        missing = ("No times (needs --exportProfile).",)
+        missing = (no_profile(subject.engine),)
     if fused := describe_fusion(layers):
         words.append(fused)
     path = [block for block in root.every() if block.is_here][1:]

@@ -14,6 +14,7 @@ from trex_tui.analysis.energy import (
     find_sample_times,
     power_statistics,
 )
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.monitor import Monitor
 from trex_tui.engine.engine import Engine
 from trex_tui.report.charts.figure import (
@@ -46,7 +47,7 @@ def power(subject: Subject) -> Figure:
     """Draw power over the run, with the rails of highest power."""
     monitor = subject.engine.monitor
     if monitor is None:
-        return Figure((NO_SAMPLES,))
+        return Figure((subject.engine.explain_absence(NO_SAMPLES, ArtifactKind.MONITOR),))
     columns = [(monitor.power_of, monitor.columns.get("power_w", ()))]
     rails = sorted(monitor.rails.items(), key=lambda rail: -_mean(rail[1]))
     columns += [(name, values) for name, values in rails if name != monitor.power_of][: _MOST_RAILS - 1]
@@ -68,7 +69,7 @@ def clock(subject: Subject) -> Figure:
 def _draw_quantity(subject: Subject, quantity: str, name: str, unit: str) -> Figure:
     monitor = subject.engine.monitor
     if monitor is None:
-        return Figure((NO_SAMPLES,))
+        return Figure((subject.engine.explain_absence(NO_SAMPLES, ArtifactKind.MONITOR),))
     values = monitor.columns.get(quantity, ())
     return _draw(subject, monitor, [(name, values)] if values else [], unit)
 

@@ -17,7 +17,6 @@ from trex_tui.report.charts.figure import (
     HERE_SIGN,
     HERE_STYLE,
     NO_LAYER,
-    NO_PROFILE,
     PRIMARY,
     SECONDARY,
     WARNING,
@@ -36,6 +35,7 @@ from trex_tui.report.charts.figure import (
     kind_keys,
     layer_target,
     log_scale,
+    no_profile,
 )
 from trex_tui.text import as_sentence, format_count, format_ms, format_pct, plural
 
@@ -168,7 +168,7 @@ def efficiency(subject: Subject) -> Figure:
     if not subject.layers:
         return Figure((NO_LAYER,))
     if sum_latency_ms(subject.layers) is None:
-        return Figure((NO_PROFILE,))
+        return Figure((no_profile(subject.engine),))
     roofline = derived(subject.engine).roofline
     places = [
         (layer, layer.latency_ms, point.roof_pct)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from trex_tui.analysis.layer_samples import count_outliers, has_samples
 from trex_tui.analysis.statistics import median_of_sorted
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.figure import (
     NO_LAYER,
@@ -49,7 +50,7 @@ def layer_spreads(subject: Subject) -> Figure:
         if layer.latency is not None and (spread := layer.latency.spread) is not None and spread.samples
     ]
     if not sampled:
-        return Figure((NO_SAMPLES,))
+        return Figure((subject.engine.explain_absence(NO_SAMPLES, ArtifactKind.PROFILE),))
     boxed = [(layer, spread, make_box(spread.times_ms)) for layer, spread in sampled]
     boxed.sort(key=lambda entry: (-entry[2].middle, entry[0].index))
     counts = {layer.index: count_outliers(subject.engine, layer) or 0 for layer, _ in sampled}

@@ -11,11 +11,11 @@ from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.short_names import short_names
 from trex_tui.analysis.statistics import percentile
 from trex_tui.engine.columns import LayerColumn
+from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.coloring import color_layers, format_value
 from trex_tui.report.charts.figure import (
     NO_LAYER,
-    NO_PROFILE,
     Bar,
     Bars,
     Chart,
@@ -26,6 +26,7 @@ from trex_tui.report.charts.figure import (
     Target,
     has_times,
     layer_target,
+    no_profile,
 )
 from trex_tui.report.charts.sampling import count_bins
 from trex_tui.report.document import is_missing
@@ -86,10 +87,9 @@ class Quantity:
         value = self.values[layer.index]
         return None if value is None else value / self.scale[0]
 
-    @property
-    def nothing(self) -> str:
+    def explain_nothing(self, engine: Engine) -> str:
         """Return the sentence for layers without any value."""
-        return NO_PROFILE if self.is_time else f"No {self.column.name} in these layers."
+        return no_profile(engine) if self.is_time else f"No {self.column.name} in these layers."
 
     @property
     def sum_text(self) -> str:
@@ -158,7 +158,7 @@ def layer_bars(subject: Subject) -> Figure:
     quantity = find_quantity(subject)
     layers = sorted(quantity.known, key=lambda layer: (-(quantity.values[layer.index] or 0.0), layer.index))
     if not layers:
-        return Figure((quantity.nothing,))
+        return Figure((quantity.explain_nothing(subject.engine),))
     coloring = color_layers(subject, "kind")
     current = subject.shown_current
     whole = sum_known(quantity.column.values(subject.engine)) if quantity.adds_up else 0.0
@@ -220,7 +220,7 @@ def layer_distribution(subject: Subject) -> Figure:
     quantity = find_quantity(subject)
     ordered = sorted(value for value in quantity.values.values() if value is not None)
     if not ordered:
-        return Figure((quantity.nothing,))
+        return Figure((quantity.explain_nothing(subject.engine),))
     scaled = sorted(value for layer in quantity.known if (value := quantity.scaled(layer)) is not None)
     marks = [
         Mark(

@@ -24,7 +24,7 @@ from trex_tui.report.views.engine import (
     version_text,
 )
 from trex_tui.report.views.lint import ACTION_COLUMNS, EngineReport, Entry, count_findings, describe_savings
-from trex_tui.report.views.timing import NO_RUN, describe_stability
+from trex_tui.report.views.timing import describe_stability, no_run
 from trex_tui.text import MISSING, as_sentence, format_ms, format_pct, printable
 
 COVER = "cover"
@@ -53,7 +53,7 @@ def engine_cover(subject: EngineSubject) -> Section:
     engine, lint = subject.engine, subject.lint
     statistics = subject.analysis.statistics
     stability = statistics.stability if statistics else None
-    run = NO_RUN if statistics is None else describe_stability(stability) if stability else ""
+    run = no_run(engine) if statistics is None else describe_stability(stability) if stability else ""
     return Section(
         COVER,
         "At a glance",

@@ -15,6 +15,7 @@ from trex_tui.analysis.memory import (
     live_tensors,
     memory_by_kind,
 )
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -55,7 +56,7 @@ class TensorText:
 def describe_peak(engine: Engine, activations: ActivationMemory) -> str:
     """Describe the peak, or why it is unknown."""
     if not engine.has_graph:
-        return NO_LAYER_INFO
+        return engine.explain_absence(NO_LAYER_INFO, ArtifactKind.GRAPH)
     if engine.names_only:
         return NAMES_ONLY
     if activations.peak_bytes is None:
@@ -75,7 +76,7 @@ def describe_live(activations: ActivationMemory, index: int) -> str:
 def unknown_sentences(engine: Engine, activations: ActivationMemory | None) -> list[str]:
     """Return sentences on items missing in the sums."""
     if not engine.has_graph:
-        return [NO_LAYER_INFO]
+        return [engine.explain_absence(NO_LAYER_INFO, ArtifactKind.GRAPH)]
     if engine.names_only:
         return [NAMES_ONLY]
     hidden = engine.layers_hiding_weights

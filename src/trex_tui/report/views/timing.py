@@ -343,17 +343,24 @@ def latency_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
     return facts
 
 
-def run_facts(analysis: Analysis) -> list[tuple[str, str]]:
+def run_facts(engine: Engine, analysis: Analysis) -> list[tuple[str, str]]:
     """Stability and source of the timing run."""
     statistics = analysis.statistics
     if statistics is None:
         return []
     stability = (
-        "unknown (needs --exportTimes)"
+        engine.explain_absence("unknown (needs --exportTimes)", ArtifactKind.TIMING)
         if statistics.stability is None
         else describe_stability(statistics.stability)
     )
     return [("Stability", stability), ("Source", statistics.origin)]
+
+
+def no_run(engine: Engine) -> str:
+    """Return why there is no end-to-end latency: the damage of its file, or how to get one."""
+    return engine.explain_absence(
+        NO_RUN, ArtifactKind.TIMING, ArtifactKind.PROFILE_METADATA, ArtifactKind.PROFILE_LOG
+    )
 
 
 def performance_sections(engine: Engine, analysis: Analysis, most: int | None = None) -> Iterator[Section]:
@@ -364,7 +371,7 @@ def performance_sections(engine: Engine, analysis: Analysis, most: int | None = 
     """
     statistics = analysis.statistics
     if statistics is None:
-        yield Section("timing", "Performance", sentences=[NO_RUN])
+        yield Section("timing", "Performance", sentences=[no_run(engine)])
     else:
         known = known_series(statistics)
         facts = throughput_facts(statistics)
@@ -376,7 +383,7 @@ def performance_sections(engine: Engine, analysis: Analysis, most: int | None = 
             (f"{heading} ms", f"median {format_ms(series.median_ms)}")
             for _, heading, series in known[len(known) if most is None else most :]
         ]
-        facts += [*run_facts(analysis), *(("Note", printable(note)) for note in statistics.notes)]
+        facts += [*run_facts(engine, analysis), *(("Note", printable(note)) for note in statistics.notes)]
         tables = [performance_table(statistics, most=most, without=idle)] if known else []
         yield Section("timing", "Performance", facts=facts, tables=tables)
     if gap := gap_sentences(engine, analysis):
