@@ -134,7 +134,7 @@ def engine_tables(engine: Engine, width: int) -> Iterator[tuple[str, list[Row]]]
     yield "kernel chart", [*chart_texts(engine, "tactic", width)]
     entries = [entry for entry in list_entries(EngineReport(engine, find_all(engine))) if entry.layers]
     # One layer may have several findings: the rule is in a column of its own.
-    columns = finding_columns(engine, lambda entry: entry.title)
+    columns = finding_columns(engine, lambda entry: entry.title, lambda: 58)
     where = column_texts(columns, "where", entries, lambda row: row.describe_place(), width)
     yield "lint", [*where]
     tree = LayerTree(engine, id="tree")

@@ -11,6 +11,7 @@ import pytest
 from textual import events
 
 from helpers import some
+from trex_tui.engine.engine import load_engine
 from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.report.charts.figure import Chart, Subject
 from trex_tui.screens import charts
@@ -299,12 +300,14 @@ async def test_a_click_marks_what_is_nearest(tmp_path):
 
 
 async def test_charts_without_data_are_dimmed_and_not_begun_with(tmp_path):
-    async with running(small_engine(tmp_path, profiled=False), LARGE, tab="charts") as session:
-        assert (await shown(session)).startswith("Time by kind")
+    folder = small_engine(tmp_path, profiled=False)
+    engine = load_engine(folder)
+    async with running(folder, LARGE, tab="charts") as session:
+        assert (await shown(session)).startswith("Layers by kind")
         await show(session, "products")  # Whether a file has its numbers shows when it is drawn.
         rows = [line.split("│")[0].replace("▸", "").strip() for line in session.text.split("\n")[2:]]
         assert rows[: len(CHARTS)] == [
-            f"{number if has_form(session, chart) else '–'} {chart.title}"
+            f"{number if has_form(session, chart) else '–'} {chart.titled(engine.layers).title}"
             for number, chart in enumerate(CHARTS, start=1)
         ]
 

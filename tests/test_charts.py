@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+import trex_tui
 from helpers import layer, some, tensor, write_graph
 from power_kit import write_power_set
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME, derived
@@ -848,3 +849,19 @@ def test_a_value_at_the_end_of_a_bin_belongs_to_one_bin(tmp_path):
                 target = form.target(0.0, 1.0, bins.below + sum(bins.counts[:index]), count)
                 opened += [layer.latency_ms for layer in filter_layers(engine, target.filter_text)]
         assert sorted(opened) == times
+
+
+@pytest.mark.parametrize("chart", ["kind", "precision", "tactic", "icicle"])
+def test_titles_follow_what_is_drawn(tmp_path: Path, chart: str) -> None:
+    engine = load_engine(small_engine(tmp_path / "timed"))
+    assert picture(chart, engine).title == CHARTS_BY_ID[chart].title
+    engine = load_engine(small_engine(tmp_path / "untimed", profiled=False))
+    shown = CHARTS_BY_ID[chart].titled(engine.layers)
+    assert not re.search("[Tt]ime", shown.title + shown.help)
+    assert shown.title in drawn(engine, chart)
+    file = picture(chart, engine, standalone=True)
+    assert file.title == shown.title
+    assert f">{shown.title} · {engine.name}<" in (file.svg or "")
+    assert trex_tui.load_engine(tmp_path / "untimed").charts[chart] == shown.title
+    subject = Subject(engine, engine.layers, PALETTE)
+    assert chart_listing(CHARTS_BY_ID[chart], subject).table.title == shown.title

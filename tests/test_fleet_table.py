@@ -28,6 +28,7 @@ from trex_tui.fleet.table import filter_rows, find_column, make_table
 from trex_tui.fleet.table import find_column as named
 from trex_tui.lint.run import run as run_lint
 from trex_tui.report.charts.fleet_charts import kind_shares_figure, pareto_figure, trend_figure
+from trex_tui.report.views.fleet import document_column
 
 SAMPLES = REPOSITORY / "sample_artifacts"
 Captured = pytest.CaptureFixture[str]
@@ -380,3 +381,27 @@ def test_weights_of_a_log_with_several_strategies(tmp_path: Path) -> None:
     log.write_bytes((SAMPLES / "transformer_fp8" / "encoder_fp8.build.log").read_bytes())
     (row,) = read_fleet(scan([log]), LoadOptions()).rows
     assert row.value("weights_bytes") == 1769472
+
+
+def test_a_model_that_repeats_each_name_is_no_default_column(capsys: Captured) -> None:
+    assert main(["engines", str(SAMPLES / "alexnet"), str(SAMPLES / "names_only")]) == 0
+    assert "  model  " not in capsys.readouterr().out
+    assert main(["engines", str(SAMPLES / "alexnet"), "--columns", "engine,model"]) == 0
+    assert "model" in capsys.readouterr().out
+    assert main(["engines", str(SAMPLES)]) == 0
+    assert "  model  " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("width", "text"),
+    [
+        (40, "NVIDIA GeForce RTX 3060 Laptop GPU"),
+        (30, "GeForce RTX 3060 Laptop GPU"),
+        (21, "RTX 3060 Laptop GPU"),
+        (17, "RTX 3060 Laptop"),
+    ],
+)
+def test_a_device_loses_its_brand_first(width: int, text: str) -> None:
+    name = "NVIDIA GeForce RTX 3060 Laptop GPU"
+    shown = document_column(COLUMNS_BY_NAME["device"]).shorten(name, width)
+    assert shown == text

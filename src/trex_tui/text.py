@@ -73,6 +73,22 @@ def _visible(char: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
+_BRANDS = ("NVIDIA ", "GeForce ", " GPU")
+
+
+def short_device_name(name: str) -> str:
+    """Return a device name without `NVIDIA `, which older drivers omit."""
+    return name.removeprefix(_BRANDS[0]).strip()
+
+
+def fit_device_name(name: str, width: int) -> str:
+    """Return a device name in a number of characters: as much of the brand is omitted as necessary, then its middle."""
+    for brand in _BRANDS:
+        if len(name) > width:
+            name = name.replace(brand, "")
+    return shorten_middle(name, width)
+
+
 def shorten_middle(text: str, width: int) -> str:
     """Cut `text` to `width` characters, keeping head and tail: the tail of a layer name distinguishes it from others."""
     if len(text) <= width:

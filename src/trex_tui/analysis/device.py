@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from trex_tui.analysis.device_overrides import DeviceOverrides
-from trex_tui.analysis.gpu_peaks import READ, Architecture, Correction, Source, gpu_peaks, short_name
+from trex_tui.analysis.gpu_peaks import READ, Architecture, Correction, Source, gpu_peaks
 from trex_tui.artifacts.input_files import finite_number
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.lazy_pattern import lazy_pattern
-from trex_tui.text import format_bytes, printable
+from trex_tui.text import format_bytes, printable, short_device_name
 
 NOT_STATED = "not in any file"
 
@@ -363,7 +363,7 @@ class _Derivation:
         self.assumptions += [
             note
             for pattern, note in self.facts.cautions
-            if self.name and pattern.search(short_name(self.name))
+            if self.name and pattern.search(short_device_name(self.name))
         ]
         if architecture and architecture.note:
             self.assumptions.append(architecture.note)
@@ -389,7 +389,7 @@ class _Derivation:
     def _correction(self, quantity: str) -> Correction | None:
         if self.name is None:
             return None
-        return self.facts.correction(quantity, short_name(self.name), self.reported.quantities)
+        return self.facts.correction(quantity, short_device_name(self.name), self.reported.quantities)
 
     def _replace(self, key: str, shown: str, reported: str | None, origin: str) -> None:
         instead = f", not the reported {reported}" if reported else ""

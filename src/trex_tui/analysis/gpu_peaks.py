@@ -141,11 +141,6 @@ class GpuPeaks:
         return any(pattern.search(name) for pattern in self.geforce_names)
 
 
-def short_name(name: str) -> str:
-    """Return a device name without `NVIDIA `, which older drivers omit."""
-    return name.removeprefix("NVIDIA ").strip()
-
-
 @lru_cache(maxsize=1)
 def gpu_peaks() -> GpuPeaks:
     """Read the table, once."""

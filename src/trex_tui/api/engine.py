@@ -222,7 +222,7 @@ class Engine(BaseEngine):
         """
         from trex_tui.report.charts.catalogue import CHARTS
 
-        return {chart.id: chart.title for chart in CHARTS if chart.needs(self)}
+        return {chart.id: chart.titled(self.layers).title for chart in CHARTS if chart.needs(self)}
 
     def chart(
         self,
@@ -259,7 +259,12 @@ class Engine(BaseEngine):
             raise TrexError(f"no chart {id!r}; {hint}")
         columns = {"x": x, "value": y, "size": size, "color": color}
         subject = make_subject(chart, self, self._filter(filter), columns, {"value": "y"})
-        return Svg(f"{chart.title} of {self.name}", draw_picture(chart, subject), CHART, self.source)
+        return Svg(
+            f"{chart.titled(subject.layers).title} of {self.name}",
+            draw_picture(chart, subject),
+            CHART,
+            self.source,
+        )
 
     def draw(
         self,

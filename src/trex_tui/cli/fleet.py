@@ -22,7 +22,14 @@ from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, DEFAULT_COLU
 from trex_tui.fleet.reader import read_fleet
 from trex_tui.fleet.row_cache import RowCache
 from trex_tui.fleet.search_cache import known_kinds
-from trex_tui.fleet.table import columns_named, filter_columns, filter_rows, group_rows, sort_rows
+from trex_tui.fleet.table import (
+    columns_named,
+    default_columns,
+    filter_columns,
+    filter_rows,
+    group_rows,
+    sort_rows,
+)
 from trex_tui.fleet.workers import map_in_processes, map_on_dask
 from trex_tui.report.views.fleet import (
     ParetoAxes,
@@ -178,6 +185,8 @@ def _show(
         rows = sort_rows(rows, column, is_reversed=options.reverse)
     if options.reverse and not sort:
         rows = rows[::-1]
+    if not options.columns and len(columns) == len(DEFAULT_COLUMNS):  # not all, as for CSV
+        columns = default_columns(fleet.rows)
     shown = ShownFleet(rows, columns, len(fleet.rows), top_rows(options), axes=axes)
     if not by:
         return shown

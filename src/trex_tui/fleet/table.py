@@ -55,6 +55,14 @@ class SetRows:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+def default_columns(rows: Iterable[FleetRow]) -> list[FleetColumn]:
+    """Return the columns shown by default: without the model if it only repeats the name of every engine."""
+    is_repeated = all(row.value("model") in (None, row.value("engine")) for row in rows)
+    return [
+        column for column in COLUMNS if column.is_default and not (is_repeated and column.name == "model")
+    ]
+
+
 def make_table(rows: Iterable[FleetRow]) -> list[FleetRow]:
     """Return the rows with the columns that depend on their place and on the others: engine, directory, model, similar."""
     every = list(rows)

@@ -284,7 +284,7 @@ def _list_hidden(part: Part) -> Iterator[str]:
                 yield (
                     chart.title
                     if isinstance(chart, FigureChart)
-                    else (chart.chart or CHARTS_BY_ID[chart.id]).title
+                    else (chart.chart or CHARTS_BY_ID[chart.id]).titled(chart.engine.layers).title
                 )
 
 

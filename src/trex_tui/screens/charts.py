@@ -458,7 +458,8 @@ class ChartsPane(EnginePane):
         self.axes = AXES[0]
         self.columns: dict[str, LayerColumn | None] = dict.fromkeys(ROLES)
         self.view = ChartView(id="chart")
-        self.titles = ChartList([chart.title for chart in CHARTS], id="chart-list")
+        self._titled = [chart.titled(engine.layers) for chart in CHARTS]
+        self.titles = ChartList([chart.title for chart in self._titled], id="chart-list")
         self._layers: Sequence[Layer] = engine.layers
         self._is_filtered = False
         self._selection = 0
@@ -514,7 +515,8 @@ class ChartsPane(EnginePane):
 
     @property
     def explained_thing(self) -> str:
-        return f"{self.chart.title}: {self.chart.help}"
+        chart = self.chart.titled(self._layers)
+        return f"{chart.title}: {chart.help}"
 
     def view_state(self) -> object:
         names = tuple(column and column.name for column in self.columns.values())
@@ -640,7 +642,7 @@ class ChartsPane(EnginePane):
         self._slow = None
         wanted = self._wanted()
         if wanted is not None and wanted not in self._drawn:
-            title = CellSpan(shorten(self.chart.title, wanted.width), f"bold {PRIMARY}")
+            title = CellSpan(shorten(self.chart.titled(self._layers).title, wanted.width), f"bold {PRIMARY}")
             self._shown = None
             self.view.show(Drawing(((title,), (), (CellSpan("Drawing…", MUTED),))), self._layer_index)
 
@@ -758,10 +760,10 @@ class ChartsPane(EnginePane):
         self._show_chart(CHARTS[index])
 
     def action_choose_chart(self) -> None:
-        width = max(len(chart.title) for chart in CHARTS)
+        width = max(len(chart.title) for chart in self._titled)
         options = {
             chart.id: f"{chart.title:<{width}}  {'(no data) ' if chart.id in self._empty else ''}{chart.help}"
-            for chart in CHARTS
+            for chart in self._titled
         }
         self.app.push_screen(ChooseScreen("Chart", options, self.chart.id), self.choose)
 

@@ -17,7 +17,7 @@ from trex_tui.fleet.rows import make_row
 from trex_tui.fleet.table import FleetRow, SetRows, make_table
 from trex_tui.report.views.fleet import document_column
 from trex_tui.report.views.runs import run_words
-from trex_tui.text import MISSING, plural, printable
+from trex_tui.text import MISSING, fit_device_name, plural, printable
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import textual_column
 from trex_tui.widgets.table_model import SortKey, TableColumn, TableModel
@@ -289,6 +289,9 @@ def _make_column(column: FleetColumn) -> TableColumn[EngineRow]:
         format=source.text if column.is_number else str,
         width=source.width if source.flex else max(least, 8 if column.unit else 5),
         style=_precision_style if name == "precision" else None,
+        shorten=(lambda row, width: fit_device_name(row.value(name) or MISSING, width))
+        if name == "device"
+        else None,
     )
 
 

@@ -17,7 +17,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.errors import Severity
 from trex_tui.fleet.engine_columns import COLUMNS_BY_NAME, DEFAULT_COLUMNS
 from trex_tui.fleet.split_model import find_parts
-from trex_tui.fleet.table import filter_rows
+from trex_tui.fleet.table import default_columns, filter_rows
 from trex_tui.screens.compare_job import MOST_OTHERS
 from trex_tui.screens.dialogs import (
     ChooseScreen,
@@ -273,9 +273,13 @@ class EnginesScreen(ListActions, EngineHolder):
     @property
     def _default_names(self) -> list[str]:
         """Return the columns of `trex-tui engines`; once engines are read, only those with a value."""
-        names = [name for name in DEFAULT_COLUMNS if name in LISTED]
         if not any(row.is_readable for row in self._rows):
-            return names
+            return [name for name in DEFAULT_COLUMNS if name in LISTED]
+        names = [
+            column.name
+            for column in default_columns(row.facts for row in self._rows)
+            if column.name in LISTED
+        ]
         return [name for name in names if any(row.facts.value(name) is not None for row in self._rows)]
 
     @property

@@ -190,7 +190,7 @@ def _chart_offer(screen: EngineScreen, shown: ShownChart) -> ExportOffer:
     def make(form: ExportFormat) -> tuple[str, str]:
         return chart_as(form, shown), title
 
-    title = f"chart {shown.chart.title}"
+    title = f"chart {shown.chart.titled(shown.subject.layers).title}"
     path = _default_path(screen, [screen.engine], shown.chart.id)
     return ExportOffer(f"the {title}", title, CHART_FORMS, path, make, is_drawn=True)
 

@@ -42,12 +42,12 @@ from trex_tui.widgets.table_model import TableColumn
 from trex_tui.widgets.text_view import LinkedText, LinkFollowed
 
 SAVING = "saving_ms"
-MOST_TITLE = 46
-"""Widest useful column for the title of a rule."""
 
 
-def finding_columns(engine: Engine, title_text: Callable[[Entry], str]) -> list[TableColumn[Entry]]:
-    """The columns of the findings, with the colours of a terminal."""
+def finding_columns(
+    engine: Engine, title_text: Callable[[Entry], str], longest_title: Callable[[], int | None]
+) -> list[TableColumn[Entry]]:
+    """The columns of the findings, with the colours of a terminal; titles have room before names of layers."""
     names, more = short_names(engine), len(f"{len(engine.layers)} +{len(engine.layers)}")
 
     def colour(entry: Entry) -> str:
@@ -61,7 +61,7 @@ def finding_columns(engine: Engine, title_text: Callable[[Entry], str]) -> list[
         title={
             "style": lambda entry: "" if entry.severity in LEVELS else "$muted",
             "text": title_text,
-            "longest": lambda: MOST_TITLE,
+            "longest": longest_title,
             "shorten": lambda entry, width: _cut(title_text(entry), width),
         },
         where={
@@ -104,7 +104,7 @@ class LintPane(TablePane[Entry], ShowsLint):
         """Index of the current layer among those of the finding."""
         self._explained: Entry | None = None
         """The finding beside the table, whose layer `_step` counts."""
-        self.table = VirtualTable(finding_columns(engine, self._title), id="lint-table", empty_text=LOOKING)
+        self.table = VirtualTable(self._columns(), id="lint-table", empty_text=LOOKING)
         self.words: LinkedText = LinkedText(id="lint-words")
         self.summary = SummaryLine(id="lint-summary")
 
@@ -120,6 +120,7 @@ class LintPane(TablePane[Entry], ShowsLint):
     def show_lint(self, job: LintJob) -> None:
         """Show the findings, or the reason why there are none; the cursor stays if its row still exists."""
         self.result = job.result
+        self.table.set_columns(self._columns())
         if job.problem:
             self._looking = f"Rules not checked: {job.problem}"
         self._fill()
@@ -133,6 +134,16 @@ class LintPane(TablePane[Entry], ShowsLint):
         )
         self.table.set_rows(shown, keep=lambda entry: (entry.rule, entry.state, entry.layers, entry.message))
         self._tell()
+
+    def _columns(self) -> list[TableColumn[Entry]]:
+        return finding_columns(self.engine, self._title, self._longest_title)
+
+    def _longest_title(self) -> int | None:
+        """Return the cells of the longest title of a rule with a finding."""
+        if self.result is None:
+            return None
+        judged = (*self.result.findings, *self.result.positives, *self.result.suppressed)
+        return max((len(each.rule.title) for each in judged), default=None)
 
     def _entries(self) -> list[Entry]:
         return list_entries(EngineReport(self.engine, self.result)) if self.result else []

@@ -24,7 +24,7 @@ from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Severity
 from trex_tui.report.views.runs import run_words
-from trex_tui.text import format_bytes, format_ms, plural, printable, shorten_middle
+from trex_tui.text import format_bytes, format_ms, plural, printable, short_device_name, shorten_middle
 from trex_tui.widgets.actions import ACTIONS
 
 SEPARATOR = " · "
@@ -52,7 +52,7 @@ def header_facts(engine: Engine) -> list[Fact]:
     facts = [Fact(shorten_middle(printable(engine.name), 40), 0, "bold $accent")]
     facts += [Fact(words, 1, "bold") for words in run_words(engine)]
     if engine.device_name:
-        facts.append(Fact(printable(engine.device_name).removeprefix("NVIDIA "), 3))
+        facts.append(Fact(short_device_name(printable(engine.device_name)), 3))
     if engine.tensorrt_version:
         facts.append(Fact(f"TensorRT {printable(engine.tensorrt_version)}", 4))
     if engine.precision:

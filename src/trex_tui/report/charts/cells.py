@@ -103,7 +103,8 @@ def draw(chart: Chart, subject: Subject, width: int, height: int, first: int = 0
         first: Index of the bar to begin with, if there is no room for all.
     """
     figure = chart.make(replace(subject, width=width))
-    return draw_figure(figure, chart.title, width, height, subject if figure.marks_layer else None, first)
+    title = chart.titled(subject.layers).title
+    return draw_figure(figure, title, width, height, subject if figure.marks_layer else None, first)
 
 
 def draw_figure(

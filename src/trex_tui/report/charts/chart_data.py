@@ -35,7 +35,12 @@ def chart_listing(chart: Chart, subject: Subject) -> Listing:
     form = chart.make(subject).form
     keys, titles, rows = ((), {}, []) if form is None else tabulate(form)
     columns = [Column(key, titles.get(key, key), is_number=key in _NUMBERS) for key in keys]
-    table = Table(chart.id.replace("-", "_"), columns, [list(row) for row in rows], title=chart.title)
+    table = Table(
+        chart.id.replace("-", "_"),
+        columns,
+        [list(row) for row in rows],
+        title=chart.titled(subject.layers).title,
+    )
     return Listing(SCHEMA, subject.engine.name, table, "engine", subject.engine.diagnostics)
 
 

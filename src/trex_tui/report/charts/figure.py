@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -607,6 +607,7 @@ class Chart:
         has_value, has_color, has_x, has_size: True if it uses `Subject.value`, `color`, `x` and `size`.
         has_groups: True if `Subject.x` may be any column, whose values make groups; else it is numeric.
         needs: Returns whether an engine probably has the data; cheap.
+        untimed: Title and help if it counts layers because none has a time; empty if it never does.
     """
 
     id: str
@@ -620,6 +621,14 @@ class Chart:
     has_size: bool = False
     has_groups: bool = False
     needs: Callable[[Engine], bool] = lambda _: True
+    untimed: tuple[str, str] | tuple[()] = ()
+
+    def titled(self, layers: Iterable[Layer]) -> Chart:
+        """Return the chart with the title and help of what it draws of these layers."""
+        if not self.untimed or any(layer.latency_ms is not None for layer in layers):
+            return self
+        title, help_ = self.untimed
+        return replace(self, title=title, help=help_)
 
 
 def has_times(engine: Engine) -> bool:

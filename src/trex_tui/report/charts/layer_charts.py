@@ -484,9 +484,20 @@ def _has_reformats(engine: Engine) -> bool:
 
 
 CHARTS = (
-    Chart("kind", "Time by kind", "Time by layer kind.", time_by_kind),
     Chart(
-        "precision", "Time by precision", "Time by layer precision.", time_by_precision, needs=_has_precisions
+        "kind",
+        "Time by kind",
+        "Time by layer kind.",
+        time_by_kind,
+        untimed=("Layers by kind", "Number of layers by kind."),
+    ),
+    Chart(
+        "precision",
+        "Time by precision",
+        "Time by layer precision.",
+        time_by_precision,
+        needs=_has_precisions,
+        untimed=("Layer precisions", "Number of layers by precision."),
     ),
     Chart(
         "kind-precision",
@@ -495,13 +506,21 @@ CHARTS = (
         kinds_by_color,
         has_color=True,
     ),
-    Chart("tactic", "Time by kernel", "Time by kernel name.", time_by_tactic, needs=_has_tactics),
+    Chart(
+        "tactic",
+        "Time by kernel",
+        "Time by kernel name.",
+        time_by_tactic,
+        needs=_has_tactics,
+        untimed=("Layers by kernel", "Number of layers by kernel name."),
+    ),
     Chart(
         "reformats",
         "Reformats",
         "Reformat time by origin.",
         reformats_by_origin,
         needs=_has_reformats,
+        untimed=("Reformats", "Number of reformats by origin."),
     ),
     Chart(
         "layers",

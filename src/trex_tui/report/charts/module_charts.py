@@ -209,5 +209,11 @@ def _layers_in(entry: Group | Layer) -> Sequence[Layer]:
 
 CHARTS = (
     Chart("memory", "Memory in order", "Live activation memory in execution order.", memory_in_order),
-    Chart("icicle", "Modules", "Time by module (icicle).", icicle),
+    Chart(
+        "icicle",
+        "Modules",
+        "Time by module (icicle).",
+        icicle,
+        untimed=("Modules", "Layers by module (icicle)."),
+    ),
 )

@@ -127,6 +127,7 @@ def picture(
     chart = CHARTS_BY_ID[chart] if isinstance(chart, str) else chart
     is_filtered = layers is not None and len(layers) < len(engine.layers)
     chosen = engine.layers if layers is None else layers
+    chart = chart.titled(chosen)
     subject = Subject(engine, chosen, PALETTE, is_filtered, None, axes, width, value, color, x, size)
     figure = chart.make(subject)
     title = f"{chart.title} · {engine.name}" if standalone and chart.id in CHARTS_BY_ID else chart.title

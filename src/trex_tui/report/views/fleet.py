@@ -14,7 +14,7 @@ from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, FleetColumn
 from trex_tui.fleet.table import FleetRow, RowGroup, is_readable
 from trex_tui.report.document import Cell, Column, FigureChart, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object
-from trex_tui.text import plural, printable
+from trex_tui.text import fit_device_name, plural, printable, shorten_middle
 
 if TYPE_CHECKING:
     from trex_tui.report.charts.figure import Figure
@@ -90,6 +90,7 @@ def document_column(column: FleetColumn) -> Column:
         flex=name in _FLEXIBLE,
         width=_FLEXIBLE.get(name, 8),
         priority=_PRIORITIES.get(name, 1 if column.is_number else 0),
+        shorten=fit_device_name if name == "device" else shorten_middle,
     )
 
 

@@ -265,7 +265,8 @@ def group_section(engine: Engine) -> Section:
         tables.append(totals_table("by_tensor_cores", "Tensor cores", cores))
     sentences = [] if engine.has_profile else [no_profile(engine)]
     sentences += _mixed_sentences(engine)
-    return Section("groups", "Time by kind and precision", sentences=sentences, tables=tables)
+    title = f"{'Time' if engine.has_profile else 'Layers'} by kind and precision"
+    return Section("groups", title, sentences=sentences, tables=tables)
 
 
 def _mixed_sentences(engine: Engine) -> Iterator[str]:
