@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -312,13 +312,15 @@ class OverviewPane(LayerTablePane, ShowsLint):
         longest = max(len(judged.rule.id) for judged in findings[:MOST_FINDINGS])
         for judged in findings[:MOST_FINDINGS]:
             mark = f"{MARKS[judged.severity]} {judged.rule.id:<{longest}}  "
-            words = printable(judged.message)
-            if cell_len(words) > width - len(mark):
-                # The message begins with the name of a layer, which would take the whole width.
-                saving = "" if judged.saving_ms is None else f" · {format_ms(judged.saving_ms)} ms"
-                words = judged.rule.title + saving
+            saving = "" if judged.saving_ms is None else f"{format_ms(judged.saving_ms)} ms  "
+            # The message begins with the name of a layer, which would take the whole width; the title matters most.
+            title, room = judged.rule.title, width - len(mark)
+            forms = (printable(judged.message), saving + title, title)
+            words = next((form for form in forms if cell_len(form) <= room), "")
+            if not words:
+                words = set_cell_size(title, max(0, room - 1)).rstrip(" …") + "…"
             content = Content.assemble((mark, severity_style(judged.severity)), words)
-            lines.append(TextLine(content, len(mark), judged))
+            lines.append(TextLine(content, target=judged))
         return lines
 
     def _run_sections(self, width: int) -> Iterator[list[TextLine]]:

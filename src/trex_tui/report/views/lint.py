@@ -330,13 +330,13 @@ SCREEN_COLUMNS = (
         title="Saving",
         width=9,
     ),
-    Column("title", "Finding", value=lambda entry: entry.title, flex=True, width=40),
+    Column("title", "Finding", value=lambda entry: entry.title, flex=True, width=32),
     Column(
         "where",
         "Layer",
         value=lambda entry: entry.layers[0] if entry.layers else None,
         flex=True,
-        width=12,
+        width=15,
     ),
     Column(
         "confidence",
