@@ -126,7 +126,8 @@ def engine_tables(engine: Engine, width: int) -> Iterator[tuple[str, list[Row]]]
     yield "latency", [*column_texts(latency, "name", engine.layers, layer_name, width)]
     with_tactic = [layer for layer in engine.layers if layer.tactic]
     wanted = [column for column in latency if column.key in ("index", "tactic")]
-    yield "tactic", [*column_texts(wanted, "tactic", with_tactic, lambda row: row.tactic, width)]
+    if with_tactic:
+        yield "tactic", [*column_texts(wanted, "tactic", with_tactic, lambda row: row.tactic, width)]
     yield "memory", [*column_texts(memory, "name", engine.layers, layer_name, width)]
     hot = hottest(engine.layers, MOST_HOT_TALL)
     yield "overview", [*column_texts(hot_columns(engine, "Hottest layers"), "name", hot, layer_name, width)]
