@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from helpers import tensor
+from helpers import ARTIFACTS, tensor
 from lint_engines_a import (
     FP16_32,
     HWC4,
@@ -24,11 +24,13 @@ from lint_engines_a import (
     step,
 )
 from trex_tui.engine.dtypes import parse_data_type, parse_format
+from trex_tui.engine.engine import load_engine
 from trex_tui.engine.model import Tensor
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import FindingSeverity
 from trex_tui.lint.rules.formats import format_binding
 from trex_tui.lint.rules.fusion import copies_around_plugin
+from trex_tui.lint.run import run
 
 
 def between(*middle: dict[str, Any]) -> list[dict[str, Any]]:
@@ -305,3 +307,12 @@ class TestCopies:
         part["Outputs"] = [tensor("c", 1, 64, 56, 56)]
         layers = [kernel("Relu", "a", "b"), part, kernel("Move", "c", "output")]
         assert findings(engine_of(tmp_path, layers, [1.0] * 3, bindings=["output"]), "FMT006") == []
+
+
+@pytest.mark.skipif(not (ARTIFACTS / "torch-trt").is_dir(), reason="needs the recorded engines")
+def test_advice_for_torch_tensorrt_names_no_option_of_trtexec() -> None:
+    engine = load_engine(ARTIFACTS / "torch-trt" / "resnet18")
+    remedies = [judged.remedy for judged in run(engine).findings if judged.rule.id == "FMT004"]
+    assert remedies
+    assert not [remedy for remedy in remedies if "IOFormats" in remedy]
+    assert any("torch_tensorrt.Input" in remedy for remedy in remedies)

@@ -58,6 +58,8 @@ _LIGHT = frozenset(
     }
 )
 _DIGITS = re.compile(r"\d+")
+_TORCH_NODE = "[aten_ops."
+"""In the names of layers that Torch-TensorRT built, which has no options of trtexec."""
 # Names of layouts in trtexec's `--inputIOFormats`. NHWC4 and NHWC2 can be bound only as chw4 and chw2, which is the same
 # order of bytes if all channels fit one vector.
 _BINDINGS = {
@@ -334,7 +336,7 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
             savings=[layer],
             formula="layer time: not needed if the caller uses the network's type and layout",
             evidence=layer_evidence(layer, side=side, neighbours_ms=sum_latency_ms(neighbours)),
-            remedy=_advise_binding(layer, layer.outputs[0] if at_input else layer.inputs[0], side),
+            remedy=_advise_binding(context, layer, layer.outputs[0] if at_input else layer.inputs[0], side),
             group=f"layers {converts.removesuffix('s')} network {side}s, {types}",
         )
 
@@ -349,7 +351,7 @@ def _is_conversion(layer: Layer) -> bool:
     return layer.kind in (LayerKind.REFORMAT, LayerKind.SHUFFLE)
 
 
-def _advise_binding(layer: Layer, inner: Tensor, side: str) -> str:
+def _advise_binding(context: Context, layer: Layer, inner: Tensor, side: str) -> str:
     if layer.kind is LayerKind.SHUFFLE or "Tran" in operators(layer):
         return (
             f"The transpose is part of the model: export it with the {side} in the computed order (tf2onnx: "
@@ -360,6 +362,9 @@ def _advise_binding(layer: Layer, inner: Tensor, side: str) -> str:
         return (
             f"Use {inner.description} in the caller if a binding supports it; otherwise ignore this finding."
         )
+    if any(_TORCH_NODE in other.name for other in context.layers):
+        decides = "torch_tensorrt.Input(dtype=…, format=…)" if side == "input" else "the exported model"
+        return f"Use {inner.description} in the caller: under Torch-TensorRT {decides} decides it for this {side}."
     return f"Use {inner.description} in the caller: --{side}IOFormats={binding} for this {side}."
 
 
