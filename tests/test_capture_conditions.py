@@ -284,7 +284,7 @@ class TestTwo:
                 tmp_path / "b",
                 manifest(
                     clocks=lock,
-                    started="2026-12-01T00:00:00Z",
+                    started="2026-02-12T00:00:00Z",
                     host={"before": host(driver="570.1") | {"container": "docker"}, "after": throttled},
                 ),
                 "b",
