@@ -77,7 +77,10 @@ def column_texts(
     whole: Callable[[Any], str],
     width: int,
 ) -> Iterator[Row]:
-    """The cells of a column in a table of some width; without a `shorten`, whole ones."""
+    """The cells of a column in a table of some width; none without rows, where a table leaves an empty column out."""
+    rows = list(rows)
+    if not rows:
+        return
     placed = next(cell for cell in place_columns(columns, width) if cell.column.key == key)
     assert placed.column.shorten is not None
     for row in rows:

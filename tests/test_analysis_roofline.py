@@ -289,9 +289,11 @@ class TestLaunch:
             assert roofline(engine, SIMPLE).points[25].bound is bound
 
     def test_too_few_layers_for_a_floor(self, tmp_path: Path) -> None:
-        result = roofline(engine_of(tmp_path, chain(*"abc"), [0.01] * 3), SIMPLE)
+        result = roofline(engine_of(tmp_path / "copies", [copy("a"), copy("b")], [0.1] * 2), SIMPLE)
         assert result.counts[Bound.LAUNCH] == 0
         assert any("≥ 20 timed layers" in one for one in result.sentences)
+        without_bounds = roofline(engine_of(tmp_path / "names", chain(*"abc"), [0.01] * 3), SIMPLE)
+        assert not any("timed layers" in one for one in without_bounds.sentences)
 
 
 class TestLatency:

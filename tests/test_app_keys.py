@@ -296,8 +296,13 @@ ELSEWHERE = {
 """Places whose keys need more than a small engine: the tests that press them."""
 
 
-ACTIONS_ELSEWHERE = {"engine.run": "test_app_runs.py"}
-"""Actions that need files of several runs: the tests that press them."""
+ACTIONS_ELSEWHERE = {
+    "engine.run": "test_app_runs.py",
+    "table.narrow": "test_column_widths.py",
+    "table.widen": "test_column_widths.py",
+    "table.reset_widths": "test_column_widths.py",
+}
+"""Actions that need files of several runs or leave widths behind: the tests that press them."""
 
 
 def test_every_key_is_pressed():

@@ -187,7 +187,7 @@ class TestSending:
     def test_weights_elsewhere(self, tmp_path: Path, name: bytes) -> None:
         model = tmp_path / "m.onnx"
         model.write_bytes(location(name))
-        with pytest.raises(TrexError, match="outside of its directory"):
+        with pytest.raises(TrexError, match="outside its directory"):
             moved(CaptureOptions(onnx=str(model)), "/t")
 
     def test_weights_missing(self, tmp_path: Path) -> None:

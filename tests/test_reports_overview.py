@@ -84,7 +84,7 @@ def test_what_is_unknown_is_left_out_or_a_sentence(poor: Engine) -> None:
     assert analysis.statistics is None
     assert run_facts(poor, analysis) == []
     assert ("Activations", "unknown") in memory_facts(poor, analysis)
-    assert all(one.endswith(".") and one[0].isupper() for one in bound_sentences(analysis))
+    assert all(one.endswith(".") and not one[0].islower() for one in bound_sentences(analysis))
 
 
 def test_hottest(engine: Engine) -> None:
