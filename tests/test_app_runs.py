@@ -14,6 +14,7 @@ from trex_tui.app import TrexApp
 from trex_tui.engine.engine import Engine
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.widgets.text_view import TextBlock
 from tui import DIGITS, LARGE, SMALL, Session, chrome_text, running, small_engine, wait_until
 
 NAMES = ("/conv/Conv", "/fc/Gemm")
@@ -138,7 +139,8 @@ async def test_the_key_is_in_footer_help_and_palette(tmp_path: Path) -> None:
         await shows(session, 80.0)
         assert "u run" in session.footer
         await session.press("question_mark")
-        assert "Choose a run or an optimization" in session.text
+        keys = session.app.screen.query_one(TextBlock)._lines
+        assert any("Choose a run or an optimization profile." in line.content.plain for line in keys)
         await session.press("escape", "colon", *"engine: run")
         await session.until(lambda: "Engine: run" in session.text, "the command")
 

@@ -51,11 +51,18 @@ def whole_screens(monkeypatch) -> list[str]:
     return done
 
 
+async def draw_screens_below(session) -> None:
+    """Wait for the last frame of the screen that showed the progress of reading: it is drawn late, and draws all above."""
+    stack = session.app.screen_stack
+    await session.until(lambda: not any(screen._layout_required for screen in stack), "the last layouts")
+    await session.pilot.pause()
+
+
 @pytest.mark.parametrize("tab", ["overview", "layers", "latency", "memory"])
 async def test_a_step_of_the_cursor_draws_and_lays_out_no_whole_screen(tmp_path, whole_screens, tab):
     async with running(small_engine(tmp_path), LARGE, tab) as session:
         await session.until(lambda: not any(worker.is_running for worker in session.app.workers))
-        await session.pilot.pause()
+        await draw_screens_below(session)
         before = session.current
         whole_screens.clear()
         await session.press("j", "j", "k", "j")
@@ -66,7 +73,7 @@ async def test_a_step_of_the_cursor_draws_and_lays_out_no_whole_screen(tmp_path,
 async def test_a_letter_of_a_filter_lays_out_only_its_line(tmp_path, whole_screens):
     async with running(small_engine(tmp_path), LARGE, "layers") as session:
         await session.press("slash", "c")
-        await session.pilot.pause()
+        await draw_screens_below(session)
         whole_screens.clear()
         await session.press("o")
         assert whole_screens.count("layout") <= 1, "that of the line of text"

@@ -67,13 +67,15 @@ def shared_place() -> Iterator[Path]:
 
 @contextmanager
 def no_room_beyond(size: int) -> Iterator[None]:
-    """Files cannot grow beyond so many bytes, as on a full disk."""
+    """Files cannot grow beyond so many bytes, as on a full disk. Python would leave halves of compiled modules."""
+    writes_no_modules, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = writes_no_modules
 
 
 # --- what is no file ------------------------------------------------------------------------------------------------

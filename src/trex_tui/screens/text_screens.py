@@ -42,7 +42,7 @@ def filter_lines() -> list[TextLine]:
 
 
 class HelpScreen(TextScreen):
-    """Return the keys of some places, and the filter language if they have a filter."""
+    """Window with the keys of some places, and the filter language if they have a filter."""
 
     def __init__(self, places: Iterable[Place]) -> None:
         shown = list(places)
