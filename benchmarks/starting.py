@@ -29,6 +29,8 @@ Minimal().run()
 NOTHING, PANDAS, MINIMAL = "python -c pass", "python -c 'import pandas'", "minimal Textual app, first frame"
 _PATIENCE_S = 120
 _TERMINAL = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+# The modules of a user are compiled: those of the first run are kept, whatever the shell of a developer says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @dataclass(frozen=True)
