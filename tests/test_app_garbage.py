@@ -12,6 +12,7 @@ import pytest
 from textual.screen import Screen
 from textual.widget import Widget
 
+from helpers import some
 from trex_tui.app import TrexApp
 from trex_tui.engine.engine import Engine
 from trex_tui.screens.engine import EngineScreen
@@ -93,7 +94,19 @@ async def test_an_engine_that_was_read_again_is_gone(tmp_path):
 
 @pytest.mark.parametrize(
     "keys",
-    [("question_mark",), ("i",), ("s",), ("c", "slash"), ("colon",), ("e",), ("o",), ("exclamation_mark",)],
+    some(
+        [
+            ("c", "slash"),
+            ("colon",),
+            ("e",),
+            ("i",),
+            ("s",),
+            ("question_mark",),
+            ("o",),
+            ("exclamation_mark",),
+        ],
+        3,
+    ),
 )
 async def test_a_window_that_was_closed_is_gone(tmp_path, keys):
     async with running(small_engine(tmp_path)) as session:

@@ -12,7 +12,7 @@ import pytest
 from textual.app import App
 from textual.screen import Screen
 
-from helpers import REPOSITORY, THOROUGH
+from helpers import REPOSITORY, THOROUGH, some
 from tui import LARGE, Session, running, several_engines
 
 ALEXNET = REPOSITORY / "sample_artifacts" / "alexnet"
@@ -102,7 +102,7 @@ async def resize(
     await session.pilot.resize_terminal(*LARGE)
 
 
-@pytest.mark.parametrize("tab", "12345678")
+@pytest.mark.parametrize("tab", some("24613578", 3))
 async def test_a_resize_ends_in_few_layouts(tab, monkeypatch):
     """Of a tab, and of the windows over it."""
     chooser = random.Random(tab)

@@ -155,9 +155,9 @@ class History:
         name: Common part of the file names; the name of the last build if there is none.
         levels: Measure -> its levels; measures that no build has are missing.
         scopes: Measure -> noise that its changes exceed: between builds, or within one run if there are few builds.
-        copies: Index of a build with the timing rows of an earlier one -> index of that one. A copy has no noise of its
-            own: measures with noise are judged without it.
-        undated: Builds without a date, for want of which the builds are in the order of the paths.
+        copies: Index of a build with the timing rows of an earlier one -> index of that one. Measures with
+            noise are judged without copies.
+        undated: Builds without a date; if there are any, the builds are in the order of the paths.
     """
 
     name: str
