@@ -121,6 +121,9 @@ class Terminal:
             assert on in self.written
             assert self.written.rindex(off) > self.written.rindex(on)
         assert self.written.rindex(b"\x1b[?2004l") > self.written.rindex(b"\x1b[?2004h")
+        assert b"1 Overview" not in self.written.rsplit(b"\x1b[?1049l", 1)[1], (
+            "a frame on the screen of the shell"
+        )
 
 
 @pytest.fixture

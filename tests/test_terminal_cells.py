@@ -239,6 +239,16 @@ def test_leaving_the_alternate_screen_forgets_its_cells() -> None:
     assert "cells" in file.take()
 
 
+def test_the_screen_of_the_shell_gets_no_cells() -> None:
+    output, file = changed_cells()
+    output.write("\x1b[1;1Hcells")
+    output.flush()
+    file.take()
+    output.write("\x1b[?1049l\x1b[?25h\x1b[?1004l")
+    output.flush()
+    assert file.take() == "\x1b[?1049l\x1b[?25h\x1b[?1004l"
+
+
 def test_a_synchronized_frame_stays_one() -> None:
     output, file = changed_cells()
     output.write("\x1b[?2026h")

@@ -23,9 +23,10 @@ _TOKEN = re.compile(
     r"|\x1b\[(?P<row>[0-9]+);(?P<column>[0-9]+)H"
     r"|(?P<newline>\r?\n)"
     r"|\x1b\[\?2026(?P<synchronized>[hl])"
+    r"|(?P<alternate>\x1b\[\?1049[hl])"
     r"|\x1b\]8;(?P<link>[^\x07\x1b]*)(?:\x07|\x1b\\)"
-    # Modes other than the alternate screen, titles, the clipboard and the bell leave the cells as they are.
-    r"|(?P<harmless>\x1b\[\?(?!1049)[0-9;]+(?:[hl]|\$p)|\x1b\[[<>][0-9;]*u|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x07)"
+    # Other modes, titles, the clipboard and the bell leave the cells as they are.
+    r"|(?P<harmless>\x1b\[\?[0-9;]+(?:[hl]|\$p)|\x1b\[[<>][0-9;]*u|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x07)"
     r"|(?P<unknown>\x1b\[[0-9;?<=>!$ ]*[@-~]|\x1b[^\[]|.)",
     re.DOTALL,
 )
@@ -168,6 +169,11 @@ class ChangedCells:
                     self._is_synchronized = True
                 case "link":
                     self._style = self._style._replace(link="" if match["link"] == ";" else match["link"])
+                case "alternate":
+                    self._write_changes()
+                    self._file.write(match[0])
+                    self._wanted = []  # the frame belongs to the screen before, not to that of the shell
+                    self.forget()
                 case "harmless":
                     self._write_changes()
                     self._file.write(match[0])
