@@ -257,6 +257,39 @@ def test_runs_whose_banners_are_lost(tmp_path: Path) -> None:
     assert (ended.only_loads, ended.shown_run) == (True, ended.runs[0])
 
 
+@pytest.mark.parametrize("prefix", [f"{STAMP} [I] ", f"    {STAMP} [I] ", ""])
+def test_results_of_several_runs_in_notes_are_runs(tmp_path: Path, prefix: str) -> None:
+    def run(number: int) -> str:
+        results = (
+            "=== Trace details ===",
+            "Trace averages of 10 runs:",
+            f"Average on 10 runs - GPU latency: {number} ms - Host latency: {number} ms (enqueue 0.1 ms)",
+            "",
+            "=== Performance summary ===",
+            f"Throughput: {number} qps",
+            f"Latency: min = 1 ms, max = 9 ms, mean = 5 ms, median = {number} ms, percentile(99%) = 9 ms",
+            "",
+            f"=== Profile ({number} iterations ) ===",
+            "   Layer   Time (ms)   Avg. Time (ms)   Median Time (ms)   Time %",
+            f"    conv        1.00           {number}.00               1.00    100.0",
+            "   Total        1.00           1.0000               1.00    100.0",
+            "",
+        )
+        return f"{number}. batch {number}\n" + "".join(f"{prefix}{one}\n" for one in results)
+
+    path = tmp_path / "notes.txt"
+    path.write_text("".join(map(run, (1, 2, 3))))
+    for number in (1, 2, 3, None):
+        trace, shown = read_build_log(path, run=number), number or 3
+        assert trace.performance is not None
+        assert trace.profile is not None
+        assert trace.performance.values["Throughput"] == f"{shown} qps"
+        assert (trace.profile.iterations, trace.profile.rows[0].average_ms) == (shown, shown)
+        assert [(one.number, one.is_shown) for one in trace.measured] == [
+            (one, one == shown) for one in (1, 2, 3)
+        ]
+
+
 def test_a_run_that_starts_others(tmp_path: Path) -> None:
     child, parent = "--onnx=m.onnx --setBuildRoute=a={}", "--onnx=m.onnx --tuneBuildRoutes"
     task = "TensorRT.trtexec [TensorRT v110100] [b106] [iter={}] BuildRoute = 'a={}'"

@@ -423,6 +423,12 @@ class Results:
         self._rows: list[ProfileRow] = []
         self._total: ProfileRow | None = None
 
+    def holds(self, block: str) -> bool:
+        """Return whether this run has printed a block, or one after it: `trace`, `summary` or `profile`."""
+        if block == "trace":
+            return self._trace is not None or bool(self._values)
+        return bool(self._values if block == "summary" else block == "profile" and self._rows)
+
     # --- performance summary --------------------------------------------------------------------------------------
 
     def begin_summary(self, line: int) -> None:
