@@ -166,3 +166,27 @@ def test_parts_that_a_log_does_not_state(tmp_path: Path, capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert "Builder\nNot stated in the log (trtexec prints it)." in out
     assert "Run\nNot stated (needs a profile log or profile metadata)." in out
+
+
+def test_a_profile_of_other_layers_in_the_same_notes_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Notes without time stamps on an engine and, below, another: the times of the first are not lost without a word."""
+
+    def listed(*names: str) -> str:
+        layers = (
+            f"Layer(CudnnConvolution): {name}, Tactic: 0, a[Float(1,8)] -> b[Float(1,8)]" for name in names
+        )
+        return "\n".join(("[V] Engine Layer Information:", *layers, ""))
+
+    rows = "".join(f"[I]    {name}    12.00    0.0100    50.0\n" for name in ("conv0", "conv1"))
+    profile = (
+        f"[I] === Profile (1200 iterations ) ===\n[I]   Layer   Time (ms)   Avg. Time (ms)   Time %\n{rows}"
+    )
+    notes = write_files(tmp_path, {"notes.md": f"# Before\n\n{listed('conv0', 'conv1')}\n{profile}\n"})
+    assert load_engine(notes / "notes.md").latency_sum_ms == pytest.approx(0.02)
+    (notes / "notes.md").write_text(
+        f"# Before\n\n{listed('conv0')}\n{profile}\n# After\n\n{listed('conv7')}\n"
+    )
+    assert main(["summary", str(notes / "notes.md")]) == 0
+    assert "notes.md: does not match this graph: none of its 2 rows names a layer" in capsys.readouterr().err

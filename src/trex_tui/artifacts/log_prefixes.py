@@ -142,8 +142,10 @@ def _find_shape(before: str) -> _Shape:
 
 def _find_prefix_end(line: str) -> tuple[int, bool] | None:
     """Return the end of the prefix, and whether the line has no mark of TensorRT; None if the prefix is unclear."""
-    if (match := UNSTAMPED.match(line)) and (match["letter2"] is None or match["library"]):
-        return 0, False  # `[V] ` alone is as well the level of another logger
+    if (match := UNSTAMPED.match(line)) and (
+        match["letter2"] is None or match["library"] or line.startswith("=== ", match.end())
+    ):
+        return 0, False  # `[V] ` alone is as well the level of another logger, but for a heading of trtexec
     if match := STAMPED.search(line) or MARK.search(line):
         return match.start(), False
     if match := _MESSAGE.search(line):

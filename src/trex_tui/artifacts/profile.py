@@ -69,7 +69,7 @@ class Profile(NamedTuple):
         is_whole: Whether the end of the run is in the file.
         spreads: Of the single times of each row, where the recorder or another tool wrote them; else empty.
         stage: Stage of the program that the run is of, such as `prefill`; empty without stages.
-        file: File of the run, where the stages of an engine have files of their own; else None.
+        file: File of the run, if it is not that of the set: a log, or one of the stages of an engine; else None.
     """
 
     rows: tuple[ProfileRow, ...]

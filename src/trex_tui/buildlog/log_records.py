@@ -270,7 +270,7 @@ def find_profile(trace: BuildTrace) -> Profile | None:
         "which is rounded to 0.1 µs and leaves out layers without time"
     )
     note = Diagnostic(Severity.WARNING, trace.path, f"line {table.line}", message)
-    return Profile(table.rows, table.iterations, (note,))
+    return Profile(table.rows, table.iterations, (note,), file=trace.path)
 
 
 def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:

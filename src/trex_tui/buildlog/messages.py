@@ -282,7 +282,9 @@ class MessageParser:
     def _begin_block(self, line: int, heading: str) -> None:
         self._block = "profile" if heading.startswith("Profile (") else _BLOCK_HEADS.get(heading, "")
         if self.results.holds(self._block):
-            self._begin_span(line)  # trtexec prints each once: notes with the results of several runs, without banners
+            self._begin_span(
+                line
+            )  # trtexec prints each once: notes with the results of several runs, without banners
         if self._block == "profile":
             self.results.begin_profile(line, heading)
         elif self._block == "summary":

@@ -119,7 +119,7 @@ class Engine:
             TrexError: The optimization profile does not exist.
         """
         info, profile = records.layer_info, records.profile
-        file = records.source.files.get(ArtifactKind.PROFILE)
+        file = (profile.file if profile else None) or records.source.files.get(ArtifactKind.PROFILE)
         notes = list(records.diagnostics)
         objects: Sequence[dict[str, Any]] = ()
         if info is None:
