@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from helpers import strict_json, write_graph, write_json
+from helpers import strict_json, write_files, write_graph, write_json
 from test_buildlog_reader import BUILD, LOGS
 from trex_tui.analysis.build import build_facts, tactic_rows
 from trex_tui.artifacts.file_kinds import sniff
@@ -227,12 +227,22 @@ def test_metadata(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["metadata", str(log), "-o", str(tmp_path / "no" / "where.json")]) == 2
 
 
+def test_the_log_of_a_set(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build-log", str(log)]) == 0
+    of_file = capsys.readouterr().out
+    assert main(["build-log", str(log.parent)]) == 0
+    assert capsys.readouterr().out == of_file
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["build-log", "{log}", "--layer", "nothing"], "no layer 'nothing' was tuned"),
         (["build-log", "{folder}/absent.log"], "absent.log: cannot be read: No such file or directory"),
-        (["build-log", "{folder}"], "cannot be read: Is a directory"),
+        (
+            ["build-log", "{folder}/other"],
+            "other: has no log; build with trtexec --verbose and keep its output",
+        ),
         (["build-log", "{folder}/text.txt"], "text.txt: is not a log of trtexec or a TensorRT builder"),
         (
             ["metadata", "{folder}/text.txt"],
@@ -244,6 +254,7 @@ def test_bad_input_is_one_line(
     log: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     (log.parent / "text.txt").write_text("hello\n")
+    write_files(log.parent / "other", {"net.graph.json": {"Layers": ["conv"], "Bindings": []}})
     assert main([one.format(log=log, folder=log.parent) for one in arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""

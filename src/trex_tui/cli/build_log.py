@@ -18,10 +18,8 @@ def run_build_log(options: argparse.Namespace) -> int:
     """Print the content of a log.
 
     Raises:
-        TrexError: The log cannot be read, is not a log, or has no such layer.
+        TrexError: The log cannot be read, is not a log, or has no such layer; or a directory has no log, or several engines.
     """
-    from pathlib import Path
-
     from trex_tui.analysis.build import build_facts
     from trex_tui.artifacts.output_files import Inputs
     from trex_tui.buildlog import read_build_log
@@ -36,8 +34,9 @@ def run_build_log(options: argparse.Namespace) -> int:
     )
 
     result, top = ResultWriter(options), options.top or sys.maxsize
-    result.inputs = Inputs([options.log])
-    trace = read_build_log(Path(options.log), run=options.run)
+    path = _find_log(options.log)
+    result.inputs = Inputs([path])
+    trace = read_build_log(path, run=options.run)
     check_build_log(trace)
     facts = build_facts(trace)
     tuned = find_tuned(facts, options.layer) if options.layer else None
@@ -49,6 +48,30 @@ def run_build_log(options: argparse.Namespace) -> int:
     lines = build_log_text(facts, top) if tuned is None else layers_text(facts, tuned, top)
     result.write("".join(f"{line.rstrip()}\n" for line in lines))
     return _exit_code(result)
+
+
+def _find_log(given: str) -> Path:
+    """Return the log itself, or that of the one set in a directory: of its build, else of its profile run.
+
+    Raises:
+        TrexError: The directory has no log, or several engines.
+    """
+    from pathlib import Path
+
+    from trex_tui.artifacts.run_choice import LOGS
+    from trex_tui.engine.engine import find_one
+    from trex_tui.errors import ArtifactError
+
+    path = Path(given)
+    if not path.is_dir():
+        return path
+    files = find_one(path).files
+    log = next((files[kind] for kind in LOGS if kind in files), None)
+    if log is None:
+        raise ArtifactError(
+            path, "has no log; build with trtexec --verbose and keep its output as NAME.build.log"
+        )
+    return log
 
 
 def _exit_code(result: ResultWriter) -> int:

@@ -778,7 +778,11 @@ examples:
 """,
         "LOG",
     )
-    complete_files(log.add_argument("log", metavar="LOG", help="log of trtexec, verbose or not; also .gz"))
+    complete_files(
+        log.add_argument(
+            "log", metavar="LOG", help="log of trtexec, verbose or not, also .gz; or the directory of a set"
+        )
+    )
     add_run(log)
     log.add_argument(
         "--layer", metavar="NAME", help=("list the tactics timed for a layer (name or part of it)")
