@@ -235,7 +235,19 @@ async def test_without_a_profile_it_says_so(tmp_path):
         assert "latency unknown: no profile in this set" in session.details
         await session.press(TO_LATENCY)
         assert session.shown == ALL
-        assert "No profile in this set: latency is unknown." in session.text
+        assert "No layer times (needs --exportProfile)." in session.text
+
+
+async def test_without_layers_no_filter_is_blamed(tmp_path):
+    (tmp_path / "a.profile.log").write_text(
+        "[I] === Performance summary ===\n[I] Throughput: 10 qps\n"
+        "[I] Latency: min = 1 ms, max = 3 ms, mean = 2 ms, median = 2 ms, percentile(99%) = 3 ms\n"
+    )
+    async with running(tmp_path, tab="layers") as session:
+        for tab in ("2", TO_LATENCY):
+            await session.press(tab)
+            assert "No layers (needs --exportLayerInfo or --exportProfile)." in session.text
+            assert "filter." not in session.text
 
 
 async def test_notes(tmp_path):

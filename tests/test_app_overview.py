@@ -139,7 +139,7 @@ async def test_before_that_it_says_that_something_is_to_come(tmp_path, monkeypat
 async def test_missing_facts_are_sentences(tmp_path):
     async with overview(small_engine(tmp_path, profiled=False)) as session:
         await analysed(session)
-        assert "No profile in this set: latency is unknown." in shares(session)
+        assert "No layer times (needs --exportProfile)." in shares(session)
         assert "No end-to-end latency" in words(session)
         assert "end to end\n" not in words(session)
         assert "0.0000" not in session.text

@@ -29,7 +29,6 @@ from trex_tui.report.charts.cells import draw, draw_columns
 from trex_tui.report.charts.chart_data import chart_listing
 from trex_tui.report.charts.coloring import color_layers
 from trex_tui.report.charts.figure import (
-    NO_PROFILE,
     Bars,
     Histogram,
     IcicleBlock,
@@ -495,7 +494,7 @@ def test_pareto_names_the_point_where_80_percent_are_reached(tiny):
 def test_pareto_needs_time(tmp_path):
     engine = load_engine(small_engine(tmp_path, profiled=False))
     assert compute_pareto(engine.layers) is None
-    assert NO_PROFILE in words_of(drawn(engine, "pareto"))
+    assert "No layer times (needs --exportProfile)." in words_of(drawn(engine, "pareto"))
 
 
 def test_memory_tells_the_peak(sample):

@@ -125,7 +125,7 @@ def test_a_graph_alone_says_what_is_unknown(capsys, tmp_path):
     (engine,) = document(capsys, tmp_path)["engines"]
     told = {section["id"]: section for section in engine["sections"]}
     assert told["hot-layers"]["tables"] == []
-    assert "latency is unknown" in told["hot-layers"]["sentences"][0]
+    assert "needs --exportProfile" in told["hot-layers"]["sentences"][0]
     assert "No end-to-end latency" in told["timing"]["sentences"][0]
     assert "build" not in told
     assert "latency_sum_ms" not in [row["figure"] for row in table(engine, "figures")]
@@ -135,7 +135,7 @@ def test_a_graph_alone_says_what_is_unknown(capsys, tmp_path):
     for form in ("md", "html"):
         code, out, _ = run(capsys, "report", tmp_path, "--format", form)
         assert code == 0
-        assert "latency is unknown" in out
+        assert "needs --exportProfile" in out
 
 
 @pytest.mark.skipif(not (ARTIFACTS / "logs").is_dir(), reason=f"no real logs at {ARTIFACTS / 'logs'}")

@@ -266,7 +266,7 @@ class TestLayers:
         *_, total = self.in_terminal(
             80, lambda console: print_layers(engine, engine.layers, self.brief(), console)
         )
-        assert total == "2 layers · No profile in this set: latency is unknown."
+        assert total == "2 layers · No layer times (needs --exportProfile)."
         *_, total = self.in_terminal(80, lambda console: print_layers(engine, [], self.brief(), console))
         assert total == "0 of 2 layers"
 

@@ -15,9 +15,9 @@ from trex_tui.analysis.columns import Derived, derived, find_column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import FindingSeverity
+from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.views.layers import describe_total
 from trex_tui.report.views.lint import layer_marks
-from trex_tui.report.views.totals import no_profile
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
 from trex_tui.screens.jobs import LintJob
 from trex_tui.screens.pane import LayerTablePane, MarksChanged, Selection, ShowsLint, restore_sort
@@ -45,9 +45,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
         self.summary = SummaryLine(id="latency-sum")
-        self.table = VirtualTable(
-            latency_columns(engine), id="latency-table", empty_text="No layer matches the filter."
-        )
+        self.table = VirtualTable(latency_columns(engine), id="latency-table", empty_text=no_layer(engine))
         self._layers: Sequence[Layer] = engine.layers
         self._marks: dict[int, FindingSeverity] = {}
         self._has_bounds = False

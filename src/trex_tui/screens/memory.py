@@ -17,6 +17,7 @@ from textual.widget import Widget
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, live_at, memory_by_kind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.absence import no_layer
 from trex_tui.report.document import Cell, Column, Table
 from trex_tui.report.views.engine import describe_weights, stated_memory_facts
 from trex_tui.report.views.memory import (
@@ -61,9 +62,7 @@ class MemoryPane(LayerTablePane):
         self._totals: Sequence[MemoryTotal] | None = None
         self._weights = ""
         self.strip = StripChart(id="memory-strip")
-        self.table = VirtualTable(
-            memory_columns(engine), id="memory-table", empty_text="No layer matches the filter."
-        )
+        self.table = VirtualTable(memory_columns(engine), id="memory-table", empty_text=no_layer(engine))
         self.words: TextView = TextView(self._make_lines, id="memory-words")
         self.set_class(not self._has_sizes, "-unknown")
 

@@ -20,6 +20,7 @@ from trex_tui.analysis.structure import hottest
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Judged, LintResult
+from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.colours import severity_style
 from trex_tui.report.document import Section, Table
 from trex_tui.report.views.engine import (
@@ -31,7 +32,7 @@ from trex_tui.report.views.engine import (
 from trex_tui.report.views.lint import MARKS, describe_clean
 from trex_tui.report.views.plan import plan_sections
 from trex_tui.report.views.timing import latency_facts, no_run, performance_sections
-from trex_tui.report.views.totals import group_filter, no_profile
+from trex_tui.report.views.totals import group_filter
 from trex_tui.screens.explanation import (
     ShownNumber,
     gap_numbers,
@@ -98,7 +99,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self.is_unfolded = False
         self._tables: list[Table] | None = None
         self.table = VirtualTable(
-            hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text="No layer matches the filter."
+            hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text=no_layer(engine)
         )
         self.words: TextColumns = TextColumns(self._make_columns, id="overview-facts")
 
@@ -364,7 +365,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
     def _share_sections(self, width: int) -> Iterator[Sequence[TextLine]]:
         if self._is_filtered:
             words = f"Filtered: {plural(len(self._layers), 'layer')}" if self._layers else ""
-            yield [sentence_line(words or "No layer matches the filter.", "$warning")]
+            yield [sentence_line(words or no_layer(self.engine), "$warning")]
         if not self.engine.has_profile:
             yield [sentence_line(no_profile(self.engine), "$warning")]
         if self.analysis is None and self._layers:

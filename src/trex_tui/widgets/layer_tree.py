@@ -17,6 +17,7 @@ from trex_tui.analysis.short_names import MOST_COMPARED, ShortLabels, distinguis
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import FindingSeverity
+from trex_tui.report.absence import no_layer
 from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import format_ms, format_pct, plural, printable, shorten_name_list
 from trex_tui.widgets.actions import Place, bindings_in
@@ -89,7 +90,7 @@ class LayerTree(ExpandableTable[Entry]):
         """Last search: its text, the layers in tree order, and the positions of the matches."""
         self._marks: Mapping[int, FindingSeverity] = {}
         """Lint marks, by the index of the layer."""
-        super().__init__(id=id, empty_text="No layer matches the filter.")
+        super().__init__(id=id, empty_text=no_layer(engine))
         self.set_columns(self._tree_columns())
         if len(engine.layers) <= EXPANDED_AT_FIRST:
             self.expanded = self.expandable_keys()

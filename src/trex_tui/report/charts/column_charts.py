@@ -11,12 +11,12 @@ from trex_tui.analysis.filter import MOST_CHARACTERS, format_indices, format_ope
 from trex_tui.analysis.structure import UNKNOWN, known_value
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.model import Layer
+from trex_tui.report.absence import no_layer
 from trex_tui.report.charts.coloring import Coloring, color_layers, format_value
 from trex_tui.report.charts.figure import (
     HERE_SIGN,
     HERE_STYLE,
     MUTED,
-    NO_LAYER,
     PRIMARY,
     Bar,
     BarPart,
@@ -48,7 +48,7 @@ _SIZES = ((0.5, "●"), (0.1, "•"), (0.0, "∙"))
 def scatter(subject: Subject) -> Figure:
     """Draw one number of each layer over another; colours show a third column, sizes a fourth."""
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     x, y = _find_x(subject), find_quantity(subject)
     size = None if subject.size is None else find_quantity(replace(subject, value=subject.size))
     known = [
@@ -135,7 +135,7 @@ def bars(subject: Subject) -> Figure:
 def _group_bars(subject: Subject, column: LayerColumn) -> Figure:
     """Draw a bar for each value of a column: the sum over its layers if that is meaningful, else the mean."""
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     quantity = find_quantity(subject)
     if not quantity.known:
         return Figure((quantity.explain_nothing(subject.engine),))

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import NamedTuple
 
-from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
@@ -25,9 +24,7 @@ HERE, HERE_SIGN, HERE_STYLE = "●", "◉", "bold $current"
 """Signs of the current layer beside bars and among points, and the style of both."""
 BAR_SIGN = "■"
 PRIMARY, SECONDARY, ACCENT, WARNING, MUTED = "$primary", "$secondary", "$accent", "$warning", "$muted"
-NO_PROFILE = "No layer times (needs `trtexec --exportProfile`)."
 NO_SAMPLES = "No single times of layers (needs an IProfiler that writes {layer: [ms, …]})."
-NO_LAYER = "No layer matches the filter."
 _LEAST_LOG_TICKS = 3
 """Minimum number of round values in range; with fewer, a logarithmic axis has evenly spaced ticks."""
 
@@ -634,11 +631,6 @@ class Chart:
 def has_times(engine: Engine) -> bool:
     """Return whether layers have times."""
     return engine.has_profile
-
-
-def no_profile(engine: Engine) -> str:
-    """Return why no layer has a time: the damage of the profile, or how to get one."""
-    return engine.explain_absence(NO_PROFILE, ArtifactKind.PROFILE)
 
 
 def format_tick(value: float) -> str:

@@ -19,6 +19,7 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
+from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.charts import column_charts, value_charts
 from trex_tui.report.charts.coloring import color_layers
 from trex_tui.report.charts.figure import (
@@ -26,7 +27,6 @@ from trex_tui.report.charts.figure import (
     HERE,
     HERE_STYLE,
     MUTED,
-    NO_LAYER,
     PRIMARY,
     SECONDARY,
     WARNING,
@@ -48,7 +48,6 @@ from trex_tui.report.charts.figure import (
     kind_keys,
     layer_target,
     nice_step,
-    no_profile,
 )
 from trex_tui.report.charts.value_charts import find_quantity
 from trex_tui.text import format_count, format_ms, format_pct, plural
@@ -196,7 +195,7 @@ def _shares(
     """
     filter_of = filter_of or partial(_group_filter, what)
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     totals = total_by(subject.engine, key, subject.layers)
     times = [total.latency_ms for total in totals if total.latency_ms is not None]
     current = subject.shown_current
@@ -258,7 +257,7 @@ def layers_in_order(subject: Subject) -> Figure:
     """Draw a value of each layer, by default its time, in execution order."""
     layers = subject.layers
     if not layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     quantity = find_quantity(subject)
     known = quantity.known
     if not known:
@@ -289,7 +288,7 @@ def precision_in_order(subject: Subject) -> Figure:
     """Draw the precision of each layer in execution order: a column per layer, a level per precision."""
     layers = subject.layers
     if not layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     if not any(layer.precision for layer in layers):
         return Figure(("Precision of these layers unknown.",))
     known = {layer.precision for layer in layers if layer.precision is not None}
@@ -417,7 +416,7 @@ def compute_pareto(layers: Sequence[Layer]) -> Pareto | None:
 def pareto(subject: Subject) -> Figure:
     """Draw the cumulative share of the time over the layers, slowest first."""
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     data = compute_pareto(subject.layers)
     if data is None:
         return Figure((no_profile(subject.engine),))

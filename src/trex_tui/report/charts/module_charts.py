@@ -14,11 +14,11 @@ from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
+from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.charts.figure import (
     HERE,
     HERE_STYLE,
     MUTED,
-    NO_LAYER,
     PRIMARY,
     WARNING,
     Blocks,
@@ -28,7 +28,6 @@ from trex_tui.report.charts.figure import (
     IcicleBlock,
     Subject,
     bar_keys,
-    no_profile,
 )
 from trex_tui.report.charts.layer_charts import columns_of_layers, describe_crowding
 from trex_tui.report.charts.value_charts import find_bytes_unit
@@ -84,7 +83,7 @@ def icicle(subject: Subject) -> Figure:
     """Draw time over the hierarchy of modules."""
     layers = subject.layers
     if not layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     total = sum_latency_ms(layers)
     counted = plural(len(layers), "layer")
     root = build_blocks(layers, subject.width, subject.shown_current, is_timed=bool(total))

@@ -13,10 +13,10 @@ from trex_tui.engine.dtypes import DataType, format_intensity, format_rate, oper
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
+from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.charts.figure import (
     HERE_SIGN,
     HERE_STYLE,
-    NO_LAYER,
     PRIMARY,
     SECONDARY,
     WARNING,
@@ -35,7 +35,6 @@ from trex_tui.report.charts.figure import (
     kind_keys,
     layer_target,
     log_scale,
-    no_profile,
 )
 from trex_tui.text import as_sentence, format_count, format_ms, format_pct, plural
 
@@ -117,7 +116,7 @@ def _describe_gemm(_: Layer, x: float, y: float) -> str:
 def products(subject: Subject) -> Figure:
     """Draw two of the three extents of each layer's matrix product."""
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     computes = derived(subject.engine).compute
     first, second = subject.axes
     places = [
@@ -166,7 +165,7 @@ def _time_keys(slowest: float) -> list[Key]:
 def efficiency(subject: Subject) -> Figure:
     """Draw how close each layer comes to its roof, against its time."""
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     if sum_latency_ms(subject.layers) is None:
         return Figure((no_profile(subject.engine),))
     roofline = derived(subject.engine).roofline
@@ -273,7 +272,7 @@ def _peak_name(layer: Layer, point: RooflinePoint | None) -> str:
 def roofline_chart(subject: Subject) -> Figure:
     """Draw every layer that multiplies below the roofs of the device."""
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     roofline = derived(subject.engine).roofline
     known = _with_points(subject, roofline)
     places = [

@@ -8,8 +8,8 @@ from trex_tui.analysis.layer_samples import count_outliers, has_samples
 from trex_tui.analysis.statistics import median_of_sorted
 from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.model import Layer
+from trex_tui.report.absence import no_layer
 from trex_tui.report.charts.figure import (
-    NO_LAYER,
     NO_SAMPLES,
     Bar,
     Bars,
@@ -43,7 +43,7 @@ def make_box(times_ms: Sequence[float]) -> Box:
 def layer_spreads(subject: Subject) -> Figure:
     """Draw a box of the single times of each layer, the largest median first."""
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     sampled = [
         (layer, spread)
         for layer in subject.layers

@@ -13,9 +13,9 @@ from trex_tui.analysis.statistics import percentile
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.charts.coloring import color_layers, format_value
 from trex_tui.report.charts.figure import (
-    NO_LAYER,
     Bar,
     Bars,
     Chart,
@@ -26,7 +26,6 @@ from trex_tui.report.charts.figure import (
     Target,
     has_times,
     layer_target,
-    no_profile,
 )
 from trex_tui.report.charts.sampling import count_bins
 from trex_tui.report.document import is_missing
@@ -154,7 +153,7 @@ def sum_known(values: Iterable[float | None]) -> float:
 def layer_bars(subject: Subject) -> Figure:
     """Draw the layers with the largest values as bars with names."""
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     quantity = find_quantity(subject)
     layers = sorted(quantity.known, key=lambda layer: (-(quantity.values[layer.index] or 0.0), layer.index))
     if not layers:
@@ -216,7 +215,7 @@ def layer_bars(subject: Subject) -> Figure:
 def layer_distribution(subject: Subject) -> Figure:
     """Draw the distribution of a value over the layers."""
     if not subject.layers:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(subject.engine),))
     quantity = find_quantity(subject)
     ordered = sorted(value for value in quantity.values.values() if value is not None)
     if not ordered:

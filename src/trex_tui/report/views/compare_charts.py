@@ -11,10 +11,10 @@ from trex_tui.analysis.compare.reasons import CAUSE_NAMES
 from trex_tui.analysis.filter import format_operand
 from trex_tui.analysis.structure import UNKNOWN
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.report.absence import no_layer
 from trex_tui.report.charts.coloring import PATTERNS
 from trex_tui.report.charts.figure import (
     BAR_SIGN,
-    NO_LAYER,
     Bar,
     BarPart,
     Bars,
@@ -112,7 +112,7 @@ def _draw_blocks(shown: Shown, subject: Subject) -> Figure:
 
 def _draw(shown: Shown, groups: Sequence[_Group], what: str, fit: Callable[[str, int], str]) -> Figure:
     if not groups:
-        return Figure((NO_LAYER,))
+        return Figure((no_layer(shown.comparison.engines[shown.comparison.baseline]),))
     comparison, places = shown.comparison, shown.columns
     is_timed = any(time is not None for group in groups for time in group.latency_ms)
     bars = [

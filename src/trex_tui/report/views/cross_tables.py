@@ -13,6 +13,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic, TrexError
+from trex_tui.report.absence import no_profile
 from trex_tui.report.colours import kind_class
 from trex_tui.report.document import Cell, ChartReference, Column, Section, Table, make_table
 from trex_tui.report.render_json import diagnostic_object, row_objects
@@ -20,7 +21,6 @@ from trex_tui.report.render_markdown import sections_markdown
 from trex_tui.report.table_files import table_csv
 from trex_tui.report.views.engine import EngineSubject
 from trex_tui.report.views.layers import layer_column
-from trex_tui.report.views.totals import no_profile
 from trex_tui.text import format_ms, plural, printable
 
 CROSS_TABLE_SCHEMA = "trex-tui/cross-table/1"

@@ -17,6 +17,7 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.layer_names import describe_layer_name, describe_layer_type
 from trex_tui.engine.model import Layer
+from trex_tui.report.absence import no_profile
 from trex_tui.report.colours import kind_class
 from trex_tui.report.document import (
     ChartReference,
@@ -28,7 +29,7 @@ from trex_tui.report.document import (
     make_table,
 )
 from trex_tui.report.render_text import print_table
-from trex_tui.report.views.totals import bound_table, by_tensor_cores, no_profile, totals_table
+from trex_tui.report.views.totals import bound_table, by_tensor_cores, totals_table
 from trex_tui.text import (
     MISSING,
     as_sentence,

@@ -96,9 +96,3 @@ def totals_table(
     return make_table(
         id, columns, totals, noun="group", title=heading or f"By {title.lower()}", styles=styles
     )
-
-
-def no_profile(engine: Engine) -> str:
-    """Return why no layer has a time."""
-    why = "The profile could not be read" if engine.profile_unread else "No profile in this set"
-    return f"{why}: latency is unknown."
