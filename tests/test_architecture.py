@@ -41,6 +41,7 @@ def test_readers_import_the_standard_library_only() -> None:
         "trex_tui.errors",
         "trex_tui.text",
         "trex_tui.plugins",
+        "trex_tui.lazy_dataclass",
         "trex_tui.lazy_pattern",
         "trex_tui.lazy_names",
     )  # the last is of the package itself

@@ -13,12 +13,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.input_files import open_bytes, read_fully
 from trex_tui.errors import TrexError, describe_os_error
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import printable
 
 NAME = "trex-tui"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ from trex_tui.capture.staging import StagedDirectory
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import printable
 
 if TYPE_CHECKING:

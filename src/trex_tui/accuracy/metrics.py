@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.gates import Gate, GateError, GateMetrics, GateResult
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.accuracy.tensors import Array

@@ -16,7 +16,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import RunVerdict
 from trex_tui.engine.dtypes import DataType, TensorFormat, parse_data_type, parse_format
 from trex_tui.errors import ArtifactError, ExitCode, TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import printable
 
 if TYPE_CHECKING:

@@ -15,12 +15,13 @@ import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.dtypes import DataType, parse_data_type
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import printable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
@@ -31,6 +31,7 @@ from trex_tui.engine.build import build_layers
 from trex_tui.engine.dtypes import DataType, parse_data_type
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer, Tensor
+from trex_tui.lazy_dataclass import dataclass
 
 ONNX_NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
 _VECTOR = re.compile(r":(\d{1,6})")

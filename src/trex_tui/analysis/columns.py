@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +36,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import Tactic, parse_tactic
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import did_you_mean
 
 if TYPE_CHECKING:

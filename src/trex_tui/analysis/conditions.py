@@ -6,7 +6,6 @@ Used by the overview, `summary` and comparisons. Facts missing in a manifest are
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 
@@ -20,6 +19,7 @@ from trex_tui.artifacts.capture_manifest import (
     tells_throttling,
 )
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 LONG_APART_DAYS = 30

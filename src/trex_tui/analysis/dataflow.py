@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer, Link
+from trex_tui.lazy_dataclass import dataclass
 
 LAYER, ALONE, LOOP = "●", "○", "◉"
 """A layer; a layer without links to other rows; a layer at either end of a link from the previous iteration."""

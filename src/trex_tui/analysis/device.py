@@ -16,7 +16,7 @@ implausible there is no peak, only the reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from trex_tui.analysis.device_overrides import DeviceOverrides
@@ -25,6 +25,7 @@ from trex_tui.artifacts.input_files import finite_number
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import format_bytes, printable, short_device_name
 

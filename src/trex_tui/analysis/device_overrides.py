@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from trex_tui.artifacts.input_files import finite_number
 from trex_tui.config import ConfigPlace, ConfigTable
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import printable
 
 ANY_DEVICE = "*"

@@ -12,7 +12,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from trex_tui.analysis.timing import end_to_end, warmup_ms
@@ -20,6 +20,7 @@ from trex_tui.analysis.trtexec_runs import timed_log
 from trex_tui.artifacts.monitor import MEASURING, Monitor
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 BUSY_PCT = 50.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from trex_tui.analysis.timing import (
@@ -21,6 +21,7 @@ from trex_tui.analysis.timing import (
     timing_statistics,
 )
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 EVENT_GRID_MS = 0.001024

@@ -14,9 +14,10 @@ import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import did_you_mean, parse_quantity, unit_of_key
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {

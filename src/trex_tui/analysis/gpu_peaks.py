@@ -12,12 +12,13 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.engine.dtypes import DataType, format_rate
 from trex_tui.engine.tactics import parse_tactic
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.analysis.device import DeviceModel

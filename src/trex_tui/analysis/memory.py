@@ -10,12 +10,13 @@ tactics and, with several streams, tensors that must not share memory.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
+from trex_tui.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import groupby
@@ -20,6 +19,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.structure import UNKNOWN, sum_latency_ms
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import format_ms, plural
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, partial
 from itertools import chain, repeat
@@ -26,6 +25,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
 from trex_tui.engine.tactics import parse_tactic
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import format_bytes, format_count, format_ms, plural
 
 FLOOR_PERCENTILE = 2.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from trex_tui.artifacts.session_profile import SessionNode, SessionProfile
+from trex_tui.lazy_dataclass import dataclass
 
 _TENSORRT = ("TensorrtExecutionProvider", "NvTensorRTRTXExecutionProvider")
 _COPIES = ("MemcpyFromHost", "MemcpyToHost")

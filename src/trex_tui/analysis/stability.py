@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from trex_tui.analysis.statistics import (
     modified_z_limit,
     percentile,
 )
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 LEAST_EFFECT_PCT = 2.0

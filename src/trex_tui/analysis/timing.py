@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from trex_tui.analysis.stability import Stability, stability
@@ -20,6 +20,7 @@ from trex_tui.artifacts.metadata import LatencySummary, Metadata
 from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 
 DEFAULT_WARMUP_MS = 200.0
 """trtexec's default for `--warmUp`."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import format_bytes, format_shape
 
 _SWITCH = {"enabled": True, "enable": True, "disabled": False, "disable": False, "1": True, "0": False}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.structure import find_batch
@@ -26,6 +25,7 @@ from trex_tui.buildlog.log_options import LogOptions, StatedOptions
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.buildlog import BuildTrace

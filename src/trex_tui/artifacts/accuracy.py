@@ -7,12 +7,13 @@ measures under one of several names. A missing measure is None.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from trex_tui.artifacts.input_files import finite_number, load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 
 OUTPUT_DIFF, PER_SAMPLE_DIFF = "output_diff.json", "per_sample_diff.json"
 SCHEMA = "trex-tui/accuracy/"

@@ -16,7 +16,6 @@ import tempfile
 import zipfile
 import zlib
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -24,6 +23,7 @@ from trex_tui.artifacts.file_kinds import engine_stem
 from trex_tui.artifacts.input_files import open_bytes
 from trex_tui.artifacts.temporary_files import remove_stale, temporary_prefix
 from trex_tui.errors import ARCHIVES, describe_os_error
+from trex_tui.lazy_dataclass import dataclass
 
 MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
 """Larger archives do not belong to one engine: a mistake or an attack."""

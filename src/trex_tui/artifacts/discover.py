@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF
@@ -35,6 +35,7 @@ from trex_tui.artifacts.file_kinds import (
 from trex_tui.artifacts.input_files import OUTSIDE, is_allowed
 from trex_tui.artifacts.plan import describe_plan, read_plan_head
 from trex_tui.errors import NOT_THERE, ArtifactError, Diagnostic, Severity, describe_os_error
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import plural
 

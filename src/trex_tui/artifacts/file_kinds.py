@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from trex_tui.artifacts.plan import MARK, OLD_MARK, read_plan_head
 from trex_tui.artifacts.time_units import UnknownUnitError, plain, split_unit
 from trex_tui.artifacts.timing import timing_column
 from trex_tui.errors import ArtifactError, Diagnostic, describe_os_error
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 
 

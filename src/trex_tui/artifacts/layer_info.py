@@ -6,12 +6,13 @@ dumps a bare list of layers. Engines built without `--profilingVerbosity=detaile
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.input_files import load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 
 NAMES_ONLY = "has layer names only (no shapes, types, tactics): build with --profilingVerbosity=detailed"
 

@@ -6,11 +6,11 @@ times, so that samples of power can be aligned with them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui.artifacts.input_files import finite_number, load_json
 from trex_tui.artifacts.sensor_lines import parse_time
+from trex_tui.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

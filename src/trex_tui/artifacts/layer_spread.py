@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from trex_tui.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

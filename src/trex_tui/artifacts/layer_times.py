@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +19,7 @@ from trex_tui.artifacts.input_files import finite_number, positive_count
 from trex_tui.artifacts.layer_spread import LayerSpread, measure_spread
 from trex_tui.artifacts.time_units import MS, UnknownUnitError, plain, split_unit, stated_unit
 from trex_tui.artifacts.timing import timing_column
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 
 _MOST_DEPTH = 12

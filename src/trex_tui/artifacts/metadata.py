@@ -8,7 +8,7 @@ depends on the TensorRT version: `[min, max, mean, median, p99]` up to 8.4, `[mi
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from trex_tui.artifacts.file_kinds import HEAD_BYTES, ArtifactKind, unpacked_hea
 from trex_tui.artifacts.input_files import decode_text, finite_number, load_json, read_head, without_depths
 from trex_tui.artifacts.plan import read_plan_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 
 _PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}

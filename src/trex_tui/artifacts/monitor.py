@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from itertools import pairwise
 from pathlib import Path
@@ -34,6 +34,7 @@ from trex_tui.artifacts.sensor_lines import (
     split_cells,
 )
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 if TYPE_CHECKING:

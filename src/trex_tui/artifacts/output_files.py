@@ -12,12 +12,12 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.temporary_files import TEMPORARY_SUFFIX, remove_stale, temporary_prefix
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.artifacts.discover import ArtifactSet

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import compress, islice
 from operator import itemgetter, ne
@@ -27,6 +27,7 @@ from trex_tui.artifacts.layer_times import LayerTable, LayerTimes, find_layer_ti
 from trex_tui.artifacts.log_prefixes import STAGE_HEADLINE
 from trex_tui.artifacts.time_units import UnknownUnitError
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import plural
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.artifacts.input_files import convert_with
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.plugins import as_list, describe_failure, find_entry_points, load_plugins
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -26,6 +26,7 @@ from trex_tui.artifacts.run_choice import LOGS, ShownRuns, choose_runs
 from trex_tui.artifacts.runs import FileRun, describe_runs
 from trex_tui.artifacts.timing import Timing, read_timings
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.artifacts.capture_manifest import CaptureManifest

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from trex_tui.artifacts.runs import (
 )
 from trex_tui.artifacts.timing import Timing
 from trex_tui.errors import ArtifactError
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.buildlog.build_trace import BuildTrace, MeasuredRun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from trex_tui.artifacts.metadata import number_in, parse_latency
 from trex_tui.artifacts.profile import Profile
 from trex_tui.artifacts.timing import Timing
 from trex_tui.errors import Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural, shorten_middle
 
 if TYPE_CHECKING:

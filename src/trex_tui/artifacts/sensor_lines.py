@@ -10,8 +10,10 @@ import math
 import re
 from calendar import timegm
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
+
+from trex_tui.lazy_dataclass import dataclass
 
 QUANTITIES: dict[str, tuple[float, float]] = {
     "power_w": (0.0, 1e5),

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from trex_tui.artifacts.input_files import COPY_AGAIN, finite_number, parse_json, read_text
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import plural
 

@@ -14,7 +14,7 @@ import math
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any
 from trex_tui.artifacts.input_files import LARGEST_NUMBER, finite_number, parse_documents, read_text
 from trex_tui.artifacts.time_units import MS, UnknownUnitError, plain, split_unit, stated_unit
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural, printable
 
 # Key of TensorRT 8.0 and later -> the key of 7.2, if it differs.

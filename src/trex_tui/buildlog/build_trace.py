@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from trex_tui.artifacts.profile import ProfileRow
 from trex_tui.buildlog.layer_tuning import InsertedReformat, LayerTuning, ReformatCost, parse_id
 from trex_tui.buildlog.log_options import StatedOptions
 from trex_tui.errors import Diagnostic
+from trex_tui.lazy_dataclass import dataclass
 
 
 class Run(NamedTuple):

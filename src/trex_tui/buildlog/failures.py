@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from trex_tui.buildlog.build_trace import BuildTrace, Message, PhaseKind
+from trex_tui.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

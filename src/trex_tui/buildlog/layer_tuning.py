@@ -9,9 +9,11 @@ import math
 from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Generic, NamedTuple, TypeVar, overload
+
+from trex_tui.lazy_dataclass import dataclass
 
 _T = TypeVar("_T")
 

@@ -12,7 +12,6 @@ import codecs
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -23,6 +22,7 @@ from trex_tui.artifacts.input_files import COPY_AGAIN, open_bytes, read_piece
 from trex_tui.artifacts.log_prefixes import ESCAPE, STAMPED, UNSTAMPED, strip_prefixes
 from trex_tui.buildlog.tuner import STAMP_INSIDE
 from trex_tui.errors import ArtifactError, describe_os_error
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 
 PIECE_BYTES = 32 * 1024

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from trex_tui.artifacts.metadata import version_of_library
 from trex_tui.buildlog.build_trace import Message
 from trex_tui.buildlog.spans import Runs, Span, Spans, Stage
 from trex_tui.buildlog.tuner import Tuner
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 
 MOST_GROUPS = 2000

@@ -7,7 +7,7 @@ by its own span alone; later runs that load its engine add measurements and thei
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 from trex_tui.artifacts.banner import find_banner, find_stated_version
@@ -26,6 +26,7 @@ from trex_tui.buildlog.collectors import Optimizer, Resources, Results
 from trex_tui.buildlog.layer_dump import Dumps
 from trex_tui.buildlog.log_options import StatedOptions
 from trex_tui.buildlog.tuner import Tuner
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 
 SECTIONS = {

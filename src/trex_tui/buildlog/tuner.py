@@ -11,7 +11,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from trex_tui.buildlog.layer_tuning import (
     NO_TACTIC,
@@ -29,6 +29,7 @@ from trex_tui.buildlog.layer_tuning import (
     TuningOutcome,
     parse_id,
 )
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
 
 _NAN = math.nan

@@ -18,13 +18,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from trex_tui.capture.process import Stop
 from trex_tui.capture.scripts import HOLD, SMI
 from trex_tui.capture.shell import ConnectionLostError, Shell, first_answer
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 MAX = "max"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from trex_tui.buildlog.failures import recognise
 from trex_tui.capture.environment_probe import Disk, Environment
 from trex_tui.capture.failures import JOIN_GROUPS, NVIDIA_SMI_FAILURES, START_FAILURES
 from trex_tui.capture.trtexec import Trtexec
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import format_bytes, plural
 
 OK, NOTE, WARNING, ERROR = "ok", "note", "warning", "error"

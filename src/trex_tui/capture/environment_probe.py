@@ -18,7 +18,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from trex_tui.capture.process import Stop
 from trex_tui.capture.scripts import ENVIRONMENT, PROBE
 from trex_tui.capture.shell import Shell
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 
 _NAMED = re.compile(r"\b(GPU|MIG)-([0-9A-Za-z/-]+)")
 _BOARD = ("soc", "model", "l4t", "power_mode")

@@ -12,7 +12,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +24,7 @@ from trex_tui.capture.remote import RemoteMachine
 from trex_tui.capture.run import CaptureObserver, CaptureRequest, CaptureResult, capture
 from trex_tui.capture.ssh import Ssh, checked_hosts
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 
 SCHEMA = "trex-tui/hosts/1"
 _MOST_SETS = 1000

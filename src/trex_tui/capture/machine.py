@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from trex_tui.capture.process import GRACE_S, ProcessOutcome, RunProgress, Stop,
 from trex_tui.capture.shell import Shell
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import RunVerdict, judge, read_plan_magic
+from trex_tui.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

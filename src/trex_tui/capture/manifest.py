@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from trex_tui.capture.process import ProcessOutcome
 from trex_tui.capture.staging import files_below
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import RunVerdict
+from trex_tui.lazy_dataclass import dataclass
 
 _PLACES = frozenset(
     ("--onnx", "--saveEngine", "--loadEngine", "--exportTimes", "--exportProfile", "--exportLayerInfo")

@@ -9,12 +9,13 @@ involved. Differences between versions: TensorRT 8.2 limits the workspace with a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from trex_tui.capture.options import CaptureOptions, option_name
 from trex_tui.capture.trtexec import RTX_GRAPH, Trtexec, flag_table
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 
 BUILD, PROFILE = "build", "profile"
 

@@ -20,13 +20,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
 from trex_tui.artifacts.banner import find_banner
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 
 INTERRUPTED, TIMED_OUT = "interrupted", "timed out"
 GRACE_S = 5.0

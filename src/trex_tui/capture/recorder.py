@@ -41,13 +41,14 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.output_files import write_all
 from trex_tui.artifacts.profile import SAMPLES_KEY
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 
 _SIGNIFICANT = 6
 """Significant digits of trtexec's numbers."""

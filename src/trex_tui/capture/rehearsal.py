@@ -11,7 +11,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from trex_tui.buildlog.failures import recognise
@@ -20,6 +20,7 @@ from trex_tui.capture.plan import OWN_FLAGS, RunPlan, flag_name
 from trex_tui.capture.process import Stop
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 
 NONSENSE = "--trex-tui-rehearsal"
 _TIMEOUT_S = 120.0

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,6 +36,7 @@ from trex_tui.capture.trtexec import Trtexec, TrtexecNotFoundError, understand
 from trex_tui.capture.verdict import LOST as LOST_KEY
 from trex_tui.capture.verdict import RunVerdict
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import format_bytes
 
 _NOWHERE = (

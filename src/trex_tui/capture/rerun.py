@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from trex_tui.artifacts.banner import is_rtx_version
@@ -22,6 +22,7 @@ from trex_tui.capture.options import CaptureOptions, checked_name, command_line,
 from trex_tui.capture.staging import Workspace
 from trex_tui.capture.trtexec import RTX_GRAPH, parse_version
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 
 _SHAPES = re.compile(r"[^\s=,]+:[0-9]+(?:x[0-9]+)*(?:,[^\s=,]+:[0-9]+(?:x[0-9]+)*)*")
 _PERCENTILES = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*")

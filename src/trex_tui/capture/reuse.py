@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan
 from trex_tui.capture.ssh import external_data
 from trex_tui.capture.staging import take_over
+from trex_tui.lazy_dataclass import dataclass
 
 _TAKEN = ("engine", "engine.build.log", "build.metadata.json")
 

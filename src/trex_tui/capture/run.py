@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
@@ -37,6 +37,7 @@ from trex_tui.capture.staging import Workspace
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import LOST, RunVerdict
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import format_bytes, plural
 
 

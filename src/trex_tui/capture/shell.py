@@ -9,12 +9,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO
 
 from trex_tui.capture.process import StopRequest
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 
 _POLL_S = 0.1
 _END_S = 30.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui._version import __version__
@@ -16,6 +15,7 @@ from trex_tui.capture.clocks import MAX, ClockLockAttempt, GpuSetting
 from trex_tui.capture.manifest import run_key
 from trex_tui.capture.plan import BUILD, RunPlan
 from trex_tui.capture.ssh import Sent, Ssh
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import printable
 
 _DIRECTORY = "/tmp/trex-tui.XXXXXXXXXX"

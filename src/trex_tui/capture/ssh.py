@@ -15,12 +15,13 @@ import re
 import secrets
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.shell import ConnectionLostError, Shell
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 
 CONFIG_VARIABLE = "TREX_TUI_SSH_CONFIG"
 """A configuration file that replaces ~/.ssh/config, as with `ssh -F`."""

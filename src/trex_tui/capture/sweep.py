@@ -10,7 +10,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from trex_tui.capture import PRECISIONS
@@ -24,6 +24,7 @@ from trex_tui.capture.reuse import is_complete, read_inputs, read_model
 from trex_tui.capture.run import CaptureRequest
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.errors import TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 
 _PRECISION, _BATCH = "precision", "batch"
 _FLAG = re.compile(r"[A-Za-z][A-Za-z0-9]*")

@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from trex_tui.artifacts.capture_manifest import cut
 from trex_tui.buildlog.failures import recognise
 from trex_tui.capture.failures import signal_name, signal_remedy
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 
 Version = tuple[int, ...]
 """`(10, 16, 1)`: compared as numbers, never as text."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui.artifacts.capture_manifest import cut
@@ -21,6 +20,7 @@ from trex_tui.capture.plan import BUILD, RunPlan
 from trex_tui.capture.process import INTERRUPTED, TIMED_OUT, ProcessOutcome, RunProgress
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.errors import ArtifactError, Severity, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 
 _PLAN_MAGIC = b"ftrt"
 LOST = "connection_lost"

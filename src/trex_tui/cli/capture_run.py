@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.capture_manifest import cut
@@ -23,6 +23,7 @@ from trex_tui.capture.trtexec import (
 from trex_tui.capture.verdict import LOST
 from trex_tui.cli.output import complain, write_message
 from trex_tui.errors import ExitCode, TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.views.capture import (
     LONGEST_LINE,
     CaptureView,

@@ -10,7 +10,6 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from trex_tui.cli.engine_parsers import MOST_SESSIONS
@@ -18,6 +17,7 @@ from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.cli.signals import remove_unpacked
 from trex_tui.errors import NOT_THERE, ExitCode, TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.widgets.actions import ACTIONS, Place, key_label, keys_table
 from trex_tui.widgets.terminal import can_draw, check_driver, prepare_environment
 

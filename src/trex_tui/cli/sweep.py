@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.config import hosts_file
 from trex_tui.errors import ExitCode, TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.views.capture import CaptureView, make_view
 from trex_tui.report.views.sweep import (
     COMPLETE,

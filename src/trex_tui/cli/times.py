@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from trex_tui.cli.engines import collect_inputs, load_each, load_options
 from trex_tui.cli.output import complain
 from trex_tui.cli.result_writer import ResultWriter
 from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.views.timing import (
     FILE_NAMES,
     Times,

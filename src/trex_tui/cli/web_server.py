@@ -16,7 +16,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ import jinja2
 import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve._binary_encode import load as unpack
+
+from trex_tui.lazy_dataclass import dataclass
 
 MOST_FRAME_BYTES = 64 << 10
 """Size limit of a message from the page: more than typing, and a large paste."""

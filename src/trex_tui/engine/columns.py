@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -15,6 +15,7 @@ from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import TYPE_NAMES
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer, Tensor
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import printable, shorten_middle, unit_of_key
 
 if TYPE_CHECKING:

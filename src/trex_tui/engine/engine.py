@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from trex_tui.engine.dla import DlaBlock, add_transfers, place_layers
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.model import Binding, Layer, Link, follow_tensors
 from trex_tui.errors import Diagnostic, Severity, TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural, printable
 
 if TYPE_CHECKING:  # 130 ms to import; `graph` imports it on first use.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 from operator import attrgetter
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.engine.dtypes import DataType, TensorFormat, allocated_bytes
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import format_ms, format_shape, printable, shorten_middle
 
 if TYPE_CHECKING:

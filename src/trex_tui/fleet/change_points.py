@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from statistics import NormalDist
 
 from trex_tui.analysis.statistics import median
+from trex_tui.lazy_dataclass import dataclass
 
 LEVEL = 0.95
 LEAST_FREEDOM = 4

@@ -6,12 +6,13 @@ Their values are computed in `engine_values`, which a table of cached rows does 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Any
 
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import unit_of_key
 
 _TIMED = "timing file, else the summary that trtexec printed"

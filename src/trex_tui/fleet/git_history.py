@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 
 MOST_COMMITS = 1000
 MOST_FILE_BYTES = 256 << 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -31,6 +31,7 @@ from trex_tui.fleet.change_points import (
 )
 from trex_tui.fleet.engine_values import VALUES
 from trex_tui.fleet.models import common_words
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural, shorten_middle
 
 KEYS = ("date", "tensorrt", "path")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trex_tui.analysis.compare.gate_metrics import format_compared, format_metric
 from trex_tui.analysis.gates import Gate, GateError, GateMetrics, GateResult, parse_gate
 from trex_tui.analysis.statistics import median
 from trex_tui.fleet.history import MEASURES, History
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 METRICS = GateMetrics(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from trex_tui.analysis.load_options import LoadOptions
 from trex_tui.artifacts.discover import ArtifactSet, Discovery, is_damage, with_unique_names
@@ -12,6 +11,7 @@ from trex_tui.errors import Diagnostic
 from trex_tui.fleet.engine_columns import Need
 from trex_tui.fleet.row_cache import ReadSet, RowCache, read_set
 from trex_tui.fleet.table import FleetRow, make_table
+from trex_tui.lazy_dataclass import dataclass
 
 Job = Callable[[ArtifactSet], ReadSet]
 Mapper = Callable[[Job, Sequence[ArtifactSet]], Iterator[ReadSet]]

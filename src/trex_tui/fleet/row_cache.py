@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from trex_tui.fleet.engine_columns import COLUMNS, Need
 from trex_tui.fleet.models import Signature
 from trex_tui.fleet.search_cache import make_key, name_paths, read_entry, write_entry
 from trex_tui.fleet.table import FleetRow, SetRows
+from trex_tui.lazy_dataclass import dataclass
 
 _PIECE_BYTES = 1 << 20
 _MOST_BYTES = 1 << 26

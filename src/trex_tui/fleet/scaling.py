@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.compare import compare
@@ -14,6 +14,7 @@ from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.engine import Engine
 from trex_tui.fleet.engine_values import VALUES
 from trex_tui.fleet.history import split_models
+from trex_tui.lazy_dataclass import dataclass
 
 NEAR_BEST_PCT = 95.0
 """Points with at least this share of the best rate of samples are good enough."""

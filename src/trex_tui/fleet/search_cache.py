@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from trex_tui._version import __version__
 from trex_tui.artifacts.discover import KnownFolders, remember_folders
 from trex_tui.artifacts.file_kinds import ArtifactKind, KnownKinds, Sniffed, remember_kinds
 from trex_tui.artifacts.input_files import open_bytes
+from trex_tui.lazy_dataclass import dataclass
 
 ROW_VERSION = 3
 """Rises if a column of a row means something else, or entries have another form."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.file_kinds import engine_stem
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 _PART = re.compile(r"(?P<model>.*?)_?_run_on_acc_(?P<number>\d{1,6})", re.DOTALL)

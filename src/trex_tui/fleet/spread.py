@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from trex_tui.analysis.compare import Block, compare
 from trex_tui.analysis.compare.builds import EngineBuild, load_build
@@ -12,6 +11,7 @@ from trex_tui.analysis.statistics import median
 from trex_tui.analysis.trtexec_runs import build_run
 from trex_tui.engine.engine import Engine
 from trex_tui.fleet.history import Build
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 _DEFAULT_AVG_TIMING = 8

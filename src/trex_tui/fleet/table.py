@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.errors import Diagnostic, TrexError
 from trex_tui.fleet.engine_columns import ALIASES, COLUMNS, COLUMNS_BY_NAME, Better, FleetColumn
 from trex_tui.fleet.models import Signature, find_similar, group_models
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import did_you_mean
 
 if TYPE_CHECKING:

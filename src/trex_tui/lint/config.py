@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from trex_tui.config import (
 )
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError, describe_os_error
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lint.model import FindingSeverity, Rule
 from trex_tui.lint.registry import Registry, similar
 from trex_tui.text import printable

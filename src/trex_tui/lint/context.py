@@ -6,7 +6,7 @@ Shared definitions keep the rules consistent about which layers are quantized or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Link
 from trex_tui.engine.tactics import Tactic, parse_tactic
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import printable, shorten_middle, shorten_name_list
 
 if TYPE_CHECKING:  # the reader of logs takes 25 ms to import, and most sets have no log

@@ -8,12 +8,12 @@ written removes the whole island: it is one cause, whatever the number of kernel
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context
 
 _BARRIERS = frozenset({LayerKind.PLUGIN, LayerKind.MYELIN, LayerKind.FUSED, LayerKind.OTHER})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.analysis.gates import Gate

@@ -12,13 +12,13 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.errors import Diagnostic, Severity, TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lint import rules as builtin
 from trex_tui.lint.model import Rule
 from trex_tui.plugins import Loaded, find_entry_points, load_plugins

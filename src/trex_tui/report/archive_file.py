@@ -11,7 +11,6 @@ import re
 import shutil
 import zipfile
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from filecmp import cmp
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from trex_tui.artifacts.output_files import (
 )
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Severity, TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.trex_files import find_base, make_name
 from trex_tui.text import format_bytes, plural
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from trex_tui.artifacts.output_files import OutputKind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject
 
 if TYPE_CHECKING:

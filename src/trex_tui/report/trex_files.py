@@ -22,7 +22,7 @@ import math
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from filecmp import cmp
 from functools import partial
 from itertools import chain
@@ -50,6 +50,7 @@ from trex_tui.buildlog.log_records import role_document
 from trex_tui.buildlog.reader import read_outline
 from trex_tui.engine.dtypes import DataType, parse_data_type
 from trex_tui.errors import ArtifactError, Diagnostic, Severity, TrexError, describe_reason
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural, printable
 
 ENDINGS = {

@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -32,6 +32,7 @@ from trex_tui.config import hosts_file
 from trex_tui.crash_log import sentence
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.views.capture import CaptureView, clock, facts
 from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
 from trex_tui.screens.services import get_services

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from rich.cells import get_character_cell_size
+
+from trex_tui.lazy_dataclass import dataclass
 
 _TOKEN = re.compile(
     r"(?P<text>[^\x00-\x1f\x7f]+)"

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +20,7 @@ from trex_tui.artifacts.discover import find_beside
 from trex_tui.config import recent_file
 from trex_tui.crash_log import note, sentence
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.screens.dialogs import ChooseScreen, OpenScreen, is_open
 from trex_tui.screens.reload import corresponding, find_paths, same_set
 from trex_tui.screens.services import compute, engines_at_hand, get_services, is_refused, listed_sets

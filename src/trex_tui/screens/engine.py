@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -25,6 +24,7 @@ from trex_tui.analysis.structure import find_by_time
 from trex_tui.crash_log import internal, note
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lint.model import LintResult
 from trex_tui.report.views.layer_details import node_shares
 from trex_tui.report.views.lint import tab_badge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from statistics import median
 from typing import Any
 
@@ -15,6 +15,7 @@ from trex_tui.errors import ArtifactError, Diagnostic
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, FleetColumn, Need
 from trex_tui.fleet.rows import make_row
 from trex_tui.fleet.table import FleetRow, SetRows, make_table
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.views.fleet import document_column
 from trex_tui.report.views.runs import run_words
 from trex_tui.text import MISSING, fit_device_name, plural, printable

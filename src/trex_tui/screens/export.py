@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from trex_tui.artifacts.output_files import Inputs, list_inputs, write_output
 from trex_tui.crash_log import internal
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.export import (
     CHART_FORMS,
     ExportFormat,

@@ -7,7 +7,6 @@ networks are not comparable; the shares by kind are of all engines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -16,6 +15,7 @@ from textual.binding import BindingType
 
 from trex_tui.artifacts import ArtifactSet
 from trex_tui.fleet.engine_columns import COLUMNS_BY_NAME, KIND_ENDING, FleetColumn
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.cells import draw_figure
 from trex_tui.report.charts.figure import Figure
 from trex_tui.report.charts.fleet_charts import kind_shares_figure, pareto_figure, trend_figure

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.widgets.actions import TABS
 
 _TITLES = {tab.id: tab.title for tab in TABS}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from trex_tui.artifacts import ArtifactKind, ArtifactSet
 from trex_tui.errors import TrexError
 from trex_tui.fleet.engine_columns import COLUMNS, FleetColumn, Need
 from trex_tui.fleet.table import FleetRow
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.figure import Figure
 from trex_tui.report.document import Table
 from trex_tui.report.export import CHART_FORMS, ExportFormat

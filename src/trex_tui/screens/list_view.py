@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from textual.message import Message
 
 from trex_tui.artifacts import ArtifactSet
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.screens.dialogs import bring_to_top
 from trex_tui.screens.engine_rows import EngineRow
 from trex_tui.screens.list_actions import ListActions

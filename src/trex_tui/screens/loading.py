@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -20,6 +20,7 @@ from textual.widgets import LoadingIndicator, Static
 
 from trex_tui.crash_log import internal
 from trex_tui.errors import ArtifactError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.screens.services import ReadingCancelled
 from trex_tui.text import format_bytes, printable, shorten_middle
 from trex_tui.widgets.actions import ACTIONS, Place, bindings_in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from textual import on
@@ -14,6 +14,7 @@ from trex_tui.analysis.columns import find_column
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.screens.dialogs import choose_sort
 from trex_tui.screens.divider import DividedContainer
 from trex_tui.screens.explanation import LAYERS, ShownNumber, column_numbers

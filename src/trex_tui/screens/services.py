@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from textual.dom import DOMNode
 from textual.message import Message
 
 from trex_tui.crash_log import internal
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,13 +10,14 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.output_files import write_atomically
 from trex_tui.config import read_content
 from trex_tui.errors import describe_reason
+from trex_tui.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ find clashes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rich.cells import cell_len
 from textual import events
@@ -19,6 +19,7 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.cells import draw_columns
 from trex_tui.report.charts.grid import Grid
 from trex_tui.report.charts.sampling import column_span, index_at, largest_of_columns

@@ -7,7 +7,7 @@ typed into a filter, and for each change of tab. This footer is a line of text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from rich.cells import cell_len
@@ -23,6 +23,7 @@ from trex_tui.analysis.conditions import ConditionKind, doubts
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.views.runs import run_words
 from trex_tui.text import format_bytes, format_ms, plural, printable, short_device_name, shorten_middle
 from trex_tui.widgets.actions import ACTIONS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.highlighter import Highlighter
@@ -20,6 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Label
 
 from trex_tui.analysis.filter import Completion, FilterError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import printable, printable_in_place
 
 NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f]*"

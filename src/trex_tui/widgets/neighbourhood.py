@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -25,6 +24,7 @@ from trex_tui.analysis.dataflow import (
 from trex_tui.analysis.modules import label_in, module_path
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import MISSING, format_ms, printable
 from trex_tui.widgets.actions import Place, bindings_in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -14,6 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Label, Static
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.widgets.filter_bar import NO_CONTROLS, Harmless
 
 

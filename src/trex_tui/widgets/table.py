@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import ClassVar, Generic, Protocol, cast, runtime_checkable
 
 from rich.cells import cell_len
@@ -33,6 +33,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.style import Style as ThemeStyle
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.grid import wrap_text
 from trex_tui.text import MISSING, format_bar
 from trex_tui.widgets.table_model import (

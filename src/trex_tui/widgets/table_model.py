@@ -11,12 +11,13 @@ Widths are terminal cells, not characters: a CJK ideograph takes two, a combinin
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import BAR_SCALE
 from trex_tui.text import ELLIPSIS, MISSING, printable, shorten_middle
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -12,6 +11,7 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.text_view import TextLine, TextView
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
@@ -26,6 +25,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.views.layer_details import Line, find_targets, label_width
 from trex_tui.text import is_number_with_unit, printable
 from trex_tui.widgets.actions import Place, bindings_in

@@ -8,7 +8,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from trex_tui.analysis.compare.gaps import absorb_fused, align_sequences
@@ -17,6 +16,7 @@ from trex_tui.analysis.compare.names import HEAVY, LIGHT, find_prefixes, is_numb
 from trex_tui.analysis.compare.pairing import OPEN, Pairing
 from trex_tui.analysis.compare.refinement import have_open_work, match_by_structure
 from trex_tui.analysis.compare.traits import Trait, Traits, fits, same_core
+from trex_tui.lazy_dataclass import dataclass
 
 MOST_LAYERS_OF_A_NODE = 256
 """A node named by more layers than this is not evidence for a match."""

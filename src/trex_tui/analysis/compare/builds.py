@@ -7,7 +7,6 @@ results from a timing cache, and the result of the other build's tactic.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from trex_tui.analysis.build import (
@@ -26,6 +25,7 @@ from trex_tui.buildlog.layer_tuning import FormatCombination, SkippedTactic, Ski
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import ArtifactError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import format_bytes, format_ms, plural
 
 TACTIC_DIGITS = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trex_tui.analysis.compare.align import Aligned
 from trex_tui.analysis.compare.block_noise import judge_blocks
@@ -34,6 +34,7 @@ from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Severity, TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import join_words, plural
 
 FEW_ITERATIONS = 10

@@ -10,12 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
 from trex_tui.analysis.compare.model import Match
 from trex_tui.analysis.compare.names import LIGHT
 from trex_tui.analysis.compare.pairing import OPEN, Pairing
 from trex_tui.analysis.compare.traits import Trait, same_core
+from trex_tui.lazy_dataclass import dataclass
 
 SEQUENCE, REGION = 0.4, 0.7
 """Confidence of a match by position in a sequence, and of a region."""

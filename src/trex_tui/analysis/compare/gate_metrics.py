@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from trex_tui.analysis.compare.comparison import has_other_batch, has_other_device
@@ -32,6 +31,7 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import did_you_mean, format_bytes, format_energy, format_ms, format_watts, plural
 
 LOW, HIGH = "low", "high"

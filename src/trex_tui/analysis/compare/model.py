@@ -13,11 +13,12 @@ and the deltas, with `Difference.unattributed_ms`, to the difference of the sums
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from trex_tui.analysis.tactic_parts import PartChange
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 
 BECOMES = "⇒"
 """From the baseline to the other engine; `→` is from inputs to outputs."""

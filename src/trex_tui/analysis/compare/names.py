@@ -21,10 +21,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 
 _PROFILE = re.compile(r" \[profile \d+\]$")
 _MYELIN_SUFFIX = re.compile(r"_myl\d*_\d+$")

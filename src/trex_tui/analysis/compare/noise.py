@@ -28,13 +28,13 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from trex_tui.analysis.compare.model import Outcome
 from trex_tui.analysis.stability import timer_tick_ms
 from trex_tui.analysis.statistics import block_bounds, median_of_sorted, percentile
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 LEVEL = 0.95

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from trex_tui.analysis.compare.model import Match
 from trex_tui.analysis.compare.traits import Trait, Traits
+from trex_tui.lazy_dataclass import dataclass
 
 OPEN = -1
 """Label of an unmatched layer."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from trex_tui.analysis.compare.align import Aligned, align_pair
 from trex_tui.analysis.compare.block_modules import find_modules
@@ -20,6 +19,7 @@ from trex_tui.analysis.compare.pairing import JoinedLayers
 from trex_tui.analysis.compare.traits import Traits
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 
 Evidence = tuple[tuple[int, int], int, JoinedLayers]
 """A layer of a block, the engine that was matched with it, and the match."""

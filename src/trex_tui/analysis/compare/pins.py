@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui.analysis.compare.model import Comparison, Pin
 from trex_tui.artifacts.input_files import parse_json, read_text
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
+from trex_tui.lazy_dataclass import dataclass
 
 PINS_SCHEMA = "trex-tui/pins/1"
 _KEYS = frozenset({"baseline", "other", "baseline_occurrence", "other_occurrence"})

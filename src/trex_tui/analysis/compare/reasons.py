@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from trex_tui.analysis.compare.model import (
@@ -32,6 +31,7 @@ from trex_tui.analysis.stability import TIMER_RESOLUTION_MS
 from trex_tui.analysis.statistics import median
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 NOISE_PCT = 3.0

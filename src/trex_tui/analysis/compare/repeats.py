@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from trex_tui.analysis.compare.traits import Traits
 from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.artifacts.file_kinds import display_name, engine_stem
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
 _AGAIN = re.compile(r"\.again-\d+$")

@@ -19,13 +19,14 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from trex_tui.analysis.columns import find_abbreviated_column, suggest_column
 from trex_tui.engine.columns import RAW_PREFIX, UNKNOWN_TYPE
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import did_you_mean, parse_quantity
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -42,6 +41,7 @@ from trex_tui.engine.cache import per_engine
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import did_you_mean, plural
 
 MOST_SECONDS = 2.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.onnx_model.model import OnnxNode, Shapes, count_ops
 from trex_tui.analysis.onnx_model.patterns import Pattern, find_patterns
 from trex_tui.engine.cache import per_engine
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from trex_tui.analysis.onnx_model.join import OnnxJoin

@@ -8,13 +8,13 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.artifacts.input_files import COPY_AGAIN, MOST_BYTES, OUT_OF_MEMORY, open_bytes, read_fully
 from trex_tui.errors import ArtifactError, TrexError, describe_os_error
+from trex_tui.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 
 from trex_tui.analysis.onnx_model.model import OnnxModel, OnnxNode, Shapes
+from trex_tui.lazy_dataclass import dataclass
 
 _LONGEST_CHAIN = 12
 _BETWEEN = frozenset(

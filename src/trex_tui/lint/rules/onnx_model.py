@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lint.context import FUSION_CATALOG, Context, issue, quote_layer, takes_time
 from trex_tui.lint.model import (
     Confidence,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from trex_tui.buildlog.build_trace import MemoryPoint
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.cells import column_at, draw_columns, draw_upright, paint, plot_area
 from trex_tui.report.charts.figure import ACCENT, PRIMARY, WARNING, Key, Lines, Mark, Scale, Series, log_scale
 from trex_tui.report.charts.grid import Grid, Line

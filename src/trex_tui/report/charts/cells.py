@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial, singledispatch
 from itertools import pairwise
 from threading import Lock
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.figure import (
     HERE,
     HERE_STYLE,

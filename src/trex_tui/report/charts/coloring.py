@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -14,6 +13,7 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.figure import BAR_SIGN, MUTED, Key, Subject
 from trex_tui.report.charts.grid import apart
 from trex_tui.report.colours import kind_style, precision_style

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category, east_asian_width
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import ELLIPSIS, is_number_with_unit, printable
 
 if TYPE_CHECKING:

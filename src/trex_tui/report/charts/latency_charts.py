@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from trex_tui.analysis.stability import Stability, is_rising
 from trex_tui.analysis.statistics import percentile
@@ -18,6 +17,7 @@ from trex_tui.analysis.timing import (
 from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.figure import (
     ACCENT,
     PRIMARY,

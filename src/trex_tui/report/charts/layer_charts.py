@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import accumulate, groupby
 
@@ -19,6 +19,7 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.charts import column_charts, value_charts
 from trex_tui.report.charts.coloring import color_layers

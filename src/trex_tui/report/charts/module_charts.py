@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from trex_tui.analysis.memory import ActivationMemory, activation_memory
@@ -14,6 +13,7 @@ from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.charts.figure import (
     HERE,

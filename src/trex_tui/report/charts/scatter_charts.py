@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.roofline import Roofline, RooflinePoint
@@ -13,6 +13,7 @@ from trex_tui.engine.dtypes import DataType, format_intensity, format_rate, oper
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.charts.figure import (
     HERE_SIGN,

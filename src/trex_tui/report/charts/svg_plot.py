@@ -8,8 +8,9 @@ so that no line crosses the label of another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.figure import MUTED, Key, Mark, Scale, Tick
 from trex_tui.report.charts.grid import wrap_text
 from trex_tui.report.charts.svg_elements import (

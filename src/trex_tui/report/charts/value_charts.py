@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
@@ -13,6 +12,7 @@ from trex_tui.analysis.statistics import percentile
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.absence import no_layer, no_profile
 from trex_tui.report.charts.coloring import color_layers, format_value
 from trex_tui.report.charts.figure import (

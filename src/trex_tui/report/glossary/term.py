@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import unit_of_key
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
 
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, find_column, suggest_column
 from trex_tui.analysis.filter import FilterError, describe_no_match, filter_layers, select, unparse
@@ -14,6 +13,7 @@ from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer, Tensor, Value, follow_values
 from trex_tui.errors import TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.grid import wrap_text
 from trex_tui.report.graph.model import (
     BINDING,

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from xml.sax.saxutils import escape, quoteattr
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.charts.grid import split_cells, wrap_text
 from trex_tui.report.graph.model import HIGHLIGHT, TENSOR, Edge, EdgeRole, EngineGraph, Node, NodeRole
 from trex_tui.text import printable

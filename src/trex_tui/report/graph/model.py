@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.model import Layer, Tensor
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.colours import LIGHT, kind_style, precision_style
 from trex_tui.text import format_ms
 

@@ -7,13 +7,14 @@ plan if known, else by name. A result about other engines is named, not shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.accuracy import AccuracyResult, ComparedSide, OutputDifference, read_accuracy
 from trex_tui.artifacts.file_kinds import ArtifactKind, engine_stem
 from trex_tui.errors import ArtifactError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import Cell, Column, Section, make_table
 from trex_tui.text import MISSING, format_pct, plural, printable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +35,7 @@ from trex_tui.buildlog.build_trace import (
 from trex_tui.buildlog.layer_tuning import InsertedReformat, LayerTuning, hex_id
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import Column, Listing, Section, Table, make_table
 from trex_tui.report.views.engine import describe_engine_size
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
 from math import fsum
@@ -35,6 +34,7 @@ from trex_tui.analysis.short_names import ShortNames
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic, Severity
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import (
     Cell,
     Column,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from trex_tui.analysis.compare.model import Comparison, Difference, letter
@@ -11,6 +11,7 @@ from trex_tui.analysis.compare.reasons import CAUSE_NAMES
 from trex_tui.analysis.filter import format_operand
 from trex_tui.analysis.structure import UNKNOWN
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.absence import no_layer
 from trex_tui.report.charts.coloring import PATTERNS
 from trex_tui.report.charts.figure import (

@@ -6,12 +6,13 @@ Engines are named by the letters of their columns: A is the baseline, or the fir
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from rich.cells import cell_len, set_cell_size
 
 from trex_tui.analysis.compare.model import BECOMES, Block, Change, Comparison, letter
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import Section, Table
 from trex_tui.report.render_text import table_lines
 from trex_tui.report.views.compare import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME, columns_named
@@ -13,6 +13,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic, TrexError
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.absence import no_profile
 from trex_tui.report.colours import kind_class
 from trex_tui.report.document import Cell, ChartReference, Column, Section, Table, make_table

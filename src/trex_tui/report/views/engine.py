@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -39,6 +38,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic, Severity
 from trex_tui.fleet.split_model import find_split_models
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.views.dla import dla_document, dla_sections

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from trex_tui._version import __version__
 from trex_tui.errors import Diagnostic
 from trex_tui.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, FleetColumn
 from trex_tui.fleet.table import FleetRow, RowGroup, is_readable
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import Cell, Column, FigureChart, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object
 from trex_tui.text import fit_device_name, plural, printable, shorten_middle

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from trex_tui._version import __version__
@@ -12,6 +11,7 @@ from trex_tui.analysis.gates import GateResult
 from trex_tui.errors import Diagnostic
 from trex_tui.fleet.history import MEASURES, BuildCause, BuildChange, FirstBuild, History
 from trex_tui.fleet.spread import Spread
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import Cell, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object, row_objects
 from trex_tui.report.views.layer_details import Line

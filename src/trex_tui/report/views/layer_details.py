@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.layer_names import describe_layer_name
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import parse_tactic
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.views.dla import role_text
 from trex_tui.text import (
     format_bytes,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 from trex_tui.analysis.short_names import short_names
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import Evidence, FindingSeverity, Judged, LintResult, NotChecked, Rule
 from trex_tui.report.document import Cell, Column, Section, Table, make_table

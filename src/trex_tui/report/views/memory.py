@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 
 from trex_tui.analysis.memory import (
@@ -19,6 +18,7 @@ from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import ChartReference, Column, Section, Table, make_table
 from trex_tui.report.views.engine import EngineSubject, memory_facts
 from trex_tui.text import as_sentence, format_bytes, format_shape, plural

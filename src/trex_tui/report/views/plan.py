@@ -7,7 +7,7 @@ Facts are made once, from metadata, logs or the manifest of a capture: `summary`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from trex_tui.analysis.device import DEVICE_LABELS, NOT_STATED, reported_device
@@ -34,6 +34,7 @@ from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Binding
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import Section
 from trex_tui.text import MISSING, format_bytes, format_shape, printable, shorten_middle
 

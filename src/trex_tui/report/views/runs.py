@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from trex_tui.analysis.trtexec_options import PROFILE_SHAPES
 from trex_tui.analysis.trtexec_runs import build_run
 from trex_tui.artifacts.runs import FileRun, describe_run, join_runs
 from trex_tui.engine.engine import Engine
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural, printable, shorten_middle
 
 MOST_RUNS = 50

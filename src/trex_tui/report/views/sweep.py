@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import Cell, Column, Table, drop_empty_columns, make_table
 from trex_tui.report.views.capture import clock
 from trex_tui.text import printable

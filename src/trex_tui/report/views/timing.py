@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.artifacts.runs import FileRun
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Diagnostic
+from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.document import ChartReference, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_text import table_lines
