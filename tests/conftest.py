@@ -126,7 +126,7 @@ class _NoCollector:
     def _nothing(*_: int) -> int:
         return 0
 
-    collect = freeze = unfreeze = set_threshold = _nothing
+    collect = freeze = unfreeze = set_threshold = enable = disable = _nothing
 
 
 @pytest.fixture(scope="session")

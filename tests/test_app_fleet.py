@@ -19,11 +19,10 @@ from trex_tui.cli import main
 from trex_tui.engine.engine import Engine
 from trex_tui.screens.build_history import BuildHistoryScreen
 from trex_tui.screens.engine import EngineScreen
-from trex_tui.screens.engine_rows import MOST_HELD
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.explanation import ExplainScreen
 from trex_tui.screens.fleet_charts import FleetChartsScreen
-from trex_tui.screens.loading import LoadingScreen, OpeningCancelled
+from trex_tui.screens.loading import MOST_HELD, LoadingScreen, OpeningCancelled
 from trex_tui.widgets.table_model import SortKey
 from tui import Session, check_golden, running, several_engines
 

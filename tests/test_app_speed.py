@@ -107,6 +107,9 @@ def test_full_collections_are_left_to_idle_moments():
     with collecting_when_idle():
         assert gc.get_threshold()[:2] == before[:2]
         assert gc.get_threshold()[2] > 1000 * before[2]
+        assert not gc.isenabled(), "until an engine is read, or a key comes"
+        Collector().note_input()
+        assert gc.isenabled()
     assert gc.get_threshold() == before
     assert gc.get_freeze_count() == 0
 
@@ -143,15 +146,22 @@ def test_collects_sooner_where_memory_grows(monkeypatch):
         monkeypatch.setattr(collecting.gc, name, lambda name=name: done.append(name))
     collector = Collector()
     collector.note_input()
+    now[0] += PAUSE_SECONDS
     blocks[0] = 1200
+    assert not collector.collect_if_idle(), "the first panes are made"
+    now[0] += IDLE_SECONDS
+    assert collector.collect_if_idle()
+    done.clear()
+    collector.note_input()
+    blocks[0] = 1400
     assert not collector.collect_if_idle()
     now[0] += PAUSE_SECONDS
     assert collector.collect_if_idle()
     assert done == ["unfreeze", "collect", "freeze"], "what was open before may be garbage"
     collector.note_input()
-    blocks[0] = 1700
+    blocks[0] = 2000
     assert not collector.collect_if_idle()
-    blocks[0] = 1900
+    blocks[0] = 2200
     assert collector.collect_if_idle()
 
 

@@ -33,7 +33,6 @@ from trex_tui.screens.driver import (
     DaemonThreads,
     ForcedExit,
     catch_signals,
-    collecting_when_idle,
 )
 from trex_tui.screens.keyboard import Keyboard
 from trex_tui.screens.loading import (
@@ -629,8 +628,7 @@ def run_app(paths: Sequence[str], options: LoadOptions | None = None, *, is_read
     """
     app = TrexApp(paths, options, is_read_only=is_read_only)
     app.forced_exit = ForcedExit(app.give_back, app.finish)
-    with collecting_when_idle():
-        app.run()
+    app.run()
     app.forced_exit.disarm()
     if app.failure is not None:
         raise app.failure

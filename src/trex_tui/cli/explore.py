@@ -39,10 +39,13 @@ def run_open(options: argparse.Namespace) -> NoReturn:
         raise TrexError(f"not a terminal; use `trex-tui summary {' '.join(paths)}` instead")
     prepare_environment(os.environ)
     check_driver(os.environ)
-    from trex_tui.app import run_app
-    from trex_tui.cli.engines import load_options
+    from trex_tui.screens.driver import collecting_when_idle
 
-    _leave_at_once(run_app(paths, load_options(options), is_read_only=options.read_only))
+    with collecting_when_idle():
+        from trex_tui.app import run_app
+        from trex_tui.cli.engines import load_options
+
+        _leave_at_once(run_app(paths, load_options(options), is_read_only=options.read_only))
 
 
 def _leave_at_once(code: int) -> NoReturn:

@@ -36,8 +36,6 @@ GROUPINGS = ("", "model", "device", "precision", "batch", "tensorrt")
 """Columns by which the list is grouped; the first is no grouping."""
 VARIANTS = ("device", "precision", "batch", "tensorrt")
 """Columns in which engines of one model differ."""
-MOST_HELD = 8
-"""Number of engines up to which a list holds them, so that they open at once. A longer list has their rows only."""
 _MOST_VALUES = 3
 
 

@@ -143,6 +143,8 @@ class NotRemembered(Message):
 
 
 Post = Callable[[Message], object]
+MOST_HELD = 8
+"""Number of engines up to which a list holds them, so that they open at once. A longer list has their rows only."""
 SHOWN_AGAIN_S = 0.2
 """Interval between updates of a list while it is read: an update per engine would make keys wait."""
 
@@ -151,7 +153,6 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
     """Read the engines of a request, and post the results."""
     from trex_tui.analysis.load import load
     from trex_tui.artifacts import scan
-    from trex_tui.screens.engine_rows import MOST_HELD, with_models
     from trex_tui.screens.settings import remember_opened
 
     def begin(file: Path) -> None:
@@ -169,6 +170,8 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
             post(EngineLoaded(request, engine))
         elif request.compares_pair and len(request.paths) == len(discovery.sets) == 2:
             discovery = replace(discovery, sets=_in_order(discovery.sets, request.paths))
+            from trex_tui.screens.engine_rows import with_models  # 40 ms, and one engine needs no rows
+
             pair = tuple(with_models([_row(source, request.options, begin) for source in discovery.sets]))
             post(SetsDiscovered(request, discovery, pair))
         else:
@@ -205,7 +208,7 @@ def _read_rows(
     request: OpenRequest, discovery: Discovery, post: Post, is_cancelled: Callable[[], bool]
 ) -> None:
     """Read the rows of a list, first those that the cache has. A long list does not hold the engines."""
-    from trex_tui.screens.engine_rows import MOST_HELD, EngineRow, with_models
+    from trex_tui.screens.engine_rows import EngineRow, with_models
 
     known: list[EngineRow | None] = [None] * len(discovery.sets)
     read: Callable[[ArtifactSet], EngineRow] = partial(_row, options=request.options)
