@@ -84,7 +84,7 @@ async def test_nothing_moves_below_an_engine(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         below = session.app.screen_stack[0]
         assert isinstance(below, LoadingScreen)
-        assert not below.query_one(LoadingIndicator).display
+        assert below.query_one(LoadingIndicator).auto_refresh is None
 
 
 async def test_what_first_keys_need_is_computed_in_a_thread_once_the_engine_is_shown(tmp_path, monkeypatch):

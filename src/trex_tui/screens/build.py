@@ -67,6 +67,44 @@ class BuildPane(TablePane[Any], ShowsBuild):
         tuned: The layer whose tactics are shown in place of the layers; None for none.
     """
 
+    DEFAULT_CSS = """
+    /* Build: what is under the cursor is told below the table, or beside it where there is room. */
+    BuildPane {
+        layout: vertical;
+        & > #build-parts { height: 1fr; layout: vertical; }
+        & #build-main { height: 1fr; layout: vertical; }
+        & #build-main > VirtualTable { height: 1fr; }
+        & #build-chart { height: 8; padding: 0 1; background: $surface; }
+        & #build-words {
+            height: 1fr;
+            padding: 0 1;
+            background: $surface;
+            border-top: solid $panel;
+            &:focus { border-top: solid $primary; }
+        }
+        &.-memory #build-main { height: 2fr; }
+        &.-only-table #build-words { display: none; }
+        &.-only-words #build-main { display: none; }
+        &.-nothing #build-main { display: none; }
+        &.-nothing #build-words { display: block; border-top: none; }
+    }
+
+    EngineScreen.-wide BuildPane {
+        & > #build-parts { layout: horizontal; }
+        & #build-main, &.-memory #build-main { width: 3fr; height: 100%; }
+        & #build-chart { height: 16; }
+        & #build-words {
+            width: 2fr;
+            height: 100%;
+            border-top: none;
+            border-left: solid $panel;
+            &:focus { border-left: solid $primary; }
+        }
+        &.-only-words #build-words, &.-nothing #build-words { width: 1fr; border-left: none; }
+    }
+    """
+    SCOPED_CSS = False
+
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.BUILD)
     natural_order = "order of the log"
 

@@ -443,6 +443,21 @@ class Drawn(Message):
 class ChartsPane(EnginePane):
     """List of charts and the current chart. Charts are drawn in a thread; the previous one stays until then."""
 
+    DEFAULT_CSS = """
+    /* Charts: the titles beside the chart, or in a row above it. */
+    ChartsPane {
+        layout: vertical;
+        & > #chart-list { width: 1fr; height: 1; }
+        &.-only-chart > #chart-list { display: none; }
+    }
+
+    EngineScreen.-wide ChartsPane {
+        layout: horizontal;
+        & > #chart-list { width: 24; height: 100%; border-right: solid $panel; }
+    }
+    """
+    SCOPED_CSS = False
+
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings_in(Place.CHARTS),
         Binding("j,down,pagedown,ctrl+d", "next_chart", show=False),

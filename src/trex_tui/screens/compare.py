@@ -164,6 +164,41 @@ class Pins:
 class ComparePane(TablePane[Any]):
     """Blocks of a comparison, or two engines side by side, with text above or beside them."""
 
+    DEFAULT_CSS = """
+    /* Compare: words above the blocks, or beside them where there is room. */
+    ComparePane {
+        layout: vertical;
+        & > #compare-title { color: $foreground; text-style: bold; }
+        & > #compare-title.-warning { color: $warning; }
+        & > #compare-parts { height: 1fr; layout: vertical; }
+        & #compare-words {
+            height: 2fr;
+            padding: 0 1;
+            background: $surface;
+            border-bottom: solid $panel;
+            &:focus { border-bottom: solid $primary; }
+        }
+        & #compare-table, & #compare-lanes { height: 3fr; }
+        &.-only-table #compare-words { display: none; }
+        &.-only-words #compare-table, &.-only-words #compare-lanes { display: none; }
+        &.-empty #compare-words { border: none !important; }
+    }
+
+    EngineScreen.-wide ComparePane {
+        & > #compare-parts { layout: horizontal; }
+        & #compare-words {
+            width: 1fr;
+            height: 100%;
+            border-bottom: none;
+            border-right: solid $panel;
+            &:focus { border-right: solid $primary; }
+        }
+        & #compare-table { width: 2fr; height: 100%; }
+        & #compare-lanes { width: 3fr; height: 100%; }
+    }
+    """
+    SCOPED_CSS = False
+
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.COMPARE)
 
     begins_at_slowest = False  # The list begins with the largest difference.

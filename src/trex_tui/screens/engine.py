@@ -185,6 +185,9 @@ class EngineScreen(MainScreen, EngineHolder):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINE)
+    AUTO_FOCUS = (
+        ""  # The first widget would be styled and painted as focused, before the main part of the pane is.
+    )
 
     # Not reactive on the screen: repainting the screen would redraw the whole terminal for each `j`.
     current_layer: reactive[Layer | None] = reactive(None, repaint=False)

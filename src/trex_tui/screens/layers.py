@@ -46,6 +46,58 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         facts: Products and roofs for the details; None until they are computed on request.
     """
 
+    DEFAULT_CSS = """
+    /* Layers: details or neighbourhood below the tree, or beside it where there is room. */
+    LayersPane {
+        layout: vertical;
+        & > #layer-tree { height: 3fr; }
+        & > #layer-details, & > #layer-neighbourhood {
+            height: 2fr;
+            padding: 0 1;
+            border-top: solid $panel;
+            border-title-color: $text-muted;
+            border-title-align: right;
+            background: $surface;
+            &:focus { border-top: solid $primary; }
+        }
+        & > #layer-neighbourhood { display: none; }
+        &.-neighbourhood > #layer-details { display: none; }
+        &.-neighbourhood > #layer-neighbourhood { display: block; height: 2fr; }
+        &.-neighbourhood > #layer-tree { height: 1fr; }
+        &.-only-table > #layer-details, &.-only-table > #layer-neighbourhood { display: none; }
+        &.-only-words > #layer-tree { display: none; }
+    }
+
+    EngineScreen.-wide LayersPane {
+        layout: horizontal;
+        & > #layer-tree { width: 5fr; height: 100%; }
+        & > #layer-details, & > #layer-neighbourhood {
+            width: 3fr;
+            height: 100%;
+            border-top: none;
+            border-left: solid $panel;
+            &:focus { border-left: solid $primary; }
+        }
+        &.-neighbourhood > #layer-tree { width: 1fr; }
+        &.-neighbourhood > #layer-neighbourhood { width: 1fr; height: 100%; }
+        &.-only-words > #layer-details, &.-only-words > #layer-neighbourhood { width: 1fr; border-left: none; }
+    }
+
+    /* Wide and tall: the neighbourhood below the details. */
+    EngineScreen.-wide.-tall LayersPane.-neighbourhood {
+        layout: grid;
+        grid-size: 2 2;
+        grid-columns: 1fr 1fr;
+        grid-rows: 1fr 1fr;
+        & > #layer-tree { row-span: 2; width: 100%; }
+        & > #layer-details { display: block; width: 100%; }
+        & > #layer-neighbourhood { width: 100%; border-top: solid $panel; &:focus { border-top: solid $primary; } }
+        &.-only-words { grid-size: 1 2; grid-columns: 1fr; }
+        &.-only-table { grid-size: 1 1; grid-rows: 1fr; & > #layer-details { display: none; } }
+    }
+    """
+    SCOPED_CSS = False
+
     has_layer_rows = True
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LAYERS)
 

@@ -86,6 +86,40 @@ NO_MATCH = "No finding matches the filter."
 class LintPane(TablePane[Entry], ShowsLint):
     """Table of findings, with details of the selected one."""
 
+    DEFAULT_CSS = """
+    /* Lint: what a finding means below the list, or beside it where there is room. */
+    LintPane {
+        layout: vertical;
+        & > #lint-parts { height: 1fr; layout: vertical; }
+        & #lint-table { height: 1fr; }
+        & #lint-words {
+            height: 1fr;
+            padding: 0 1;
+            background: $surface;
+            border-top: solid $panel;
+            border-title-color: $text-muted;
+            border-title-align: right;
+            &:focus { border-top: solid $primary; }
+        }
+        &.-only-table #lint-words { display: none; }
+        &.-only-words #lint-table { display: none; }
+    }
+
+    EngineScreen.-wide LintPane {
+        & > #lint-parts { layout: horizontal; }
+        & #lint-table { width: 3fr; height: 100%; }
+        & #lint-words {
+            width: 2fr;
+            height: 100%;
+            border-top: none;
+            border-left: solid $panel;
+            &:focus { border-left: solid $primary; }
+        }
+        &.-only-words #lint-words { width: 1fr; border-left: none; }
+    }
+    """
+    SCOPED_CSS = False
+
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LINT)
     table_id = "findings"
 

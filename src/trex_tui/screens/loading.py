@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Center, Middle
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
@@ -322,6 +321,7 @@ def _keys(*ids: str) -> frozenset[str]:
 
 
 _CANCEL = _keys("loading.cancel")
+_ANIMATION_S = 1 / 16
 _MEANWHILE = _keys("app.help", "app.open")
 """Actions available while something is read."""
 
@@ -340,8 +340,10 @@ class LoadingScreen(Screen[None]):
 
     DEFAULT_CSS = """
     LoadingScreen {
-        & Static { width: auto; color: $text-muted; }
-        & LoadingIndicator { height: 1; width: 20; color: $primary; }
+        align-vertical: middle;
+        & Static { width: 100%; text-align: center; color: $text-muted; }
+        & #file { height: 1; }
+        & LoadingIndicator { height: 1; color: $primary; }
     }
     """
 
@@ -351,25 +353,26 @@ class LoadingScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         what = ", ".join(shorten_middle(printable(str(path)), 50) for path in self._paths[:3])
-        with Middle():
-            with Center():
-                yield Static(Content(f"reading {what} …"))
-            with Center():
-                yield LoadingIndicator()
-            with Center():
-                yield Static(id="file")
-            with Center():
-                yield Static(Content("Esc quits" if self.is_first else "Esc goes back"))
+        yield Static(Content(f"reading {what} …"))
+        yield LoadingIndicator()
+        yield Static(id="file")
+        yield Static(Content("Esc quits" if self.is_first else "Esc goes back"))
 
     def on_screen_suspend(self) -> None:
         """Stop the indicator below other screens: each step would redraw them whole."""
-        self.query(LoadingIndicator).set(display=False)
+        self._set_interval(None)
 
     def on_screen_resume(self) -> None:
-        self.query(LoadingIndicator).set(display=True)
+        self._set_interval(_ANIMATION_S)
+
+    def _set_interval(self, interval: float | None) -> None:
+        """Set the seconds between two steps of the indicator; None for no steps."""
+        for indicator in self.query(LoadingIndicator):
+            indicator.auto_refresh = interval
 
     def show_file(self, words: str) -> None:
-        self.query_one("#file", Static).update(Content(shorten_middle(printable(words), 56)))
+        content = Content(shorten_middle(printable(words), 56))
+        self.query_one("#file", Static).update(content, layout=False)
 
     @staticmethod
     def acts_on(key: str, *, is_first: bool) -> bool:

@@ -50,6 +50,44 @@ _SIZE, _SPAN, _GAP = 9, 9, 2
 class MemoryPane(LayerTablePane):
     """Live activations over the execution, the layers as a table, totals and live tensors."""
 
+    DEFAULT_CSS = """
+    /* Memory: the chart over everything; the words below the table, or beside it where there is room. */
+    MemoryPane {
+        layout: vertical;
+        & > #memory-strip { height: 5; }
+        & > #memory-parts { height: 1fr; layout: vertical; }
+        & #memory-table { height: 1fr; }
+        & #memory-words {
+            height: 1fr;
+            padding: 0 1;
+            background: $surface;
+            border-top: solid $panel;
+            &:focus { border-top: solid $primary; }
+        }
+        &.-only-table #memory-words { display: none; }
+        &.-only-words #memory-table { display: none; }
+        &.-unknown #memory-strip { display: none; }
+        &.-unknown #memory-table { display: none; }
+        &.-unknown #memory-words { border: none; }
+    }
+
+    EngineScreen.-wide MemoryPane {
+        & > #memory-strip { height: 8; }
+        & > #memory-parts { layout: horizontal; }
+        & #memory-table { width: 2fr; height: 100%; }
+        & #memory-words {
+            width: 1fr;
+            height: 100%;
+            border-top: none;
+            border-left: solid $panel;
+            &:focus { border-left: solid $primary; }
+        }
+        &.-only-words #memory-words { width: 1fr; border-left: none; }
+        &.-unknown #memory-words { border: none; }
+    }
+    """
+    SCOPED_CSS = False
+
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.MEMORY)
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name

@@ -79,6 +79,23 @@ _STATISTIC, _FIGURE = 6, 8
 class OverviewPane(LayerTablePane, ShowsLint):
     """Facts and shares above the hottest layers."""
 
+    DEFAULT_CSS = """
+    /* Overview: facts, in as many columns as there is room for, above the hottest layers. */
+    OverviewPane {
+        layout: vertical;
+        & > #overview-facts {
+            height: 1fr;
+            background: $surface;
+            border-bottom: solid $panel;
+            border-subtitle-color: $text-muted;
+            &:focus { border-bottom: solid $primary; }
+        }
+        &.-only-words > #hot-layers, &.-no-list > #hot-layers { display: none; }
+        &.-no-list > #overview-facts { border-bottom: none; }
+    }
+    """
+    SCOPED_CSS = False
+
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.OVERVIEW)
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name

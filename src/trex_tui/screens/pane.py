@@ -142,6 +142,11 @@ class EnginePane(DividedContainer):
             is current on the next tab. A finding or block selected that way changes nothing.
     """
 
+    DEFAULT_CSS = """
+    EnginePane { width: 100%; height: 100%; }
+    """
+    # Each pane has its own layout: the first frame parses one. It is not scoped, since breakpoints are classes of the screen.
+
     begins_at_slowest = True
     has_layer_rows = False
 

@@ -230,6 +230,7 @@ class TableView(LineScroll, Generic[Row]):
     # Without colours, or with the terminal's own 16, only attributes distinguish the cursor and the header.
     DEFAULT_CSS = """
     TableView {
+        height: 1fr;
         background: $surface;
         color: $foreground;
         overflow-x: hidden;
