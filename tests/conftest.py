@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from helpers import ARTIFACTS, examples
+from helpers import ARTIFACTS, THOROUGH, examples
 
 _KEPT = (
     "HOME",
@@ -44,6 +45,8 @@ def _clean_environment() -> None:
 
 
 _clean_environment()
+# Where Python is told not to keep compiled files, every process of a run would compile all tests anew: 15 s each.
+sys.dont_write_bytecode = False
 os.environ["SOURCE_DATE_EPOCH"] = "946684800"  # Reports are of 2000-01-01, older than any file.
 
 # A shell has its jobs in the background ignore these, nohup the last, and so would the programs under test.
@@ -68,8 +71,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes for each processor: captures, and programs in a terminal, are waited for."""
-    return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1))
+    """One process more than there are processors: captures, and programs in a terminal, are waited for."""
+    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1))
 
 
 def pytest_collection_finish() -> None:
@@ -107,14 +110,14 @@ def _screens(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         return
     import settle
 
-    settle.install(monkeypatch)
-    if request.path.name != "test_app_garbage.py":
-        # An app has its engine, and all else that is there, left out of collections: with one app after the other in a
-        # process none would ever be freed, and each test would take longer than the one before.
-        monkeypatch.setattr("trex_tui.screens.driver.gc", _NoCollector)
+    is_every_frame_painted = THOROUGH or request.path.name in ("test_app_painting.py", "test_app_speed.py")
+    settle.install(monkeypatch, is_every_frame_painted=is_every_frame_painted)
+    # An app has its engine, and all else that is there, left out of collections: with one app after the other in a process
+    # none would ever be freed, and each test would take longer than the one before.
+    monkeypatch.setattr("trex_tui.screens.driver.gc", _NoCollector)
     yield
     monkeypatch.undo()
-    gc.collect()
+    gc.collect(1)  # A whole collection looks through the engines that tests share: up to a second.
 
 
 class _NoCollector:

@@ -31,6 +31,16 @@ def some(values: Sequence[Any], few: int = 1) -> Sequence[Any]:
     return values if THOROUGH else values[:few]
 
 
+def covering(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """So many combinations that each value of each axis is in one; all of them where the suite is to be thorough.
+
+    All too where goldens are written: one that is left out would stay as it was.
+    """
+    if THOROUGH or os.environ.get("UPDATE_GOLDENS"):
+        return list(itertools.product(*axes))
+    return [tuple(axis[place % len(axis)] for axis in axes) for place in range(max(map(len, axes)))]
+
+
 @dataclass(frozen=True)
 class RealSet:
     """A set of real artifacts: what lies in `folder`, by the kind the reader should see in it.

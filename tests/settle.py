@@ -8,8 +8,9 @@ no callback is ready, no thread works for the app, and no timer ends soon.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from time import monotonic, process_time, thread_time
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from trex_tui.screens.driver import DaemonThreads
 
@@ -68,12 +70,38 @@ async def settle() -> None:
         await asyncio.sleep(max(0.0, min(ends) - loop.time()))
 
 
+_unpainted = 0
+_refresh = Screen._compositor_refresh
+
+
+@contextmanager
+def unpainted() -> Iterator[None]:
+    """Within, no frame is painted, as nobody looks: painting takes a quarter of the time of the screens' tests."""
+    global _unpainted
+    _unpainted += 1
+    try:
+        yield
+    finally:
+        _unpainted -= 1
+
+
+def _leave_dirty(self: Screen[Any]) -> None:
+    """Paint nothing before the end of a pause; what is to be painted is kept for then."""
+    if self is self.app.screen:
+        self._dirty_widgets.clear()
+        self.app._update_mouse_over(self)
+    else:
+        _refresh(self)
+
+
 async def _pause(self: Pilot[Any], delay: float | None = None) -> None:
     if delay:
         await asyncio.sleep(delay)
     await settle()
     self.app.screen._on_timer_update()
     await settle()
+    if not _unpainted and self.app.screen._compositor._dirty_regions:
+        _refresh(self.app.screen)
 
 
 async def _wait_for_idle(min_sleep: float = 0, max_sleep: float = 0) -> None:  # noqa: ARG001
@@ -104,8 +132,14 @@ def _rules_parsed_once(
     return _PARSED[key]
 
 
-def install(patch: pytest.MonkeyPatch) -> None:
-    """Have Textual's pilot wait this way."""
+def install(patch: pytest.MonkeyPatch, *, is_every_frame_painted: bool = False) -> None:
+    """Have Textual's pilot wait this way.
+
+    Args:
+        is_every_frame_painted: Paint on the way to the end of a pause too.
+    """
+    if not is_every_frame_painted:
+        patch.setattr(Screen, "_compositor_refresh", _leave_dirty)
     patch.setattr(DaemonThreads, "submit", _counted)
     patch.setattr(Pilot, "pause", _pause)
     patch.setattr(Stylesheet, "_parse_rules", _rules_parsed_once)

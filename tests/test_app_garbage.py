@@ -27,9 +27,11 @@ MOST_S = 20.0
 """How long what stays may take to go: a thread on a busy machine holds its engine so long."""
 
 
-def collect() -> None:
-    gc.unfreeze()  # What was read while the app ran is frozen.
+@pytest.fixture(autouse=True)
+def _leave_out_what_is_there() -> None:
+    """What other tests left in the process is neither looked through nor counted, again and again."""
     gc.collect()
+    gc.freeze()
 
 
 @asynccontextmanager
@@ -42,7 +44,7 @@ async def nothing_stays(app: TrexApp, *, screens: int) -> AsyncIterator[None]:
     kinds = (Engine, Widget, Screen)
 
     def alive() -> dict[str, int]:
-        collect()
+        gc.collect()
         found = [thing for thing in gc.get_objects() if isinstance(thing, kinds)]
         return {kind.__name__: sum(isinstance(thing, kind) for thing in found) for kind in kinds}
 

@@ -263,26 +263,26 @@ async def test_sorting_by_a_column_that_is_not_shown_shows_it(net):
 # Export
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "md"])
-async def test_exports_the_table_as_it_is_shown(net, elsewhere, form):
+async def test_exports_the_table_as_it_is_shown(net, elsewhere):
+    texts = {}
     async with table(net) as session:
-        await session.press("slash", *"layer1", "enter", "S", "e")
-        assert isinstance(session.app.screen, ExportScreen)
-        assert "Export 3 layers" in session.text
-        assert session.app.screen.line.value == "tiny.layers.layer1.csv"
-        await session.press(*["down"] * ["csv", "json", "md"].index(form), "enter")
-        file = elsewhere / f"tiny.layers.layer1.{form}"
-        await session.until(lambda: "Exported" in toasts(session))
-        assert [path.name for path in elsewhere.iterdir()] == [file.name]
-        text = file.read_text(encoding="utf-8")
-        if form == "csv":
-            rows = list(csv.DictReader(text.splitlines()))
-            assert [int(row["index"]) for row in rows] == [5, 3, 4]
-            assert list(rows[0]) == DEFAULT_COLUMNS
-        elif form == "json":
-            assert [row["index"] for row in json.loads(text)["layers"]] == [5, 3, 4]
-        else:
-            assert len(text.splitlines()) == 5
+        await session.press("slash", *"layer1", "enter", "S")
+        for place, form in enumerate(("csv", "json", "md")):
+            await session.press("e")
+            assert isinstance(session.app.screen, ExportScreen)
+            assert "Export 3 layers" in session.text
+            assert session.app.screen.line.value == "tiny.layers.layer1.csv"
+            await session.press(*["down"] * place, "enter")
+            file = elsewhere / f"tiny.layers.layer1.{form}"
+            await session.until(lambda file=file: f"to {file.name}" in toasts(session))
+            assert [path.name for path in elsewhere.iterdir()] == [file.name]
+            texts[form] = file.read_text(encoding="utf-8")
+            file.unlink()
+    rows = list(csv.DictReader(texts["csv"].splitlines()))
+    assert [int(row["index"]) for row in rows] == [5, 3, 4]
+    assert list(rows[0]) == DEFAULT_COLUMNS
+    assert [row["index"] for row in json.loads(texts["json"])["layers"]] == [5, 3, 4]
+    assert len(texts["md"].splitlines()) == 5
 
 
 async def test_exports_what_is_marked(net, elsewhere):
@@ -304,35 +304,33 @@ async def test_exports_a_picture_without_the_window_that_asked(net, elsewhere):
         assert "Export" not in picture.replace("Exported", "")
 
 
-@pytest.mark.parametrize("form", ["svg", "csv", "json", "md", "txt"])
-async def test_a_chart_is_exported_with_its_numbers(net, elsewhere, form):
+async def test_a_chart_is_exported_with_its_numbers(net, elsewhere):
+    texts = {}
     async with running(net, tab="charts") as session:
         pane = session.screen.query_one(ChartsPane)
         while pane.chart.id != "bar":
             await session.press("n")
         await session.until(lambda: pane.is_up_to_date, "the chart")
-        await session.press("e")
-        assert "the chart Top layers" in session.text
-        assert "the engine's layers: 9 layers" in session.text
-        await session.press("enter", *["down"] * ["svg", "csv", "json", "md", "txt"].index(form), "enter")
-        file = elsewhere / f"tiny.bar.{form}"
-        await session.until(lambda: f"Exported chart Top layers to {file.name}" in toasts(session))
-        text = file.read_text(encoding="utf-8")
-        if form == "svg":
-            assert text.startswith("<svg")
-            assert "Top layers · tiny" in text
-        elif form == "csv":
-            rows = list(csv.DictReader(text.splitlines()))
-            assert [int(row["layer"]) for row in rows] == BY_TIME[:-1]
-            assert float(rows[0]["value"]) == NET[SLOWEST][3]
-        elif form == "json":
-            document = json.loads(text)
-            assert document["schema"] == "trex-tui/chart-data/1"
-            assert document["bar"][0] == {"name": NET[SLOWEST][0], "layer": SLOWEST, "value": NET[SLOWEST][3]}
-        elif form == "md":
-            assert len(text.splitlines()) == 10
-        else:
-            assert text.split() == pane.view.plain.split()
+        for place, form in enumerate(("svg", "csv", "json", "md", "txt")):
+            await session.press("e")
+            assert "the chart Top layers" in session.text
+            assert "the engine's layers: 9 layers" in session.text
+            await session.press("enter", *["down"] * place, "enter")
+            file = elsewhere / f"tiny.bar.{form}"
+            await session.until(
+                lambda file=file: f"Exported chart Top layers to {file.name}" in toasts(session)
+            )
+            texts[form] = file.read_text(encoding="utf-8")
+        assert texts["txt"].split() == pane.view.plain.split()
+    assert texts["svg"].startswith("<svg")
+    assert "Top layers · tiny" in texts["svg"]
+    rows = list(csv.DictReader(texts["csv"].splitlines()))
+    assert [int(row["layer"]) for row in rows] == BY_TIME[:-1]
+    assert float(rows[0]["value"]) == NET[SLOWEST][3]
+    document = json.loads(texts["json"])
+    assert document["schema"] == "trex-tui/chart-data/1"
+    assert document["bar"][0] == {"name": NET[SLOWEST][0], "layer": SLOWEST, "value": NET[SLOWEST][3]}
+    assert len(texts["md"].splitlines()) == 10
 
 
 async def test_export_of_another_screen_has_all_columns(net, elsewhere):

@@ -11,16 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from helpers import ARTIFACTS, REPOSITORY
+from helpers import ARTIFACTS, REPOSITORY, covering
 from tour import charts, screens, touring
 from tui import GOLDENS, LARGE, SMALL, pane_text
 from watching import watching
 
 _ABSENT = pytest.mark.skipif(not ARTIFACTS.is_dir(), reason=f"no real artifacts at {ARTIFACTS}")
-SETS = [
-    pytest.param(REPOSITORY, "sample_artifacts/transformer_fp8", id="transformer_fp8"),
-    pytest.param(ARTIFACTS, "edge-vision/results/alexnet", id="real_alexnet", marks=_ABSENT),
-    pytest.param(ARTIFACTS, "bev-multitask-blackwell", id="real_bev", marks=_ABSENT),
+SETS = {
+    "transformer_fp8": (REPOSITORY, "sample_artifacts/transformer_fp8"),
+    "real_alexnet": (ARTIFACTS, "edge-vision/results/alexnet"),
+    "real_bev": (ARTIFACTS, "bev-multitask-blackwell"),
+}
+CASES = [
+    pytest.param(name, size, id=f"{name}-{size[0]}x{size[1]}", marks=[_ABSENT] if "real" in name else [])
+    for name, size in covering(list(SETS), [SMALL, LARGE])
 ]
 
 
@@ -34,19 +38,19 @@ def check_privacy(noted: dict[str, list[str]]) -> None:
     assert [one for one in written if not (one.is_relative_to(home) or home.is_relative_to(one))] == []
 
 
-@pytest.mark.parametrize("size", [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")])
-@pytest.mark.parametrize(("root", "folder"), SETS)
-async def test_every_screen(root, folder, size, monkeypatch, request):
+@pytest.mark.parametrize(("name", "size"), CASES)
+async def test_every_screen(name, size, monkeypatch):
+    root, folder = SETS[name]
     # Paths on screen are relative: a golden must not hold the name of a directory of one machine.
     monkeypatch.chdir(root)
     pages = []
     with watching() as noted:
         async with touring(Path(folder), size) as session:
             for walk in (screens, charts):
-                pages += [f"{name:=^{size[0]}}\n{pane_text(session.text)}\n" async for name in walk(session)]
+                pages += [f"{page:=^{size[0]}}\n{pane_text(session.text)}\n" async for page in walk(session)]
     check_privacy(noted)
     width, height = size
-    path = GOLDENS / f"tour_{request.node.callspec.id.rsplit('-', 1)[0]}_{width}x{height}.txt"
+    path = GOLDENS / f"tour_{name}_{width}x{height}.txt"
     shown = "".join(pages)
     assert str(Path(root).resolve().parent) not in shown
     if os.environ.get("UPDATE_GOLDENS"):

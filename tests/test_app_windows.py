@@ -8,7 +8,7 @@ import pytest
 from textual.command import CommandList
 from textual.screen import ModalScreen
 
-from helpers import REPOSITORY, layer, write_graph
+from helpers import REPOSITORY, covering, layer, write_graph
 from trex_tui.engine.engine import load_engine
 from trex_tui.screens.dialogs import ColumnsScreen, FindScreen
 from trex_tui.screens.engine import EngineScreen
@@ -17,17 +17,18 @@ from trex_tui.screens.export import ExportScreen
 from trex_tui.screens.palette import Commands
 from trex_tui.screens.pane import FindingOpened
 from trex_tui.screens.text_screens import HelpScreen
-from tui import TO_MEMORY, quantized_engine, running, small_engine
+from tui import DIGITS, TO_MEMORY, quantized_engine, running, small_engine
 
 
-@pytest.mark.parametrize(("tab", "key"), [("layers", "T"), ("latency", "s"), ("charts", "c")])
-async def test_enters_that_arrive_together_act_in_turn(tmp_path, tab, key):
-    async with running(small_engine(tmp_path), tab=tab) as session:
-        await session.press(key)
-        session.type_ahead(*["enter"] * 5)  # On the charts, every second one opens the window again.
-        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
-        await session.press(TO_MEMORY)
-        assert session.screen.pane.id == "memory"
+async def test_enters_that_arrive_together_act_in_turn(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        for tab, key in [("layers", "T"), ("latency", "s"), ("charts", "c")]:
+            await session.press(DIGITS[tab], key)
+            assert not isinstance(session.app.screen, EngineScreen), tab
+            session.type_ahead(*["enter"] * 5)  # On the charts, every second one opens the window again.
+            await session.until(lambda: isinstance(session.app.screen, EngineScreen), tab)
+            await session.press(TO_MEMORY)
+            assert session.screen.pane.id == "memory", tab
 
 
 async def test_enters_that_arrive_together_run_a_command_of_the_palette_once(tmp_path):
@@ -51,20 +52,20 @@ async def test_enters_that_arrive_together_export_once(tmp_path, monkeypatch):
         await session.until(lambda: list(tmp_path.glob("*.csv")), "the file")
 
 
-@pytest.mark.parametrize("key", ["colon", "T", "e"], ids=["palette", "choice", "export"])
-async def test_pages_of_a_list_without_room_are_not_turned(tmp_path, key):
+async def test_pages_of_a_list_without_room_are_not_turned(tmp_path):
+    """Of the palette, a choice, and the export."""
     async with running(small_engine(tmp_path), tab="layers") as session:
-        for size in [(20, 3), (10, 2), (5, 1), (1, 1)]:
+        depth = len(session.app.screen_stack)
+        for size, key in covering([(20, 3), (10, 2), (5, 1), (1, 1)], ["colon", "T", "e"]):
             await session.pilot.resize_terminal(*size)
             await session.press(key)
-            depth = len(session.app.screen_stack)
-            assert depth > 1, size
+            assert len(session.app.screen_stack) == depth + 1, (size, key)
             await session.press("pagedown", "pageup", "down", "pagedown", "pageup")
             await session.pilot.resize_terminal(80, 24)
             await session.press("pagedown")
-            assert len(session.app.screen_stack) == depth, size
+            assert len(session.app.screen_stack) == depth + 1, (size, key)
             await session.press("escape")
-            await session.until(lambda depth=depth: len(session.app.screen_stack) == depth - 1)
+            await session.until(lambda: len(session.app.screen_stack) == depth, f"{size} {key}")
 
 
 async def turn_pages_and_enter(session, key):
@@ -80,22 +81,27 @@ async def turn_pages_and_enter(session, key):
     assert session.app.crash is None
 
 
-@pytest.mark.parametrize("key", ["s", "c", "colon"])
-async def test_windows_over_the_list_of_engines(tmp_path, key):
+async def back_to_the_list(session):
+    while not isinstance(session.app.screen, EnginesScreen):
+        await session.press("q")
+
+
+async def test_windows_over_the_list_of_engines(tmp_path):
     for name in ("one", "two"):
         small_engine(tmp_path / name)
     async with running(tmp_path) as session:
-        await turn_pages_and_enter(session, key)
+        for key in ("s", "c", "colon"):
+            await turn_pages_and_enter(session, key)
+            await back_to_the_list(session)
 
 
-@pytest.mark.parametrize(
-    ("view", "key"), [("p", "v"), ("p", "C"), ("p", "a"), ("H", "s"), ("H", "question_mark")]
-)
-async def test_windows_over_charts_and_history_of_the_list(view, key):
+async def test_windows_over_charts_and_history_of_the_list():
     async with running(REPOSITORY / "sample_artifacts") as session:
-        await session.press(view)
-        await session.until(lambda: not isinstance(session.app.screen, EnginesScreen))
-        await turn_pages_and_enter(session, key)
+        for view, key in [("p", "v"), ("p", "C"), ("p", "a"), ("H", "s"), ("H", "question_mark")]:
+            await session.press(view)
+            await session.until(lambda: not isinstance(session.app.screen, EnginesScreen))
+            await turn_pages_and_enter(session, key)
+            await back_to_the_list(session)
 
 
 @pytest.mark.parametrize("view", ["d", "L", "B"], ids=["blocks", "lanes", "bars"])
@@ -133,14 +139,14 @@ async def test_a_chart_chosen_after_its_pane_was_replaced_is_no_error(tmp_path):
         assert session.app.crash is None
 
 
-@pytest.mark.parametrize("width", [5, 1])
-async def test_a_choice_stays_open_while_the_terminal_has_no_room(tmp_path, width):
+async def test_a_choice_stays_open_while_the_terminal_has_no_room(tmp_path):
     async with running(small_engine(tmp_path), tab="layers") as session:
         await session.press("T")
         before = session.text
-        await session.pilot.resize_terminal(width, 1)
-        await session.pilot.resize_terminal(80, 24)
-        await session.until(lambda: session.text == before, "the same window")
+        for width in (5, 1):
+            await session.pilot.resize_terminal(width, 1)
+            await session.pilot.resize_terminal(80, 24)
+            await session.until(lambda: session.text == before, f"the same window after a width of {width}")
 
 
 async def test_attributes_are_columns_of_the_table(tmp_path):

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.terminal, pytest.mark.timeout(3600)]
 Input = str | tuple[int, int]
 """A key or an event of the mouse as a terminal sends it, or a size of the terminal."""
 
-INPUTS_PER_ENGINE = int(os.environ.get("TREX_TUI_RANDOM_KEYS", "250"))
+INPUTS_PER_ENGINE = int(os.environ.get("TREX_TUI_RANDOM_KEYS", "100"))
 FURTHER_SEED = os.environ.get("TREX_TUI_RANDOM_SEED", "")
 
 MARKER, QUESTION = "answered", "\x1b[24~"

@@ -17,6 +17,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+import settle
 from trex_tui.analysis.load import LoadOptions
 from trex_tui.app import TrexApp
 from trex_tui.screens.engine import EngineScreen
@@ -274,8 +275,11 @@ class Session:
         for key, following in zip_longest(keys, keys[1:]):
             self.type_ahead(key)
             is_text = len(key) == 1 and following is not None and len(following) == 1
-            if not (is_text and isinstance(self.app.focused, Input)):
+            if following is None:
                 await self.pilot.pause()
+            elif not (is_text and isinstance(self.app.focused, Input)):
+                with settle.unpainted():
+                    await self.pilot.pause()
 
     def type_ahead(self, *keys: str) -> None:
         """Send keys without waiting for what they do, as a slow connection delivers them."""
@@ -310,7 +314,8 @@ async def running(
     app.animation_level = "none"
     async with app.run_test(size=size) as pilot:
         session = Session(app, pilot)
-        await session.until(lambda: is_loaded(app), "an engine or a list of them")
+        with settle.unpainted():
+            await session.until(lambda: is_loaded(app), "an engine or a list of them")
         await pilot.pause()
         if isinstance(app.screen, EngineScreen):
             await session.press(DIGITS[tab])
