@@ -23,6 +23,8 @@ from samples.builds import plant_kernel, plant_lost_fusion, write_builds
 
 SAMPLES = REPOSITORY / "sample_artifacts"
 ALEXNET = SAMPLES / "alexnet"
+ROWS = 200
+"""Timing rows of a build where their number does not matter: the sample's 2,000 take ten times as long to write and read."""
 
 
 def read(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any], str]:
@@ -49,7 +51,7 @@ def test_a_planted_latency_is_found(pct: float, tmp_path: Path, capsys: pytest.C
 
 
 def test_a_planted_kernel_is_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_builds(tmp_path, 10, lambda number: 1.0 + 0.04 * (number >= 6), plant_kernel(6))
+    folder = write_builds(tmp_path, 10, lambda number: 1.0 + 0.04 * (number >= 6), plant_kernel(6), rows=ROWS)
     code, document, _ = read(capsys, str(folder), "--key", "path", "--bisect", "1", "10")
     (history,) = document["histories"]
     assert code == 0
@@ -59,7 +61,7 @@ def test_a_planted_kernel_is_the_cause(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_lost_layer_is_an_exact_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_builds(tmp_path, 7, lambda _: 1.0, plant_lost_fusion(4))
+    folder = write_builds(tmp_path, 7, lambda _: 1.0, plant_lost_fusion(4), rows=ROWS)
     _, document, _ = read(capsys, str(folder), "--key", "path")
     (history,) = document["histories"]
     layers = [row for row in history["changes"] if row["measure"] == "layers"]
@@ -68,7 +70,7 @@ def test_a_lost_layer_is_an_exact_change(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_noise_alone_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, document, _ = read(capsys, str(write_builds(tmp_path, 9, lambda _: 1.0)), "--key", "path")
+    _, document, _ = read(capsys, str(write_builds(tmp_path, 9, lambda _: 1.0, rows=ROWS)), "--key", "path")
     (history,) = document["histories"]
     assert not history["changes"]
 
@@ -126,6 +128,13 @@ def test_the_first_build_of_a_model_may_pass(capsys: pytest.CaptureFixture[str])
     assert (code, "has no energy_per_inference_j" in err) == (2, True)
 
 
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight builds, the last two 10 % slower. Not to be changed."""
+    folder = tmp_path_factory.mktemp("slower")
+    return write_builds(folder, 8, lambda number: 1.1 if number >= 7 else 1.0, rows=ROWS)
+
+
 @pytest.mark.parametrize(
     ("gate", "code", "words"),
     [
@@ -140,9 +149,8 @@ def test_the_first_build_of_a_model_may_pass(capsys: pytest.CaptureFixture[str])
         ("latency > last5 + 3%", 2, "unknown metric"),
     ],
 )
-def test_gates(gate: str, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_builds(tmp_path, 8, lambda number: 1.1 if number >= 7 else 1.0)
-    ended, _, err = read(capsys, str(folder), "--key", "path", "--fail-on", gate)
+def test_gates(gate: str, code: int, words: str, slower: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ended, _, err = read(capsys, str(slower), "--key", "path", "--fail-on", gate)
     assert ended == code, err
     assert words in err
 
@@ -175,7 +183,7 @@ def test_two_builds_are_judged_within_their_runs(capsys: pytest.CaptureFixture[s
 
 
 def test_a_broken_set_does_not_hide_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_builds(tmp_path, 4, lambda _: 1.0)
+    folder = write_builds(tmp_path, 4, lambda _: 1.0, rows=ROWS)
     (folder / "build-2" / "alexnet_fp16.graph.json").write_text("{")
     code, document, err = read(capsys, str(folder), "--key", "path")
     assert code == 0
@@ -196,14 +204,14 @@ def test_a_broken_set_does_not_hide_the_others(tmp_path: Path, capsys: pytest.Ca
 def test_errors(
     arguments: tuple[str, ...], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, _, err = read(capsys, str(write_builds(tmp_path, 3, lambda _: 1.0)), *arguments)
+    code, _, err = read(capsys, str(write_builds(tmp_path, 3, lambda _: 1.0, rows=ROWS)), *arguments)
     assert code == 2
     assert words in err
 
 
 @pytest.mark.parametrize("form", ["text", "md", "html"])
 def test_formats(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_builds(tmp_path, 8, lambda number: 1.0 + 0.1 * (number >= 5))
+    folder = write_builds(tmp_path, 8, lambda number: 1.0 + 0.1 * (number >= 5), rows=ROWS)
     shutil.copytree(SAMPLES / "names_only", folder / "names")
     assert main(["history", str(folder), "--format", form, "--fail-on", "latency_p99_ms > 9"]) == 2
     out = capsys.readouterr().out
@@ -223,7 +231,7 @@ def test_spread_counts_tactics_and_ranges(tmp_path: Path, capsys: pytest.Capture
                 if row.get("name") == layer["Name"]:
                     row.update(averageMs=row["averageMs"] + 0.5, medianMs=row["medianMs"] + 0.5)
 
-    folder = write_builds(tmp_path, 4, lambda _: 1.0, edit)
+    folder = write_builds(tmp_path, 4, lambda _: 1.0, edit, rows=ROWS)
     _, document, _ = read(capsys, str(folder), "--key", "path", "--spread")
     spread = document["histories"][0]["spread"]
     first = spread["layers"][0]
@@ -246,7 +254,7 @@ def test_near_ties_come_from_the_build_logs(capsys: pytest.CaptureFixture[str]) 
 def test_directories_of_variants_are_histories_of_their_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    builds = write_builds(tmp_path / "made", 3, lambda _: 1.0)
+    builds = write_builds(tmp_path / "made", 3, lambda _: 1.0, rows=ROWS)
     for number in range(1, 4):
         for variant in ("fp16", "best"):
             shutil.copytree(builds / f"build-{number}", tmp_path / "nightly" / str(number) / variant)
@@ -261,13 +269,14 @@ def git(repository: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(repository), *identity, *arguments], check=True, capture_output=True)
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A commit per build, and after each a commit that changes another file below the same path."""
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A commit per build, and after each a commit that changes another file below the same path. Not to be changed."""
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
-    builds = write_builds(tmp_path / "made", 8, lambda number: 1.0 + 0.05 * (number >= 6))
-    root = tmp_path / "repo"
+    folder = tmp_path_factory.mktemp("committed")
+    builds = write_builds(folder / "made", 8, lambda number: 1.0 + 0.05 * (number >= 6), rows=ROWS)
+    root = folder / "repo"
     root.mkdir()
     git(root, "init", "-q")
     for number in range(1, 9):
@@ -278,6 +287,12 @@ def repository(tmp_path: Path) -> Path:
         git(root, "add", "-A")
         git(root, "commit", "-q", "-m", "notes")
     return root
+
+
+@pytest.fixture
+def repository(committed: Path, tmp_path: Path) -> Path:
+    """A copy of `committed` for one test."""
+    return shutil.copytree(committed, tmp_path / "repo")
 
 
 def test_commits_are_builds(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
