@@ -8,6 +8,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from rich.cells import cell_len
 
 import trex_tui
-from helpers import layer, some, tensor, write_graph
+from helpers import covering, layer, tensor, write_graph
 from power_kit import write_power_set
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME, derived
 from trex_tui.analysis.filter import filter_layers
@@ -59,7 +60,7 @@ from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write
 
 SAMPLES = Path(__file__).parent.parent / "sample_artifacts"
 PALETTE = Palette(lambda _: "$primary", lambda _: "$success")
-SIZES = some([(40, 10), (78, 20), (200, 60), (60, 16), (80, 24), (134, 41)], 3)
+SIZES = [(40, 10), (78, 20), (200, 60), (60, 16), (80, 24), (134, 41)]
 SAMPLED = ("power", "temperature", "clock")
 OF_THE_RUN = ("histogram", "over-time", "percentiles", *SAMPLED)
 OF_LAYERS = [chart for chart in CHARTS if chart.id not in (*OF_THE_RUN, "memory")]
@@ -71,6 +72,14 @@ HOSTILE = [
     "e\u0301\ufe0f" * 20,
     "x" * 3000,
 ]
+
+
+def in_some_sizes(sizes: list[tuple[int, int]]) -> list[object]:
+    """Parameters: every chart, each in another of the sizes."""
+    return [
+        pytest.param(chart, size, id=f"{chart.id}-{size[0]}x{size[1]}")
+        for chart, size in covering(CHARTS, sizes)
+    ]
 
 
 def text_of(lines: tuple[Line, ...]) -> str:
@@ -111,16 +120,21 @@ def noisy(tmp_path: Path) -> Engine:
     return with_queries(tmp_path, [1.0 + chance.gauss(0, 0.01) for _ in range(3000)] + [3.0, 4.0])
 
 
+@cache
+def sample_engine(name: str) -> Engine:
+    """Read once: engines are frozen."""
+    return load_engine(SAMPLES / name)
+
+
 @pytest.fixture(params=["alexnet", "transformer_fp8", "names_only"])
 def sample(request: pytest.FixtureRequest) -> Engine:
-    return load_engine(SAMPLES / request.param)
+    return sample_engine(request.param)
 
 
 # Every chart
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
+@pytest.mark.parametrize(("chart", "size"), in_some_sizes(SIZES))
 def test_every_chart_is_exactly_as_large_as_asked(sample, chart, size):
     width, height = size
     subject = Subject(sample, sample.layers, PALETTE, current=sample.layers[-1])
@@ -129,8 +143,7 @@ def test_every_chart_is_exactly_as_large_as_asked(sample, chart, size):
     assert {cell_len("".join(span.text for span in line)) for line in lines} == {width}
 
 
-@pytest.mark.parametrize("size", some([(1, 1), (10, 4), (2, 3), (25, 7)], 2))
-@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
+@pytest.mark.parametrize(("chart", "size"), in_some_sizes([(1, 1), (10, 4), (2, 3), (25, 7)]))
 def test_no_size_is_too_small(noisy, chart, size):
     lines = draw(chart, Subject(noisy, noisy.layers, PALETTE, current=noisy.layers[0]), *size).lines
     assert len(lines) == size[1]

@@ -14,7 +14,7 @@ import pytest
 
 import documents
 import make_schemas
-from helpers import REPOSITORY, real_sets, some, strict_json, write_sample_set
+from helpers import REAL_SETS, REPOSITORY, covering, real_sets, some, strict_json, write_sample_set
 from test_glossary import DOCUMENTS as COMMANDS
 from trex_tui.cli import COMMANDS as ALL_COMMANDS
 from trex_tui.cli import main
@@ -46,8 +46,7 @@ def run(capsys: pytest.CaptureFixture[str], command: str, *paths: Path | str) ->
     return document
 
 
-@pytest.mark.parametrize("command", OF_ENGINES)
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("name", "command"), covering(SETS, OF_ENGINES))
 def test_documents_of_samples(capsys: pytest.CaptureFixture[str], command: str, name: str) -> None:
     run(capsys, command, SAMPLES / name)
 
@@ -78,10 +77,10 @@ def test_documents_of_incomplete_sets(capsys: pytest.CaptureFixture[str], tmp_pa
         run(capsys, "history --spread", source, folder)
 
 
-@pytest.mark.parametrize("command", OF_ENGINES)
-@pytest.mark.parametrize("real", real_sets())
-def test_documents_of_real_sets(capsys: pytest.CaptureFixture[str], command: str, real: Any) -> None:
-    paths = real.paths()
+@pytest.mark.usefixtures("artifacts")
+@pytest.mark.parametrize(("name", "command"), covering([real.id for real in real_sets()], OF_ENGINES))
+def test_documents_of_real_sets(capsys: pytest.CaptureFixture[str], name: str, command: str) -> None:
+    paths = next(real for real in REAL_SETS if real.name == name).paths()
     run(capsys, command, *(paths[:1] if command.split()[0] in ("layers", "export") else paths))
 
 
