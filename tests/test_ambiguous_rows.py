@@ -35,7 +35,7 @@ from trex_tui.report.document import Table
 from trex_tui.report.render_text import print_table
 from trex_tui.report.views.build import pass_nodes, step_text
 from trex_tui.report.views.compare import Shown, block_name, sections
-from trex_tui.report.views.layers import BRIEF_COLUMNS, layers_table
+from trex_tui.report.views.layer_table import BRIEF_COLUMNS, layers_table
 from trex_tui.report.views.lint import EngineReport, list_entries
 from trex_tui.screens.lint import finding_columns
 from trex_tui.screens.overview import MOST_HOT_TALL, hot_columns

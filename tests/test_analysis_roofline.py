@@ -16,16 +16,8 @@ from helpers import chain, layer, tensor, write_graph, write_profile
 from trex_tui.analysis.device import UNKNOWN_DEVICE, DeviceModel, device_of_metadata, find_device
 from trex_tui.analysis.device_overrides import overrides_from_options
 from trex_tui.analysis.gpu_peaks import peak_of_kernel
-from trex_tui.analysis.roofline import (
-    ASSUMPTIONS,
-    FORMULAS,
-    LAUNCH_FACTOR,
-    LAUNCH_ROOF_SHARE,
-    Bound,
-    RooflinePoint,
-    latency_floor_ms,
-    roofline,
-)
+from trex_tui.analysis.roofline import ASSUMPTIONS, RooflinePoint, latency_floor_ms, roofline
+from trex_tui.analysis.thresholds import FORMULAS, LAUNCH_FACTOR, LAUNCH_ROOF_SHARE, Bound
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine, load_engine

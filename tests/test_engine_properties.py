@@ -23,7 +23,7 @@ from trex_tui.engine import COLUMNS, Engine
 from trex_tui.engine.build import join_profile
 from trex_tui.engine.columns import build_frame
 from trex_tui.engine.model import follow_tensors
-from trex_tui.report.views.layers import sorted_layers
+from trex_tui.report.views.layer_table import sorted_layers
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TIMES = st.one_of(st.none(), st.just(0.0), st.floats(1e-6, 1e6))

@@ -18,7 +18,7 @@ from trex_tui.lint.registry import registry
 from trex_tui.report.glossary.words import WORDS, find_words, normalize_word, word_names
 from trex_tui.report.render_html import _table
 from trex_tui.report.views.layer_details import layer_lines
-from trex_tui.report.views.layers import layers_table
+from trex_tui.report.views.layer_table import layers_table
 from tui import LARGE, running
 
 Capture = pytest.CaptureFixture[str]

@@ -10,8 +10,8 @@ from helpers import ARTIFACTS, write_profile
 from trex_tui import load_engine, load_engines
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.compute import uses_tensor_cores
-from trex_tui.analysis.roofline import LATENCY_ROOF_PCT, Bound
 from trex_tui.analysis.structure import critical_path
+from trex_tui.analysis.thresholds import LATENCY_ROOF_PCT, Bound
 from trex_tui.engine import Engine
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import LintResult

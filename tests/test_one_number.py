@@ -24,7 +24,7 @@ from trex_tui.engine import Engine, Layer, load_engine
 from trex_tui.fleet.engine_columns import COLUMNS as FLEET_COLUMNS
 from trex_tui.fleet.engine_columns import COLUMNS_BY_NAME, Need
 from trex_tui.report.views.fleet import document_column
-from trex_tui.report.views.layers import cell_text
+from trex_tui.report.views.layer_table import cell_text
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct
 from trex_tui.widgets.table_columns import chosen_columns
 from trex_tui.widgets.table_model import TableColumn

@@ -24,7 +24,7 @@ from trex_tui.report.document import Cell, Column, make_table
 from trex_tui.report.export import ExportFormat, layers_as
 from trex_tui.report.render_text import print_table, table_lines
 from trex_tui.report.views.engine import engine_summary, numbers, summary_document
-from trex_tui.report.views.layers import BRIEF_COLUMNS, print_layers, sorted_layers
+from trex_tui.report.views.layer_table import BRIEF_COLUMNS, print_layers, sorted_layers
 from trex_tui.report.views.summary import print_summaries
 from trex_tui.report.views.timing import NO_RUN
 

@@ -26,7 +26,7 @@ from trex_tui.report.charts.svg_painter import IDS
 from trex_tui.report.render_json import plain
 from trex_tui.report.table_files import csv_text, table_csv
 from trex_tui.report.views.engine import numbers
-from trex_tui.report.views.layers import layers_table
+from trex_tui.report.views.layer_table import layers_table
 from trex_tui.report.views.timing import read_times, series_csv, summary_csv
 from tui import named_engine
 

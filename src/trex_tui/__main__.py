@@ -2,6 +2,6 @@
 
 import sys
 
-from trex_tui.cli import main
+from trex_tui.cli import run
 
-sys.exit(main())
+sys.exit(run())

@@ -28,7 +28,7 @@ from trex_tui.accuracy.tensors import (
     to_bytes,
 )
 from trex_tui.analysis.gates import Gate, GateResult
-from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
+from trex_tui.artifacts.file_kinds import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.output_files import Inputs, refusal
 from trex_tui.capture.manifest import file_entry
 from trex_tui.capture.process import Stop

@@ -174,7 +174,7 @@ class Tools:
         reverse: bool,
     ) -> Rows:
         """Return layers with some columns."""
-        from trex_tui.report.views.layers import sorted_layers
+        from trex_tui.report.views.layer_table import sorted_layers
 
         engine = self._engine(path)
         chosen = columns_named(list(columns or _LAYER_COLUMNS), engine)

@@ -7,14 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trex_tui.analysis.compute import Compute, compute_products, uses_tensor_cores
-from trex_tui.analysis.device import find_device
-from trex_tui.analysis.dla import find_dla_use
-from trex_tui.analysis.layer_samples import count_outliers
-from trex_tui.analysis.roofline import FORMULAS, Bound, Roofline, RooflinePoint, roofline
-from trex_tui.analysis.stability import OUTLIER_LEAST_PCT, OUTLIER_SCORE
+from trex_tui.analysis.thresholds import FORMULAS, OUTLIER_LEAST_PCT, OUTLIER_SCORE, Bound
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.attributes import format_extents
 from trex_tui.engine.cache import per_engine
@@ -36,22 +31,22 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import Tactic, parse_tactic
 from trex_tui.errors import TrexError
-from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from trex_tui.analysis.compute import Compute
     from trex_tui.analysis.energy import LayerEnergy
     from trex_tui.analysis.onnx_model.content import Content
+    from trex_tui.analysis.roofline import Roofline, RooflinePoint
 
 _MOST_NAMED = 5
 _SHORTEST_PREFIX = 3
 LIST_OF_COLUMNS = "`trex-tui explain` lists the columns"
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(NamedTuple):
     """Values computed once per engine, by layer index."""
 
     compute: tuple[Compute, ...]
@@ -61,6 +56,10 @@ class Derived:
 @per_engine
 def derived(engine: Engine) -> Derived:
     """Return the products of all layers and their roofline points, cached in the engine."""
+    from trex_tui.analysis.compute import compute_products  # these three: 12 ms that a brief list saves
+    from trex_tui.analysis.device import find_device
+    from trex_tui.analysis.roofline import roofline
+
     with gc_paused():
         compute = tuple(map(compute_products, engine.layers))
         return Derived(compute, roofline(engine, find_device(engine), compute))
@@ -86,6 +85,8 @@ class _OfDla:
         self._get = get
 
     def __call__(self, engine: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
+        from trex_tui.analysis.dla import find_dla_use
+
         use = find_dla_use(engine)
         role = use.roles.get(layer.index) if use else None
         return None if role is None else self._get(role)
@@ -172,6 +173,18 @@ def _cumulative_pct(engine: Engine) -> list[float | None]:
     return shares
 
 
+def _count_outliers(engine: Engine, layer: Layer) -> int | None:
+    from trex_tui.analysis.layer_samples import count_outliers
+
+    return count_outliers(engine, layer)
+
+
+def _tensor_cores(layer: Layer) -> str | None:
+    from trex_tui.analysis.compute import uses_tensor_cores
+
+    return YES_NO[uses_tensor_cores(layer)]
+
+
 YES_NO = {True: "yes", False: "no", None: None}
 _DIMENSIONS = "layer information: Kernel, Groups, Dimensions"
 _SAMPLES = "log of power; profile with a time stamp per call"
@@ -183,7 +196,7 @@ DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
         "Int64",
         f"Single times at least {OUTLIER_LEAST_PCT:g} % of the median away from the times around them, with a modified "
         f"z-score above {OUTLIER_SCORE:g}; missing for profiles of trtexec, which have no single times.",
-        count_outliers,
+        _count_outliers,
         source=SAMPLES,
     ),
     LayerColumn(
@@ -321,7 +334,7 @@ DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
         "TC",
         "string",
         "Uses tensor cores (from the kernel name or the layer type): yes, no, or missing if unknown.",
-        FromLayer(lambda layer: YES_NO[uses_tensor_cores(layer)]),
+        FromLayer(_tensor_cores),
         source="layer information: TacticName, LayerType",
         aliases=("tc",),
         vocabulary=YES_OR_NO,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
 from functools import cached_property, partial
 from itertools import chain, repeat
 from operator import attrgetter
@@ -19,6 +18,14 @@ from typing import Any, NamedTuple
 from trex_tui.analysis.compute import Compute, compute_products
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.gpu_peaks import Peak, peak_of_kernel
+from trex_tui.analysis.thresholds import (
+    FLOOR_LAYERS,
+    FLOOR_PERCENTILE,
+    LATENCY_ROOF_PCT,
+    LAUNCH_FACTOR,
+    LAUNCH_ROOF_SHARE,
+    Bound,
+)
 from trex_tui.analysis.tiling import find_tiling, has_plain_schedule
 from trex_tui.engine.dtypes import DataType, format_intensity, format_rate
 from trex_tui.engine.engine import Engine
@@ -28,57 +35,10 @@ from trex_tui.engine.tactics import parse_tactic
 from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import format_bytes, format_count, format_ms, plural
 
-FLOOR_PERCENTILE = 2.0
-FLOOR_LAYERS = 20
-"""Minimum number of timed layers for a launch floor."""
-
-LAUNCH_FACTOR = 2.0
-"""Layers up to this many times the floor take about the time of starting and profiling any kernel. On the engines used to
-choose it, twice the floor finds the many tiny layers of a MobileNet and next to none of a large CNN.
-"""
-
 SHORTEST_MS = 1e-9
 """A shorter time counts as zero: its rates would overflow."""
 
-LAUNCH_ROOF_SHARE = 0.25
-"""A layer is bound by its launch only if its roof accounts for less than this share of its time."""
-
-LATENCY_ROOF_PCT = 40.0
-"""Below this share of both roofs a layer is limited by neither arithmetic nor memory. Good kernels reach 60 to
-95 % of the lower roof; those with too few thread blocks, or with chains of dependent steps, 1 to 35 %.
-"""
-
 REASONS_SHOWN = 6
-
-FORMULAS: Mapping[str, tuple[str, str]] = {
-    "macs": ("MAC", "multiply-accumulates of the layer's convolution, matrix product or attention"),
-    "bytes": ("B", "allocated bytes of all inputs, outputs and weights, each counted once"),
-    "intensity": ("FLOP/B", "2 × macs ÷ bytes"),
-    "achieved_flop_per_s": ("FLOP/s", "2 × macs ÷ latency"),
-    "achieved_bytes_per_s": ("B/s", "bytes ÷ latency"),
-    "peak_flop_per_s": (
-        "FLOP/s",
-        "2 × MACs per SM and clock × SMs × clock, for the layer's precision and unit",
-    ),
-    "peak_bandwidth_bytes_per_s": ("B/s", "2 × memory clock × bus width ÷ 8"),
-    "ridge_intensity": ("FLOP/B", "peak ÷ peak bandwidth: from here on, compute is the lower roof"),
-    "roof_flop_per_s": ("FLOP/s", "min(peak, intensity × peak bandwidth)"),
-    "roof_ms": ("ms", "max(2 × macs ÷ peak, bytes ÷ peak bandwidth); without MACs, bytes ÷ peak bandwidth"),
-    "roof_pct": ("%", "100 × roof_ms ÷ latency; without MACs, the share of the peak bandwidth"),
-    "bandwidth_pct": ("%", "100 × bytes ÷ latency ÷ peak bandwidth"),
-    "bound": (
-        "",
-        f"launch: latency ≤ {LAUNCH_FACTOR:g} × floor and roof_pct < {100 * LAUNCH_ROOF_SHARE:g}; else latency where"
-        f" roof_pct < {LATENCY_ROOF_PCT:g}; else compute where intensity > ridge, else bandwidth",
-    ),
-    "roof_side": ("", "compute where intensity > ridge, else bandwidth"),
-    "tiles": ("", "⌈M ÷ rows⌉ × ⌈N ÷ columns⌉ × batch, for the tile that the kernel's name states"),
-    "floor_ms": (
-        "ms",
-        f"percentile {FLOOR_PERCENTILE:g} of the layer times above zero, of {FLOOR_LAYERS} or more",
-    ),
-}
-"""Number -> unit and definition."""
 
 ASSUMPTIONS = (
     "every byte moves once between device memory and SMs; data found in the L2 cache makes a layer exceed the bandwidth",
@@ -99,18 +59,6 @@ _COMPUTING = frozenset(
         LayerKind.OTHER,
     }
 )
-
-
-class Bound(str, Enum):
-    """Limit of a layer's time."""
-
-    COMPUTE = "compute"
-    BANDWIDTH = "bandwidth"
-    LATENCY = "latency"
-    """Far below both roofs: too few thread blocks to fill the device, or dependent steps."""
-    LAUNCH = "launch"
-
-    __hash__ = str.__hash__  # Enum's own is a function in Python
 
 
 class RooflinePoint(NamedTuple):

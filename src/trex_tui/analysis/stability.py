@@ -22,6 +22,7 @@ from trex_tui.analysis.statistics import (
     modified_z_limit,
     percentile,
 )
+from trex_tui.analysis.thresholds import OUTLIER_LEAST_PCT, OUTLIER_SCORE
 from trex_tui.lazy_dataclass import dataclass
 from trex_tui.text import plural
 
@@ -33,12 +34,6 @@ DRIFT_SIGMAS = 6.0
 
 SPREAD_PCT = 5.0
 """The verdict is spread if the medians of ten windows differ by this percentage of the median."""
-
-OUTLIER_SCORE = 3.5
-"""Modified z-score above which a row is an outlier (Iglewicz and Hoaglin)."""
-
-OUTLIER_LEAST_PCT = 5.0
-"""Minimum distance of an outlier from its level, in percent of the median, to count for the verdict."""
 
 OUTLIER_LEAST_SHARE_PCT = 1.0
 """The verdict is outliers from this share of rows on (they reach the 99th percentile), or from this share of time."""

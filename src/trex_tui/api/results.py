@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console
 
     from trex_tui.analysis.compare import Comparison, Verdict
     from trex_tui.engine.engine import Engine
     from trex_tui.lint.model import LintResult
     from trex_tui.report.document import Section
+    from trex_tui.report.render_text import Console
     from trex_tui.report.views.compare import Shown
     from trex_tui.report.views.lint import LintReport
 

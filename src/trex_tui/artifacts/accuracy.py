@@ -15,7 +15,6 @@ from trex_tui.artifacts.input_files import finite_number, load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 from trex_tui.lazy_dataclass import dataclass
 
-OUTPUT_DIFF, PER_SAMPLE_DIFF = "output_diff.json", "per_sample_diff.json"
 SCHEMA = "trex-tui/accuracy/"
 MEASURES: dict[str, tuple[str, ...]] = {
     "mae": ("mean_abs", "mean_abs_error", "mean_abs_diff", "mean_absolute_error", "avg_abs_diff"),

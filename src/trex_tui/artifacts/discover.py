@@ -19,9 +19,9 @@ from contextvars import ContextVar
 from dataclasses import field, replace
 from pathlib import Path
 
-from trex_tui.artifacts.accuracy import OUTPUT_DIFF
 from trex_tui.artifacts.file_kinds import (
     ARCHIVE_ENDING,
+    OUTPUT_DIFF,
     ArtifactKind,
     display_name,
     engine_stem,

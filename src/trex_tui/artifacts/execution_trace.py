@@ -14,22 +14,23 @@ from typing import NamedTuple
 
 from trex_tui.artifacts.input_files import COPY_AGAIN, finite_number, parse_json
 from trex_tui.errors import ArtifactError
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import plural
 
-NAME = re.compile(r"(?P<stem>.+?)(?:_engine)+_(?:execution|exectuion)_profile\.trace", re.DOTALL)
+NAME = lazy_pattern(r"(?P<stem>.+?)(?:_engine)+_(?:execution|exectuion)_profile\.trace", re.DOTALL)
 """Name of such a file. Older releases misspell it."""
-_PERFETTO = re.compile(r'"pid"\s*:\s*"[^\n]{0,400} Engine Execution"')
-_TREX = re.compile(r'"averageMs"\s*:\s*[^\s,{}]+\s*,\s*"percentage"\s*:\s*[^\s,{}]+\s*,\s*\}')
-_EVENT = re.compile(r'"dur"\s*:\s*[\d.]')
+_PERFETTO = lazy_pattern(r'"pid"\s*:\s*"[^\n]{0,400} Engine Execution"')
+_TREX = lazy_pattern(r'"averageMs"\s*:\s*[^\s,{}]+\s*,\s*"percentage"\s*:\s*[^\s,{}]+\s*,\s*\}')
+_EVENT = lazy_pattern(r'"dur"\s*:\s*[\d.]')
 _BREAK = r"[ \t]*\r?\n[ \t]*"
-_ROW = re.compile(
+_ROW = lazy_pattern(
     rf'\{{{_BREAK}"name": "(?P<name>.*)",{_BREAK}(?:'
     rf'"ph": "X",{_BREAK}"ts": [^\s,]+,{_BREAK}"dur": (?P<us>[^\s,]+),{_BREAK}'
     rf'"tid": 1,{_BREAK}"pid": ".*",{_BREAK}"args": \{{\}}|'
     rf'"timeMs": (?P<total>[^\s,]+),{_BREAK}"averageMs": (?P<average>[^\s,]+),{_BREAK}'
     rf'"percentage": (?P<percentage>[^\s,]+),?){_BREAK}\}}'
 )
-_NAME_LINE = re.compile(r'^[ \t]*"name": "', re.MULTILINE)
+_NAME_LINE = lazy_pattern(r'^[ \t]*"name": "', re.MULTILINE)
 SUMS = (
     "has sums over all calls, whose number the format perfetto does not state: shares are right, times only after a single "
     'call; profile_format="trex" states averages'

@@ -22,7 +22,6 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 
-from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.banner import find_banner
 from trex_tui.artifacts.execution_trace import NAME as EXECUTION_TRACE
 from trex_tui.artifacts.execution_trace import is_execution_trace
@@ -100,6 +99,8 @@ class ArtifactKind(str, Enum):
         return self in (ArtifactKind.MONITOR, ArtifactKind.IDLE_POWER, ArtifactKind.SESSION)
 
 
+OUTPUT_DIFF, PER_SAMPLE_DIFF = "output_diff.json", "per_sample_diff.json"
+"""Comparisons of outputs, known by their name."""
 _TORCH = lazy_pattern(r"(?P<stem>.+?)(?:_engine)+_layer_information\.json", re.DOTALL)
 """Name in Torch-TensorRT's debug folder: `_run_on_acc_0_engine_layer_information.json` for engine `_run_on_acc_0`."""
 _CANONICAL = lazy_pattern(

@@ -26,7 +26,7 @@ from trex_tui.errors import ExitCode, TrexError
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from trex_tui.report.render_text import Console
 
 
 SCHEMA, SCHEMA_HOSTS = "trex-tui/doctor/1", "trex-tui/doctor-hosts/1"

@@ -12,20 +12,18 @@ from trex_tui.cli.engines import collect_inputs, filter_indices, load_all, load_
 from trex_tui.cli.options import top_rows
 from trex_tui.cli.result_writer import ResultWriter, make_chart_writer
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.report.export import EXPORT, ExportFormat, layers_as
-from trex_tui.report.views.layers import BRIEF_COLUMNS, print_layers, sorted_layers
+from trex_tui.report.views.layer_table import BRIEF_COLUMNS, CSV_HEADER, print_layers, sorted_layers
 
 if TYPE_CHECKING:
     import argparse
 
-    from rich.console import Console
-
     from trex_tui.engine.engine import Engine
     from trex_tui.engine.model import Layer
     from trex_tui.errors import Diagnostic
+    from trex_tui.report.render_text import Console
 
 
-LAYERS = OutputKind("trex-tui layers", ("trex-tui/layers/",), EXPORT.csv_header)
+LAYERS = OutputKind("trex-tui layers", ("trex-tui/layers/",), CSV_HEADER)
 """Text, Markdown and chosen columns have no mark."""
 SUMMARY = OutputKind("trex-tui summary", ("trex-tui/summary/", "trex-tui/cross-table/"))
 _BY_FORMATS = ("text", "json", "md", "csv")
@@ -102,6 +100,8 @@ def run_layers(options: argparse.Namespace) -> int:
     elif result.format == "text":
         result.draw(partial(print_layers, engine, layers, columns))
     else:
+        from trex_tui.report.export import ExportFormat, layers_as
+
         known = engine.diagnostics if result.format == "json" else ()
         result.write(layers_as(ExportFormat(result.format), engine, layers, columns), known=known)
     return result.exit_code()

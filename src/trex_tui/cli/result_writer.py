@@ -7,6 +7,7 @@ remarks and notifications. Formats without room for text (CSV, Parquet, Excel, p
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from rich.console import Console
-
     from trex_tui.report.document import Section
+    from trex_tui.report.render_text import Console
 
 STDOUT = "-"
 _ENDINGS = {
@@ -225,12 +225,10 @@ class ResultWriter:
 
         On a terminal, damaged files are only listed on stderr. `known` as for `write`.
         """
-        from rich.console import Console
-
         from trex_tui.report.render_text import plain_text
 
-        console = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
-        if self.path is None and console.is_terminal:
+        console = _terminal() if self.path is None else None
+        if console is not None:
             draw(console)
         else:
             self.write(plain_text(draw, sys.stdout if self.path is None else None), known=known)
@@ -251,6 +249,16 @@ class ResultWriter:
 
             damage = [damage_section(self.damage)] if self.damage else []
             self.write(sections_page(title, [*damage, *sections]), known=self.damage)
+
+
+def _terminal() -> Console | None:
+    """Return the console of standard output; None if it is a pipe or a file."""
+    if not sys.stdout.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():
+        return None  # Rich would answer the same, after 40 ms.
+    from rich.console import Console as RichConsole
+
+    console = RichConsole(markup=False, highlight=False, emoji=False, soft_wrap=False)
+    return console if console.is_terminal else None
 
 
 def make_chart_writer(options: argparse.Namespace) -> ResultWriter:

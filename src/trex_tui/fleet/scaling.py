@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.compare import compare
-from trex_tui.analysis.roofline import Bound
+from trex_tui.analysis.thresholds import Bound
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.engine import Engine
 from trex_tui.fleet.engine_values import VALUES

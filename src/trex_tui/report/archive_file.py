@@ -14,10 +14,9 @@ from collections.abc import Collection, Mapping
 from filecmp import cmp
 from pathlib import Path
 
-from trex_tui.artifacts.accuracy import OUTPUT_DIFF
 from trex_tui.artifacts.archive import MOST_BYTES, find_archive, head_only, is_read
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.file_kinds import ArtifactKind, display_name, engine_stem
+from trex_tui.artifacts.file_kinds import OUTPUT_DIFF, ArtifactKind, display_name, engine_stem
 from trex_tui.artifacts.output_files import (
     OutputKind,
     check_output,

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.artifacts.output_files import OutputKind
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
@@ -25,7 +24,7 @@ from trex_tui.report.path_completion import typed_path
 from trex_tui.report.render_json import diagnostic_object, row_objects
 from trex_tui.report.render_markdown import table_markdown
 from trex_tui.report.table_files import table_csv
-from trex_tui.report.views.layers import layers_listing, layers_table
+from trex_tui.report.views.layer_table import CSV_HEADER, layers_listing, layers_table
 from trex_tui.text import plural
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ BINARY = ("png", "onnx", "onnx-annotated", "parquet", "xlsx")
 EXPORT = OutputKind(
     "trex-tui export",
     ("trex-tui/graph/", "trex-tui/layers/", "trex-tui/trace/", "trex_tui.engine"),
-    ",".join(column.name for column in ALL_COLUMNS),
+    CSV_HEADER,
 )
 """Each format carries a mark: JSON its schema, ONNX the domain of its operators, pictures and graphs a comment, Parquet and
 Excel an entry of their metadata. CSV has none: its header row counts if it has all columns."""

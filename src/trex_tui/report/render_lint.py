@@ -27,7 +27,7 @@ from trex_tui.report.views.lint import (
 from trex_tui.text import MISSING, format_ms, format_pct, plural, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from trex_tui.report.render_text import Console
 
 # Text
 
@@ -45,14 +45,12 @@ _WIDEST = 110
 
 def print_lint(report: LintReport, console: Console) -> None:
     """Print every engine. In a terminal sentences are wrapped to its width, in a pipe each is a line."""
-    from rich.text import Text
-
     width = min(console.width, _WIDEST) if console.is_terminal else 0
     name_width = max(20, width - _INDENT - 12) if width else 0
     for linted in report.engines:
         for style, indent, line in _engine_lines(linted, name_width):
             for wrapped in _wrap(line, indent, width):
-                console.print(Text(wrapped, style=style), soft_wrap=True)
+                console.print(wrapped, style=style, soft_wrap=True)
 
 
 def _wrap(line: str, indent: int, width: int) -> list[str]:

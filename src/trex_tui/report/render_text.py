@@ -6,6 +6,7 @@ long as reading them. Cells here are plain, so a table is one string.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from trex_tui.report.document import BAR_SCALE, Section, Table, number
 from trex_tui.text import format_bar, shorten_middle
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console as RichConsole
     from rich.segment import Segment
 
 BAR_CELLS = 8
@@ -29,42 +30,65 @@ _LEAST_CELLS = 12
 """Minimum cells of a flexible text."""
 
 
+class PlainConsole:
+    """Console of a pipe or a file: nothing is cut, padded or coloured. Rich's takes 40 ms to import."""
+
+    is_terminal = False
+    width = _ENDLESS
+
+    def __init__(self, encoding: str = "utf-8") -> None:
+        """Begin an empty text.
+
+        Args:
+            encoding: That of the destination.
+        """
+        self.encoding = encoding
+        self._texts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What was printed, without blanks at the ends of lines."""
+        lines = (line for text in self._texts for line in f"{text}\n".splitlines())
+        return "".join(f"{line.rstrip()}\n" for line in lines)
+
+    def print(self, shown: object = "", *, style: str = "", soft_wrap: bool = False) -> None:  # noqa: ARG002 - as of Rich
+        """Add a text, or an object of Rich, and a line break."""
+        self._texts.append(shown if isinstance(shown, str) else self._render(shown))
+
+    def _render(self, shown: object) -> str:
+        from rich.console import Console
+
+        console = Console(file=io.StringIO(), width=self.width, color_system=None, force_terminal=False)
+        with console.capture() as captured:
+            console.print(shown)
+        return captured.get().removesuffix("\n")
+
+
+if TYPE_CHECKING:
+    Console = PlainConsole | RichConsole
+
+
 def plain_text(draw: Callable[[Console], None], stream: IO[str] | None = None) -> str:
     """Return the drawn content for a pipe or a file: nothing is cut or padded to a width.
 
     Args:
         stream: Its destination, if the characters must be in its encoding.
     """
-    import io
-
-    from rich.console import Console
-
-    console = Console(
-        file=stream or io.StringIO(),
-        width=_ENDLESS,
-        force_terminal=False,
-        color_system=None,
-        markup=False,
-        highlight=False,
-        emoji=False,
-    )
-    with console.capture() as captured:
-        draw(console)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    console = PlainConsole("utf-8" if stream is None else stream.encoding.lower())
+    draw(console)
+    return console.text
 
 
 def print_sections(sections: Iterable[Section], console: Console) -> None:
     """Print sections; in a terminal texts are shortened so that a row is one line, in a pipe nothing is cut."""
-    from rich.text import Text
-
     for section in sections:
-        console.print(Text(section.title, style="bold yellow" if section.is_warning else "bold"))
+        console.print(section.title, style="bold yellow" if section.is_warning else "bold")
         for sentence in section.sentences:
-            console.print(Text(sentence, style="yellow" if section.is_warning else ""))
+            console.print(sentence, style="yellow" if section.is_warning else "")
         if section.facts:
             print_facts(section.facts, console)
         if section.folded:
-            console.print(Text(f"{len(section.folded)} more: --all", style="dim"))
+            console.print(f"{len(section.folded)} more: --all", style="dim")
         for index, table in enumerate(section.tables):
             if index:
                 console.print()
@@ -92,12 +116,11 @@ def print_table(table: Table, console: Console, style: str = "dim", most: int | 
 
 
 def _print_lines(lines: Sequence[str], console: Console, style: str) -> None:
-    from rich.text import Text
-
     head, *body = lines
-    console.print(Text(head, style=style), soft_wrap=True)
+    console.print(head, style=style, soft_wrap=True)
     if body:
-        console.print(_PlainLines(body), soft_wrap=True)
+        text = "\n".join(body)
+        console.print(text if isinstance(console, PlainConsole) else _PlainText(text), soft_wrap=True)
 
 
 def _bar_mark(console: Console) -> str:
@@ -107,31 +130,49 @@ def _bar_mark(console: Console) -> str:
 
 def print_facts(facts: Iterable[tuple[str, str]], console: Console) -> None:
     """Print labels and texts below each other; long texts wrap beside their label."""
+    rows = list(facts)
+    if isinstance(console, PlainConsole):
+        width = _measure(label for label, _ in rows)
+        for label, text in rows:
+            below = "\n" + " " * (width + _GAP)
+            console.print(_align([label], width, is_right=False)[0] + " " * _GAP + text.replace("\n", below))
+        return
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Grid.grid(padding=(0, 2))
+    grid = Grid.grid(padding=(0, _GAP))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
-    for label, text in facts:
+    for label, text in rows:
         grid.add_row(Text(label), Text(text))
     console.print(grid)
 
 
 def print_bars(table: Table, console: Console) -> None:
     """Print a short table with a bar after each row, for the column that has bars."""
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    grid = Grid(box=None, padding=(0, 2), header_style="bold")
-    for column in table.columns:
-        grid.add_column(column.title, justify="right" if column.is_number else "left")
     index = next(index for index, column in enumerate(table.columns) if column.has_bar)
     top = table.largest(index)
     mark = _bar_mark(console)
-    grid.add_column(_bar_heading(mark) if top else "")
-    for row, *texts in zip(table.rows, *map(table.texts, range(len(table.columns))), strict=True):
-        bar = mark * round(_BAR_CELLS * (number(row[index]) or 0.0) / top) if top else ""
+    bars = [_bar_heading(mark) if top else ""]
+    values = (number(row[index]) or 0.0 for row in table.rows)
+    bars += [mark * round(_BAR_CELLS * value / top) if top else "" for value in values]
+    columns = _cells(table)
+    if isinstance(console, PlainConsole):
+        aligned = [
+            _align(cells, _measure(cells), column.is_number)
+            for cells, column in zip(columns, table.columns, strict=True)
+        ]
+        for cells in zip(*aligned, bars, strict=True):
+            console.print(" " * _GAP + (" " * 2 * _GAP).join(cells))
+        return
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(box=None, padding=(0, _GAP), header_style="bold")
+    for heading, column in zip((cells[0] for cells in columns), table.columns, strict=True):
+        grid.add_column(heading, justify="right" if column.is_number else "left")
+    grid.add_column(bars[0])
+    for *texts, bar in zip(*(cells[1:] for cells in columns), bars[1:], strict=True):
         grid.add_row(*map(Text, texts), Text(bar, style="cyan"))
     console.print(grid)
 
@@ -272,13 +313,13 @@ def _align(cells: Sequence[str], width: int, is_right: bool) -> list[str]:
     return [blank + cell if is_right else cell + blank for cell, blank in zip(cells, blanks, strict=True)]
 
 
-class _PlainLines:
+class _PlainText:
     """Lines that Rich prints in one piece."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = lines
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def __rich_console__(self, *_: object) -> Iterator[Segment]:
         from rich.segment import Segment
 
-        yield Segment("\n".join(self._lines) + "\n")
+        yield Segment(self._text + "\n")

@@ -19,7 +19,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lint.model import Judged, LintResult
 from trex_tui.report.document import Section, Table
-from trex_tui.report.views.layers import cell_text
+from trex_tui.report.views.layer_table import cell_text
 from trex_tui.report.views.lint import EngineReport, describe_evidence
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.layer_actions import copy_text

@@ -16,7 +16,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import FindingSeverity
 from trex_tui.report.absence import no_layer, no_profile
-from trex_tui.report.views.layers import describe_total
+from trex_tui.report.views.layer_table import describe_total
 from trex_tui.report.views.lint import layer_marks
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
 from trex_tui.screens.jobs import LintJob

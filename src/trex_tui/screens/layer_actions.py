@@ -17,7 +17,7 @@ from trex_tui.analysis.dataflow import Neighbour, list_consumers, list_producers
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.render_json import row_objects
-from trex_tui.report.views.layers import layers_table
+from trex_tui.report.views.layer_table import layers_table
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.text import format_ms, plural, printable, shorten_middle
 

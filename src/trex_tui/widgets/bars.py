@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.widget import Widget
 
 from trex_tui.analysis.dla import total_by_device
-from trex_tui.analysis.roofline import Bound
 from trex_tui.analysis.structure import total_by_kind, total_by_precision
+from trex_tui.analysis.thresholds import Bound
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind

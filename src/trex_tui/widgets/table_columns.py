@@ -13,7 +13,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.model import FindingSeverity
 from trex_tui.report.colours import kind_style, precision_style, severity_style
 from trex_tui.report.document import Column as DocumentColumn
-from trex_tui.report.views.layers import layer_column
+from trex_tui.report.views.layer_table import layer_column
 from trex_tui.report.views.lint import MARKS
 from trex_tui.report.views.memory import LAYER_COLUMNS, main_column, main_sizes
 from trex_tui.text import MISSING, format_ms

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from trex_tui.analysis.compute import is_depthwise
 from trex_tui.analysis.gpu_peaks import peak_ops
-from trex_tui.analysis.roofline import Bound
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.analysis.thresholds import Bound
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine

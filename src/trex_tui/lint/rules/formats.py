@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from trex_tui.analysis.roofline import LAUNCH_FACTOR
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.analysis.thresholds import LAUNCH_FACTOR
 from trex_tui.engine.cache import per_engine
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine

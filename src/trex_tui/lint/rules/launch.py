@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from trex_tui.analysis.dla import find_dla_use
 from trex_tui.analysis.gap import FEW_ITERATIONS, USUAL_OVERHEAD_US, Gap, gap
-from trex_tui.analysis.roofline import FLOOR_LAYERS, LAUNCH_FACTOR, LAUNCH_ROOF_SHARE
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.analysis.thresholds import FLOOR_LAYERS, LAUNCH_FACTOR, LAUNCH_ROOF_SHARE
 from trex_tui.analysis.timing import (
     ENQUEUE_BOUND,
     EnqueueAgainstCompute,

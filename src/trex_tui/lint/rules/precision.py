@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.gpu_peaks import peak_ops
-from trex_tui.analysis.roofline import Bound
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.analysis.thresholds import Bound
 from trex_tui.analysis.trtexec_runs import build_run
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind

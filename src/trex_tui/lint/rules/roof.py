@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from trex_tui.analysis.gap import gap
 from trex_tui.analysis.memory import activation_memory, live_tensors
-from trex_tui.analysis.roofline import Bound, RooflinePoint
+from trex_tui.analysis.roofline import RooflinePoint
+from trex_tui.analysis.thresholds import Bound
 from trex_tui.engine.dtypes import format_rate
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer

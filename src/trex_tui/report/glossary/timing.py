@@ -8,11 +8,10 @@ from trex_tui.analysis.stability import (
     DRIFT_SIGMAS,
     LEAST_EFFECT_PCT,
     LEAST_ROWS,
-    OUTLIER_LEAST_PCT,
     OUTLIER_LEAST_SHARE_PCT,
-    OUTLIER_SCORE,
     SPREAD_PCT,
 )
+from trex_tui.analysis.thresholds import OUTLIER_LEAST_PCT, OUTLIER_SCORE
 from trex_tui.analysis.timing import ENQUEUE_BOUND, LEAST_ROWS_OF_P999
 from trex_tui.report.glossary.term import Subject, Term
 

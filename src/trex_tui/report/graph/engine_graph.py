@@ -27,7 +27,7 @@ from trex_tui.report.graph.model import (
     Painter,
     tensor_line,
 )
-from trex_tui.report.views.layers import cell_text
+from trex_tui.report.views.layer_table import cell_text
 from trex_tui.text import MISSING, format_bytes, format_ms, format_shape, plural, printable, shorten_middle
 
 _MOST_NAMED = 3

@@ -21,7 +21,7 @@ from trex_tui.report.render_json import diagnostic_object, row_objects
 from trex_tui.report.render_markdown import sections_markdown
 from trex_tui.report.table_files import table_csv
 from trex_tui.report.views.engine import EngineSubject
-from trex_tui.report.views.layers import layer_column
+from trex_tui.report.views.layer_table import layer_column
 from trex_tui.text import format_ms, plural, printable
 
 CROSS_TABLE_SCHEMA = "trex-tui/cross-table/1"

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from trex_tui._version import __version__
-from trex_tui.analysis.roofline import Bound
+from trex_tui.analysis.thresholds import Bound
 from trex_tui.errors import Diagnostic
 from trex_tui.fleet.scaling import BOUNDS, NEAR_BEST_PCT, BoundChange, Scaling, ScalingPoint
 from trex_tui.report.document import Cell, Column, Section, Table, drop_empty_columns, make_table

@@ -19,7 +19,7 @@ from trex_tui.report.views.timing import performance_sections
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from trex_tui.report.render_text import Console
 
 HOTTEST = 5
 """Number of hottest layers without `--top`."""
@@ -62,13 +62,11 @@ def print_engine(engine: Engine, sections: Iterable[Section], console: Console) 
 
     Errors belong to the result as a whole: `ResultWriter` adds them.
     """
-    from rich.text import Text
-
-    console.print(Text(printable(engine.name), style="bold underline"))
+    console.print(printable(engine.name), style="bold underline")
     print_sections(sections, console)
     notes = [diagnostic for diagnostic in engine.diagnostics if diagnostic.severity is not Severity.ERROR]
     for diagnostic in notes:
-        console.print(Text(f"{diagnostic.severity.value}: {printable(str(diagnostic))}", style="yellow"))
+        console.print(f"{diagnostic.severity.value}: {printable(str(diagnostic))}", style="yellow")
     if notes:
         console.print()
 
