@@ -138,8 +138,24 @@ def test_doctor_for_scripts_loads_no_library() -> None:
     )
 
 
-def test_text_for_people_loads_rich_alone(small_set: Path) -> None:
-    check_commands([[command, str(small_set)] for command in ("summary", "layers", "lint")], ["rich"])
+def test_text_in_a_pipe_loads_no_library(small_set: Path) -> None:
+    """Rich, for terminals, takes half as long as everything else that `layers` imports."""
+    check_commands([[command, str(small_set)] for command in ("summary", "layers", "lint", "engines")], [])
+
+
+def test_layers_in_a_terminal_load_rich_alone(small_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    check_commands([["layers", str(small_set)]], ["rich"])
+
+
+def test_a_list_of_layers_imports_no_roofline(small_set: Path) -> None:
+    """Derived columns, exports and the build's tuning are imported where a command shows them."""
+    run_apart(
+        "from trex_tui.cli import main; assert main(['layers', sys.argv[1]]) == 0\n"
+        "unused = ('analysis.roofline', 'analysis.device', 'analysis.gpu_peaks', 'analysis.stability', 'report.export')\n"
+        "assert not [name for name in unused if f'trex_tui.{name}' in sys.modules]",
+        str(small_set),
+    )
 
 
 def test_engine_loads_a_library_when_asked_for_what_needs_it(small_set: Path) -> None:

@@ -95,10 +95,30 @@ class TestReading:
         assert found.select == ("CONV", "OK-TC")
         assert found.suppressions[1].origin == f"{PROJECT_NAME}: tool.trex-tui.lint.suppress[2]"
 
-    def test_a_project_that_never_names_us_may_be_anything(self) -> None:
-        assert read("[[[", PROJECT_NAME) == LintConfig()
+    def test_a_project_without_our_table_may_be_anything(self) -> None:
+        """Nor is it parsed, which takes longer than everything else in it: a project may depend on this program."""
+        assert read("[[[ # trex-tui", PROJECT_NAME) == LintConfig()
+        assert (
+            read('[[[\n[project.scripts]\ntrex-tui = "x"\n[tool.ruff]\nline-length = 9', PROJECT_NAME)
+            == LintConfig()
+        )
         with pytest.raises(TrexError, match=PROJECT_NAME):
-            read("[[[ # trex-tui", PROJECT_NAME)
+            read("[[[\n[tool.trex-tui.lint]", PROJECT_NAME)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[tool.trex-tui.lint]\nselect = ['OK']",
+            """["tool" . 'trex-tui'. lint]\nselect = ['OK']""",
+            "tool.trex-tui.lint.select = ['OK']",
+            "tool . \"trex-tui\" . lint = {select = ['OK']}",
+            "[tool] # comment\ntrex-tui.lint.select = ['OK']",
+            "[ tool ]\r\n[tool.ruff]\nx=1\n[tool.'trex-tui']\nlint.select = ['OK']",
+            "tool = {trex-tui = {lint = {select = ['OK']}}}",
+        ],
+    )
+    def test_a_table_of_a_project_is_found_however_it_is_written(self, text: str) -> None:
+        assert read(text, PROJECT_NAME).select == ("OK",)
 
     def test_the_stronger_file_wins(self, tmp_path: Path) -> None:
         home = tmp_path / "config" / "trex-tui" / CONFIG_NAME

@@ -20,9 +20,9 @@ from helpers import chain, layer, write_graph, write_json, write_profile, write_
 from trex_tui.analysis.columns import columns_named
 from trex_tui.engine import COLUMNS, Engine, load_engine
 from trex_tui.errors import Diagnostic, Severity, TrexError
-from trex_tui.report.document import Cell, Column, make_table
+from trex_tui.report.document import Cell, Column, Section, make_table
 from trex_tui.report.export import ExportFormat, layers_as
-from trex_tui.report.render_text import print_table, table_lines
+from trex_tui.report.render_text import plain_text, print_sections, print_table, table_lines
 from trex_tui.report.views.engine import engine_summary, numbers, summary_document
 from trex_tui.report.views.layer_table import BRIEF_COLUMNS, print_layers, sorted_layers
 from trex_tui.report.views.summary import print_summaries
@@ -366,3 +366,24 @@ class TestTextTable:
             table.add_row(*map(Text, row))
         shown = drawn(200, lambda console: print_table(self.TABLE, console, "bold", 20))
         assert shown == drawn(200, lambda console: console.print(table))
+
+
+def test_a_pipe_gets_what_rich_would_print_without_a_limit() -> None:
+    """The console of a pipe is our own; only widths of letters are Rich's."""
+    columns = [Column("name", "Name"), Column("latency_ms", "ms", is_number=True, has_bar=True)]
+    rows = [("畳み込み", 0.25), ("conv – [bold]a[/bold]", 1.5), ("é", None)]
+    text = [Column("name", "Name", flex=True), columns[1]]
+    section = Section(
+        "s",
+        "Título [red]",
+        sentences=["Eins.", "  zwei  "],
+        facts=[("畳", "one\ntwo"), ("longer label", "x")],
+        folded=[("a", "b")],
+        tables=[make_table("bars", columns, rows), make_table("lines", text, rows)],
+    )
+    drawn = io.StringIO()
+    rich = Console(file=drawn, width=10_000, color_system=None, markup=False, highlight=False, emoji=False)
+    print_sections([section], rich)
+    expected = [line.rstrip() for line in drawn.getvalue().splitlines()]
+    assert plain_text(lambda console: print_sections([section], console)).splitlines() == expected
+    assert plain_text(lambda console: console.print(Text("as Rich prints it"))) == "as Rich prints it\n"

@@ -19,6 +19,7 @@ from typing import Any
 from trex_tui.artifacts.input_files import open_bytes, read_fully
 from trex_tui.errors import TrexError, describe_os_error
 from trex_tui.lazy_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import printable
 
 NAME = "trex-tui"
@@ -66,6 +67,11 @@ PROJECT_NAME = "pyproject.toml"
 _MOST_BYTES = 16 << 20
 """Larger than any real configuration."""
 _PROJECT_TABLE = ("tool", "trex-tui")
+_HAS_TABLE = lazy_pattern(
+    rb"""\btool["']?[ \t]*(?:\.[ \t]*["']?trex-tui\b|\][ \t]*(?:#.*)?$|=)""", re.MULTILINE
+)
+"""Part of every `pyproject.toml` with a table of this program: its path, or a table `tool` that may have it. Parsing takes
+10 ms."""
 NOT_UTF_8 = "is not valid TOML (it is not UTF-8); save it as UTF-8"
 
 
@@ -127,7 +133,7 @@ class ConfigPlace:
 
 _TOML_KEY = r"""[\w-]+|"[^"\n]*"|'[^'\n]*'"""
 _TOML_PATH = rf"(?:{_TOML_KEY})(?:\s*\.\s*(?:{_TOML_KEY}))*"
-_TOML_LINE = re.compile(rf"\s*(?:(?P<mark>\[\[?)\s*(?P<table>{_TOML_PATH})\s*\]|(?P<key>{_TOML_PATH})\s*=)")
+_TOML_LINE = lazy_pattern(rf"\s*(?:(?P<mark>\[\[?)\s*(?P<table>{_TOML_PATH})\s*\]|(?P<key>{_TOML_PATH})\s*=)")
 
 
 def find_line(text: str, key: str) -> int | None:
@@ -166,7 +172,7 @@ def config_tables(environ: Mapping[str, str]) -> list[ConfigTable]:
     """Return the tables of the existing configuration files, in increasing precedence.
 
     Raises:
-        TrexError: A file cannot be read or parsed, except a `pyproject.toml` that never names this program.
+        TrexError: A file cannot be read or parsed, except a `pyproject.toml` without a table of this program.
     """
     files = [path for path in config_files(environ) if path.is_file() and not _is_of_others(path)]
     return [read_config(path) for path in files]
@@ -176,7 +182,8 @@ def _is_of_others(path: Path) -> bool:
     if path.name != PROJECT_NAME:
         return False
     try:
-        return _PROJECT_TABLE[-1].encode() not in read_content(path)
+        content = read_content(path)
+        return _PROJECT_TABLE[-1].encode() not in content or not _HAS_TABLE.search(content)
     except OSError:
         return True
 

@@ -158,7 +158,7 @@ class Roofline:
     def roof_pct_by_bound(self, layers: Iterable[Layer]) -> dict[Bound, float]:
         """Return the same by bound, for the bounds that occur."""
         groups: dict[Bound, list[Layer]] = {}
-        for layer in layers:
+        for layer in layers if self.counts[None] < len(self.points) else ():
             point = self.points.get(layer.index)
             if point and point.bound:
                 groups.setdefault(point.bound, []).append(layer)

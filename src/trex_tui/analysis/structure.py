@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from trex_tui.engine.cache import per_engine
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
@@ -54,6 +55,10 @@ def total_by(
         for name, layer in zip(names, chosen, strict=True):
             lists[None if name == "" else name].append(layer)
         groups.update(lists)
+    return _total_groups(engine, groups)
+
+
+def _total_groups(engine: Engine, groups: Mapping[Any, Sequence[Layer]]) -> list[Total]:
     totals = [_total(engine, _name_group(value), group) for value, group in groups.items()]
     return sorted(totals, key=lambda total: (-(total.latency_ms or 0.0), -total.layers, total.key))
 
@@ -63,7 +68,7 @@ def _name_group(value: str | int | None) -> str:
 
 
 def _total(engine: Engine, key: str, layers: Sequence[Layer]) -> Total:
-    latency_ms = engine.latency_sum_ms if layers is engine.layers else sum_latency_ms(layers)
+    latency_ms = engine.latency_sum_ms if len(layers) == len(engine.layers) else sum_latency_ms(layers)
     whole = engine.latency_sum_ms
     pct = 100.0 * latency_ms / whole if latency_ms is not None and whole else None
     return Total(key, len(layers), latency_ms, pct)
@@ -133,7 +138,21 @@ def sum_latency_ms(layers: Iterable[Layer]) -> float | None:
 
 def total_by_kind(engine: Engine, layers: Iterable[Layer] | None = None) -> list[Total]:
     """Return totals by `LayerKind`, of some layers or of all."""
+    if layers is None:
+        return _total_groups(engine, layers_by_kind(engine))
     return total_by(engine, attrgetter("kind"), layers)
+
+
+@per_engine
+def layers_by_kind(engine: Engine) -> Mapping[LayerKind, Sequence[Layer]]:
+    """Return the layers of each kind that occurs, in their order, cached in the engine."""
+    groups: dict[LayerKind, list[Layer]] = {}
+    for layer in engine.layers:
+        group = groups.get(layer.kind)
+        if group is None:
+            group = groups[layer.kind] = []
+        group.append(layer)
+    return groups
 
 
 def total_by_precision(engine: Engine, layers: Iterable[Layer] | None = None) -> list[Total]:
@@ -274,8 +293,8 @@ def reformats(engine: Engine) -> list[Reformat]:
     """Return all reformats, the slowest first. Quantizations that run as reformats are not included."""
     costs = [
         _reformat(engine, layer)
-        for layer in engine.layers
-        if layer.kind is LayerKind.REFORMAT and layer.inputs and layer.outputs
+        for layer in layers_by_kind(engine).get(LayerKind.REFORMAT, ())
+        if layer.inputs and layer.outputs
     ]
     return sorted(costs, key=lambda cost: -(cost.layer.latency_ms or 0.0))
 
@@ -299,7 +318,7 @@ def _layers(engine: Engine, indices: Sequence[int]) -> tuple[Layer, ...]:
 
 def reformat_latency_ms(engine: Engine) -> float | None:
     """Return the time of all reformats; None if none was profiled."""
-    return sum_latency_ms(layer for layer in engine.layers if layer.kind is LayerKind.REFORMAT)
+    return sum_latency_ms(layers_by_kind(engine).get(LayerKind.REFORMAT, ()))
 
 
 def find_batch(engine: Engine) -> int | None:

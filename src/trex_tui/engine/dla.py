@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
+from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.engine.kinds import LayerKind
@@ -154,7 +155,8 @@ def place_layers(
         is_asked: The engine was built with `--useDLACore`.
     """
     dla = Device.DLA
-    if not any(layer.device is dla or layer.name.startswith("{") for layer in layers):
+    is_named = any(map(methodcaller("startswith", "{"), map(attrgetter("name"), layers)))
+    if not is_named and dla not in set(map(attrgetter("device"), layers)):
         return layers, ()
     blocks = _find_blocks(layers, frozenset(listed), is_asked=is_asked)
     if not blocks:

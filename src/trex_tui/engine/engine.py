@@ -292,7 +292,7 @@ class Engine:
         """The precision of the engine's main work: the one with most time (most layers, without a profile) among
         convolutions, GEMMs and attention, or among all working layers if it has none of those.
         """
-        working = [layer for layer in self.layers if layer.kind.is_work and layer.precision]
+        working = [layer for layer in self.layers if layer.precision and layer.kind.is_work]
         main = [layer for layer in working if layer.kind.multiplies] or working
         weights: Counter[DataType] = Counter()
         timed = any(layer.latency_ms for layer in main)

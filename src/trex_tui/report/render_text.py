@@ -10,10 +10,10 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from trex_tui.report.document import BAR_SCALE, Section, Table, number
-from trex_tui.text import format_bar, shorten_middle
+from trex_tui.text import MISSING, format_bar, shorten_middle
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -68,13 +68,13 @@ if TYPE_CHECKING:
     Console = PlainConsole | RichConsole
 
 
-def plain_text(draw: Callable[[Console], None], stream: IO[str] | None = None) -> str:
+def plain_text(draw: Callable[[Console], None], stream: TextIO | None = None) -> str:
     """Return the drawn content for a pipe or a file: nothing is cut or padded to a width.
 
     Args:
         stream: Its destination, if the characters must be in its encoding.
     """
-    console = PlainConsole("utf-8" if stream is None else stream.encoding.lower())
+    console = PlainConsole(((stream and stream.encoding) or "utf-8").lower())
     draw(console)
     return console.text
 
@@ -293,7 +293,7 @@ def _share(table: Table, texts: Sequence[Sequence[str]], limits: dict[int, int],
 
 def _cell_count(text: str) -> int:
     """Return the cells of a text in a terminal; East Asian letters take two."""
-    if text.isascii():
+    if text.isascii() or text == MISSING:
         return len(text)
     from rich.cells import cell_len
 

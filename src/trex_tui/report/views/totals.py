@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trex_tui.analysis.columns import YES_NO, derived
 from trex_tui.analysis.compute import uses_tensor_cores
-from trex_tui.analysis.structure import UNKNOWN, Total, total_by
+from trex_tui.analysis.structure import UNKNOWN, Total, layers_by_kind, total_by
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
@@ -42,7 +42,11 @@ def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> li
     Args:
         layers: Some of the engine's layers; by default all.
     """
-    multiplying = (layer for layer in (engine.layers if layers is None else layers) if layer.kind.multiplies)
+    if layers is None:
+        groups = layers_by_kind(engine)
+        multiplying = [layer for kind, group in groups.items() if kind.multiplies for layer in group]
+    else:
+        multiplying = [layer for layer in layers if layer.kind.multiplies]
     return total_by(engine, lambda layer: YES_NO[uses_tensor_cores(layer)], multiplying)
 
 
