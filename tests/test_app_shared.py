@@ -8,6 +8,7 @@ import pytest
 from textual.command import CommandPalette
 from textual.widgets import Input
 
+from helpers import THOROUGH
 from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.artifacts import scan
 from trex_tui.screens.engine import EngineScreen
@@ -183,7 +184,7 @@ async def test_a_screen_that_is_removed_while_it_mounts_leaves_no_error(tmp_path
     monkeypatch.setattr("trex_tui.app.note", errors.append)
     async with running(small_engine(tmp_path)) as session:
         below, other = session.screen, load(scan([str(tmp_path)]).sets[0], LoadOptions())
-        for turns in range(0, 40, 5):
+        for turns in range(0, 40, 5 if THOROUGH else 10):
             screen = EngineScreen(other, is_listed=True)
             mounted = session.app.push_screen(screen)
             if is_reloaded:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -380,7 +379,6 @@ def test_what_holds_them_is_ended(smi: Path) -> None:
     assert "may not have been locked all the time" in said[-1]
 
 
-@dataclass(frozen=True)
 class Loop(Ssh):
     """No connection: the scripts run here."""
 

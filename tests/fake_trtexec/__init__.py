@@ -4,13 +4,13 @@
 recorded. What it is told through the environment:
 
     FAKE_TRTEXEC_FAIL    failures, comma separated, each `name`, `name@build` or `name@profile` (see `failures.py`)
-    FAKE_TRTEXEC_CALLS   a file that gets a line of JSON per run: the arguments (bytes as surrogates)
+    FAKE_TRTEXEC_CALLS   a file that gets a line of Python per run: the arguments (bytes as surrogates)
     FAKE_TRTEXEC_FIFO    a pipe that gets the line `ready` when a run hangs, so that tests need not wait by the clock
 """
 
 from __future__ import annotations
 
-import json
+import ast
 import shlex
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def install(directory: Path, version: str) -> Path:
     """Write the program into `directory`, and return its path."""
     directory.mkdir(parents=True, exist_ok=True)
     program = directory / ("tensorrt_rtx" if version.startswith("RTX ") else "trtexec")
-    # The suite starts it a thousand times: without site packages, and without importing pathlib and subprocess.
+    # The suite starts it 1,500 times: without site packages, and without importing pathlib, subprocess, json, re or enum.
     command = [sys.executable, "-S", "-E", str(HERE / "main.py"), version]
     program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
@@ -38,5 +38,5 @@ def calls(path: Path) -> list[list[str]]:
     """The arguments of every run recorded in the file of FAKE_TRTEXEC_CALLS; those for --help and rehearsals are left out."""
     if not path.exists():
         return []
-    lines = [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
+    lines = [ast.literal_eval(line) for line in path.read_text(encoding="ascii").splitlines()]
     return [line for line in lines if line != ["--help"] and line[-1] != REHEARSAL]

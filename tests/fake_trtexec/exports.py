@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 
 from files import write_bytes
@@ -15,7 +14,7 @@ ROWS = 20
 def plan_bytes(release: Release, *, detailed: bool) -> bytes:
     """A plan: the magic, the version of the builder in bytes 24 to 27, and what a loader needs to know."""
     head = b"ftrt" + struct.pack("<I", 0) + bytes(16) + bytes([*release.numbers, release.build or 0])
-    return head + json.dumps({"detailed": detailed}).encode() + bytes(range(256))
+    return head + b'{"detailed": %s}' % (b"true" if detailed else b"false") + bytes(range(256))
 
 
 def plan_version(data: bytes) -> tuple[int, ...]:
@@ -40,7 +39,7 @@ def graph_text(release: Release, *, detailed: bool) -> str:
             {"Name": name, "IOMode": mode, "DataType": "Float", "Dimensions": shape, "ProfileInfo": profile}
             for name, mode in (("t0", "Input"), (f"t{len(LAYERS)}", "Output"))
         ]
-    return json.dumps(root, indent=1)
+    return str(root).replace("'", '"')  # JSON, since there are only names without quotes and whole numbers
 
 
 def _layer(release: Release, place: int, name: str) -> dict[str, object]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import _signal as signal  # as in program.py
 import os
-import signal
 import sys
 import time
 
@@ -45,7 +45,7 @@ def device_id(log: Log, device: str) -> None:
     sys.exit(1)
 
 
-def die(number: signal.Signals) -> None:
+def die(number: int) -> None:
     """End by a signal, as a crash does, and leave no core file."""
     import resource
 
