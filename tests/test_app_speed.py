@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event, get_ident
 
 import pytest
+from textual import events
 from textual.content import Content
 from textual.geometry import Offset
 from textual.screen import Screen
@@ -25,8 +26,11 @@ from trex_tui.screens.driver import (
     collecting_when_idle,
 )
 from trex_tui.screens.engine import warm
+from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.loading import LoadingScreen
-from trex_tui.widgets.chrome import FooterKey, KeyFooter, fitting
+from trex_tui.widgets.chrome import FooterKey, KeyFooter, MainScreen, fitting
+from trex_tui.widgets.compositor import LineCompositor
+from trex_tui.widgets.table import VirtualTable
 from tui import LARGE, running, small_engine
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -68,6 +72,50 @@ async def test_a_step_of_the_cursor_draws_and_lays_out_no_whole_screen(tmp_path,
         await session.press("j", "j", "k", "j")
         assert session.current != before
         assert whole_screens == []
+
+
+async def test_the_frame_after_a_key_waits_for_what_is_beside_the_table(tmp_path, monkeypatch):
+    """Drawn at once, the cursor would use the turn of the details, the next of which is 17 ms later."""
+    done = []
+
+    def record(owner: type, name: str) -> None:
+        method = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda own, *rest: (done.append(name), method(own, *rest))[1])
+
+    async with running(small_engine(tmp_path), LARGE, "layers") as session:
+        await session.until(lambda: not any(worker.is_running for worker in session.app.workers))
+        await draw_screens_below(session)
+        record(MainScreen, "hold_frame")
+        record(LayersPane, "row_changed")
+        record(MainScreen, "release_frame")
+        record(LineCompositor, "render_partial_update")
+        await session.press("j")
+        assert done == ["hold_frame", "row_changed", "release_frame", "render_partial_update"]
+
+
+async def test_a_held_screen_asks_for_no_frame(tmp_path):
+    async with running(small_engine(tmp_path), LARGE, "layers") as session:
+        screen = session.screen
+        for change, is_held in ((screen.hold_frame, True), (screen.release_frame, False)):
+            change()
+            idle = events.Idle()
+            screen.on_idle(idle)
+            assert idle._no_default_action is is_held
+
+
+async def test_a_step_of_the_cursor_renders_the_rows_it_changes(tmp_path, monkeypatch):
+    rows = []
+    render = VirtualTable.render_lines
+    monkeypatch.setattr(
+        VirtualTable, "render_lines", lambda own, crop: (rows.append(crop.height), render(own, crop))[1]
+    )
+    async with running(small_engine(tmp_path), LARGE, "latency") as session:
+        await session.until(lambda: not any(worker.is_running for worker in session.app.workers))
+        await draw_screens_below(session)
+        rows.clear()
+        await session.press("j", "k")
+        assert rows
+        assert max(rows) <= 2
 
 
 async def test_a_letter_of_a_filter_lays_out_only_its_line(tmp_path, whole_screens):

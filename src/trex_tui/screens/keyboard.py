@@ -19,11 +19,14 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 
 from trex_tui.screens.loading import LoadingScreen, Reloaded
+from trex_tui.widgets.chrome import MainScreen
 
 Turn = events.InputEvent | events.Paste | Reloaded
 
 LOOK_S = 0.5
 """Interval at which waiting keys check that the awaited widget still exists."""
+MOST_HELD_S = 0.1
+"""Longest time that a frame waits for a key to be handled."""
 MOST_WAITING = 10_000
 """Most keys queued after a slow one, to bound the memory."""
 
@@ -47,6 +50,10 @@ class Keyboard:
         """True while a timer checks for waiting keys, in case no further key arrives."""
         self._has_typed = False
         """True while text is on its way to the focused widget."""
+        self._keys_held = 0
+        """Keys whose screen drew nothing until they were handled."""
+        self._limit: asyncio.TimerHandle | None = None
+        """Lets the screen draw; None while no screen waits."""
 
     async def take(self, event: Turn) -> None:
         """Deliver an event now or in its turn; keys with priority in the app, like Ctrl-C, at once."""
@@ -117,10 +124,14 @@ class Keyboard:
                 self._waiting.popleft()
                 if isinstance(event, events.Key) and _cancels_reading(event.key, screen):
                     self.forget()
+                if isinstance(event, events.Key) and not is_text:
+                    self._hold(screen)
                 await self._deliver(event)
                 self._has_typed = is_text
                 if isinstance(event, events.Key) and not is_text:
-                    self._follow([*target.ancestors_with_self])
+                    path = [*target.ancestors_with_self]
+                    self._follow(path)
+                    self._settle([*path, *path[:-1]], screen, self._keys_held)
 
     def _follow(self, path: Sequence[MessagePump]) -> None:
         """Pass through the queues that a key passes, after it; then deliver the next event."""
@@ -130,6 +141,31 @@ class Keyboard:
                 return
         self._followed = None
         self._app.call_next(self._continue)
+
+    def _hold(self, screen: Screen[Any]) -> None:
+        """Let the screen draw when a key is handled, or soon."""
+        self._keys_held += 1
+        if isinstance(screen, MainScreen):
+            screen.hold_frame()
+            if self._limit is None:
+                # In a separate context, as above.
+                loop = asyncio.get_running_loop()
+                self._limit = loop.call_later(MOST_HELD_S, self._release, screen, context=Context())
+
+    def _settle(self, path: Sequence[MessagePump], screen: Screen[Any], number: int) -> None:
+        """Pass through the queues that messages about the key pass, then let the screen draw, unless a key has followed."""
+        if number == self._keys_held:
+            for index, node in enumerate(path, start=1):
+                if not _has_ended(node) and node.call_later(self._settle, path[index:], screen, number):
+                    return
+            self._release(screen)
+
+    def _release(self, screen: Screen[Any]) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+        if isinstance(screen, MainScreen):
+            screen.release_frame()
 
 
 def _cancels_reading(key: str, screen: Screen[Any]) -> bool:

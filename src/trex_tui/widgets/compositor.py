@@ -1,0 +1,39 @@
+"""A compositor that renders for a partial update only what the update shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from textual._compositor import ChopsUpdate, Compositor
+from textual.geometry import Region
+from textual.strip import Strip
+
+
+class LineCompositor(Compositor):
+    """Renders the lines of each widget between its first and its last change.
+
+    Textual renders all lines of all widgets in the containers around any change: for a step of the cursor, every line of the
+    table and of what is beside it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed: set[Region] | None = None
+        """The regions of the partial update that is rendered; None while none is."""
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        self._changed = {*self._dirty_regions}
+        try:
+            return super().render_partial_update()
+        finally:
+            self._changed = None
+
+    def _get_renders(self, crop: Region | None = None) -> Iterator[tuple[Region, Region, list[Strip]]]:
+        changed = [crop or self.size.region] if self._changed is None else self._changed
+        for widget, (region, clip) in self.visible_widgets.items():
+            shown = region.intersection(clip)
+            parts = [part for whole in changed if (part := whole.intersection(shown))]
+            if parts:
+                top, bottom = min(part.y for part in parts), max(part.bottom for part in parts)
+                lines = Region(shown.x, top, shown.width, bottom - top)
+                yield lines, lines, widget.render_lines(lines.translate(-region.offset))
