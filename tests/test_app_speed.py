@@ -28,8 +28,8 @@ from trex_tui.screens.driver import (
 from trex_tui.screens.engine import warm
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.loading import LoadingScreen
-from trex_tui.widgets.chrome import FooterKey, KeyFooter, MainScreen, fitting
-from trex_tui.widgets.compositor import LineCompositor
+from trex_tui.widgets.chrome import FooterKey, KeyFooter, fitting
+from trex_tui.widgets.frames import FrameScreen, LineCompositor
 from trex_tui.widgets.table import VirtualTable
 from tui import LARGE, running, small_engine
 
@@ -85,9 +85,9 @@ async def test_the_frame_after_a_key_waits_for_what_is_beside_the_table(tmp_path
     async with running(small_engine(tmp_path), LARGE, "layers") as session:
         await session.until(lambda: not any(worker.is_running for worker in session.app.workers))
         await draw_screens_below(session)
-        record(MainScreen, "hold_frame")
+        record(FrameScreen, "hold_frame")
         record(LayersPane, "row_changed")
-        record(MainScreen, "release_frame")
+        record(FrameScreen, "release_frame")
         record(LineCompositor, "render_partial_update")
         await session.press("j")
         assert done == ["hold_frame", "row_changed", "release_frame", "render_partial_update"]

@@ -19,7 +19,7 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 
 from trex_tui.screens.loading import LoadingScreen, Reloaded
-from trex_tui.widgets.chrome import MainScreen
+from trex_tui.widgets.frames import FrameScreen
 
 Turn = events.InputEvent | events.Paste | Reloaded
 
@@ -145,7 +145,7 @@ class Keyboard:
     def _hold(self, screen: Screen[Any]) -> None:
         """Let the screen draw when a key is handled, or soon."""
         self._keys_held += 1
-        if isinstance(screen, MainScreen):
+        if isinstance(screen, FrameScreen):
             screen.hold_frame()
             if self._limit is None:
                 # In a separate context, as above.
@@ -164,7 +164,7 @@ class Keyboard:
         if self._limit is not None:
             self._limit.cancel()
             self._limit = None
-        if isinstance(screen, MainScreen):
+        if isinstance(screen, FrameScreen):
             screen.release_frame()
 
 

@@ -27,7 +27,7 @@ from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.views.runs import run_words
 from trex_tui.text import format_bytes, format_ms, plural, printable, short_device_name, shorten_middle
 from trex_tui.widgets.actions import ACTIONS
-from trex_tui.widgets.compositor import LineCompositor
+from trex_tui.widgets.frames import FrameScreen
 
 SEPARATOR = " · "
 
@@ -416,7 +416,7 @@ class TooSmall(Widget):
         )
 
 
-class MainScreen(Screen[None]):
+class MainScreen(FrameScreen):
     """A screen with breakpoints, covered by a message where the terminal is too small.
 
     The sentence covers the widgets instead of hiding them, so that the keyboard is where it was when there is room again.
@@ -438,27 +438,6 @@ class MainScreen(Screen[None]):
 
     _is_fresh = True
     """True until the screen is first shown: its styles are those of its mounting."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._compositor = LineCompositor()
-        self._is_held = False
-
-    def hold_frame(self) -> None:
-        """Draw nothing before `release_frame`: the first frame after a key then is the whole answer.
-
-        Otherwise the cursor is drawn first, and what is beside the table waits for its turn of 60 in a second.
-        """
-        self._is_held = True
-
-    def release_frame(self) -> None:
-        if self._is_held:
-            self._is_held = False
-            self.check_idle()
-
-    def on_idle(self, event: events.Idle) -> None:
-        if self._is_held:
-            event.prevent_default()
 
     def on_compose(self) -> None:
         """Set the breakpoint classes before styling: otherwise the first resize would style all widgets again."""

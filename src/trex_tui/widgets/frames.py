@@ -1,11 +1,13 @@
-"""A compositor that renders for a partial update only what the update shows."""
+"""Frames that are the whole answer to a key, and render only what changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from textual import events
 from textual._compositor import ChopsUpdate, Compositor
 from textual.geometry import Region
+from textual.screen import Screen
 from textual.strip import Strip
 
 
@@ -37,3 +39,28 @@ class LineCompositor(Compositor):
                 top, bottom = min(part.y for part in parts), max(part.bottom for part in parts)
                 lines = Region(shown.x, top, shown.width, bottom - top)
                 yield lines, lines, widget.render_lines(lines.translate(-region.offset))
+
+
+class FrameScreen(Screen[None]):
+    """A screen that renders changed lines, and draws nothing while it is held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = LineCompositor()
+        self._is_held = False
+
+    def hold_frame(self) -> None:
+        """Draw nothing before `release_frame`: the first frame after a key then is the whole answer.
+
+        Otherwise the cursor is drawn first, and what is beside the table waits for its turn of 60 in a second.
+        """
+        self._is_held = True
+
+    def release_frame(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self.check_idle()
+
+    def on_idle(self, event: events.Idle) -> None:
+        if self._is_held:
+            event.prevent_default()
