@@ -171,7 +171,18 @@ class TestUnknown:
         assert point.roof_ms is not None
         assert (point.roof_pct, point.achieved_flop_per_s, point.achieved_bytes_per_s) == (None, None, None)
         assert (point.bound, point.roof_side) == (None, Bound.COMPUTE)
-        assert point.reason == "no time in the profile"
+        assert point.reason == "no profile in this set"
+
+    def test_time_of_one_layer(self, tmp_path: Path) -> None:
+        engine = engine_of(tmp_path, [convolution(), copy()], [0.1, 0.2])
+        damaged = dataclasses.replace(engine, has_profile=False, diagnostics=())
+        first = engine.layers[0]._replace(latency=None)
+        partial = dataclasses.replace(engine, layers=(first, *engine.layers[1:]))
+        assert roofline(partial, SIMPLE).points[0].reason == "no time in the profile"
+        assert (
+            roofline(dataclasses.replace(damaged, layers=partial.layers), SIMPLE).points[0].reason
+            == "unreadable profile"
+        )
 
     def test_time_of_zero(self, tmp_path: Path) -> None:
         point = point_of(tmp_path, copy(), 0.0)

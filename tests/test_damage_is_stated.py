@@ -16,11 +16,15 @@ import pytest
 from helpers import REPOSITORY
 from power_kit import monitor_csv
 from trex_tui import load_engine
+from trex_tui.analysis.load import LoadOptions
+from trex_tui.artifacts import scan
 from trex_tui.cli import COMMANDS, main
 from trex_tui.cli.result_writer import COMPANION_ENDING
+from trex_tui.fleet.rows import read_rows
 from trex_tui.lint.run import run as lint
 from trex_tui.report.charts.catalogue import CHARTS_BY_ID
 from trex_tui.report.charts.figure import Palette, Subject
+from trex_tui.report.charts.fleet_charts import kind_shares_figure
 from trex_tui.report.views.memory import unknown_sentences
 from trex_tui.report.views.timing import no_run
 
@@ -305,3 +309,35 @@ def test_damaged_layer_information_is_not_called_missing(broken: Path) -> None:
     shutil.copy(SAMPLE / PROFILE, broken / PROFILE)
     engine = load_engine(broken)
     assert unknown_sentences(engine, None)[0].startswith("Unusable: alexnet_fp16.graph.json:")
+
+
+def test_a_damaged_file_is_not_called_missing_in_a_comparison(
+    broken: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = str(SAMPLE)
+    (broken / PROFILE).write_bytes((broken / PROFILE).read_bytes()[:30])
+    main(["diff", whole, str(broken)])
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"B has no profile ({PROFILE} is unusable)" in out
+    assert f"has no timing rows ({TIMING} is unusable)" in out
+    assert "--export" not in out
+    (broken / PROFILE).unlink()
+    (broken / TIMING).unlink()
+    main(["diff", whole, str(broken)])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "B has no profile (needs --exportProfile)" in out
+    assert "has no timing rows (`trtexec --exportTimes`)" in out
+
+
+def test_a_damaged_profile_is_not_called_missing_in_a_chart_of_engines(broken: Path, tmp_path: Path) -> None:
+    (tmp_path / "bare").mkdir()
+    shutil.copy(next(broken.glob("*graph*")), tmp_path / "bare")
+    (broken / PROFILE).write_bytes((broken / PROFILE).read_bytes()[:30])
+
+    def missing(*folders: Path) -> str:
+        rows = [row for source in scan(folders).sets for row in read_rows(source, LoadOptions()).rows]
+        return " ".join(kind_shares_figure(rows).missing)
+
+    assert missing(broken) == "1 engine without layer times not shown (unusable profile)."
+    assert missing(tmp_path / "bare") == "1 engine without layer times not shown (needs --exportProfile)."
+    assert "(needs --exportProfile; 1 with an unusable profile)" in missing(broken, tmp_path / "bare")

@@ -232,8 +232,14 @@ _make_point: Callable[[tuple[Any, ...]], RooflinePoint] = partial(tuple.__new__,
 class _Roofs:
     """Computes the roofs of layers for one device; kernels of one kind share their peak."""
 
-    def __init__(self, device: DeviceModel, floor_ms: float | None) -> None:
+    def __init__(self, device: DeviceModel, floor_ms: float | None, no_time: str) -> None:
+        """Prepare the roofs.
+
+        Args:
+            no_time: Why a layer has no time.
+        """
         self.device = device
+        self.no_time = no_time
         self.bandwidth = device.peak_bandwidth_bytes_per_s
         self.bandwidth_reason = device.bandwidth_reason
         self.launch_ms = LAUNCH_FACTOR * floor_ms if floor_ms else 0.0
@@ -329,7 +335,7 @@ class _Roofs:
         time_ms, on_dla = layer.latency_ms, layer.device is Device.DLA
         of_time = of_work = ""
         if time_ms is None:
-            of_time = "no time in the profile"
+            of_time = self.no_time
         elif time_ms < SHORTEST_MS:
             of_time = "its time is zero"
         if on_dla:
@@ -356,7 +362,7 @@ def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | 
         computes: Products of the layers by index, if already computed.
     """
     floor_ms = latency_floor_ms(engine.layers)
-    roofs = _Roofs(device, floor_ms)
+    roofs = _Roofs(device, floor_ms, "no time in the profile" if engine.has_profile else engine.no_profile)
     known = computes or [compute_products(layer) for layer in engine.layers]
     working = [layer for layer in engine.layers if layer.kind.is_work]
     products = [known[layer.index] for layer in working]

@@ -73,9 +73,8 @@ def _runs(engines: Sequence[Engine], batch: int | None) -> list[Times]:
     times = [(engine, read_times(engine, batch)) for engine in engines]
     runs = [run for _, run in times if run is not None]
     if not runs:
-        raise TrexError(
-            f"{engines[0].name}: {_explain_missing(engines[0])}; `trtexec --exportTimes` writes the rows"
-        )
+        remedy = engines[0].explain_need("`trtexec --exportTimes` writes the rows", ArtifactKind.TIMING)
+        raise TrexError(f"{engines[0].name}: {_explain_missing(engines[0])}; {remedy}")
     for engine, run in times:
         if run is None:
             complain(f"{engine.name}: {_explain_missing(engine)}; left out")

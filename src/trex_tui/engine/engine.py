@@ -213,6 +213,11 @@ class Engine:
         )
 
     @property
+    def no_profile(self) -> str:
+        """Why the engine has no profile, as a noun phrase."""
+        return "unreadable profile" if self.profile_unread else "no profile in this set"
+
+    @property
     def profile_unread(self) -> bool:
         """True if there is a profile that could not be used; the reason is in `diagnostics`."""
         return not self.has_profile and (
@@ -238,6 +243,11 @@ class Engine:
         if damage is None or damage.file is None:
             return missing
         return f"Unusable: {printable(str(damage._replace(file=Path(damage.file.name))).rstrip('.'))}."
+
+    def explain_need(self, need: str, *kinds: ArtifactKind) -> str:
+        """Return in a phrase why a value is missing: the damaged file of these kinds, else `need`: `needs --exportProfile`."""
+        damage = self.find_damage(*kinds)
+        return need if damage is None or damage.file is None else f"{printable(damage.file.name)} is unusable"
 
     @property
     def device_name(self) -> str | None:

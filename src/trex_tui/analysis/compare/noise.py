@@ -124,18 +124,25 @@ Runs = Sequence[Sequence[float]]
 Pair = tuple[Sequence[float], Sequence[float]]
 
 
-def judge(baseline: Runs, other: Runs, statistic: Statistic, names: tuple[str, str]) -> Judgement:
+def judge(
+    baseline: Runs,
+    other: Runs,
+    statistic: Statistic,
+    names: tuple[str, str],
+    needs: tuple[str, str] = ("`trtexec --exportTimes`", "`trtexec --exportTimes`"),
+) -> Judgement:
     """Judge a statistic of an engine's timing runs against the baseline's.
 
     Args:
         baseline, other: The rows of each run in order, in milliseconds, without warm-up and unknown rows.
         names: Names of the engines, for the reason.
+        needs: Why an engine has no rows, or how to get them.
     """
     counts = len(baseline), len(other)
     rows = sum(map(len, baseline)), sum(map(len, other))
-    for name, runs in zip(names, (baseline, other), strict=True):
+    for name, runs, need in zip(names, (baseline, other), needs, strict=True):
         if not runs or not all(runs):
-            why = f"{name} has no timing rows (`trtexec --exportTimes`): the noise of its latency is unknown"
+            why = f"{name} has no timing rows ({need}): the noise of its latency is unknown"
             return Judgement(Outcome.UNKNOWN, why, runs=counts, rows=rows)
     ordered = [[sorted(run) for run in runs] for runs in (baseline, other)]
     tick = max(timer_tick_ms(run) for runs in ordered for run in runs)

@@ -29,6 +29,7 @@ from trex_tui.analysis.compare.model import (
 )
 from trex_tui.analysis.stability import TIMER_RESOLUTION_MS
 from trex_tui.analysis.statistics import median
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lazy_dataclass import dataclass
@@ -476,7 +477,9 @@ def _headline(
         printed = (
             f"The printed median of {engine} is {pct:+.2f} % against {baseline}. " if pct is not None else ""
         )
-        return f"{printed.replace('-', '−')}{missing} has no profile (needs --exportProfile): layer times are not compared."
+        side = given.repeats[1 if ours.latency_sum_ms is None else 0][0]
+        why = side.explain_need("needs --exportProfile", ArtifactKind.PROFILE)
+        return f"{printed.replace('-', '−')}{missing} has no profile ({why}): layer times are not compared."
     pct = 100.0 * abs(delta) / first.latency_sum_ms if first.latency_sum_ms else None
     share = "" if pct is None else f" ({pct:.1f} %)"
     is_noise = abs(delta) <= noise.sum_ms

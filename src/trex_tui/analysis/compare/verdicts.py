@@ -11,6 +11,7 @@ from trex_tui.analysis.compare.noise import LEVEL, Judgement, Statistic, judge, 
 from trex_tui.analysis.stability import resolution_ms
 from trex_tui.analysis.statistics import median
 from trex_tui.analysis.timing import end_to_end, enqueue_durations_ms, warmup_ms, without_warmup
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.engine import Engine
 from trex_tui.text import plural
 
@@ -70,7 +71,11 @@ def judge_series(
         [rows for engine in engines if (rows := series_rows(engine, series, side.per))]
         for engines, side in zip(repeats, sides, strict=True)
     ]
-    return judge(runs[0], runs[1], statistic, names or (sides[0].label, sides[1].label))
+    baseline, other = (
+        engines[0].explain_need("`trtexec --exportTimes`", ArtifactKind.TIMING) for engines in repeats
+    )
+    labels = names or (sides[0].label, sides[1].label)
+    return judge(runs[0], runs[1], statistic, labels, (baseline, other))
 
 
 def judge_throughput(repeats: tuple[Repeats, Repeats], sides: tuple[Side, Side]) -> Judgement:

@@ -165,6 +165,10 @@ def _colors(rows: Sequence[FleetRow], color: FleetColumn | None) -> tuple[list[s
     return [looks.get(text, MUTED) for text in texts], keys
 
 
+def _has_bad_profile(missing: object) -> bool:
+    return isinstance(missing, (list, tuple)) and "bad profile" in missing
+
+
 def kind_shares_figure(rows: Sequence[FleetRow], *, is_share: bool = True) -> Figure:
     """Draw the layer times by kind, a bar for each engine.
 
@@ -177,8 +181,11 @@ def kind_shares_figure(rows: Sequence[FleetRow], *, is_share: bool = True) -> Fi
     timed = [rows[place] for place in places]
     missing: tuple[str, ...] = ()
     if len(timed) < len(rows):
-        count = plural(len(rows) - len(timed), "engine")
-        missing = (f"{count} without layer times not shown (needs --exportProfile).",)
+        others = [row for row in rows if not row.value(total.name)]
+        damaged = sum(_has_bad_profile(row.value("missing")) for row in others)
+        why = "needs --exportProfile" if damaged < len(others) else "unusable profile"
+        why += f"; {damaged} with an unusable profile" if 0 < damaged < len(others) else ""
+        missing = (f"{plural(len(others), 'engine')} without layer times not shown ({why}).",)
     if not timed:
         return Figure(("No engine has layer times.",), missing, marks_layer=False)
     weights: dict[LayerKind, float] = defaultdict(float)

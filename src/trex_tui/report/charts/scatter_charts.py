@@ -9,6 +9,7 @@ from dataclasses import replace
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.roofline import Roofline, RooflinePoint
 from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.dtypes import DataType, format_intensity, format_rate, operation_name
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
@@ -341,9 +342,8 @@ def _without_rates(subject: Subject, known: Sequence[tuple[Layer, RooflinePoint 
     intensities = sum(point is not None and point.intensity is not None for _, point in known)
     words = ["No layers with both operations and time."]
     if intensities and not subject.engine.has_profile:
-        words.append(
-            f"{plural(intensities, 'layer')} with known operations but no times (needs --exportProfile)."
-        )
+        why = subject.engine.explain_need("needs --exportProfile", ArtifactKind.PROFILE)
+        words.append(f"{plural(intensities, 'layer')} with known operations but no times ({why}).")
     sentences = derived(subject.engine).roofline.sentences[:3]
     return Figure(tuple(words), tuple(map(as_sentence, sentences)))
 

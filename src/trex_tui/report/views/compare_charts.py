@@ -10,6 +10,7 @@ from trex_tui.analysis.compare.model import Comparison, Difference, letter
 from trex_tui.analysis.compare.reasons import CAUSE_NAMES
 from trex_tui.analysis.filter import format_operand
 from trex_tui.analysis.structure import UNKNOWN
+from trex_tui.artifacts.file_kinds import ArtifactKind
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lazy_dataclass import dataclass
 from trex_tui.report.absence import no_layer
@@ -137,7 +138,10 @@ def _draw(shown: Shown, groups: Sequence[_Group], what: str, fit: Callable[[str,
     )
     words = f"Time by {what}, the largest difference first: {plural(len(groups), what)}."
     if not is_timed:
-        words = f"Layers by {what}: {plural(len(groups), what)}. Times need --exportProfile."
+        damaged = [engine for engine in comparison.engines if engine.find_damage(ArtifactKind.PROFILE)]
+        engine = (damaged or comparison.engines)[0]
+        why = engine.explain_need("needs --exportProfile", ArtifactKind.PROFILE)
+        words = f"Layers by {what}: {plural(len(groups), what)}. No layer times ({why})."
     left = len(shown.blocks) - len(groups) if what == "block" else 0
     return Figure(
         (words,), (f"{plural(left, 'block')} with smaller differences not shown.",) if left else (), form

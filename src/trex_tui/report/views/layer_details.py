@@ -175,7 +175,7 @@ def _format_summary(engine: Engine, layer: Layer, facts: Derived | str | None) -
 
 def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
     if layer.latency is None or layer.latency_ms is None:
-        reason = "no row in the profile" if engine.has_profile else _no_profile(engine)
+        reason = "no row in the profile" if engine.has_profile else engine.no_profile
         yield Line(f"latency unknown: {reason}", "muted")
         return
     more = []
@@ -339,14 +339,10 @@ def group_lines(engine: Engine, group: Group, grouping: Grouping) -> Iterator[Li
         yield from (_link_line(layer, "·") for layer in slowest)
 
 
-def _no_profile(engine: Engine) -> str:
-    return "unreadable profile" if engine.profile_unread else "no profile in this set"
-
-
 def _group_time_lines(engine: Engine, group: Group) -> Iterator[Line]:
     total = engine.latency_sum_ms
     if group.latency_ms is None or not total:
-        yield Line(f"latency unknown: {_no_profile(engine)}", "muted")
+        yield Line(f"latency unknown: {engine.no_profile}", "muted")
         return
     share = format_pct(100.0 * group.latency_ms / total)
     yield Line(f"{format_ms(group.latency_ms)} ms · {share} % of all layers")
