@@ -123,6 +123,17 @@ def test_two_sets_in_a_directory(tmp_path: Path) -> None:
         load_engine(tmp_path)
 
 
+def test_numbers_in_names_are_in_their_order(tmp_path: Path) -> None:
+    """Builds count: build-10 follows build-9. The numbers 9 and 09 are equal; then the texts decide."""
+    for name in ("build-10", "build-9", "build-09", "build-1000000000000000000000", "a"):
+        write_files(tmp_path / name, {"graph.json": GRAPH})
+    write_files(tmp_path / "batch", {f"batch{batch}.graph.json": GRAPH for batch in (16, 1, 2)})
+    assert [source.name for source in scan(tmp_path).sets] == [
+        *("a", "batch1", "batch2", "batch16"),
+        *("build-09", "build-9", "build-10", "build-1000000000000000000000"),
+    ]
+
+
 @pytest.mark.parametrize(
     "files",
     [

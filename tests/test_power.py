@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from explained import assert_keys_explained, assert_sections_explained
-from helpers import strict_json, write_files, write_json, write_sample_set
+from helpers import chain, strict_json, write_files, write_graph, write_json, write_sample_set
 from power_kit import monitor_csv, profile_log, tegrastats_line, write_power_set
 from trex_tui import load_engine
 from trex_tui.analysis.energy import layer_energies, power_statistics
@@ -272,6 +272,25 @@ class TestOthers:
         path.write_text(text, encoding="utf-8")
         assert sniff(path).kind is None
         assert not sniff(path).claims
+
+    @pytest.mark.parametrize(
+        "name", ["net.monitor.csv", "tegrastats.csv", "net_nvidia-smi.csv", "jtop_net.csv"]
+    )
+    @pytest.mark.parametrize("text", ["name,value\na,1\n", "hello\n", "", "\0\1"])
+    def test_a_file_named_as_samples_that_is_no_known_log_is_a_note(
+        self, tmp_path: Path, name: str, text: str
+    ) -> None:
+        write_graph(tmp_path / "net.graph.json", chain("a"), ["t0", "t1"])
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / "table.csv").write_text(text, encoding="utf-8")
+        (source,) = scan(tmp_path).sets
+        engine = load_engine(tmp_path)
+        assert [
+            (note.severity, note.file)
+            for note in engine.diagnostics
+            if note.file in (tmp_path / name, tmp_path / "table.csv")
+        ] == [(Severity.WARNING, tmp_path / name)]
+        assert ArtifactKind.MONITOR not in source.files
 
     def test_a_header_alone_holds_no_sample(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"

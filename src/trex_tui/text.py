@@ -239,6 +239,12 @@ def is_number_with_unit(before: str, after: str) -> bool:
     return before[-1:].isdigit() and unit in _UNITS
 
 
+def natural_key(text: str) -> list[tuple[int, str]]:
+    """Return a sort key in which 9 is before 10."""
+    parts = re.split(r"(\d+)", text)
+    return [(int(part), "") if place % 2 else (-1, part) for place, part in enumerate(parts)]
+
+
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """Return `1 layer`, `2 layers`; `many` for irregular plurals."""
     return f"{count} {noun if count == 1 else many or noun + 's'}"

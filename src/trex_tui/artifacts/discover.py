@@ -28,6 +28,7 @@ from trex_tui.artifacts.file_kinds import (
     is_archive,
     is_canonical,
     logged_engine,
+    names_monitor,
     reader_problems,
     sniff,
     tells_role,
@@ -37,7 +38,7 @@ from trex_tui.artifacts.plan import describe_plan, read_plan_head
 from trex_tui.errors import NOT_THERE, ArtifactError, Diagnostic, Severity, describe_os_error
 from trex_tui.lazy_dataclass import dataclass
 from trex_tui.lazy_pattern import lazy_pattern
-from trex_tui.text import plural
+from trex_tui.text import natural_key, plural
 
 MAX_BESIDE = 400
 _FAR = 2
@@ -476,7 +477,8 @@ def _scan_tree(root: Path, most_files: int) -> Discovery:
             discovery = known.find_sets(directory, files)
         sets.extend(discovery.sets)
         strays.extend(discovery.diagnostics)
-        pending.extend(reversed([Path(entry.path) for entry in entries if _is_searched(entry)]))
+        below = sorted(filter(_is_searched, entries), key=lambda entry: natural_key(entry.name))
+        pending.extend(reversed([Path(entry.path) for entry in below]))
     return Discovery(tuple(sets), tuple(strays))
 
 
@@ -672,7 +674,9 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
         if sniffed.kind is not None:
             folder_files.append(FoundFile(path, sniffed.kind, engine_stem(path)))
         elif sniffed.claims:
-            folder.note(engine_stem(path), Severity.ERROR, path, sniffed.reason)
+            # Nothing else depends on samples of power: as damage, they are a warning.
+            severity = Severity.WARNING if names_monitor(path) else Severity.ERROR
+            folder.note(engine_stem(path), severity, path, sniffed.reason)
     # Canonical names first, so that they win if two files have the same kind.
     packed = {file.path for file in folder_files if file.is_packed}
     for file in sorted(
@@ -735,7 +739,7 @@ def _assemble(folder: _Folder) -> Discovery:
                 folder.note(stem, *_unplaced(path, kind, engines))
     sets = []
     elsewhere = found_elsewhere(folder.path) if engines else []
-    for stem, group in sorted(engines.items()):
+    for stem, group in sorted(engines.items(), key=lambda item: natural_key(item[0])):
         add_elsewhere(folder.path, stem, group, elsewhere, alone=len(engines) == 1)
         files = {kind: group[kind] for kind in ArtifactKind if kind in group}
         notes = tuple(note for noted, note in folder.notes if noted == stem or len(engines) == 1)

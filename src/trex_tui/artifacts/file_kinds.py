@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -149,6 +149,15 @@ _MONITOR_WORDS = frozenset(
     ("csv", "gpu", "jtop", "monitor", "nvidia", "power", "smi", "stats", "tegrastats", "usage")
 )
 """The same for other files: an engine may have such a name."""
+
+
+_MONITORS = frozenset(("jtop", "monitor", "smi", "tegrastats"))
+
+
+def names_monitor(path: Path) -> bool:
+    """Return whether the name of a CSV file says that it has samples of power, temperature and clocks."""
+    words = (word.group().lower() for word in _WORD.finditer(_EXTENSION.sub("", path.name)))
+    return path.suffix.lower() == ".csv" and not _MONITORS.isdisjoint(words)
 
 
 def is_canonical(path: Path) -> bool:
@@ -325,6 +334,11 @@ def sniff(path: Path) -> Sniffed:
 
 
 def _sniff(path: Path) -> Sniffed:
+    sniffed = _sniff_content(path)
+    return replace(sniffed, claims=True) if sniffed.kind is None and names_monitor(path) else sniffed
+
+
+def _sniff_content(path: Path) -> Sniffed:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return Sniffed(None, "is not a regular file; name a file that trtexec exported")
@@ -418,10 +432,12 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
     named_json = path.suffix.lower() == ".json"
     if not body:
         return Sniffed(None, f"starts with white space only; {COPY_AGAIN}", claims=named_json)
-    return Sniffed(None, _describe_unknown(text), claims=named_json or path.suffix.lower() == ".log")
+    return Sniffed(None, _describe_unknown(text, path), claims=named_json or path.suffix.lower() == ".log")
 
 
-def _describe_unknown(text: str) -> str:
+def _describe_unknown(text: str, path: Path) -> str:
+    if names_monitor(path):
+        return "has no samples of tegrastats, nvidia-smi, jtop or `trex-tui capture`; record it again with one of these"
     if text.startswith("PK\3\4"):
         return "is a zip archive; unpack it, and name the directory"
     what = "is binary but not a TensorRT plan" if "\0" in text else "is text, but not JSON or a trtexec log"

@@ -12,7 +12,13 @@ from trex_tui.cli.engines import collect_inputs, filter_indices, load_all, load_
 from trex_tui.cli.options import top_rows
 from trex_tui.cli.result_writer import ResultWriter, make_chart_writer
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.report.views.layer_table import BRIEF_COLUMNS, CSV_HEADER, print_layers, sorted_layers
+from trex_tui.report.views.layer_table import (
+    BRIEF_COLUMNS,
+    CSV_HEADER,
+    filled_columns,
+    print_layers,
+    sorted_layers,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -102,6 +108,8 @@ def run_layers(options: argparse.Namespace) -> int:
     else:
         from trex_tui.report.export import ExportFormat, layers_as
 
+        if result.format == "md" and names is None:
+            columns = list(filled_columns(engine, layers, columns))
         known = engine.diagnostics if result.format == "json" else ()
         result.write(layers_as(ExportFormat(result.format), engine, layers, columns), known=known)
     return result.exit_code()

@@ -245,7 +245,7 @@ class Engine:
         return f"Unusable: {printable(str(damage._replace(file=Path(damage.file.name))).rstrip('.'))}."
 
     def explain_need(self, need: str, *kinds: ArtifactKind) -> str:
-        """Return in a phrase why a value is missing: the damaged file of these kinds, else `need`: `needs --exportProfile`."""
+        """Return in a phrase why a value is missing: the damaged file of these kinds, else `need`: `needs --exportX`."""
         damage = self.find_damage(*kinds)
         return need if damage is None or damage.file is None else f"{printable(damage.file.name)} is unusable"
 

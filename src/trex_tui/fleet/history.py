@@ -6,7 +6,6 @@ several precisions, sets of the same name are one.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -32,12 +31,11 @@ from trex_tui.fleet.change_points import (
 from trex_tui.fleet.engine_values import VALUES
 from trex_tui.fleet.models import common_words
 from trex_tui.lazy_dataclass import dataclass
-from trex_tui.text import plural, shorten_middle
+from trex_tui.text import natural_key, plural, shorten_middle
 
 KEYS = ("date", "tensorrt", "path")
 AS_GIVEN = ""
 """Key of builds that are in order."""
-_NATURAL = re.compile(r"(\d+)")
 _ALIKE = 0.8
 """Share of common names from which two engines are of one model without comparing their layers."""
 _LEAST_ROWS = 10
@@ -267,18 +265,12 @@ def _date(build: Build) -> float | None:
 
 def _version(build: Build) -> list[tuple[int, str]] | None:
     version = build.engine.tensorrt_version
-    return None if version is None else _natural(version)
+    return None if version is None else natural_key(version)
 
 
 def natural_path(engine: Engine) -> list[tuple[int, str]]:
     """Return the key of the order by path, in which build-9 is before build-10."""
-    return _natural(f"{engine.source.directory}/{engine.name}")
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Return a sort key in which 9 is before 10."""
-    parts = _NATURAL.split(text)
-    return [(int(part), "") if place % 2 else (-1, part) for place, part in enumerate(parts)]
+    return natural_key(f"{engine.source.directory}/{engine.name}")
 
 
 def _make_history(builds: Sequence[Build]) -> History:

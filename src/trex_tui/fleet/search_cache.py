@@ -20,7 +20,7 @@ from trex_tui.artifacts.file_kinds import ArtifactKind, KnownKinds, Sniffed, rem
 from trex_tui.artifacts.input_files import open_bytes
 from trex_tui.lazy_dataclass import dataclass
 
-ROW_VERSION = 3
+ROW_VERSION = 4
 """Rises if a column of a row means something else, or entries have another form."""
 _KINDS = {kind.value: kind for kind in ArtifactKind}
 

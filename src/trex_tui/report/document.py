@@ -301,22 +301,33 @@ def make_table(
 
 def drop_empty_columns(table: Table) -> Table:
     """Return the table without the columns in which every value is missing."""
-    kept = [
-        index
-        for index in range(len(table.columns))
-        if not all(is_missing(raw(row[index])) for row in table.rows)
-    ]
-    columns = [table.columns[index] for index in kept]
-    return replace(table, columns=columns, rows=[[row[index] for index in kept] for row in table.rows])
+    filled = range(len(table.columns))
+    return _keep_columns(table, [i for i in filled if not all(_is_empty(row[i]) for row in table.rows)])
 
 
-def displayed(table: Table) -> Table:
-    """Return the table without the columns that are for programs only."""
-    if not any(column.is_hidden for column in table.columns):
+def displayed(table: Table, *, is_complete: bool = False) -> Table:
+    """Return the table without the columns that are for programs only, and without empty ones.
+
+    Args:
+        is_complete: Keep empty columns, as in a listing whose columns the user chose.
+    """
+    shown = [index for index, column in enumerate(table.columns) if not column.is_hidden]
+    table = _keep_columns(table, shown)
+    return table if is_complete else drop_empty_columns(table)
+
+
+def _keep_columns(table: Table, kept: Sequence[int]) -> Table:
+    """Return the table with some of its columns; unchanged if these are all or none."""
+    if len(kept) in (0, len(table.columns)):
         return table
-    kept = [index for index, column in enumerate(table.columns) if not column.is_hidden]
     columns = [table.columns[index] for index in kept]
     return replace(table, columns=columns, rows=[[row[index] for index in kept] for row in table.rows])
+
+
+def _is_empty(value: Any) -> bool:  # noqa: ANN401 - any cell
+    if isinstance(value, Cell):
+        return is_missing(value.value) and value.text in ("", MISSING)
+    return is_missing(value) or value in ("", ())
 
 
 def is_missing(value: Any) -> bool:  # noqa: ANN401 - any cell

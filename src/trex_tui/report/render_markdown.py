@@ -101,8 +101,9 @@ def table_markdown(
 
     Args:
         longest: Characters of the texts of a column; None to cut nothing.
+        has_bars: False for a listing, which keeps empty columns too.
     """
-    table = displayed(table)
+    table = displayed(table, is_complete=not has_bars)
     columns = table.columns if has_bars else [replace(column, has_bar=False) for column in table.columns]
     heads, rules = [], []
     tops = [table.largest(index) if column.has_bar else 0.0 for index, column in enumerate(columns)]

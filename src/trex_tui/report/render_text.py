@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
-from trex_tui.report.document import BAR_SCALE, Section, Table, number
+from trex_tui.report.document import BAR_SCALE, Section, Table, displayed, number
 from trex_tui.text import MISSING, format_bar, shorten_middle
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def print_sections(sections: Iterable[Section], console: Console) -> None:
             print_facts(section.facts, console)
         if section.folded:
             console.print(f"{len(section.folded)} more: --all", style="dim")
-        for index, table in enumerate(section.tables):
+        for index, table in enumerate(map(displayed, section.tables)):
             if index:
                 console.print()
             if any(column.has_bar for column in table.columns) and not any(c.flex for c in table.columns):

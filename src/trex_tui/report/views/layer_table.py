@@ -14,7 +14,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.layer_names import describe_layer_name, describe_layer_type
 from trex_tui.engine.model import Layer
 from trex_tui.report.absence import no_profile
-from trex_tui.report.document import Column, Listing, Table, is_missing, make_table
+from trex_tui.report.document import Column, Listing, Table, drop_empty_columns, is_missing, make_table
 from trex_tui.report.render_text import print_table
 from trex_tui.text import (
     MISSING,
@@ -108,19 +108,34 @@ def layers_listing(
     return Listing(LAYERS_SCHEMA, engine.name, table, "engine", engine.diagnostics)
 
 
+def filled_columns(
+    engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn]
+) -> Sequence[LayerColumn]:
+    """Return the columns with a value for any of the layers; all if there is none."""
+    filled = [
+        column for column in columns if not all(is_missing(column.value(engine, layer)) for layer in layers)
+    ]
+    return filled or columns
+
+
 def print_layers(
     engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn], console: Console
 ) -> None:
-    """Print the layers: in a terminal fitted to its width, with a line of totals; else complete, under the columns' names."""
-    if not console.is_terminal:
-        print_table(layers_table(engine, layers, columns), console, "bold")
-        return
+    """Print the layers: in a terminal fitted to its width, with a line of totals; else complete, under the columns' names.
+
+    Without a choice of columns, empty ones are left out.
+    """
     is_brief = tuple(column.name for column in columns) == BRIEF_COLUMNS
+    if not console.is_terminal:
+        table = layers_table(engine, layers, columns)
+        print_table(drop_empty_columns(table) if is_brief else table, console, "bold")
+        return
     heads = [
         replace(made, priority=made.priority if is_brief else 0, has_bar=made.key == "latency_pct")
         for made in (layer_column(engine, column, column.title) for column in columns)
     ]
-    print_table(make_table("layers", heads, layers, noun="layer"), console, "bold")
+    table = make_table("layers", heads, layers, noun="layer")
+    print_table(drop_empty_columns(table) if is_brief else table, console, "bold")
     whole = len(engine.layers)
     counted = plural(whole, "layer") if len(layers) == whole else f"{len(layers)} of {plural(whole, 'layer')}"
     console.print(describe_total(engine, layers, counted), style="dim", soft_wrap=True)
