@@ -18,11 +18,14 @@ from rich.text import Text
 
 from helpers import chain, layer, write_graph, write_json, write_profile, write_sample_set
 from trex_tui.analysis.columns import columns_named
+from trex_tui.cli import main
 from trex_tui.engine import COLUMNS, Engine, load_engine
 from trex_tui.errors import Diagnostic, Severity, TrexError
-from trex_tui.report.document import Cell, Column, Section, make_table
+from trex_tui.report.document import Cell, Column, Section, displayed, make_table
 from trex_tui.report.export import ExportFormat, layers_as
+from trex_tui.report.render_markdown import table_markdown
 from trex_tui.report.render_text import plain_text, print_sections, print_table, table_lines
+from trex_tui.report.table_files import table_csv
 from trex_tui.report.views.engine import engine_summary, numbers, summary_document
 from trex_tui.report.views.layer_table import BRIEF_COLUMNS, print_layers, sorted_layers
 from trex_tui.report.views.summary import print_summaries
@@ -245,7 +248,7 @@ class TestLayers:
         assert len(rows) == 10
         for row, line in enumerate(rows):
             assert "/model/" not in line, "common to all"
-            assert f"{row}/self_attenti" in line
+            assert f"{row}/self_atten" in line
             assert f"Relu_{row} " in line
         assert {"Layer", "ms", "%"} <= set(head.split())
         bars = [line.count("█") for line in rows]
@@ -253,7 +256,7 @@ class TestLayers:
         assert bars[-1] == 8
         assert total == "10 of 12 layers · 50.0000 ms · 69.44 % of all"
         has_tactic = "Tactic" in head
-        assert has_tactic == (width >= 132)
+        assert has_tactic == (width >= 100), "the empty column of precisions leaves its room"
         assert all(len(line.rpartition("sm80_")[2]) >= 25 for line in rows if has_tactic)
 
     def test_a_terminal_shows_every_column_that_was_chosen(self, engine: Engine) -> None:
@@ -269,6 +272,21 @@ class TestLayers:
         assert total == "2 layers · No layer times (needs --exportProfile)."
         *_, total = self.in_terminal(80, lambda console: print_layers(engine, [], self.brief(), console))
         assert total == "0 of 2 layers"
+
+    @pytest.mark.parametrize("form", ["text", "md"])
+    def test_an_empty_column_leaves_unless_it_was_chosen(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+    ) -> None:
+        graph = write_json(tmp_path / "a.graph.json", {"Layers": ["one", "two"], "Bindings": []})
+
+        def head(*options: str) -> list[str]:
+            assert main(["layers", str(graph), "--format", form, *options]) == 0
+            return re.findall(r"\w+", capsys.readouterr().out.splitlines()[0])
+
+        assert head() == ["index", "name", "kind"]
+        assert head("--columns", "index,latency_ms") == ["index", "latency_ms"]
+        main(["layers", str(graph), "--format", "csv"])
+        assert "latency_ms" in capsys.readouterr().out.splitlines()[0]
 
     def test_markdown(self, engine: Engine) -> None:
         shown = layers_as(ExportFormat.MARKDOWN, engine, engine.layers, self.brief())
@@ -387,3 +405,20 @@ def test_a_pipe_gets_what_rich_would_print_without_a_limit() -> None:
     expected = [line.rstrip() for line in drawn.getvalue().splitlines()]
     assert plain_text(lambda console: print_sections([section], console)).splitlines() == expected
     assert plain_text(lambda console: console.print(Text("as Rich prints it"))) == "as Rich prints it\n"
+
+
+def test_empty_columns_leave_tables_but_not_their_texts() -> None:
+    """As on screen; JSON and CSV keep all. A cell without a value may have a text: `at least 3 MiB`."""
+    columns = [
+        Column("a", "A"),
+        Column("b", "B"),
+        Column("c", "C", is_number=True, has_bar=True),
+        Column("d", "D"),
+    ]
+    rows = [("x", Cell(None, "unknown"), None, ""), ("y", None, float("nan"), None)]
+    table = make_table("t", columns, rows)
+    section = Section("s", "S", tables=[table])
+    assert plain_text(lambda console: print_sections([section], console)).split()[1:3] == ["A", "B"]
+    assert next(table_markdown(table)) == "| A | B |"
+    assert [column.key for column in displayed(make_table("t", columns, [])).columns] == ["a", "b", "c", "d"]
+    assert table_csv(table).splitlines()[0] == "a,b,c,d"

@@ -410,7 +410,7 @@ def test_without_times_bars_are_numbers_of_layers(tmp_path):
     shown = Shown(comparison, comparison.by_delta())
     figure = find_chart(shown, "kind").make(_subject(shown))
     assert [bar.value for bar in figure.form.bars] == [1.0, 1.0]
-    assert "Times need --exportProfile." in figure.words[0]
+    assert "No layer times (needs --exportProfile)." in figure.words[0]
 
 
 def test_both_painters_draw_every_group(four):
