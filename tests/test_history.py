@@ -170,7 +170,8 @@ def test_a_gate_keeps_its_text() -> None:
 def test_models_are_never_mixed(capsys: pytest.CaptureFixture[str]) -> None:
     _, document, _ = read(capsys, str(SAMPLES))
     names = [{row["build"] for row in history["builds"]} for history in document["histories"]]
-    assert {"alexnet_fp16", "alexnet_fp32"} in names
+    assert {"alexnet_fp16"} in names
+    assert {"alexnet_fp32"} in names, "another precision"
     assert {"squeezenet_fp16"} in names
 
 
@@ -262,6 +263,34 @@ def test_directories_of_variants_are_histories_of_their_own(
     names = [[row["build"] for row in history["builds"]] for history in document["histories"]]
     assert sorted(map(len, names)) == [3, 3]
     assert all(len({name.split("/")[1] for name in history}) == 1 for history in names), names
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        ("fp16/net", "int8/net", "best/net"),
+        ("fp16/run/net", "int8/run/net", "best/run/net"),
+        ("net_fp16", "net_int8", "net-best"),
+    ],
+)
+def test_one_set_per_precision_is_no_series_unless_named_one_by_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], places: tuple[str, ...]
+) -> None:
+    builds = write_builds(tmp_path / "made", 1, lambda _: 1.0, rows=ROWS)
+    for place in places:
+        target = tmp_path / "tree" / place
+        for file in (builds / "build-1").iterdir():
+            kind = file.name.partition(".")[2]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, target.parent / f"{target.name}.{kind}")
+    sizes = [len(history["builds"]) for history in read(capsys, str(tmp_path / "tree"))[1]["histories"]]
+    assert sizes == [1, 1, 1]
+    files = [
+        str(next((tmp_path / "tree" / place).parent.glob(f"{Path(place).name}.graph.json")))
+        for place in places
+    ]
+    sizes = [len(history["builds"]) for history in read(capsys, *files)[1]["histories"]]
+    assert sizes == [3]
 
 
 def git(repository: Path, *arguments: str) -> None:

@@ -43,9 +43,9 @@ from trex_tui.text import natural_key, plural
 MAX_BESIDE = 400
 _FAR = 2
 """Levels up to siblings of the parent directory."""
-_ANY_MODEL = lazy_pattern(
-    r"(?:tf|fp|bf|int|uint|e\dm)\d+|half|float|best|qat|ptq|quant(?:ized)?|trt|engines?|results?|nets?"
-)
+PRECISION_WORD = r"(?:tf|fp|bf|int|uint|e\dm)\d+|half|float|best|qat|ptq|quant(?:ized)?"
+"""Pattern of lower-case words that name precisions."""
+_ANY_MODEL = lazy_pattern(rf"{PRECISION_WORD}|trt|engines?|results?|nets?")
 """Words that are not part of a model name: precisions and common directory names."""
 COMPARISON_ENDING = ".accuracy"
 """Suffix of directories with thousands of samples and one result."""

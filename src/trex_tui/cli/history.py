@@ -108,7 +108,7 @@ def _show(
     result.inputs = collect_inputs(engines, options)
     diagnostics = list(dict.fromkeys([*strays, *(note for engine in engines for note in engine.diagnostics)]))
     result.report(diagnostics, errors_only=True)
-    histories = make_histories(groups, key)
+    histories = make_histories(groups, key, are_builds=len(options.paths) > 1)
     if options.bisect is not None and len(histories) > 1:
         raise TrexError(
             f"--bisect: {plural(len(histories), 'history', 'histories')} found; give the paths of one"

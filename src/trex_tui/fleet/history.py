@@ -18,6 +18,7 @@ from trex_tui.analysis.compare.verdicts import LATENCY, series_rows
 from trex_tui.analysis.conditions import ConditionKind, differences
 from trex_tui.analysis.stability import resolution_ms, timer_tick_ms
 from trex_tui.analysis.structure import find_batch
+from trex_tui.artifacts.discover import PRECISION_WORD
 from trex_tui.artifacts.file_kinds import display_name, engine_stem
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
@@ -31,11 +32,14 @@ from trex_tui.fleet.change_points import (
 from trex_tui.fleet.engine_values import VALUES
 from trex_tui.fleet.models import common_words
 from trex_tui.lazy_dataclass import dataclass
+from trex_tui.lazy_pattern import lazy_pattern
 from trex_tui.text import natural_key, plural, shorten_middle
 
 KEYS = ("date", "tensorrt", "path")
 AS_GIVEN = ""
 """Key of builds that are in order."""
+_WORD = lazy_pattern(r"[a-z0-9]+")
+_PRECISION = lazy_pattern(PRECISION_WORD)
 _ALIKE = 0.8
 """Share of common names from which two engines are of one model without comparing their layers."""
 _LEAST_ROWS = 10
@@ -168,29 +172,34 @@ class History:
     undated: tuple[Build, ...] = ()
 
 
-def make_histories(groups: Sequence[Sequence[Engine]], key: str | None = None) -> list[History]:
+def make_histories(
+    groups: Sequence[Sequence[Engine]], key: str | None = None, *, are_builds: bool = False
+) -> list[History]:
     """Return the histories of engines with their runs, the one with most builds first.
 
     Args:
+        are_builds: The user named the builds one by one: those with other precisions in their names are of one history too.
         key: Order of the builds: one of `KEYS`, or `AS_GIVEN`; None for the date if every build has one, else as given.
 
     Raises:
         TrexError: A build lacks the key.
     """
     histories = []
-    for members in _group_models(groups):
+    for members in _group_models(groups, are_builds=are_builds):
         builds = [Build.of(runs) for runs in members]
         undated = tuple(build for build in builds if build.date is None) if key is None else ()
         histories.append(replace(_make_history(_sort_builds(builds, key)), undated=undated))
     return sorted(histories, key=lambda history: -len(history.builds))
 
 
-def _group_models(groups: Sequence[Sequence[Engine]]) -> list[list[Sequence[Engine]]]:
+def _group_models(groups: Sequence[Sequence[Engine]], *, are_builds: bool) -> list[list[Sequence[Engine]]]:
     models: dict[object, list[Sequence[Engine]]] = defaultdict(list)
     for runs in groups:
         engine = runs[0]
         tensors = sorted((binding.is_input is not False, binding.name) for binding in engine.bindings)
-        models[(tuple(tensors) or _stem(engine), find_batch(engine), engine.device_name)].append(runs)
+        precisions = frozenset() if are_builds else _named_precisions(engine)
+        named = tuple(tensors) or _stem(engine)
+        models[(named, find_batch(engine), engine.device_name, precisions)].append(runs)
     result: list[list[Sequence[Engine]]] = []
     for members in (related for same in models.values() for related in split_models(same)):
         by_place: dict[tuple[str, str], list[Sequence[Engine]]] = defaultdict(list)
@@ -238,6 +247,12 @@ def _are_alike(names: frozenset[str], known: frozenset[str]) -> bool:
 def _are_related(engine: Engine, other: Engine) -> bool:
     difference = compare((engine, other)).differences[1]
     return difference is not None and difference.related
+
+
+def _named_precisions(engine: Engine) -> frozenset[str]:
+    """Return the precisions in the names of a set and its directories: sets of a tree that differ in them are variants."""
+    words = _WORD.findall(f"{engine.source.directory.absolute()}/{_stem(engine)}".casefold())
+    return frozenset(filter(_PRECISION.fullmatch, words))
 
 
 def _stem(engine: Engine) -> str:
