@@ -257,10 +257,10 @@ async def test_history_of_builds_without_a_date_is_told(tmp_path):
 async def test_histories_of_a_list_are_shown_in_turn():
     async with running(SAMPLES) as session:
         screen = await open_history(session)
-        assert "history 1 of 4" in session.text
-        assert {build.name for build in screen.history.builds} == {"alexnet_fp16", "alexnet_fp32"}
+        assert "history 1 of 5" in session.text
+        assert [build.name for build in screen.history.builds] == ["alexnet_fp16"]
         await session.press("t")
-        assert "1 build" in session.text
+        assert "history 2 of 5" in session.text
         await session.press("equals_sign", "n", "escape")
         assert isinstance(session.app.screen, EnginesScreen)
 
@@ -403,7 +403,7 @@ async def test_reading_a_chosen_engine_can_be_cancelled(tmp_path, monkeypatch):
         await session.until(lambda: isinstance(session.app.screen, EnginesScreen))
         is_open.set()
         await session.press("j")
-        assert session.listed.current_name.startswith("build-10/")
+        assert session.listed.current_name.startswith("build-2/")
 
 
 async def test_damaged_sets_of_a_long_list_have_notes_with_and_without_the_cache(tmp_path):

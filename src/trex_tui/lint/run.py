@@ -19,6 +19,7 @@ from trex_tui.lint.config import LintConfig, Suppression, names_rule
 from trex_tui.lint.context import Context
 from trex_tui.lint.grouping import group_findings
 from trex_tui.lint.model import Confidence, Finding, FindingSeverity, Judged, LintResult, NotChecked, Rule
+from trex_tui.lint.producers import find_producer, with_settings
 from trex_tui.lint.registry import registry
 from trex_tui.lint.savings import clamp_savings, combine_savings
 
@@ -66,7 +67,8 @@ def _run(
         try:
             for answer in _look(rule, context):
                 if isinstance(answer, NotChecked):
-                    not_checked.append(answer)
+                    reason = with_settings(answer.reason, find_producer(context.engine))
+                    not_checked.append(answer if reason == answer.reason else replace(answer, reason=reason))
                 else:
                     own.append(answer)
         except Exception as error:  # noqa: BLE001 - rules may be plug-ins: whatever one raises costs that one
@@ -209,6 +211,9 @@ def _judge(rule: Rule, finding: Finding, context: Context, suppressed_layers: in
         if (ms := context.layers[index].latency_ms) is not None
     }
     finding = clamp_savings(finding, latency_ms)
+    stated = finding.remedy or rule.remedy
+    if (remedy := with_settings(stated, find_producer(context.engine))) != stated:
+        finding = replace(finding, remedy=remedy)
     own = finding.severity or rule.severity
     known = [latency_ms[index] for index in layers if index in latency_ms]
     severity = own.milder if own is not FindingSeverity.ERROR and _is_mild(finding, context.total_ms) else own

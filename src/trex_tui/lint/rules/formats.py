@@ -28,6 +28,7 @@ from trex_tui.lint.dataflow import MOVING_OPERATORS, beyond, compute_flow, conve
 from trex_tui.lint.islands import map_islands
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.plugin_regions import map_plugin_regions
+from trex_tui.lint.producers import find_producer
 from trex_tui.lint.savings import format_types, layer_evidence
 from trex_tui.text import plural
 
@@ -58,8 +59,6 @@ _LIGHT = frozenset(
     }
 )
 _DIGITS = re.compile(r"\d+")
-_TORCH_NODE = "[aten_ops."
-"""In the names of layers that Torch-TensorRT built, which has no options of trtexec."""
 # Names of layouts in trtexec's `--inputIOFormats`. NHWC4 and NHWC2 can be bound only as chw4 and chw2, which is the same
 # order of bytes if all channels fit one vector.
 _BINDINGS = {
@@ -362,10 +361,9 @@ def _advise_binding(context: Context, layer: Layer, inner: Tensor, side: str) ->
         return (
             f"Use {inner.description} in the caller if a binding supports it; otherwise ignore this finding."
         )
-    if any(_TORCH_NODE in other.name for other in context.layers):
-        decides = "torch_tensorrt.Input(dtype=…, format=…)" if side == "input" else "the exported model"
-        return f"Use {inner.description} in the caller: under Torch-TensorRT {decides} decides it for this {side}."
-    return f"Use {inner.description} in the caller: --{side}IOFormats={binding} for this {side}."
+    option, producer = f"--{side}IOFormats", find_producer(context.engine)
+    setting = producer.settings.get(option) if producer else f"{option}={binding}"
+    return f"Use {inner.description} in the caller{f': {setting} for this {side}' if setting else ''}."
 
 
 def format_binding(tensor: Tensor) -> str | None:
