@@ -143,6 +143,14 @@ def test_text_in_a_pipe_loads_no_library(small_set: Path) -> None:
     check_commands([[command, str(small_set)] for command in ("summary", "layers", "lint", "engines")], [])
 
 
+def test_lint_without_plugins_does_not_search_the_installed_packages(small_set: Path) -> None:
+    run_apart(
+        "from trex_tui.cli import main; assert main(['lint', sys.argv[1]]) == 0\n"
+        "assert 'importlib.metadata' not in sys.modules",
+        str(small_set),
+    )
+
+
 def test_layers_in_a_terminal_load_rich_alone(small_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     check_commands([["layers", str(small_set)]], ["rich"])

@@ -134,6 +134,7 @@ class TestThirdParties:
         def entry_points(*, group: str) -> list[EntryPoint]:
             return [entry("their_rules:ONE")] if group == GROUP else []
 
+        monkeypatch.setattr("trex_tui.plugins._is_named", lambda _: True)
         monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
         registry.cache_clear()
         try:

@@ -22,6 +22,7 @@ from trex_tui.artifacts.input_files import _conversions
 from trex_tui.artifacts.readers import Reader
 from trex_tui.cli import main
 from trex_tui.errors import ArtifactError
+from trex_tui.plugins import _is_named
 from trex_tui.report import plugin_sections as sections
 from trex_tui.report.document import Section
 
@@ -113,6 +114,35 @@ def test_the_section_of_the_example(site: Path, tmp_path: Path) -> None:
     assert "Kinds (example)" in page
 
 
+@pytest.mark.parametrize(
+    ("place", "text", "expected"),
+    [
+        ("a-1.dist-info/entry_points.txt", "[trex_tui.readers]\na = b:c", True),
+        ("a.egg-info/entry_points.txt", "[ trex_tui.readers ]\na = b:c", True),
+        ("a.egg/EGG-INFO/PKG-INFO", "", True),
+        ("a-1.dist-info/entry_points.txt", "[console_scripts]\na = b:c", False),
+        ("a-1.dist-info/METADATA", "trex_tui.readers", False),
+        ("a.egg-info", "trex_tui.readers", False),
+    ],
+)
+def test_installed_packages_are_searched_only_where_one_names_the_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, text: str, expected: bool
+) -> None:
+    """importlib.metadata takes 30 ms, and few people have plug-ins."""
+    file = tmp_path / "site" / place
+    file.parent.mkdir(parents=True)
+    file.write_text(text, encoding="utf-8")
+    monkeypatch.setattr("sys.meta_path", [])
+    monkeypatch.setattr("sys.path", [str(tmp_path / "absent"), str(tmp_path / "site")])
+    assert bool(_is_named("trex_tui.readers")) is expected
+    archive = tmp_path / "all.zip"
+    archive.write_bytes(b"PK")
+    monkeypatch.setattr("sys.path", [str(archive)])
+    assert _is_named("trex_tui.readers"), "what is in an archive is unknown"
+    monkeypatch.setattr("sys.path", [])
+    assert not _is_named("trex_tui.readers")
+
+
 # Plug-ins that fail
 
 
@@ -120,6 +150,7 @@ def test_the_section_of_the_example(site: Path, tmp_path: Path) -> None:
 def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[EntryPoint]]]:
     """Entry points of each group, as if installed."""
     installed: dict[str, list[EntryPoint]] = {}
+    monkeypatch.setattr("trex_tui.plugins._is_named", lambda _: True)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: installed.get(group, []))
     for cached in (readers.all_readers, sections._all_plugins):
         cached.cache_clear()

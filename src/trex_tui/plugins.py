@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -31,9 +33,42 @@ class Loaded(NamedTuple):
 
 def find_entry_points(group: str) -> Iterable[EntryPoint]:
     """Return the entry points of a group."""
-    from importlib.metadata import entry_points  # 20 ms
+    if not _is_named(group):
+        return ()
+    from importlib.metadata import entry_points  # 30 ms with its search
 
     return entry_points(group=group)
+
+
+def _is_named(group: str) -> bool:
+    """Return whether a package may have entry points of the group: no file of entry points has its name if not. 2 ms."""
+    others = (finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "PathFinder")
+    if any(hasattr(finder, "find_distributions") for finder in others):
+        return True
+    for directory in sys.path:
+        try:
+            with os.scandir(directory or ".") as entries:
+                names = [entry.name for entry in entries]
+        except NotADirectoryError:
+            return True  # an archive
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(".egg"):
+                return True
+            if name.endswith((".dist-info", ".egg-info")) and _has_text(
+                f"{directory or '.'}/{name}/entry_points.txt", group
+            ):
+                return True
+    return False
+
+
+def _has_text(file: str, text: str) -> bool:
+    try:
+        with open(file, "rb") as stream:  # noqa: PTH123 - hundreds of files
+            return text.encode() in stream.read()
+    except OSError:
+        return False
 
 
 def load_plugins(
