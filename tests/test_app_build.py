@@ -478,7 +478,8 @@ async def test_of_a_long_log_all_but_tactics_comes_first(tmp_path, monkeypatch):
     monkeypatch.setattr(shared, "read_build_log", slowly)
     monkeypatch.setattr(logs, "read_trace", lambda *_: None)
     shared.forget_logs()
-    async with running(built(tmp_path), tab="build") as session:
+    async with running(built(tmp_path)) as session:
+        await session.press(TO_BUILD)
         await session.until(lambda: "Reading tactics … 1.21 KiB of " in session.text)
         found = pane(session)
         assert "· 1/6 Phases · build 2.500 s" in session.text

@@ -33,7 +33,7 @@ def divider_at(session: Session) -> tuple[int, int]:
 
 @pytest.mark.parametrize("size", [TALL, LARGE])
 async def test_keys_move_the_divider_of_every_pane_that_has_one(tmp_path, size):
-    async with running(small_engine(tmp_path), size) as session:
+    async with running(small_engine(tmp_path), size, tab="overview") as session:
         for tab in ("overview", "layers", "memory", "lint"):
             await session.press(DIGITS[tab])
             await session.until(lambda: session.screen.pane.has_divider)

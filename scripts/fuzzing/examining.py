@@ -38,7 +38,7 @@ from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.report.charts.cells import draw
 from trex_tui.report.charts.figure import Palette, Subject
 from trex_tui.report.export import ExportFormat, comparison_as, file_stem, layers_as
-from trex_tui.report.views import build, build_details, build_summary, layers, memory, timing
+from trex_tui.report.views import build, build_details, build_summary, layer_table, memory, timing
 from trex_tui.report.views import engine as overview
 from trex_tui.report.views import layer_details as layer_text
 from trex_tui.report.views import lint as findings
@@ -221,10 +221,10 @@ def look_at(engine: Engine) -> None:
         text = layers_as(form, engine, engine.layers, engine_columns(engine))
         text.encode()
         check_text(text)
-    brief = columns_named(layers.BRIEF_COLUMNS)
-    check_text(_printed(lambda console: layers.print_layers(engine, engine.layers[:9], brief, console)))
+    brief = columns_named(layer_table.BRIEF_COLUMNS)
+    check_text(_printed(lambda console: layer_table.print_layers(engine, engine.layers[:9], brief, console)))
     for column in engine_columns(engine):
-        layers.sorted_layers(engine, column)
+        layer_table.sorted_layers(engine, column)
     for text in FILTERS:
         with contextlib.suppress(FilterError):
             filter_layers(engine, text)
