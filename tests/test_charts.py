@@ -658,6 +658,14 @@ def test_a_number_and_its_unit_stay_in_a_line():
     ]
 
 
+@pytest.mark.parametrize("values", [(1e-320, 0.5), (5e-324, 1.7e308), (1e-320, 1e-320), (0.02, 0.03)])
+def test_a_logarithmic_axis_bears_times_of_damaged_files(values):
+    scale = log_scale(values, "ms", str)
+    assert 0 < scale.low < scale.high < math.inf
+    assert all(0 <= scale.fraction(value) <= 1 for value in values if 1e-150 <= value <= 1e150)
+    assert all(0 <= position <= 1 for position, _ in scale.ticks(6))
+
+
 def test_ticks_are_round_and_inside():
     assert [label for _, label in Scale(0.0, 1.0, "").ticks(4)] == ["0.00", "0.25", "0.50", "0.75", "1.00"]
     assert nice_step(0.3) == pytest.approx(0.5)

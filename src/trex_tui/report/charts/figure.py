@@ -29,6 +29,9 @@ NO_SAMPLES = "No single times of layers (needs an IProfiler that writes {layer: 
 _LEAST_LOG_TICKS = 3
 """Minimum number of round values in range; with fewer, a logarithmic axis has evenly spaced ticks."""
 
+_LEAST_LOG = 1e-150
+"""Smallest value on a logarithmic axis; its reciprocal is the largest."""
+
 Tick = tuple[float, str]
 """Position on the axis, 0 to 1, and label."""
 
@@ -58,8 +61,8 @@ class Scale:
     def fraction(self, value: float) -> float:
         """Return the position of a value, 0 to 1; outside that for values out of range."""
         if self.is_log:
-            value = max(value, 1e-300)
-            return math.log(value / self.low) / math.log(self.high / self.low)
+            low = math.log(self.low)
+            return (math.log(max(value, _LEAST_LOG)) - low) / (math.log(self.high) - low)
         return (value - self.low) / (self.high - self.low)
 
     def ticks(self, most: int) -> list[Tick]:
@@ -107,8 +110,9 @@ def nice_step(least: float) -> float:
 
 def log_scale(values: Sequence[float], title: str, words: Callable[[float], str]) -> Scale:
     """Return a logarithmic scale around values above zero, with a margin."""
-    low, high = min(values), max(values)
-    margin = (high / low) ** 0.04 if high > low else 2.0
+    # A quotient of a damaged file's values, or of their margins, may be no float.
+    low, high = (min(max(value, _LEAST_LOG), 1 / _LEAST_LOG) for value in (min(values), max(values)))
+    margin = math.exp(0.04 * (math.log(high) - math.log(low))) if high > low else 2.0
     return Scale(low / margin, high * margin, title, is_log=True, words=words)
 
 
