@@ -224,6 +224,9 @@ class EngineScreen(MainScreen, EngineHolder):
         """Layer under the cursor while the filter hides the current layer; not chosen by the user."""
         self._is_chosen = layer is not None
         """True if the user chose the current layer; otherwise it is the slowest, the default."""
+        self._switcher: ContentSwitcher | None = None
+        self._lines: tuple[FilterBar | SearchBar, ...] = ()
+        """The lines of filter and search. Asked for by every key, like the panes: a query looks at all widgets."""
         self._reloads = 0
         """Reloaded engines that are not shown yet."""
         self.asks_for_run = False
@@ -232,11 +235,12 @@ class EngineScreen(MainScreen, EngineHolder):
     def compose(self) -> ComposeResult:
         yield EngineHeader(self.engine)
         yield TabBar({tab.id: tab.title for tab in TABS})
-        with ContentSwitcher(initial=None, id="screens"):
+        self._switcher = ContentSwitcher(initial=None, id="screens")
+        with self._switcher:
             for tab in self._visited:
                 yield self._make_pane(tab)
-        yield FilterBar(partial(complete, self.engine))
-        yield SearchBar()
+        self._lines = FilterBar(partial(complete, self.engine)), SearchBar()
+        yield from self._lines
         yield self.footer()
         yield TooSmall()
 
@@ -263,6 +267,12 @@ class EngineScreen(MainScreen, EngineHolder):
     def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002 - as in the class above, which Textual calls too
         if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
             self.compare_job.start_if_due()
+
+    @property
+    def _panes(self) -> list[EnginePane]:
+        """The mounted panes."""
+        children = () if self._switcher is None else self._switcher.children
+        return [pane for pane in children if isinstance(pane, EnginePane)]
 
     @property
     def pane(self) -> EnginePane:
@@ -300,9 +310,9 @@ class EngineScreen(MainScreen, EngineHolder):
         if action == "choose_run":
             return bool(self.engine.runs) or self.engine.optimization_profiles > 1
         if action == "move_divider":
-            return any(pane.display and pane.has_divider for pane in self.query(EnginePane))
+            return any(pane.display and pane.has_divider for pane in self._panes)
         if action in ("filter", "search"):
-            return not any(bar.is_open for bar in (*self.query(FilterBar), *self.query(SearchBar)))
+            return not any(line.is_open for line in self._lines)
         return super().check_action(action, parameters)
 
     # Tabs
@@ -536,7 +546,7 @@ class EngineScreen(MainScreen, EngineHolder):
             return []
         from trex_tui.screens.latency import LatencyPane
 
-        return [pane for pane in self.query(LatencyPane) if pane.marked_layers]
+        return [pane for pane in self._panes if isinstance(pane, LatencyPane) and pane.marked_layers]
 
     @on(MarksChanged)
     def _marks_changed(self) -> None:
@@ -562,7 +572,7 @@ class EngineScreen(MainScreen, EngineHolder):
     def on_descendant_focus(self) -> None:
         """Close filter and search line when the focus moves elsewhere."""
         # Not by the widget of the message: a key may have opened the line since.
-        for line in (*self.query(FilterBar), *self.query(SearchBar)):
+        for line in self._lines:
             if line.is_open and self.focused is not None and line not in self.focused.ancestors:
                 line.close()
                 self.refresh_bindings()
@@ -582,7 +592,7 @@ class EngineScreen(MainScreen, EngineHolder):
         """Show the matching layers, and their number."""
         if not self.is_mounted:
             return
-        self._behind = {pane.id or "" for pane in self.query(EnginePane)}
+        self._behind = {pane.id or "" for pane in self._panes}
         self._end_search()
         self._bring_up_to_date()
         self._show_remark()
@@ -680,7 +690,7 @@ class EngineScreen(MainScreen, EngineHolder):
         return self.lint_job.result
 
     def _show_lint(self) -> None:
-        for pane in self.query(EnginePane):
+        for pane in self._panes:
             if isinstance(pane, ShowsLint):
                 pane.show_lint(self.lint_job)
         if self.query_one(ContentSwitcher).current == "lint":
@@ -702,7 +712,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.build_job.ask(self.engine)
 
     def _show_build(self) -> None:
-        for pane in self.query(EnginePane):
+        for pane in self._panes:
             if isinstance(pane, ShowsBuild):
                 pane.show_build(self.build_job)
 
@@ -813,7 +823,7 @@ class EngineScreen(MainScreen, EngineHolder):
     async def _show_engine(self, event: EngineReplaced) -> None:
         engine = event.engine
         old, tab, text = self.engine, self.pane.id or "", self.filter_text
-        states = {pane.id: pane.view_state() for pane in self.query(EnginePane)}
+        states = {pane.id: pane.view_state() for pane in self._panes}
         is_typed = self.query_one(FilterBar).is_open
         layer = corresponding(old, engine, self.pane.cursor_layer or self.current_layer)
         self.engine, self._filter = engine, LayerFilter(engine)
@@ -828,7 +838,7 @@ class EngineScreen(MainScreen, EngineHolder):
         forget_widgets(self)
         if self not in self.app.screen_stack or not self.query(f"#{tab}"):
             return  # The user left meanwhile, or the app ends.
-        for pane in self.query(EnginePane):
+        for pane in self._panes:
             if states.get(pane.id) is not None:
                 pane.restore_view(states[pane.id], old)
         self._reloads -= 1

@@ -12,8 +12,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import Reactive, reactive
 from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Label
@@ -70,6 +71,21 @@ class Harmless(Highlighter):
             text.plain = printable_in_place(text.plain)
 
 
+class LineInput(Input):
+    """A line to type in whose length changes no layout; Textual lays out the whole screen for each letter."""
+
+    virtual_size = Reactive(Size(0, 0), layout=False)
+
+    def __init__(self, suggester: Suggester | None = None) -> None:
+        super().__init__(
+            compact=True,
+            select_on_focus=False,
+            restrict=NO_CONTROLS,
+            suggester=suggester,
+            highlighter=Harmless(),
+        )
+
+
 class FilterBar(Vertical):
     """Hidden until opened.
 
@@ -105,13 +121,7 @@ class FilterBar(Vertical):
         super().__init__()
         self.display = False
         self._complete = complete
-        self._line = Input(
-            compact=True,
-            select_on_focus=False,
-            restrict=NO_CONTROLS,
-            suggester=_Ghost(complete),
-            highlighter=Harmless(),
-        )
+        self._line = LineInput(_Ghost(complete))
         self._hint = FilterHint(hint)
         self._focused_before: Widget | None = None
         self._is_cancelled = False

@@ -12,10 +12,10 @@ from textual.strip import Strip
 
 
 class LineCompositor(Compositor):
-    """Renders the lines of each widget between its first and its last change.
+    """Renders the lines of each widget between its first and its last change, if no other covers them.
 
     Textual renders all lines of all widgets in the containers around any change: for a step of the cursor, every line of the
-    table and of what is beside it.
+    table, of what is beside it, and of the containers behind.
     """
 
     def __init__(self) -> None:
@@ -32,11 +32,18 @@ class LineCompositor(Compositor):
 
     def _get_renders(self, crop: Region | None = None) -> Iterator[tuple[Region, Region, list[Strip]]]:
         changed = [crop or self.size.region] if self._changed is None else self._changed
-        for widget, (region, clip) in self.visible_widgets.items():
+        covered = [0] * self.size.height
+        for widget, (region, clip) in self.visible_widgets.items():  # from front to back
             shown = region.intersection(clip)
             parts = [part for whole in changed if (part := whole.intersection(shown))]
             if parts:
                 top, bottom = min(part.y for part in parts), max(part.bottom for part in parts)
+                cells = ((1 << shown.width) - 1) << shown.x
+                if all(cells & ~row == 0 for row in covered[top:bottom]):
+                    continue
+                covered[top:bottom] = [row | cells for row in covered[top:bottom]]
+                if self._changed is not None and shown in parts:
+                    widget._exchange_repaint_regions()  # Painted now: what asked for it meanwhile needs no second frame.
                 lines = Region(shown.x, top, shown.width, bottom - top)
                 yield lines, lines, widget.render_lines(lines.translate(-region.offset))
 

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Label, Static
 
 from trex_tui.lazy_dataclass import dataclass
-from trex_tui.widgets.filter_bar import NO_CONTROLS, Harmless
+from trex_tui.widgets.filter_bar import LineInput
 
 
 @dataclass
@@ -57,7 +57,7 @@ class SearchBar(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self.display = False
-        self._line = Input(compact=True, select_on_focus=False, restrict=NO_CONTROLS, highlighter=Harmless())
+        self._line = LineInput()
         self._result = Static()
         self._focused_before: Widget | None = None
 

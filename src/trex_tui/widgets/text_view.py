@@ -266,14 +266,34 @@ class TextView(LineScroll, can_focus=True):
         return self.wrapped(self.text_width) if self.text_width > 0 else []
 
     def _fit(self) -> None:
-        """Draw the rows that are others than before: of the text beside a table, half are the same for the next row."""
-        width, rows, painted = self.text_width, self._rows, self._painted
-        self._painted = width, rows
-        self.set_line_count(len(rows))
-        if painted is None or painted[0] != width:
-            self._strips.clear()
+        """Draw the rows that are others than before: of the text beside a table, half are the same for the next row.
+
+        Rows of a hidden text are drawn with the layout that shows it.
+        """
+        width, rows = self.text_width, self._rows
+        if width <= 0:
             self.refresh()
             return
+        others = self._drop_strips(width, rows)
+        self.set_line_count(len(rows))
+        if others is None:
+            self.refresh()
+            return
+        first, size = self.scroll_offset.y, self.size
+        regions = [
+            Region(0, row - first, size.width, 1) for row in others if first <= row < first + size.height
+        ]
+        if regions:
+            self.refresh(*regions)
+
+    def _drop_strips(self, width: int, rows: list[Content]) -> list[int] | None:
+        """Drop the strips of rows that are others than those drawn; return their numbers, None for all."""
+        painted, self._painted = self._painted, (width, rows)
+        if painted is None or painted[0] != width:
+            self._strips.clear()
+            return None
+        if painted[1] is rows:
+            return []
         pairs = enumerate(zip_longest(rows, painted[1]))
         others = [
             number
@@ -282,12 +302,7 @@ class TextView(LineScroll, can_focus=True):
         ]
         for number in others:
             self._strips.pop(number, None)
-        first, size = self.scroll_offset.y, self.size
-        regions = [
-            Region(0, row - first, size.width, 1) for row in others if first <= row < first + size.height
-        ]
-        if regions:
-            self.refresh(*regions)
+        return others
 
     def on_resize(self) -> None:
         self._fit()
@@ -303,6 +318,7 @@ class TextView(LineScroll, can_focus=True):
             return Strip.blank(self.size.width, self.visual_style.rich_style)
         if self.text_selection is not None:
             return self._selected_strip(row)
+        self._drop_strips(width, rows)
         strip = self._strips.get(row)
         if strip is None:
             (strip,) = Visual.to_strips(self, rows[row], width, 1, self.visual_style)
