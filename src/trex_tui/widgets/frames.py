@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from textual import events
 from textual._compositor import ChopsUpdate, Compositor
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
 
@@ -71,3 +71,18 @@ class FrameScreen(Screen[None]):
     def on_idle(self, event: events.Idle) -> None:
         if self._is_held:
             event.prevent_default()
+
+    # Below a window: the window paints what is below it, at most what changed.
+
+    def on_screen_suspend(self) -> None:
+        self._repaint_required = False
+
+    def _on_timer_update(self) -> None:
+        super()._on_timer_update()
+        if not self.is_active:
+            self._repaint_required = False
+
+    def _screen_resized(self, size: Size) -> None:
+        """Lay out for another size; Textual does it for each window that opens."""
+        if self.is_active or size != self._compositor.size:
+            super()._screen_resized(size)
