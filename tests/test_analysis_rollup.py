@@ -22,6 +22,7 @@ from trex_tui.analysis.modules import (
     describe_fusion,
     fused_over_modules,
     module_of_name,
+    module_path,
 )
 from trex_tui.analysis.structure import by_stream, total_by_kind, total_by_precision
 from trex_tui.artifacts.discover import ArtifactSet
@@ -170,3 +171,25 @@ TIMES = st.lists(st.one_of(st.none(), st.just(0.0), st.floats(1e-6, 1e6)), max_s
 @settings(max_examples=examples(200))
 def test_sums_of_random_engines(layers: list[dict[str, Any]], times: list[float | None]) -> None:
     sums_add_up(engine_of(layers, times))
+
+
+PATHS = ["/a/conv", "/a/b/a", "/conv", "//x", "/a//", "/a/", "/enc/enc", "a/b/c", "/b-1/c_2/d", "/a/ba"]
+
+
+@settings(max_examples=examples(200))
+@given(
+    st.lists(st.sampled_from(PATHS), min_size=1, max_size=8),
+    st.lists(
+        st.sampled_from(["", "plain", "/a/b + /c/d", "/é/b", "/a/x\n/b/y", "a.b.c", "\ud800/x"]), max_size=2
+    ),
+)
+def test_time_by_module_is_that_of_the_module_of_each_layer(paths: list[str], others: list[str]) -> None:
+    """Names of which all, or only some, are plain paths: two ways to the same groups."""
+    engine = engine_of(
+        [layer(name, "kgen") for name in (*paths, *others)], [1.0] * (len(paths) + len(others))
+    )
+    expected: dict[str, int] = {}
+    for one in engine.layers:
+        name = "/".join(module_path(one)[:1])
+        expected[name] = expected.get(name, 0) + 1
+    assert {share.name: share.layers for share in by_module(engine)} == expected
