@@ -9,8 +9,16 @@ from pathlib import Path
 import pytest
 
 from helpers import chain, write_graph
+from trex_tui.artifacts.runs import FileRun
 from trex_tui.engine import Engine, load_engine
-from trex_tui.lint.producers import ONNX_RUNTIME, TORCH_TENSORRT, Producer, find_producer, with_settings
+from trex_tui.lint.producers import (
+    EDGE_LLM,
+    ONNX_RUNTIME,
+    TORCH_TENSORRT,
+    Producer,
+    find_producer,
+    with_settings,
+)
 from trex_tui.lint.registry import builtin_modules, collect
 from trex_tui.lint.run import run as lint
 
@@ -30,9 +38,13 @@ def test_the_producer_is_known_by_names_and_files(torch: Engine, tmp_path: Path)
     assert find_producer(plain) is None
     session = dataclasses.replace(plain, session=object())  # type: ignore[arg-type]
     assert find_producer(session) is ONNX_RUNTIME
+    staged = dataclasses.replace(
+        plain, runs=(FileRun(tmp_path / "layers.csv", 1, is_shown=True, stage="prefill"),)
+    )
+    assert find_producer(staged) is EDGE_LLM
 
 
-@pytest.mark.parametrize("producer", [TORCH_TENSORRT, ONNX_RUNTIME, Producer("Another", {})])
+@pytest.mark.parametrize("producer", [TORCH_TENSORRT, ONNX_RUNTIME, EDGE_LLM])
 def test_every_remedy_states_the_settings_of_the_producer(producer: Producer) -> None:
     named = 0
     for rule in collect(builtin_modules()).rules:

@@ -74,11 +74,16 @@ ONNX_RUNTIME = Producer(
 )
 
 
+EDGE_LLM = Producer("TensorRT-Edge-LLM", {})
+
+
 @per_engine
 def find_producer(engine: Engine) -> Producer | None:
     """Return the program that made the engine, if the files show that it is another one than trtexec; else None."""
     if engine.session is not None:
         return ONNX_RUNTIME
+    if any(run.stage for run in engine.runs):
+        return EDGE_LLM
     return TORCH_TENSORRT if any(_TORCH_NODE in layer.name for layer in engine.layers) else None
 
 
