@@ -236,6 +236,15 @@ def test_commands_load_neither_logs_nor_charts_that_they_lack(
     )
 
 
+def test_dataclasses_are_lazy() -> None:
+    """Those of the standard library take ten times as long to create, which every command would pay."""
+    own = PACKAGE / "lazy_dataclass.py"
+    eager = [
+        path.name for path in modules(PACKAGE) if path != own and "dataclasses.dataclass" in imports_of(path)
+    ]
+    assert eager == []
+
+
 def test_screens_load_what_they_show_alone() -> None:
     """The first frame needs no engine, its analysis or its screens; those need no log and no page, and one pane."""
     late = ("engine.engine", "analysis.columns", "lint.run", "screens.engine", "artifacts.discover")

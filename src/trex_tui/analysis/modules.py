@@ -331,6 +331,19 @@ class Group:
             current = group
 
 
+def _keep_paths(path_of: Callable[[Layer], Path]) -> Callable[[Layer], Path]:
+    """Return the function with a cache: each level of a tree asks for the path of each of its layers several times."""
+    paths: dict[int, Path] = {}
+
+    def find(layer: Layer) -> Path:
+        path = paths.get(layer.index)
+        if path is None:
+            path = paths[layer.index] = path_of(layer)
+        return path
+
+    return find
+
+
 def arrange(layers: Sequence[Layer], grouping: Grouping, engine: Engine | None = None) -> Group:
     """Arrange layers in execution order as a tree; its root contains all of them.
 
@@ -343,7 +356,7 @@ def arrange(layers: Sequence[Layer], grouping: Grouping, engine: Engine | None =
     if path_of is None:
         assert engine is not None, grouping
         path_of = _column_path(engine, _COLUMNS[grouping])
-    return Group("", (), layers, path_of, flat=grouping in (Grouping.MODULE, Grouping.ONNX))
+    return Group("", (), layers, _keep_paths(path_of), flat=grouping in (Grouping.MODULE, Grouping.ONNX))
 
 
 def _column_path(engine: Engine, column: str) -> Callable[[Layer], Path]:

@@ -74,7 +74,9 @@ class LayerTree(ExpandableTable[Entry]):
         self.grouping = Grouping.MODULE
         self.by_latency = False
         self._layers: Sequence[Layer] = engine.layers
-        self._root = arrange(self._layers, self.grouping, self.engine)
+        self._whole: dict[Grouping, Group] = {}
+        """Trees of all layers, which the first letters of a filter and its end show again."""
+        self._root = self._arrange()
         self._expanded_before: set[Hashable] | None = None
         """Groups expanded before a filter expanded its matches; None without a filter."""
         self._lanes: Lanes | None = None
@@ -102,9 +104,16 @@ class LayerTree(ExpandableTable[Entry]):
         self._entries[None if row is None else group.path] = entries
         return entries
 
+    def _arrange(self) -> Group:
+        if len(self._layers) < len(self.engine.layers):
+            return arrange(self._layers, self.grouping, self.engine)
+        if self.grouping not in self._whole:
+            self._whole[self.grouping] = arrange(self._layers, self.grouping, self.engine)
+        return self._whole[self.grouping]
+
     def _group_layers(self) -> None:
         """Regroup the layers."""
-        self._root = arrange(self._layers, self.grouping, self.engine)
+        self._root = self._arrange()
         self._entries.clear()
         self._short.clear()
         self._largest_ms = None
