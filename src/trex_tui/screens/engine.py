@@ -58,7 +58,6 @@ from trex_tui.text import plural, printable, shorten_middle
 from trex_tui.widgets.actions import TABS, Place, bindings_in
 from trex_tui.widgets.chrome import EngineHeader, MainScreen, TabBar, TabChosen, TooSmall
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
-from trex_tui.widgets.layer_tree import MOST_LANES, MOST_LANES_NARROW
 from trex_tui.widgets.search_bar import SearchBar, SearchChanged, SearchClosed
 
 if TYPE_CHECKING:
@@ -121,7 +120,9 @@ def warm(engine: Engine) -> None:
 def _warm(engine: Engine) -> None:
     for tab in TABS:
         import_pane(tab.id)
-    from trex_tui.report.views.memory import main_sizes, memory_figures  # imported with its pane, as above
+    # Imported with their panes, as above.
+    from trex_tui.report.views.memory import main_sizes, memory_figures
+    from trex_tui.widgets.layer_tree import MOST_LANES, MOST_LANES_NARROW
 
     derived(engine)
     values = engine_values(engine)

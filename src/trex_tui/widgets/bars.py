@@ -20,7 +20,6 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
 from trex_tui.lazy_dataclass import dataclass
-from trex_tui.report.charts.cells import draw_columns
 from trex_tui.report.charts.grid import Grid
 from trex_tui.report.charts.sampling import column_span, index_at, largest_of_columns
 from trex_tui.report.colours import kind_style, precision_style
@@ -162,6 +161,8 @@ PEAK, HERE, BOTH = "▲", "●", "◆"
 
 def draw_bars(values: Sequence[int], width: int, height: int) -> Grid:
     """Draw bars above an empty row for the marks and the axis. Columns shared by several values show the largest."""
+    from trex_tui.report.charts.cells import draw_columns  # 6 ms, and the first frame has no chart
+
     count, top, below = len(values), max(values) or 1, height - 1
     is_crowded = count > width
     shown = (
