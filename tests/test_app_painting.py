@@ -88,6 +88,7 @@ async def test_a_tab_that_was_visited_takes_one_layout(monkeypatch):
         await session.until(
             lambda: all(worker.is_finished for worker in session.app.workers), "what the tabs compute"
         )
+        await session.pilot.pause()
         with count_layouts(monkeypatch) as layouts:
             for tab in "1234567":
                 layouts.clear()
