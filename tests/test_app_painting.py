@@ -82,13 +82,18 @@ async def test_what_is_painted_in_part_is_what_a_whole_paint_shows(monkeypatch):
             )
 
 
+async def until_computed(session: Session) -> None:
+    await session.until(
+        lambda: all(worker.is_finished for worker in session.app.workers), "what the tab computes"
+    )
+    await session.pilot.pause()
+
+
 async def test_a_tab_that_was_visited_takes_one_layout(monkeypatch):
-    async with running(ALEXNET, LARGE) as session:
-        await session.press(*"1234567")
-        await session.until(
-            lambda: all(worker.is_finished for worker in session.app.workers), "what the tabs compute"
-        )
-        await session.pilot.pause()
+    async with running(ALEXNET, LARGE, tab="overview") as session:
+        for tab in "1234567":
+            await session.press(tab)
+            await until_computed(session)
         with count_layouts(monkeypatch) as layouts:
             for tab in "1234567":
                 layouts.clear()
