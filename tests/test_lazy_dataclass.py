@@ -116,6 +116,17 @@ def test_an_instance_can_be_copied_and_pickled() -> None:
     assert pickle.loads(pickle.dumps(kept)) == copy.copy(kept) == copy.deepcopy(kept) == kept
 
 
+def test_a_dataclass_of_the_standard_library_inherits() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Longer(Kept):
+        z: int = 3
+
+    assert dataclasses.astuple(Longer(1, (2,), 4)) == (1, (2,), 4)
+    assert outcome(lambda: setattr(Longer(1), "x", 2)) == "FrozenInstanceError"
+    with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+        lazy(type("Open", (Kept,), {"__annotations__": {"w": int}, "w": 1}))
+
+
 def test_methods_of_a_class_are_kept() -> None:
     @lazy(frozen=True, slots=True)
     class Own:

@@ -31,8 +31,13 @@ def _make_dataclass(
     """Do what `dataclasses.dataclass` does with these arguments."""
     if cls is None:
         return partial(_make_dataclass, eq=eq, repr=repr, frozen=frozen, slots=slots)
+    if any(map(dataclasses.is_dataclass, cls.__mro__[1:])):
+        # Few classes inherit from another, and the standard library only lets frozen ones inherit from frozen ones.
+        return dataclasses.dataclass(eq=eq, repr=repr, frozen=frozen, slots=slots)(cls)
     own = {name for name, value in vars(cls).items() if (name, value) != ("__hash__", None)}
     cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+    stated = cls.__dataclass_params__  # what `dataclasses` looks at where another class inherits
+    stated.init, stated.repr, stated.eq, stated.frozen = True, repr, eq, frozen
     methods: dict[str, Method | None] = {"__init__": _first_init(cls, is_frozen=frozen)}
     if repr:
         methods["__repr__"] = _format
