@@ -52,8 +52,10 @@ class Keyboard:
         """True while text is on its way to the focused widget."""
         self._keys_held = 0
         """Keys whose screen drew nothing until they were handled."""
+        self._held: FrameScreen | None = None
+        """The screen that draws nothing; None while each draws."""
         self._limit: asyncio.TimerHandle | None = None
-        """Lets the screen draw; None while no screen waits."""
+        """Lets it draw; None while each draws."""
 
     async def take(self, event: Turn) -> None:
         """Deliver an event now or in its turn; keys with priority in the app, like Ctrl-C, at once."""
@@ -131,7 +133,7 @@ class Keyboard:
                 if isinstance(event, events.Key) and not is_text:
                     path = [*target.ancestors_with_self]
                     self._follow(path)
-                    self._settle([*path, *path[:-1]], screen, self._keys_held)
+                    self._settle([*path, *path[:-1]], self._keys_held)
 
     def _follow(self, path: Sequence[MessagePump]) -> None:
         """Pass through the queues that a key passes, after it; then deliver the next event."""
@@ -145,27 +147,31 @@ class Keyboard:
     def _hold(self, screen: Screen[Any]) -> None:
         """Let the screen draw when a key is handled, or soon."""
         self._keys_held += 1
+        if screen is not self._held:
+            self._release()  # The key before this one has opened or closed a window.
         if isinstance(screen, FrameScreen):
+            self._held = screen
             screen.hold_frame()
             if self._limit is None:
                 # In a separate context, as above.
                 loop = asyncio.get_running_loop()
-                self._limit = loop.call_later(MOST_HELD_S, self._release, screen, context=Context())
+                self._limit = loop.call_later(MOST_HELD_S, self._release, context=Context())
 
-    def _settle(self, path: Sequence[MessagePump], screen: Screen[Any], number: int) -> None:
+    def _settle(self, path: Sequence[MessagePump], number: int) -> None:
         """Pass through the queues that messages about the key pass, then let the screen draw, unless a key has followed."""
         if number == self._keys_held:
             for index, node in enumerate(path, start=1):
-                if not _has_ended(node) and node.call_later(self._settle, path[index:], screen, number):
+                if not _has_ended(node) and node.call_later(self._settle, path[index:], number):
                     return
-            self._release(screen)
+            self._release()
 
-    def _release(self, screen: Screen[Any]) -> None:
+    def _release(self) -> None:
         if self._limit is not None:
             self._limit.cancel()
             self._limit = None
-        if isinstance(screen, FrameScreen):
-            screen.release_frame()
+        if self._held is not None:
+            held, self._held = self._held, None
+            held.release_frame()
 
 
 def _cancels_reading(key: str, screen: Screen[Any]) -> bool:
