@@ -31,6 +31,14 @@ async def test_enters_that_arrive_together_act_in_turn(tmp_path):
             assert session.screen.pane.id == "memory", tab
 
 
+async def test_a_palette_may_be_closed_while_it_gathers_commands(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        await session.press("colon")
+        window = session.app.screen
+        await window.query_one(CommandList).remove()  # as on the way to its end
+        await window._gather_commands("conv").wait()
+
+
 async def test_enters_that_arrive_together_run_a_command_of_the_palette_once(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         await session.press("colon")

@@ -5,14 +5,16 @@ Titles are `Text`, never strings: Textual reads strings as markup.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
-from textual import on
+from textual import on, work
 from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.css.query import NoMatches
 from textual.message import Message
 from textual.widgets import Input, OptionList
 
@@ -41,11 +43,23 @@ _INDEX_SCORE = 2.0
 """Above the scores of all other hits, which are at most 1."""
 
 
+_gather: Callable[[CommandPalette, str], Awaitable[None]] = inspect.unwrap(CommandPalette._gather_commands)
+
+
 class PaletteWindow(CommandPalette):
     """Textual's palette, robust against repeated commands and tiny terminals."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         return super().dismiss(result) if bring_to_top(self) else AwaitComplete()
+
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
+    async def _gather_commands(self, search_value: str) -> None:
+        """List the matches, unless the window is closed meanwhile: its widgets go before this ends."""
+        try:
+            await _gather(self, search_value)
+        except NoMatches:
+            if self.query(CommandList):
+                raise
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
