@@ -17,7 +17,7 @@ from trex_tui.cli import main
 from trex_tui.cli.parser import build_parser
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.screens.capture import CaptureScreen, capture_and_load
-from trex_tui.screens.posix_driver import LastingOutput
+from trex_tui.screens.posix_driver import LastingDriver, LastingOutput
 from trex_tui.widgets.terminal import check_driver
 
 PACKAGE = Path(faults.__file__).parent
@@ -214,3 +214,16 @@ def test_no_duration_is_taken_from_a_clock_that_can_be_set():
     settable = re.compile(r"\btime\.time(_ns)?\b|^\s*from time import .*\btime(_ns)?\b", re.MULTILINE)
     found = [path.name for path in PACKAGE.rglob("*.py") if settable.search(path.read_text(encoding="utf-8"))]
     assert found == ["temporary_files.py"]
+
+
+def test_signals_to_stop_and_to_continue_write_nothing_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The main thread may hold the lock of the output's queue: a handler that writes would wait for itself."""
+    later: list[str] = []
+    driver = LastingDriver.__new__(LastingDriver)
+    loop = SimpleNamespace(call_soon_threadsafe=lambda function: later.append(function.__name__))
+    monkeypatch.setattr(driver, "_loop", loop, raising=False)
+    for change in ("suspend_application_mode", "resume_application_mode", "write"):
+        monkeypatch.setattr(driver, change, lambda *_: pytest.fail("in the handler"))
+    driver._sigcont_application()
+    driver._sigtstp_application()
+    assert later == ["_continue", "_stop"]

@@ -100,6 +100,7 @@ class LastingDriver(LinuxDriver):
     """Textual's driver, which survives the loss of its terminal."""
 
     _is_lasting = False
+    _was_continued = False
 
     def start_application_mode(self) -> None:
         """Install the signal handlers, then start the terminal."""
@@ -161,19 +162,34 @@ class LastingDriver(LinuxDriver):
         for message in messages:
             self.process_message(message)
 
+    # A signal may arrive while the main thread holds the lock of the queue of output: a handler that writes would wait for
+    # itself forever. The handlers leave that to the event loop.
+
     def _sigtstp_application(self, *_: object) -> None:
+        self._soon(self._stop)
+
+    def _sigcont_application(self, *_: object) -> None:
+        self._was_continued = True
+        self._soon(self._continue)
+
+    def _soon(self, function: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(function)
+
+    def _stop(self) -> None:
         """Stop by SIGTSTP, which the kernel ignores if there is no shell to continue the process."""
         self.suspend_application_mode()
         self._must_signal_resume = True
+        self._was_continued = False
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, self._sigtstp_application)
-        if not self._is_reading:
+        if not self._was_continued:
             self.resume_application_mode()
             words = "Cannot suspend: no parent shell."
             self._app.call_later(self._app.notify, words, severity="warning")
 
-    def _sigcont_application(self, *_: object) -> None:
+    def _continue(self) -> None:
         """Redraw; after SIGSTOP, which cannot be handled, stop drawing first."""
         if self._is_reading:
             self.suspend_application_mode()
