@@ -32,7 +32,7 @@ def some(values: Sequence[Any], few: int = 1) -> Sequence[Any]:
 
 
 def covering(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """So many combinations that each value of each axis is in one; all of them where the suite is to be thorough.
+    """Return combinations in which each value of each axis occurs at least once; all with TREX_TUI_THOROUGH.
 
     All too where goldens are written: one that is left out would stay as it was.
     """

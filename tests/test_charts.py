@@ -659,7 +659,7 @@ def test_a_number_and_its_unit_stay_in_a_line():
 
 
 @pytest.mark.parametrize("values", [(1e-320, 0.5), (5e-324, 1.7e308), (1e-320, 1e-320), (0.02, 0.03)])
-def test_a_logarithmic_axis_bears_times_of_damaged_files(values):
+def test_a_logarithmic_axis_of_times_of_a_damaged_file(values):
     scale = log_scale(values, "ms", str)
     assert 0 < scale.low < scale.high < math.inf
     assert all(0 <= scale.fraction(value) <= 1 for value in values if 1e-150 <= value <= 1e150)

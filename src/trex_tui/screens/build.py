@@ -68,7 +68,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     """
 
     DEFAULT_CSS = """
-    /* Build: what is under the cursor is told below the table, or beside it where there is room. */
+    /* Build: details of the row under the cursor below the table; beside it if there is room. */
     BuildPane {
         layout: vertical;
         & > #build-parts { height: 1fr; layout: vertical; }

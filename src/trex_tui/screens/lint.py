@@ -87,7 +87,7 @@ class LintPane(TablePane[Entry], ShowsLint):
     """Table of findings, with details of the selected one."""
 
     DEFAULT_CSS = """
-    /* Lint: what a finding means below the list, or beside it where there is room. */
+    /* Lint: details of the finding below the list; beside it if there is room. */
     LintPane {
         layout: vertical;
         & > #lint-parts { height: 1fr; layout: vertical; }
