@@ -17,9 +17,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from trex_tui.buildlog import read_build_log
-from trex_tui.buildlog.lines import ReadState, read_lines
-from trex_tui.buildlog.reader import read_outline
+from trex_tui.old.buildlog import read_build_log
+from trex_tui.old.buildlog.lines import ReadState, read_lines
+from trex_tui.old.buildlog.reader import read_outline
 
 LOGS = Path(__file__).resolve().parent.parent.parent / "shared" / "artifacts" / "logs"
 NAMES = (

@@ -12,12 +12,12 @@ from pathlib import Path
 from rich.table import Table
 
 from synthetic import write_engine
-from trex_tui.analysis.compare import Align, compare
-from trex_tui.analysis.compare.align import align_pair
-from trex_tui.analysis.compare.noise import judge
-from trex_tui.analysis.compare.traits import Traits
-from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.engine.engine import Engine, load_engine
+from trex_tui.old.analysis.compare import Align, compare
+from trex_tui.old.analysis.compare.align import align_pair
+from trex_tui.old.analysis.compare.noise import judge
+from trex_tui.old.analysis.compare.traits import Traits
+from trex_tui.old.artifacts.input_files import gc_paused
+from trex_tui.old.engine.engine import Engine, load_engine
 
 PAIRS = (
     (1_000, 800, Align.AUTO),

@@ -26,9 +26,9 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from frames import Answer, KeyTimer, run_timed
-from trex_tui.app import TrexApp
-from trex_tui.screens.driver import collecting_when_idle
-from trex_tui.screens.engine import EngineScreen
+from trex_tui.old.app import TrexApp
+from trex_tui.old.screens.driver import collecting_when_idle
+from trex_tui.old.screens.engine import EngineScreen
 
 TARGET_MS = 50.0
 """What 95 of 100 keys should be answered in, on the machine that measures."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from rich.table import Table
 
-from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.engine.engine import Engine, load_set
-from trex_tui.lint.registry import registry
-from trex_tui.lint.run import run
+from trex_tui.old.artifacts.discover import ArtifactSet
+from trex_tui.old.engine.engine import Engine, load_set
+from trex_tui.old.lint.registry import registry
+from trex_tui.old.lint.run import run
 
 Timed = Callable[[int, Callable[[], object]], float]
 

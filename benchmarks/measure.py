@@ -32,13 +32,13 @@ from scale import measure_scale
 from slow_board import measure_slow_board
 from starting import best_of, measure_starting
 from synthetic import write_engine
-from trex_tui.analysis.columns import ALL_COLUMNS, full_frame
-from trex_tui.artifacts import ArtifactKind, find
-from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.engine.cache import forget_results
-from trex_tui.engine.engine import Engine, load_set
-from trex_tui.engine.tactics import parse_tactic
+from trex_tui.old.analysis.columns import ALL_COLUMNS, full_frame
+from trex_tui.old.artifacts import ArtifactKind, find
+from trex_tui.old.artifacts.discover import ArtifactSet
+from trex_tui.old.artifacts.input_files import gc_paused
+from trex_tui.old.engine.cache import forget_results
+from trex_tui.old.engine.engine import Engine, load_set
+from trex_tui.old.engine.tactics import parse_tactic
 from written import measure_written
 
 ROOT = Path(__file__).parent.parent

@@ -21,7 +21,7 @@ ROOT = Path(__file__).absolute().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from samples.builds import Edit, plant_kernel, plant_lost_fusion, write_builds  # noqa: E402 - below the path
-from trex_tui.cli import main as trex_tui  # noqa: E402 - as above
+from trex_tui.old.cli import main as trex_tui  # noqa: E402 - as above
 
 _BUILDS, _PLANTED, _NOISE, _ROWS = 20, 11, 0.003, 200
 

@@ -85,18 +85,18 @@ class Measuring:
 
 
 def measure_engine(folder: Path) -> list[Step]:
-    from trex_tui.analysis.columns import ALL_COLUMNS, derived
-    from trex_tui.analysis.compare import compare
-    from trex_tui.analysis.dataflow import whole_lanes
-    from trex_tui.analysis.filter import filter_layers
-    from trex_tui.analysis.modules import Group, Grouping, arrange
-    from trex_tui.engine.engine import Engine, load_engine
-    from trex_tui.lint.registry import registry
-    from trex_tui.lint.run import run
-    from trex_tui.report.export import ExportFormat, layers_as
-    from trex_tui.report.views.engine import analyse, summary_document
-    from trex_tui.report.views.layers import cell_text
-    from trex_tui.report.views.memory import memory_figures
+    from trex_tui.old.analysis.columns import ALL_COLUMNS, derived
+    from trex_tui.old.analysis.compare import compare
+    from trex_tui.old.analysis.dataflow import whole_lanes
+    from trex_tui.old.analysis.filter import filter_layers
+    from trex_tui.old.analysis.modules import Group, Grouping, arrange
+    from trex_tui.old.engine.engine import Engine, load_engine
+    from trex_tui.old.lint.registry import registry
+    from trex_tui.old.lint.run import run
+    from trex_tui.old.report.export import ExportFormat, layers_as
+    from trex_tui.old.report.views.engine import analyse, summary_document
+    from trex_tui.old.report.views.layers import cell_text
+    from trex_tui.old.report.views.memory import memory_figures
 
     registry()
     measure = Measuring()
@@ -136,8 +136,8 @@ def measure_engine(folder: Path) -> list[Step]:
 
 
 def measure_timing(folder: Path) -> list[Step]:
-    from trex_tui.analysis.timing import timing_statistics
-    from trex_tui.engine.engine import Engine, load_engine
+    from trex_tui.old.analysis.timing import timing_statistics
+    from trex_tui.old.engine.engine import Engine, load_engine
 
     measure = Measuring()
     engine = measure("load", lambda: load_engine(folder))
@@ -147,7 +147,7 @@ def measure_timing(folder: Path) -> list[Step]:
 
 
 def measure_log(folder: Path) -> list[Step]:
-    from trex_tui.buildlog import read_build_log
+    from trex_tui.old.buildlog import read_build_log
 
     measure = Measuring()
     measure("read", lambda: read_build_log(folder / "net.build.log"))
@@ -155,8 +155,8 @@ def measure_log(folder: Path) -> list[Step]:
 
 
 def measure_tree(folder: Path) -> list[Step]:
-    from trex_tui.artifacts import scan
-    from trex_tui.cli import main
+    from trex_tui.old.artifacts import scan
+    from trex_tui.old.cli import main
 
     measure = Measuring()
     measure("scan", lambda: scan(folder))

@@ -36,8 +36,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fuzzing.damage import Files, damaged
-from trex_tui import crash_log
-from trex_tui.cli import parser
+from trex_tui.old import crash_log
+from trex_tui.old.cli import parser
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCERS = ROOT / "scripts" / "fuzzing" / "producers"

@@ -17,16 +17,16 @@ from typing import Any
 
 from python_api import api_markdown
 from trex_columns import BY_TYPE, FRAME, columns_table
-from trex_tui.accuracy.metrics import GATE_METRICS
-from trex_tui.analysis.compare import gate_metrics
-from trex_tui.analysis.gates import GateMetrics
-from trex_tui.cli.command_parser import GLOBAL_OPTIONS
-from trex_tui.cli.parser import build_parser
-from trex_tui.fleet import history_gates
-from trex_tui.lint.config import COUNTS
-from trex_tui.report.glossary.explanation import glossary_markdown, words_markdown
-from trex_tui.report.schemas import DOCUMENTS, document_version, list_documents, read_schema
-from trex_tui.widgets.actions import TABS, Place, keys_table
+from trex_tui.old.accuracy.metrics import GATE_METRICS
+from trex_tui.old.analysis.compare import gate_metrics
+from trex_tui.old.analysis.gates import GateMetrics
+from trex_tui.old.cli.command_parser import GLOBAL_OPTIONS
+from trex_tui.old.cli.parser import build_parser
+from trex_tui.old.fleet import history_gates
+from trex_tui.old.lint.config import COUNTS
+from trex_tui.old.report.glossary.explanation import glossary_markdown, words_markdown
+from trex_tui.old.report.schemas import DOCUMENTS, document_version, list_documents, read_schema
+from trex_tui.old.widgets.actions import TABS, Place, keys_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _GATES = {

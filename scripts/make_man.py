@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import make_docs
 from trex_tui._version import __version__
-from trex_tui.cli.parser import build_parser
+from trex_tui.old.cli.parser import build_parser
 
 FILE = make_docs.DOCS / "man" / "trex-tui.1"
 _EXIT_CODES = (

@@ -18,7 +18,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from samples.builds import plant_kernel, write_builds, write_sweep
-from trex_tui.app import TrexApp
+from trex_tui.old.app import TrexApp
 
 ROOT = Path(__file__).absolute().parent.parent
 SAMPLES = Path("sample_artifacts")

@@ -35,7 +35,7 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
     """Public members that the API defines, those of the class first, then inherited ones."""
     known: dict[str, Any] = {}
     for base in kind.__mro__:
-        if base.__module__.startswith("trex_tui.api"):
+        if base.__module__.startswith("trex_tui.old.api"):
             for name, member in vars(base).items():
                 if not name.startswith("_") and _docstring(member):
                     known.setdefault(name, member)

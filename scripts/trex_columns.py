@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from trex_tui.analysis.columns import find_column
+from trex_tui.old.analysis.columns import find_column
 
 
 class TrexColumn(NamedTuple):

@@ -16,35 +16,35 @@ from typing import Any
 
 from rich.console import Console
 
-from trex_tui import cli
-from trex_tui.analysis.build import build_facts, tactic_rows
-from trex_tui.analysis.columns import columns_named, derived, engine_columns
-from trex_tui.analysis.compare import compare
-from trex_tui.analysis.dataflow import fitted, neighbourhood, whole_lanes
-from trex_tui.analysis.filter import FilterError, filter_layers
-from trex_tui.analysis.modules import Group, Grouping, arrange, layer_label, ordered_entries
-from trex_tui.artifacts import scan
-from trex_tui.artifacts.discover import is_damage
-from trex_tui.buildlog import read_build_log
-from trex_tui.buildlog.log_records import metadata_document
-from trex_tui.cli.parser import build_parser
-from trex_tui.engine.engine import Engine, load_set
-from trex_tui.errors import Diagnostic, Severity, TrexError
-from trex_tui.lint.config import LintConfig
-from trex_tui.lint.model import LintResult
-from trex_tui.lint.registry import registry
-from trex_tui.lint.run import run as run_lint
-from trex_tui.report.charts.catalogue import CHARTS
-from trex_tui.report.charts.cells import draw
-from trex_tui.report.charts.figure import Palette, Subject
-from trex_tui.report.export import ExportFormat, comparison_as, file_stem, layers_as
-from trex_tui.report.views import build, build_details, build_summary, layer_table, memory, timing
-from trex_tui.report.views import engine as overview
-from trex_tui.report.views import layer_details as layer_text
-from trex_tui.report.views import lint as findings
-from trex_tui.report.views.engine import summary_document
-from trex_tui.report.views.lint import EngineReport, LintReport
-from trex_tui.report.views.summary import print_summaries
+from trex_tui.old import cli
+from trex_tui.old.analysis.build import build_facts, tactic_rows
+from trex_tui.old.analysis.columns import columns_named, derived, engine_columns
+from trex_tui.old.analysis.compare import compare
+from trex_tui.old.analysis.dataflow import fitted, neighbourhood, whole_lanes
+from trex_tui.old.analysis.filter import FilterError, filter_layers
+from trex_tui.old.analysis.modules import Group, Grouping, arrange, layer_label, ordered_entries
+from trex_tui.old.artifacts import scan
+from trex_tui.old.artifacts.discover import is_damage
+from trex_tui.old.buildlog import read_build_log
+from trex_tui.old.buildlog.log_records import metadata_document
+from trex_tui.old.cli.parser import build_parser
+from trex_tui.old.engine.engine import Engine, load_set
+from trex_tui.old.errors import Diagnostic, Severity, TrexError
+from trex_tui.old.lint.config import LintConfig
+from trex_tui.old.lint.model import LintResult
+from trex_tui.old.lint.registry import registry
+from trex_tui.old.lint.run import run as run_lint
+from trex_tui.old.report.charts.catalogue import CHARTS
+from trex_tui.old.report.charts.cells import draw
+from trex_tui.old.report.charts.figure import Palette, Subject
+from trex_tui.old.report.export import ExportFormat, comparison_as, file_stem, layers_as
+from trex_tui.old.report.views import build, build_details, build_summary, layer_table, memory, timing
+from trex_tui.old.report.views import engine as overview
+from trex_tui.old.report.views import layer_details as layer_text
+from trex_tui.old.report.views import lint as findings
+from trex_tui.old.report.views.engine import summary_document
+from trex_tui.old.report.views.lint import EngineReport, LintReport
+from trex_tui.old.report.views.summary import print_summaries
 
 WITHOUT_SETS = frozenset(
     {"open", "demo", "serve", "mcp", "keys", "schema", "explain", "capture", "doctor", "accuracy"}
@@ -297,8 +297,8 @@ def _lint(engine: Engine) -> None:
         list(findings.finding_lines(entry, rules))
     findings.fit_summary(engine_report)
     report = LintReport((engine_report,), config, ())
-    from trex_tui.report.render_lint import lint_document, lint_github, lint_markdown, print_lint
-    from trex_tui.report.render_sarif import lint_sarif
+    from trex_tui.old.report.render_lint import lint_document, lint_github, lint_markdown, print_lint
+    from trex_tui.old.report.render_sarif import lint_sarif
 
     _json(lint_document(report))
     _json(lint_sarif(report, rules))
@@ -314,7 +314,7 @@ def _check_rules(result: LintResult) -> None:
 
 
 def _self_diff(engine: Engine) -> None:
-    from trex_tui.report.views.compare import Shown
+    from trex_tui.old.report.views.compare import Shown
 
     comparison = compare([engine, engine], baseline=0, align="auto", per_batch=False)
     differing = [

@@ -2,6 +2,9 @@
 
 import sys
 
-from trex_tui.cli import run
+from trex_tui.old.cli import main, run
 
-sys.exit(run())
+__all__ = ["main", "run"]
+
+if __name__ == "__main__":
+    sys.exit(run())

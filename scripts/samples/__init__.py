@@ -1,1 +1,0 @@
-"""Modelled trtexec output: networks, runs and logs that `make_samples.py` writes to `sample_artifacts/`."""

@@ -1,0 +1,561 @@
+"""BUILD: options of the build, and tactics tried, skipped and chosen, from metadata and the build log."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from trex_tui.old.analysis.structure import sum_latency_ms
+from trex_tui.old.analysis.trtexec_runs import TrtexecRun, build_run, engine_version, parse_version
+from trex_tui.old.engine.model import Layer
+from trex_tui.old.lint.context import (
+    BUILDER_PERFORMANCE,
+    COMMAND_LINE_PROGRAMS,
+    TERSE,
+    TIMED_ALONE,
+    WORKSPACE_FAQ,
+    Context,
+    build_log,
+    issue,
+    quote,
+    quote_layer,
+    verbose_log,
+)
+from trex_tui.old.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule
+from trex_tui.old.text import format_bytes, plural, printable, shorten_middle
+
+if TYPE_CHECKING:  # imported only for sets with a log
+    from trex_tui.old.buildlog.build_trace import BuildTrace, TimingCache
+    from trex_tui.old.buildlog.layer_tuning import LayerTuning, SkippedTactic
+
+_COMPATIBILITY = (
+    "Engine Compatibility: "
+    "https://docs.nvidia.com/deeplearning/tensorrt/11.1.0/inference-library/engine-compatibility.html"
+)
+_TRTEXEC = "trtexec, samples/common/sampleOptions.cpp: https://github.com/NVIDIA/TensorRT"
+_SUFFIXED = re.compile(r"workspace:(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMGkmg]i?[Bb]|[Bb])\b")
+_MEMORY = re.compile(r"(?P<mib>\d{1,9}) MiB")
+_TOO_LARGE = re.compile(r"Device request: (?P<wanted>\d{1,9}) ?MB Available: (?P<there>\d{1,9}) ?MB")
+_MIB = 1 << 20
+NO_OPTIONS = "no build options: keep the metadata or the log of the build in the set"
+LAST_LETTER_DECIDES = (10, 1)
+"""First TensorRT version whose trtexec takes the last letter of a pool size as its unit, with `B` for bytes."""
+FIRST_MEMORY_POOLS = (8, 4)
+"""First TensorRT version whose trtexec has --memPoolSize; before, there is only --workspace, with a default of 16 MiB."""
+# They exclude kernels and fusions for all layers; other options may be intended.
+_SERIOUS = frozenset({"Version Compatible", "hardwareCompatibilityLevel"})
+LEAST_MIB = 1.0
+SMALL_MIB = 16.0
+MOST_MIB = 2.0**20
+HEURISTIC_LEVELS = 2
+MOST_OF_DEVICE = 0.75
+"""No workspace can satisfy a request above this share of the device memory."""
+NAMED_LAYERS = 5
+
+_Skips: TypeAlias = "list[tuple[str, SkippedTactic]]"
+
+
+@rule(
+    "BUILD001",
+    "Tactics skipped: not enough memory",
+    Severity.WARNING,
+    looks_for="Tactics in the verbose build log whose scratch memory exceeds the workspace or the free device memory; "
+    "info if all need more than three quarters of the device memory. In another log, its warnings about them, and "
+    "TensorRT 8's note that some tactics lack workspace (info).",
+    why="Skipped tactics are often the fastest. Their saving is unknown because they were not timed.",
+    remedy="Increase --memPoolSize=workspace:N (MiB; before TensorRT 8.4 --workspace=N) on an idle GPU.",
+    references=(WORKSPACE_FAQ, issue(4136)),
+    needs=(build_log,),
+)
+def skipped_tactics(context: Context) -> Findings:
+    if not context.log.is_verbose:
+        yield from _find_stated_skips(context)
+        yield not_checked(TERSE)
+        return
+    from trex_tui.old.buildlog.layer_tuning import SkipReason
+
+    skips = list(_find_skips(context.log))
+    limit = _workspace_bytes(context, [skip for skip in skips if skip[1].reason is SkipReason.WORKSPACE])
+
+    def is_beyond_workspace(tactic: SkippedTactic) -> bool:
+        """Return whether a request exceeds the workspace; others were skipped because the device was full."""
+        fits = limit is not None and tactic.requested_bytes is not None and tactic.requested_bytes <= limit
+        return tactic.reason is SkipReason.WORKSPACE and not fits
+
+    for_workspace = [skip for skip in skips if is_beyond_workspace(skip[1])]
+    for_device = [skip for skip in skips if not is_beyond_workspace(skip[1])]
+    if for_workspace:
+        yield _describe_beyond_workspace(context, for_workspace, limit)
+    if for_device:
+        yield _describe_beyond_device(context, for_device)
+
+
+def _find_stated_skips(context: Context) -> Findings:
+    """Yield what a log without tuning states about skipped tactics."""
+    stated = [message for message in context.log.messages if _TOO_LARGE.search(message.text)]
+    if stated:
+        first = _TOO_LARGE.search(stated[0].text)
+        assert first is not None
+        times = sum(message.count for message in stated)
+        yield finding(
+            f"Tactics were skipped {plural(times, 'time')}, device out of memory: the first needs {first['wanted']} MB "
+            f"with {first['there']} MB free.",
+            evidence={
+                "warnings": times,
+                "request_mb": int(first["wanted"]),
+                "device_memory_free_mb": int(first["there"]),
+                "log_line": stated[0].line,
+            },
+            remedy="Build on an idle device (a Jetson: without the desktop, with swap), or on one with more memory; a larger "
+            "workspace does not help.",
+        )
+    elif context.log.workspace_shortage is not None:
+        yield finding(
+            "Some tactics lack workspace; their number and sizes are in a verbose log only.",
+            severity=Severity.INFO,
+            evidence={"log_line": context.log.workspace_shortage},
+            remedy=_advise_workspace(context, None),
+        )
+
+
+def _find_skips(trace: BuildTrace) -> Iterator[tuple[str, SkippedTactic]]:
+    """Yield skipped tactics with the name of their layer or reformat."""
+    for tuning in trace.tunings:
+        for tactic in tuning.skipped:
+            yield tuning.name, tactic
+    for cost in trace.reformat_costs:
+        for trial in cost.combination.runners:
+            for tactic in trial.skipped:
+                yield f"reformat of {cost.tensor}", tactic
+
+
+def _describe_beyond_workspace(context: Context, skips: _Skips, limit: int | None) -> Finding:
+    device = _device_bytes(context.log)
+    requests = _requests(skips)
+    largest = max(requests, default=None)
+    is_hopeless = (
+        device is not None
+        and len(requests) == len(skips)
+        and min(requests, default=0) > MOST_OF_DEVICE * device
+    )
+    there = f"; workspace: {format_bytes(limit)}" if limit is not None else ""
+    hopeless = f", most of the device's {format_bytes(device)}" if is_hopeless else ""
+    return finding(
+        (
+            f"{_count(skips)} skipped, workspace too small: {_format_requests(skips)} of scratch "
+            f"memory{hopeless}{there}."
+        ),
+        _skipped_layers(context, skips),
+        severity=Severity.INFO if is_hopeless else None,
+        evidence={
+            "skipped_tactics": len(skips),
+            "largest_request_bytes": largest,
+            "workspace_bytes": limit,
+            "device_memory_bytes": device,
+            "requests_by_layer": _format_by_layer(skips),
+        },
+        remedy="None, unless this layer is slow: the request does not fit on this device."
+        if is_hopeless
+        else _advise_workspace(context, largest),
+    )
+
+
+def _workspace_bytes(context: Context, skips: _Skips) -> int | None:
+    """Return the workspace limit of the build: from its options, or the least that a tactic was given.
+
+    The amount given to Myelin includes the weights of its layer; no other tactic has less than the workspace.
+    """
+    limits = [tactic.available_bytes for _, tactic in skips if tactic.available_bytes is not None]
+    stated = build_run(context.engine).workspace_mib
+    if stated is not None and 0 <= stated <= MOST_MIB:
+        limits.append(round(stated * _MIB))
+    return min(limits, default=None)
+
+
+def _advise_workspace(context: Context, largest: int | None) -> str:
+    """Return the option with a sufficient size for the trtexec that built; in whole MiB, which all versions take."""
+    version = parse_version(context.log.tensorrt_version) or engine_version(context.engine)
+    option, without = "--memPoolSize=workspace:", ", or without a limit"
+    if version is not None and version < FIRST_MEMORY_POOLS:
+        option, without = "--workspace=", ""
+    if largest is None and not without:
+        return "Build with a larger --workspace=N (MiB; the default is 16) and compare."
+    if largest is None:
+        return "Build without a workspace limit and compare these layers."
+    size = math.ceil(largest / _MIB)
+    return f"Build with {option}{size} (MiB) or more{without} and compare these layers."
+
+
+def _describe_beyond_device(context: Context, skips: _Skips) -> Finding:
+    there = max(
+        (tactic.available_bytes for _, tactic in skips if tactic.available_bytes is not None), default=None
+    )
+    free = f" with {format_bytes(there)} free" if there is not None else ""
+    return finding(
+        f"{_count(skips)} skipped, device out of memory{free}: {_format_requests(skips)}.",
+        _skipped_layers(context, skips),
+        evidence={
+            "skipped_tactics": len(skips),
+            "largest_request_bytes": max(_requests(skips), default=None),
+            "device_memory_free_bytes": there,
+            "requests_by_layer": _format_by_layer(skips),
+        },
+        remedy="Build on an idle GPU, or on one with more memory; a larger workspace does not help.",
+    )
+
+
+def _requests(skips: _Skips) -> list[int]:
+    return [tactic.requested_bytes for _, tactic in skips if tactic.requested_bytes is not None]
+
+
+def _count(skips: _Skips) -> str:
+    layers = plural(len({name for name, _ in skips}), "layer")
+    return f"{plural(len(skips), 'tactic')} of {layers} {'was' if len(skips) == 1 else 'were'}"
+
+
+def _format_requests(skips: _Skips) -> str:
+    requests = _requests(skips)
+    if not requests:
+        return f"the log does not state how much {'it needs' if len(skips) == 1 else 'they need'}"
+    needs = "it needs" if len(skips) == 1 else "they need up to"
+    unknown = f" ({len(skips) - len(requests)} without a size)" if len(requests) < len(skips) else ""
+    return f"{needs} {format_bytes(max(requests))}{unknown}"
+
+
+def _format_by_layer(skips: _Skips) -> str:
+    """Return layers with their largest requests in bytes, the largest first, limited in number."""
+    largest: dict[str, int] = {}
+    for name, tactic in skips:
+        largest[name] = max(largest.get(name, 0), tactic.requested_bytes or 0)
+    ordered = sorted(largest.items(), key=lambda item: (-item[1], item[0]))
+    listed = [
+        f"{shorten_middle(printable(name), 60)}: {size or 'not stated'}"
+        for name, size in ordered[:NAMED_LAYERS]
+    ]
+    more = [f"and {len(ordered) - NAMED_LAYERS} more"] if len(ordered) > NAMED_LAYERS else []
+    return "; ".join([*listed, *more])
+
+
+def _skipped_layers(context: Context, skips: _Skips) -> list[Layer]:
+    return [layer for name, _ in skips for layer in context.layers_by_tuning.get(name, ())]
+
+
+def _device_bytes(trace: BuildTrace) -> int | None:
+    for label, value in trace.options.device.items():
+        if "Global Memory" in label and (match := _MEMORY.search(value)):
+            return int(match["mib"]) * _MIB
+    return None
+
+
+@rule(
+    "BUILD002",
+    "Workspace size misparsed by trtexec",
+    Severity.ERROR,
+    looks_for="A parsed workspace below 1 MiB (error), below 16 MiB (warning) or above 1 TiB (error); or, if the "
+    "parsed value is unknown, `workspace:1024MiB` with TensorRT 10.1 or later.",
+    why="Since 10.1 trtexec takes the last letter as the unit, and the B of MiB means bytes. The build then has "
+    "almost no scratch memory, and its times are not representative.",
+    remedy="Write --memPoolSize=workspace:1024 or workspace:1024M.",
+    references=(_TRTEXEC,),
+    not_when="The same argument before 10.0, which reads it as MiB.",
+)
+def odd_workspace(context: Context) -> Findings:
+    run = build_run(context.engine)
+    argument, size = run.argument("--memPoolSize"), run.workspace_mib
+    asked = _SUFFIXED.search(argument or "")
+    version = engine_version(context.engine)
+    pools = run.options.get("Memory Pools", "")
+    if size is not None:
+        if SMALL_MIB <= size <= MOST_MIB:
+            return
+        effect = "this is not a limit"
+        if size < SMALL_MIB:
+            effect = "tactics that need scratch memory were skipped"
+        given = f" (given as {asked[0]})" if asked else ""
+        yield finding(
+            f"The workspace of the build was {size:.6g} MiB{given}: {effect}.",
+            severity=Severity.WARNING if LEAST_MIB <= size < SMALL_MIB else None,
+            confidence=Confidence.HIGH,
+            evidence={"workspace_mib": size, "memPoolSize": argument, "source": run.source},
+        )
+    elif asked and version and version >= LAST_LETTER_DECIDES:
+        yield finding(
+            f"--memPoolSize={asked[0]} was read as {asked['number']} bytes (TensorRT 10.1 and later).",
+            evidence={"memPoolSize": asked[0], "tensorrt": context.engine.tensorrt_version},
+        )
+    elif not pools.startswith("workspace:"):
+        cut = "Memory Pools is truncated in the metadata: keep the log of the build"
+        silent = (
+            "the build options do not state the memory pools"
+            if build_run(context.engine).options
+            else NO_OPTIONS
+        )
+        yield not_checked(cut if pools else silent)
+
+
+@rule(
+    "BUILD003",
+    "No persistent timing cache",
+    Severity.INFO,
+    looks_for="timingCacheMode local or disable in the build options or the log; or a global cache that could not be "
+    "read or had no matching entry.",
+    why="Each build times all tactics again. Near ties are decided by noise, so times and results differ "
+    "between builds of one model.",
+    remedy="--timingCacheFile=FILE, kept between builds; in CI also --errorOnTimingCacheMiss, and locked clocks.",
+    references=(BUILDER_PERFORMANCE, issue(4730)),
+    not_when="A given but empty cache without a build log: only the log shows it.",
+)
+def cold_timing_cache(context: Context) -> Findings:
+    run, trace = build_run(context.engine), context.build_trace
+    cache = None if trace is None or trace.only_loads else trace.cache
+    mode = run.options.get("timingCacheMode", "").lower() or (cache.mode if cache else None)
+    if not mode:
+        yield not_checked("the build options do not state timingCacheMode" if run.options else NO_OPTIONS)
+    elif mode in ("local", "disable"):
+        yield finding(
+            f"Timing cache: {'this build only' if mode == 'local' else 'off'}. The next build times all "
+            "tactics again and may choose others.",
+            confidence=Confidence.HIGH,
+            evidence={
+                "timingCacheMode": mode,
+                "timingCacheFile": run.options.get("timingCacheFile") or None,
+                "source": run.source,
+            },
+        )
+    elif cache is not None and (cache.unreadable is not None or _served_nothing(cache)):
+        name = cache.unreadable or cache.file
+        named = f" {printable(name)}" if name else ""
+        state = " could not be read" if cache.unreadable is not None else " had no entry for this network"
+        yield finding(
+            f"The timing cache{named}{state}: this build timed all tactics; its choices may differ from "
+            "earlier builds.",
+            confidence=Confidence.HIGH,
+            evidence={
+                "timingCacheFile": name,
+                "entries": cache.entries,
+                "hits": cache.hits,
+                "saved_bytes": cache.saved_bytes,
+            },
+            remedy=(
+                "Keep the cache file of this build for the next one; in CI also use --errorOnTimingCacheMiss."
+            ),
+        )
+
+
+def _served_nothing(cache: TimingCache) -> bool:
+    """Return whether a cache was queried without hits; `cached_results` also counts hits within one build."""
+    return cache.hits == 0 and bool(cache.entries) and not cache.cached_results
+
+
+@rule(
+    "BUILD004",
+    "Restricted tactic search",
+    Severity.INFO,
+    looks_for="Optimization level 0 to 2, MaxTactics, heuristics, tactic sources, avgTiming 1, restricted mode, "
+    "refit, stripped weights, sparsity without a sparse kernel; version or hardware compatibility (warning).",
+    why="Excluded kernels may be faster.",
+    remedy="Unless intended, build once with the defaults and compare.",
+    references=(BUILDER_PERFORMANCE, _COMPATIBILITY),
+    columns=("tactic",),
+)
+def limited_search(context: Context) -> Findings:
+    run = build_run(context.engine)
+    if not run.is_stated:
+        yield not_checked(NO_OPTIONS)
+        return
+    limits = dict(_find_limits(run))
+    sparsity = run.options.get("Sparsity", "")
+    tactics = [tactic for layer in context.layers if (tactic := context.tactic(layer))]
+    is_dense = bool(tactics) and not any(tactic.is_sparse for tactic in tactics)
+    if sparsity.lower().startswith(("enable", "force")) and is_dense:
+        limits["Sparsity"] = f"{sparsity}, but no sparse kernel"
+    if limits:
+        listed = "; ".join(f"{name} {printable(value)}" for name, value in limits.items())
+        yield finding(
+            f"{plural(len(limits), 'option')} restricted the tactic search: {listed}.",
+            severity=Severity.INFO if _SERIOUS.isdisjoint(limits) else Severity.WARNING,
+            evidence=limits,
+        )
+
+
+def _find_limits(run: TrtexecRun) -> Iterator[tuple[str, str]]:
+    level = run.number("BuilderOptimizationLevel")
+    if level is not None and 0 <= level <= HEURISTIC_LEVELS:
+        yield "BuilderOptimizationLevel", f"{level:.0f} (default 3)"
+    if (run.number("MaxTactics") or 0) > 0:
+        yield "MaxTactics", run.options["MaxTactics"]
+    if run.enabled("Heuristic"):
+        yield "Heuristic", "Enabled"
+    sources = run.options.get("Tactic sources", "")
+    if sources and "default" not in sources.lower():
+        yield "Tactic sources", sources
+    if run.number("avgTiming") == 1:
+        yield "avgTiming", "1 (each tactic measured once)"
+    for label in ("Restricted mode", "Version Compatible", "Refit", "Strip weights"):
+        if run.enabled(label):
+            yield label, "Enabled"
+    compatibility = run.argument("--hardwareCompatibilityLevel")
+    if compatibility and compatibility.lower() != "none":
+        yield "hardwareCompatibilityLevel", compatibility
+
+
+@rule(
+    "BUILD005",
+    "Incomplete layer information",
+    Severity.WARNING,
+    looks_for="Layers with names only; layers with types but no layouts; missing dimensions or types.",
+    why="It limits all other rules.",
+    remedy="Build with --profilingVerbosity=detailed and export with --exportLayerInfo.",
+    references=(COMMAND_LINE_PROGRAMS,),
+    columns=("layer_type", "input_formats", "output_formats", "input_shapes"),
+    not_when="Myelin layers without layouts, which TensorRT never exports.",
+)
+def incomplete_layers(context: Context) -> Findings:
+    count = len(context.layers)
+    if not context.engine.has_graph:
+        yield not_checked("no layer information: export it with --exportLayerInfo")
+        return
+    if context.engine.names_only:
+        yield finding(
+            "The layer information has names only: rules that need tensors or tactics are not checked.",
+            confidence=Confidence.HIGH,
+            evidence={"layers": count, "names_only": True},
+        )
+        return
+    native = [layer for layer in context.layers if layer.parameter_type and (layer.inputs or layer.outputs)]
+    if native and all(
+        tensor.dtype and not tensor.format.layout
+        for layer in native
+        for tensor in (*layer.inputs, *layer.outputs)
+    ):
+        yield finding(
+            f"All {plural(len(native), 'layer')} with layouts show types only, so layout changes cannot be "
+            "distinguished from other copies.",
+            native,
+            confidence=Confidence.HIGH,
+            evidence={
+                "layers": len(native),
+                "input_formats": native[0].inputs[0].format.text if native[0].inputs else None,
+            },
+            remedy="Export the layer information with an execution context: --exportLayerInfo in a run that also infers.",
+        )
+    unknown = {
+        layer.index: layer
+        for layer in context.layers
+        for tensor in (*layer.inputs, *layer.outputs)
+        if tensor.dtype is None or -1 in tensor.shape
+    }
+    dynamic = list(unknown.values())
+    if dynamic:
+        yield finding(
+            f"{plural(len(dynamic), 'layer')} of {count} without dimensions or types: their bytes and MACs "
+            "are unknown.",
+            dynamic,
+            confidence=Confidence.HIGH,
+            evidence={"layers": len(dynamic)},
+            remedy="Export the layer information from the profile run, with --shapes set.",
+        )
+
+
+@rule(
+    "BUILD006",
+    "Near-tied tactics: build not reproducible",
+    Severity.INFO,
+    looks_for=(
+        "Layers whose second fastest tactic in the same formats took at most 2 % longer than the choice."
+    ),
+    why=f"{TIMED_ALONE} The next build may choose the other tactic, so latency, numerical results and sizes "
+    "differ between builds of one model.",
+    remedy=(
+        "Keep the choice with --timingCacheFile=FILE; lock the clocks during the build and raise --avgTiming."
+    ),
+    references=(BUILDER_PERFORMANCE, issue(4730)),
+    columns=("name", "kind"),
+    not_when="Layers with a single timed tactic, or with a result from a cache that stores one time.",
+    needs=(verbose_log,),
+    thresholds={"margin_pct": 2.0},  # near ties as in the build log's report
+)
+def near_ties(context: Context, margin_pct: float) -> Findings:
+    compared = [
+        (abs(margin), layer, choice)
+        for layer, choice in zip(context.layers, context.choices, strict=True)
+        if layer.kind.is_work and (margin := choice.margin_pct) is not None
+    ]
+    if not compared:
+        yield not_checked("the build log has no layer of this engine with two timed tactics")
+        return
+    ties = [timed for timed in compared if timed[0] < margin_pct]
+    if not ties:
+        return
+    margin, closest, choice = min(ties, key=lambda timed: (timed[0], timed[1].index))
+    layers = [layer for _, layer, _ in ties]
+    yield finding(
+        f"{len(ties)} of {plural(len(compared), 'layer')} with a second tactic "
+        f"{'was' if len(ties) == 1 else 'were'} decided by less than {margin_pct:g} % (noise); closest: "
+        f"{quote_layer(closest)}, {margin:.2g} %.",
+        layers,
+        confidence=Confidence.HIGH,
+        evidence={
+            "near_ties": len(ties),
+            "layers_compared": len(compared),
+            "closest_margin_pct": margin,
+            "chosen_tuning_ms": choice.chosen.time_ms if choice.chosen else None,
+            "second_tuning_ms": choice.second.time_ms if choice.second else None,
+            "latency_ms": sum_latency_ms(layers),
+        },
+    )
+
+
+@rule(
+    "BUILD007",
+    "Slow tuning of one layer",
+    Severity.INFO,
+    looks_for="A layer whose tuning took at least 10 s and at least a fifth of the build.",
+    why="Every build without a timing cache repeats it.",
+    remedy="--timingCacheFile=FILE keeps its result; --builderOptimizationLevel and --maxTactics limit the search. "
+    "For dynamic inputs, use fewer optimization profiles.",
+    references=(BUILDER_PERFORMANCE,),
+    columns=("name",),
+    not_when="Results from the cache. Before TensorRT 8.6 only whole seconds are known.",
+    needs=(verbose_log,),
+    thresholds={"share_pct": 20.0, "seconds": 10.0},
+)
+def slow_tuning(context: Context, share_pct: float, seconds: float) -> Findings:
+    from trex_tui.old.analysis.build import build_seconds
+
+    trace = context.log
+    spent: dict[str, float] = {}
+    tactics: Counter[str] = Counter()
+    for tuning in trace.tunings:
+        if not tuning.name:
+            continue  # not timed, or its beginning is not in the log
+        tactics[tuning.name] += tuning.tactic_count
+        time = _tuning_seconds(tuning)
+        if time is not None:
+            spent[tuning.name] = spent.get(tuning.name, 0.0) + time
+    whole = build_seconds(trace.phases) or trace.stated_seconds or math.fsum(spent.values())
+    if not spent or not whole:
+        yield not_checked("the build log has no tuning times")
+        return
+    for name, time in sorted(spent.items(), key=lambda item: (-item[1], item[0])):
+        if time < seconds or 100.0 * time < share_pct * whole:
+            continue
+        timed = f" for {plural(tactics[name], 'tactic')}" if tactics[name] else ""
+        yield finding(
+            f"Tuning {quote(name)} took {time:.0f} s{timed}, {100.0 * time / whole:.0f} % of the build.",
+            context.layers_by_tuning.get(name, ()),
+            confidence=Confidence.HIGH,
+            evidence={"tuning_s": time, "build_s": whole, "tactics_timed": tactics[name]},
+        )
+
+
+def _tuning_seconds(tuning: LayerTuning) -> float | None:
+    """Return the time from the log (8.6 and later), else between its time stamps, which are whole seconds."""
+    if tuning.seconds is not None:
+        return tuning.seconds
+    if tuning.began_s is None or tuning.ended_s is None:
+        return None
+    return tuning.ended_s - tuning.began_s

@@ -1,0 +1,166 @@
+"""What distinguishes the releases: the banner, the options, and the labels of the log."""
+
+from __future__ import annotations
+
+import os
+
+_TABLE = f"{os.path.dirname(__file__)}/../../src/trex_tui/old/capture/trtexec_flags.json"  # noqa: PTH120
+_BUILDS = {"10.4.0": 26, "10.16.1": 11, "11.1.0": 106}
+REPEATABLE = {"--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile"}
+ALIASES = {"--versionCompatible": "--vc", "--pluginInstanceNorm": "--pi"}
+
+# Read, but not explained in --help.
+_HIDDEN = (
+    ((8, 0), ("--nvtxMode", "--explicitBatch", "--explicitPrecision")),
+    ((8, 6), ("--buildOnly", "--plugins", "--streams")),
+    (
+        (11, 0),
+        ("--useCudaGraph", "--noDataTransfers", "--useSpinWait", "--separateProfileRun", "--stronglyTyped"),
+    ),
+)
+_TAKES_A_VALUE = {
+    *("--onnx", "--model", "--deploy", "--uff", "--saveEngine", "--loadEngine", "--minShapes"),
+    *("--optShapes", "--maxShapes", "--shapes", "--loadInputs", "--workspace", "--memPoolSize"),
+    *("--profilingVerbosity", "--minTiming", "--avgTiming", "--sparsity", "--precisionConstraints"),
+    *("--layerPrecisions", "--layerOutputTypes", "--calib", "--timingCacheFile", "--tacticSources"),
+    *("--batch", "--iterations", "--warmUp", "--duration", "--sleepTime", "--idleTime"),
+    *("--streams", "--infStreams", "--avgRuns", "--percentile", "--exportTimes", "--exportOutput"),
+    *("--exportProfile", "--exportLayerInfo", "--device", "--useDLACore", "--plugins"),
+    *("--staticPlugins", "--dynamicPlugins", "--builderOptimizationLevel"),
+    *("--hardwareCompatibilityLevel", "--tempdir", "--maxAuxStreams", "--useProfile", "--profile"),
+    *("--runtimePlatform", "--maxTactics"),
+    *("--rtxCudaGraphStrategy", "--runtimeCacheFile", "--specializeStrategyDS"),
+}
+
+
+_SHAPES = ("--minShapes", "--optShapes", "--maxShapes", "--shapes")
+
+
+_RTX_FLAGS = {"--rtxCudaGraphStrategy", "--runtimeCacheFile", "--specializeStrategyDS", "--useGpu"}
+_NOT_OF_RTX = {
+    *("--noCudaGraph", "--useCudaGraph", "--noDataTransfers", "--useSpinWait", "--separateProfileRun"),
+    *("--useDLACore", "--allowGPUFallback", "--buildDLAStandalone", "--infStreams", "--streams"),
+}
+
+
+class Release:
+    """One release, `8.6.1`, or `RTX 1.6.0` of TensorRT-RTX, which is told as the newest but for its own options.
+
+    Name and banner of the latter are assumed: its documentation has its options and parts of its output alone.
+    """
+
+    def __init__(self, version: str) -> None:
+        self.is_rtx = version.startswith("RTX ")
+        self.version = version.removeprefix("RTX ")
+        self.program = "tensorrt_rtx" if self.is_rtx else "trtexec"
+        self.numbers = tuple(int(part) for part in self.version.split("."))
+        major, minor, patch = self.numbers
+        self.build = _BUILDS.get(version)
+        number = major * 1000 + minor * 100 + patch if major < 10 else major * 10000 + minor * 100 + patch
+        if self.is_rtx:
+            number = major * 10000 + minor * 100 + patch
+        self.tag = f"[TensorRT{'-RTX' if self.is_rtx else ''} v{number}]" + (
+            f" [b{self.build}]" if self.build else ""
+        )
+
+    def before(self, *numbers: int) -> bool:
+        return not self.is_rtx and self.numbers < numbers
+
+    def uses_graph(self, options: dict[str, list[str]]) -> bool:
+        if self.is_rtx:
+            return "disable" not in options.get("--rtxCudaGraphStrategy", ())
+        return "--useCudaGraph" in options if self.before(11, 0, 0) else "--noCudaGraph" not in options
+
+    def known(self) -> set[str]:
+        """The options that it reads."""
+        with open(_TABLE, encoding="utf-8") as file:  # noqa: PTH123
+            table = eval(file.read())  # noqa: S307 - our own file; json takes as long to import as a run
+        releases = [tuple(map(int, name.split("."))) for name in table["releases"]]
+        here = max(place for place, release in enumerate(releases) if self.is_rtx or release <= self.numbers)
+        found = set()
+        for flag, spans in table["flags"].items():
+            for span in spans.split():
+                first, last = (table["releases"].index(name) for name in span.split("-"))
+                if first <= here <= last:
+                    found.add(flag)
+        return (found - _NOT_OF_RTX) | _RTX_FLAGS if self.is_rtx else found
+
+    def help(self) -> str:
+        hidden = {flag for since, flags in _HIDDEN if not self.before(*since) for flag in flags}
+        aliases = set(ALIASES.values())
+        lines = ["=== Build Options ==="]
+        for flag in sorted(self.known() - hidden - aliases - {"--help"}):
+            shown = f"{flag}=value" if flag in _TAKES_A_VALUE else flag
+            if flag in ALIASES and ALIASES[flag] in self.known():
+                shown = f"{flag}, {ALIASES[flag]}"
+            lines.append(f"  {shown:<28}Explained in a few words (default = disabled)")
+            # Explanations name options that need not exist: whoever looks for an option must not find it here.
+            lines.append(" " * 30 + "Not to be mixed up with --fp16, --noCudaGraph=x or --skipInference.")
+        return "\n".join([*lines, "=== Help ===", "  --help, -h                  Print this message"])
+
+
+class OptionError(Exception):
+    """Options that the release does not read, in the order of the command."""
+
+    def __init__(self, unknown: list[str]) -> None:
+        super().__init__(*unknown)
+        self.unknown = unknown
+
+
+class ValueRefusedError(Exception):
+    """A value, or a combination of options, that the parser refuses."""
+
+
+def parse(arguments: list[str], release: Release) -> dict[str, list[str]]:
+    """As trtexec: everything up to the first `=` is the key; each is taken once, and what is left over is an error."""
+    found: dict[str, list[str]] = {}
+    known = release.known() | {"-h"}
+    left = []
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        alias = next((long for long, short in ALIASES.items() if short == key), key)
+        is_repeated = alias in found and alias not in REPEATABLE
+        # Shapes belong to the profile before them.
+        if is_repeated and alias in _SHAPES[:3] and len(found[alias]) < len(found.get("--profile", ())):
+            is_repeated = False
+        if key not in known or is_repeated:
+            left.append(f"{key} {value}")
+            continue
+        if key in _TAKES_A_VALUE and not equals:
+            left.append(f"{key} ")
+            continue
+        found.setdefault(alias, []).append(value)
+    check_values(found, release)
+    if left:
+        raise OptionError(left)
+    return found
+
+
+_WHOLE = ("--warmUp", "--iterations", "--avgRuns", "--streams", "--infStreams", "--useProfile", "--workspace")
+
+
+def check_values(found: dict[str, list[str]], release: Release) -> None:
+    """What the parser refuses as far as it is recorded: it names the conversion that failed, and no option."""
+    for flag in _WHOLE:
+        for value in found.get(flag, ()):
+            _converted(value, int, "stoi")
+    for value in found.get("--duration", ()):
+        _converted(value, float, "stof")
+    for part in ",".join(found.get("--percentile", ["90"])).split(","):
+        if not 0 <= _converted(part, float, "stof") <= 100:
+            raise ValueRefusedError(f"Percentile {part} is not in the range 0 to 100")
+    for part in ",".join(value for flag in _SHAPES for value in found.get(flag, ())).split(","):
+        for number in part.rpartition(":")[2].split("x"):
+            _converted(number or "1", int, "stoi")
+    if {"--fp8", "--int8"} <= found.keys() and not release.before(8, 6, 0):
+        raise ValueRefusedError("Invalid usage, fp8 and int8 aren't allowed to be enabled together.")
+    level = found.get("--hardwareCompatibilityLevel", ["none"])[-1]
+    if level.lower() not in ("none", "ampere+", "samecomputecapability"):
+        raise ValueRefusedError(f"Unknown hardwareCompatibilityLevel option: {level}")
+
+
+def _converted(text: str, convert: type, name: str) -> float:
+    try:
+        return convert(text)
+    except ValueError:
+        raise ValueRefusedError(name) from None

@@ -1,0 +1,235 @@
+"""Words of TensorRT and names of layers: every type and every abbreviation of the real engines is explained."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from helpers import ARTIFACTS, REPOSITORY, strict_json
+from trex_tui import load_engine, load_engines
+from trex_tui.old.analysis.columns import columns_named
+from trex_tui.old.cli import main
+from trex_tui.old.engine.layer_names import describe_layer_name, spell_operators
+from trex_tui.old.engine.layer_words import find_layer_type
+from trex_tui.old.lint.registry import registry
+from trex_tui.old.report.glossary.words import WORDS, find_words, normalize_word, word_names
+from trex_tui.old.report.render_html import _table
+from trex_tui.old.report.views.layer_details import layer_lines
+from trex_tui.old.report.views.layer_table import layers_table
+from tui import LARGE, running
+
+Capture = pytest.CaptureFixture[str]
+TRANSFORMER = REPOSITORY / "tests/old/sample_artifacts" / "transformer_fp8"
+HOSTILE = "\x1b[31m[bold]__myl_<script>"
+
+
+def out(capsys: Capture, *arguments: str) -> str:
+    assert main(["explain", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+@cache
+def texts() -> tuple[str, ...]:
+    roots = [REPOSITORY / "tests/old/sample_artifacts", *([ARTIFACTS] if ARTIFACTS.is_dir() else [])]
+    return tuple(
+        path.read_text(encoding="utf-8", errors="replace")
+        for root in roots
+        for path in root.rglob("*")
+        if path.suffix in (".json", ".log", ".txt", ".csv") and "timing" not in path.name
+    )
+
+
+PUBLIC_NAMES = (
+    *(
+        "ResTraConCasMeaSubMulMeaAddSqrDivMulCasMulAdd",
+        "CasCasDivFloCasSubResCasMov",
+        "CasNotSelResSelResEql",
+    ),
+    *(
+        "ConNegExpAddDivConSliSubSliAddConMulConTraSliMaxSli",
+        "CasResCasGatRes",
+        "CasRepOrResNot",
+        "TraConSinCos",
+    ),
+    *(
+        "CastSiluCastMulMeanAddSqrtDivMulMulMulCast",
+        "SqrtReshBott",
+        "GtrReplSeleReshCastDivMulSubConcMul",
+        "Top",
+    ),
+    *("ReplReshReplIotaCastReshConc", "MulMinMaxRounCast", "CorrMulAddRelu", "SlicReshSigmMul", "InorMulAdd"),
+    *("FcNegExpAddDivMulMul", "MaxrSubExpSumDivMul", "MoveMoveSlicReshCastReshEtc", "TranReshMulAddReluMaxr"),
+)
+"""Names of kernels in public reports, of TensorRT 8.5 to 11 and TensorRT-RTX."""
+
+
+@pytest.mark.parametrize("name", PUBLIC_NAMES)
+def test_operators_of_public_names_are_known(name: str) -> None:
+    assert not [word for word in spell_operators(name) if "unknown" in word or "cut" in word]
+
+
+def test_every_type_of_layers_has_a_word() -> None:
+    types = {type_ for text in texts() for type_ in re.findall(r'"?LayerType"? *: *"?([A-Za-z]\w*)', text)}
+    assert len(types) > 10
+    assert sorted(type_ for type_ in types if find_layer_type(type_) is None) == []
+
+
+def test_every_layer_of_the_real_engines_has_a_type_that_is_explained() -> None:
+    roots = [REPOSITORY / "tests/old/sample_artifacts", *([ARTIFACTS] if ARTIFACTS.is_dir() else [])]
+    types = {
+        (layer.layer_type, layer.parameter_type)
+        for root in roots
+        for engine in load_engines(root, onnx=False)
+        for layer in engine.layers
+        if layer.layer_type
+    }
+    assert len(types) > 20
+    assert sorted(pair for pair in types if find_layer_type(*pair) is None) == []
+
+
+def test_every_operator_of_generated_kernels_is_spelled_out() -> None:
+    names = {name for text in texts() for name in re.findall(r"__myl_([A-Z][A-Za-z]*)", text)}
+    assert len(names) > 10
+    unknown = {name for name in names if any("unknown" in word for word in spell_operators(name))}
+    assert sorted(unknown) == []
+
+
+def test_operators_with_their_cut_and_unknown_ones() -> None:
+    assert spell_operators("MulSumAdd") == ["multiply", "sum", "add"]
+    assert spell_operators("MaxMinCa") == ["maximum", "minimum", "cast (name cut)"]
+    assert spell_operators("TraMaxSubExpSum") == ["transpose", "maximum", "subtract", "exponential", "sum"]
+    assert spell_operators("AddEtc") == ["add", "and more"]
+    assert spell_operators("ZorkAdd") == ["Zork (unknown abbreviation)", "add"]
+
+
+def test_a_word_has_one_name_per_vocabulary_and_none_of_a_rule() -> None:
+    for subject in WORDS:
+        names = Counter(
+            name
+            for term in subject.terms
+            for name in {normalize_word(name) for name in (term.key, *term.labels)}
+        )
+        assert [name for name, count in names.items() if count > 1] == []
+        assert all(term.definition.endswith(".") for term in subject.terms)
+        assert subject.source
+    assert not {name.upper() for name in word_names()} & {rule.id for rule in registry().rules}
+    assert all(find_words(name) for name in word_names())
+    assert sum(len(subject.terms) for subject in WORDS) >= 100
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("__myl_MulSumAdd_myl0_3", "Generated by Myelin: multiply, sum, add. Subgraph 0, kernel 3."),
+        ("__myl_Mul...", "Generated by Myelin: multiply."),
+        ("/fc/Gemm_myl4_2", "Kernel 2 of Myelin subgraph 4."),
+        ("a + b", "2 nodes in one kernel (+)."),
+        ("a || b || c", "3 nodes with one input, side by side (||)."),
+        (
+            "a + PWN(b, c)",
+            "2 nodes in one kernel (+) and 1 group of fused element by element operators (PWN).",
+        ),
+        (
+            "Reformatting CopyNode for Input Tensor 1 to a + b",
+            "Copy before a + b that changes the layout or type of input 1.",
+        ),
+        (
+            "{ForeignNode[a...b]}",
+            "Subgraph compiled by Myelin: all nodes from a to b. Its kernels are not listed.",
+        ),
+        ("(Unnamed Layer* 7) [Shuffle]", "Layer 7 of the network, which has no name there, of type Shuffle."),
+        ("x to nvm", "Copy from the GPU to the DLA."),
+        ("x copy finish", "End of the copy of x between GPU and DLA."),
+        ("639 copy", "Copy of tensor 639, mostly into the output of a concatenation."),
+        ("conv1", ""),
+    ],
+)
+def test_meaning_of_a_name(name: str, meaning: str) -> None:
+    assert describe_layer_name(name) == meaning
+
+
+@pytest.mark.parametrize("type_", ["CaskConvolution", "kgen", "PluginV2"])
+def test_a_name_without_a_sign_is_explained_by_its_type(type_: str) -> None:
+    assert find_words(type_)[0][1].definition.startswith(describe_layer_name("conv1", type_).rstrip("."))
+
+
+def test_hostile_names_come_back_printable() -> None:
+    for name in (f"{HOSTILE} + b", f"{{ForeignNode[{HOSTILE}...\n]}}", f"{HOSTILE}_myl0_1", "a + " * 100_000):
+        meaning = describe_layer_name(name)
+        assert meaning.isprintable()
+        assert len(meaning) < 300
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "kgen",
+        "Reformat",
+        "PWN",
+        "||",
+        "+",
+        "ForeignNode",
+        "Myelin",
+        "CaskConvolution",
+        "signal",
+        "shape_call",
+        "averageMs",
+        "percentage",
+        "Enqueue",
+    ],
+)
+def test_explain_words_that_users_ask_for(capsys: Capture, word: str) -> None:
+    text = out(capsys, word)
+    assert word.casefold() in text.casefold()
+    assert "  source  " in text
+
+
+def test_explain_the_name_of_a_layer(capsys: Capture) -> None:
+    text = out(capsys, "__myl_MulSumAdd_myl0_3", HOSTILE + " + b")
+    assert "Generated by Myelin: multiply, sum, add." in text
+    assert "\x1b" not in text
+    (term,) = strict_json(out(capsys, "__myl_MulSumAdd_myl0_3", "--json"))["terms"]
+    assert term["key"] == "__myl_MulSumAdd_myl0_3"
+
+
+def test_a_word_and_a_family_of_rules_with_one_name(capsys: Capture) -> None:
+    text = out(capsys, "gemm")
+    assert text.startswith("gemm\n  Matrix product")
+    assert "\nGEMM\n" in text
+
+
+def test_the_details_of_a_layer_say_what_its_name_means() -> None:
+    engine = load_engine(TRANSFORMER)
+    layer = next(layer for layer in engine.layers if layer.name.startswith("__myl_"))
+    lines = [line.text for line in layer_lines(engine, layer)]
+    assert lines[3].startswith("Generated by Myelin: ")
+
+
+def test_a_tooltip_in_html_says_what_a_name_means() -> None:
+    engine = load_engine(TRANSFORMER)
+    page = "".join(_table(layers_table(engine, engine.layers, columns_named(("name", "layer_type")))))
+    assert "Generated by Myelin: " in page
+    assert '">kgen</td>' in page
+
+
+def test_docs_name_every_word() -> None:
+    page = (REPOSITORY / "docs" / "glossary.md").read_text(encoding="utf-8").replace("\\|", "|")
+    assert [term.key for subject in WORDS for term in subject.terms if f"`{term.key}`" not in page] == []
+
+
+async def test_i_and_the_palette() -> None:
+    async with running(TRANSFORMER, LARGE, tab="layers") as session:
+        await session.until(lambda: session.screen.pane.id == "layers")
+        layers = session.screen.pane
+        kernel = next(layer for layer in layers.engine.layers if layer.name.startswith("__myl_"))
+        await session.screen.go_to(kernel)
+        await session.until(lambda: layers.cursor_layer is kernel, "the layer")
+        meanings = [number.meaning for number in layers.numbers() if number.value == kernel.name]
+        assert meanings[0].startswith("Generated by Myelin: ")
+        await session.press("ctrl+p", *"explain kgen")
+        await session.until(lambda: "Explain: kgen" in session.text)
+        await session.press("enter")
+        await session.until(lambda: "Kernel that Myelin generated" in session.text)
