@@ -111,7 +111,7 @@ def add_serve(commands: Commands[CommandParser]) -> None:
     serve = add_engine_command(
         commands,
         "serve",
-        "Explore engines in a browser",
+        "Leaves with the next version",
         "Serve the explorer to a browser (needs pip install 'trex-tui[web]').",
         """\
 Prints the address to open. It contains a secret: anyone who has it can read
@@ -502,7 +502,7 @@ def add_history(commands: Commands[CommandParser]) -> None:
     history = add_engine_command(
         commands,
         "history",
-        "Show the builds of a model and their changes",
+        "Leaves with the next version",
         "Show the builds of a model in order, and the builds at which a measure changes.",
         """\
 Engines with the same inputs, outputs, batch and device are builds of one
@@ -570,7 +570,7 @@ def add_scaling(commands: Commands[CommandParser]) -> None:
     scaling = add_engine_command(
         commands,
         "scaling",
-        "Show how a model scales over batch or shape",
+        "Leaves with the next version",
         "Show times per sample over batches or shapes, and the bound of each layer.",
         """\
 Engines with the same inputs, outputs, device and precision are points of one
@@ -711,7 +711,7 @@ def add_keys(commands: Commands[CommandParser]) -> None:
     keys = add_command(
         commands,
         "keys",
-        "List the keys of the explorer",
+        "Leaves with the next version",
         "List the keys of the explorer, by screen.",
         """\
 examples:
@@ -726,7 +726,7 @@ def add_schema(commands: Commands[CommandParser]) -> None:
     schema = add_command(
         commands,
         "schema",
-        "Print the JSON Schema of a document",
+        "Leaves with the next version",
         "Print the JSON Schema of a document, or list the documents.",
         """\
 Every result of --json names its document and version in `schema`. The schema
@@ -795,7 +795,7 @@ def add_metadata(commands: Commands[CommandParser]) -> None:
     metadata = add_command(
         commands,
         "metadata",
-        "Write the metadata of a set or log as trex does",
+        "Leaves with the next version",
         "Write options, device and performance summary as trex's metadata JSON.",
         """\
 PATH is a log, a metadata file, or a directory or file of one engine. Metadata

@@ -1,0 +1,1 @@
+"""Read build and run logs of every producer."""

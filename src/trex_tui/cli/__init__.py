@@ -1,0 +1,1 @@
+"""The command line: a command is a file here with `HELP`, `add_arguments` and `run`."""

@@ -1,0 +1,1 @@
+"""An engine is three tables and a graph."""

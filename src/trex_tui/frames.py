@@ -1,0 +1,44 @@
+"""How the program uses pandas: types of columns, and the way from a frame to plain values.
+
+Unknown is NA, never 0. Numbers are `Float64` and `Int64`, flags `boolean`, texts `TEXT`; no categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+TEXT = pd.StringDtype("python")
+"""Type of texts. With pyarrow installed the default would be its storage and its grammar of regular expressions."""
+FLOAT = "Float64"
+INT = "Int64"
+FLAG = "boolean"
+
+
+def text_array(values: Iterable[str | None]) -> Any:
+    """Return an array of texts; None is NA."""
+    return pd.array(list(values), TEXT)
+
+
+def is_number(series: pd.Series) -> bool:
+    """Return whether a column holds numbers; flags are none."""
+    return pd.api.types.is_numeric_dtype(series) and not pd.api.types.is_bool_dtype(series)
+
+
+def plain_values(series: pd.Series) -> list[Any]:
+    """Return a column as plain Python values; NA is None."""
+    return series.astype(object).where(series.notna(), None).tolist()
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a dictionary of plain Python values per row; NA is None."""
+    columns = [plain_values(frame[key]) for key in frame]
+    return [dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def total(series: pd.Series) -> float | int | None:
+    """Return the sum of the known values; None if none is known."""
+    value = series.sum(min_count=1)
+    return None if pd.isna(value) else value.item() if hasattr(value, "item") else value

@@ -1,0 +1,1 @@
+"""Results as documents: sections, writers, charts, words."""
