@@ -1,6 +1,6 @@
 """Ratios against a floor measured in the same run; never absolute times.
 
-    python benchmarks/measure.py [--layers 20000] [--artifacts DIR] [--repeat 7] [--scale | --slow-board]
+    python benchmarks/measure.py [--layers 20000] [--artifacts DIR] [--repeat 7]
 
 Loading is compared with `json.load` of the same files, computing all columns with that of the graph alone, starting with a
 bare interpreter, with `import pandas`, and with a Textual application of two widgets in a pseudo-terminal. The best of
@@ -28,8 +28,6 @@ from commands import measure_commands
 from compare import measure_comparing
 from keys import measure_keys
 from lint import measure_lint
-from scale import measure_scale
-from slow_board import measure_slow_board
 from starting import best_of, measure_starting
 from synthetic import write_engine
 from trex_tui.old.analysis.columns import ALL_COLUMNS, full_frame
@@ -39,7 +37,6 @@ from trex_tui.old.artifacts.input_files import gc_paused
 from trex_tui.old.engine.cache import forget_results
 from trex_tui.old.engine.engine import Engine, load_set
 from trex_tui.old.engine.tactics import parse_tactic
-from written import measure_written
 
 ROOT = Path(__file__).parent.parent
 JSON_KINDS = (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
@@ -124,18 +121,8 @@ def main() -> None:
     parser.add_argument("--artifacts", type=Path, default=Path(default))
     parser.add_argument("--layers", type=int, default=20_000)
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--scale", action="store_true", help="growth of time and memory instead: minutes")
-    parser.add_argument(
-        "--slow-board", action="store_true", help="starting with a quarter of a processor instead"
-    )
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 120)
-    if options.scale:
-        measure_scale(console)
-        return
-    if options.slow_board:
-        measure_slow_board(console, SAMPLE, options.repeat)
-        return
     with tempfile.TemporaryDirectory() as directory:
         write_engine(Path(directory), options.layers)
         sets = find(options.artifacts) if options.artifacts.is_dir() else []
@@ -152,7 +139,6 @@ def main() -> None:
     console.print(measure_comparing(options.repeat))
     console.print(measure_starting(SAMPLE, options.repeat))
     console.print(measure_commands(options.repeat))
-    console.print(measure_written(SAMPLE))
     measure_build_log()
 
 

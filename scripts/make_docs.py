@@ -1,4 +1,4 @@
-"""Write the parts of docs/ that are made from the program: options, keys, numbers, the glossary, the Python API.
+"""Write the parts of docs/ that are made from the program: options, keys, the glossary, the Python API.
 
     python scripts/make_docs.py           write them
     python scripts/make_docs.py --check   exit 1 where one is not what the program says
@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from python_api import api_markdown
 from trex_columns import BY_TYPE, FRAME, columns_table
@@ -22,16 +21,13 @@ from trex_tui.old.analysis.compare import gate_metrics
 from trex_tui.old.analysis.gates import GateMetrics
 from trex_tui.old.cli.command_parser import GLOBAL_OPTIONS
 from trex_tui.old.cli.parser import build_parser
-from trex_tui.old.fleet import history_gates
 from trex_tui.old.lint.config import COUNTS
-from trex_tui.old.report.glossary.explanation import glossary_markdown, words_markdown
-from trex_tui.old.report.schemas import DOCUMENTS, document_version, list_documents, read_schema
+from trex_tui.old.report.glossary.explanation import words_markdown
 from trex_tui.old.widgets.actions import TABS, Place, keys_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _GATES = {
     "diff": gate_metrics.METRICS,
-    "history": history_gates.METRICS,
     "lint": COUNTS,
     "accuracy": GATE_METRICS,
 }
@@ -61,58 +57,15 @@ def _part(name: str) -> str:
         return _options_table(own_actions(commands()[which]))
     if kind == "globals":
         return _options_table(global_actions(build_parser()))
-    if kind == "glossary":
-        return f"\n{glossary_markdown()}\n"
     if kind == "words":
         return f"\n{words_markdown()}\n"
     if kind == "gates":
         return _gates(_GATES[which])
     if kind == "python-api":
         return api_markdown()
-    if kind == "documents":
-        return _documents()
     if kind == "trex-columns":
         return columns_table(FRAME if which == "plan.df" else BY_TYPE)
     raise KeyError(name)
-
-
-def _documents() -> str:
-    """A list of the documents, and a table of the keys of each."""
-    lines = ["", "| name | version | content | written by |", "|---|---|---|---|"]
-    for entry in list_documents()["schemas"]:
-        version = entry["version"].rpartition("/")[2]
-        lines.append(
-            f"| [{entry['name']}](#{entry['name']}-{version}) | {version} | {entry['content']} | `{entry['written_by']}` |"
-        )
-    for name in DOCUMENTS:
-        lines += ["", f"### {document_version(name).removeprefix('trex-tui/').replace('/', ' ')}", ""]
-        lines += ["| key | type | meaning |", "|---|---|---|"]
-        lines += _key_rows(read_schema(name), "", is_report=name == "report")
-    return "\n".join([*lines, "", ""])
-
-
-def _key_rows(schema: dict[str, Any], path: str, *, is_report: bool) -> Iterator[str]:
-    """A row per key, parents first. The comparison of a report is that of `diff`."""
-    for key, item in schema.get("properties", {}).items():
-        optional = "" if key in schema.get("required", ()) else ", optional"
-        meaning = _cell(item.get("description", ""))
-        if is_report and f"{path}{key}" == "comparison.diff":
-            yield f"| `{path}{key}` | object | {meaning} |"
-            continue
-        yield f"| `{path}{key}` | {_type(item)}{optional} | {meaning} |"
-        yield from _key_rows(item, f"{path}{key}.", is_report=is_report)
-    if isinstance(schema.get("additionalProperties"), dict):
-        yield from _key_rows(schema["additionalProperties"], f"{path}*.", is_report=is_report)
-    if isinstance(schema.get("items"), dict):
-        yield from _key_rows(schema["items"], path, is_report=is_report)
-
-
-def _type(schema: dict[str, Any]) -> str:
-    if "const" in schema:
-        return f"`{schema['const']}`"
-    types = schema.get("type", "any")
-    names = [types] if isinstance(types, str) else sorted(types, key=lambda name: name == "null")
-    return " or ".join(names)
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:

@@ -1,1 +1,0 @@
-"""Example of plug-ins for trex-tui. A package needs only the parts that it offers."""
