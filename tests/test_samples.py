@@ -1,0 +1,135 @@
+"""The samples: every file has a stated origin, every set opens, and its numbers are those of its files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from trex_tui import load_engine
+from trex_tui.__main__ import main
+
+SAMPLES = Path(__file__).parents[1] / "sample_artifacts"
+README = (SAMPLES / "README.md").read_text(encoding="utf-8")
+MEASURED = ["alexnet", "resnet18", "resnet-a100/fp16", "resnet-a100/qat", "resnet-a100/qat-residual"]
+SETS = [*MEASURED, "build-log", "names-only", "damaged"]
+
+
+def read(folder: str, kind: str):
+    (path,) = (path for path in (SAMPLES / folder).glob(f"*.{kind}.json") if path.stem.count(kind) == 1)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def stated(folder: str) -> list[str]:
+    """Cells of a set in the table of the README."""
+    (line,) = re.findall(rf"^\| `{folder}` \| (.*) \|$", README.split("## Origins")[0], re.MULTILINE)
+    return line.split(" | ")
+
+
+def queries_of(folder: str) -> list[float]:
+    """Latencies of the measured queries: the last of the file, after those of the warm-up."""
+    summary = read(folder, "profile.metadata")["performance_summary"]
+    number = round(summary["Throughput"] * summary["Total Host Walltime"])
+    return [row["latencyMs"] for row in read(folder, "timing")][-number:]
+
+
+def summary_of(folder: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["summary", str(SAMPLES / folder), "--json"]) == 0
+    (engine,) = json.loads(capsys.readouterr().out)["engines"]
+    return engine
+
+
+def test_readme_lists_every_file() -> None:
+    listed = {
+        f"{folder}/{name}"
+        for folder, text in re.findall(r"^### (\S+)\n(.*?)(?=^### |\Z)", README, re.MULTILINE | re.DOTALL)
+        for name in re.findall(r"^- `([^`]+)`", text, re.MULTILINE)
+    }
+    files = {path.relative_to(SAMPLES).as_posix() for path in SAMPLES.rglob("*") if path.is_file()}
+    assert listed == files - {"README.md"}
+
+
+@pytest.mark.parametrize("folder", SETS)
+def test_readme_states_the_origin(folder: str) -> None:
+    origins = README.split("## Origins")[1].split("## Sets")[0]
+    assert "Apache-2.0" in origins
+    assert f"`{folder.split('/')[0]}`" in origins
+    assert len(stated(folder)) == 8
+
+
+@pytest.mark.parametrize("folder", MEASURED)
+def test_numbers_are_those_of_the_files(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    layers = len(read(folder, "graph")["Layers"])
+    layer_ms = sum(row["averageMs"] for row in read(folder, "profile") if "averageMs" in row)
+    queries = queries_of(folder)
+    assert stated(folder)[4:] == [
+        str(layers),
+        f"{layer_ms:.4f} ms",
+        str(len(queries)),
+        f"{fmean(queries):.4f} ms",
+    ]
+
+    engine = load_engine(SAMPLES / folder)
+    assert len(engine.frame) == layers
+    assert engine.frame["latency_ms"].sum() == pytest.approx(layer_ms)
+
+    summary = summary_of(folder, capsys)
+    assert summary["layers"] == layers
+    assert summary["latency"]["queries"] == len(queries)
+    assert summary["latency"]["mean_ms"] == pytest.approx(fmean(queries))
+
+
+@pytest.mark.parametrize("folder", SETS)
+@pytest.mark.parametrize("command", ["summary", "layers", "lint"])
+def test_every_command_opens_every_set(command: str, folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--fail-on", "never"] if command == "lint" else []
+    assert main([command, str(SAMPLES / folder), *options]) == 0
+    assert capsys.readouterr().out
+
+
+def test_layer_names_alone() -> None:
+    (path,) = (SAMPLES / "names-only").iterdir()
+    names = json.loads(path.read_text(encoding="utf-8"))["Layers"]
+    assert list(load_engine(path).frame["name"]) == names
+    assert stated("names-only")[4] == str(len(names))
+
+
+@pytest.mark.parametrize(("other", "verdict"), [("qat", "slower"), ("qat-residual", "faster")])
+def test_verdicts(other: str, verdict: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = [str(SAMPLES / "resnet-a100/fp16"), str(SAMPLES / "resnet-a100" / other)]
+    assert main(["diff", *pair, "--fail-on", f"verdict == {verdict}"]) == 1
+    assert main(["diff", *pair, "--fail-on", "verdict == same"]) == 0
+    assert verdict in capsys.readouterr().out
+
+
+def test_build_log(capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = (SAMPLES / "build-log").iterdir()
+    lines = gzip.decompress(path.read_bytes()).decode().count("\n")
+    assert main(["build-log", str(SAMPLES / "build-log")]) == 0
+    out = capsys.readouterr().out
+    assert f"{lines} lines" in out
+    assert re.search(r"TensorRT +10\.16\.1", out)
+    assert "NVIDIA H100 PCIe" in out
+
+
+def test_damaged_set_is_alexnet_in_parts() -> None:
+    for path in (SAMPLES / "damaged").iterdir():
+        whole = (SAMPLES / "alexnet" / path.name).read_bytes()
+        part = path.read_bytes()
+        assert whole.startswith(part)
+        assert (len(part) == len(whole)) == path.name.endswith(".graph.json")
+
+
+def test_damage_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(SAMPLES / "damaged")
+    assert main(["summary", folder]) == 0
+    shown = capsys.readouterr()
+    for kind in ("profile", "timing", "build.metadata", "profile.metadata"):
+        assert re.search(rf"alexnet_fp16\.{kind}\.json:\d+: is truncated", shown.out)
+        assert re.search(rf"alexnet_fp16\.{kind}\.json:\d+: is truncated", shown.err)
+    assert main(["summary", folder, "--strict"]) == 2
+    assert len(load_engine(folder).frame) == len(read("alexnet", "graph")["Layers"])
