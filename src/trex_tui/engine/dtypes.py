@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from dataclasses import dataclass
 from trex_tui.text import MISSING, format_count
 
 
@@ -102,6 +102,7 @@ _ALIASES = {
 }
 TYPE_NAMES = {spelling: data_type.value for spelling, data_type in _ALIASES.items()}
 """Every spelling in lower case -> the value of the type."""
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
 @lru_cache(maxsize=1024)
@@ -147,8 +148,13 @@ class TensorFormat:
 
 
 _VECTOR_WORDS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16, "thirty-two": 32, "sixty-four": 64}
+_WIDE = re.compile(r"([A-Za-z-]{1,40}) wide channel vectorized", re.IGNORECASE)
+_CHANNEL_MULTIPLE = re.compile(r"channel (?:% (\d{1,6}) == 0|== (\d{1,6})\b)", re.IGNORECASE)
+_COLUMN_STRIDE = re.compile(r"column stride % (\d{1,6}) == 0", re.IGNORECASE)
 # Spelling that buildlog.layer_dump creates for `32:8` among the extents of a builder's log.
+_GROUPED = re.compile(r"\b(\d{1,6}) elements of the ")
 # Enumerators of nvinfer1::TensorFormat, which TensorRT 10 and later put in parentheses.
+_ENUMERATOR = re.compile(r"\bk(?P<dla>DLA_)?(?P<name>LINEAR|CD?HW|D?HWC)(?P<vector>\d{0,6})\b")
 
 
 @lru_cache(maxsize=1024)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
@@ -169,13 +170,22 @@ _PARTS = (
 # Prefixes of names, if only the name is known (names-only engines, profiles without a graph).
 _NAMES = (
     (
+        re.compile(r"Reformatting CopyNode|.* (?:copy|(?:from|to) nvm|(?:in|out)put reformatter \d+)$"),
         LayerKind.REFORMAT,
     ),
+    (re.compile(r".* copy finish$"), LayerKind.SYNC),
+    (re.compile(r"\{(?!ForeignNode\[)[^{}]*,[^{}]*\}$"), LayerKind.FUSED),
+    (re.compile(r"PWN\(|PWN_"), LayerKind.POINTWISE),
+    (re.compile(r"\{ForeignNode\["), LayerKind.MYELIN),
+    (re.compile(r"\(Unnamed Layer\* \d+\) \[(?P<type>\w+)\]"), None),
+    (re.compile(r"\[(?P<type>[A-Z_]+)\]-\["), None),
 )
 _FIRST_CHARACTERS = ("R", "{", "P", "(", "[")
 _WORDS = (" copy", " from nvm", " to nvm", "put reformatter ")
 """Substrings of which every name that `_NAMES` matches has one."""
 # Layers that TensorRT inserts around a product are named after it: `reshape_before_MatMul-9` is not a product.
+_INSERTED = re.compile(r"(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_(?:(?! \+ ).)*")
+_OPERATOR = re.compile(r"(?:^|(?<=[/_.\s+]))(?P<operator>[A-Z][A-Za-z]+)(?=[-_.\s+/]|\d|$)")
 _OPERATORS = {
     LayerKind.CONVOLUTION: "conv convtranspose convinteger qlinearconv deformconv",
     LayerKind.GEMM: "gemm matmul matmulinteger qlinearmatmul einsum",
@@ -200,6 +210,7 @@ _OPERATORS = {
 """ONNX operators, in lower case without digits. The main operator of a fused name decides: the first kind of these."""
 _ONNX_OPERATORS = {name: kind for kind, names in _OPERATORS.items() for name in names.split()}
 
+_WORD = re.compile(r"[A-Za-z]+")
 _NODE_WORDS = {
     **dict.fromkeys(("conv", "convolution", "deconv", "deconvolution", "dwconv"), LayerKind.CONVOLUTION),
     **dict.fromkeys(("fc", "dense", "linear", "gemm", "matmul", "matrix"), LayerKind.GEMM),
@@ -223,9 +234,12 @@ _NODE_WORDS = {
 """Words of nodes whose names state no ONNX operator -> kind."""
 
 # Generated Myelin kernels are named after their operators, about four letters each: `__myl_CastMulAdd_myl8_464`.
+_GENERATED = re.compile(r"__myl_(?P<operators>[A-Z][A-Za-z]*)_")
 _MATMUL_OPERATORS = frozenset({"Fc", "Gemm", "Bmm", "Mma", "Dot"})
 _REDUCTION_OPERATORS = frozenset({"Sum", "Mean", "Maxr", "Minr", "Prod", "Topk", "Bott", "Argm"})
+_NORMALIZATION = re.compile(r"MeanSubMul|MeanSub\w*Mean|Mean\w*(?:Rsqr|Sqrt)")
 """Differences from a mean that are squared, or a mean of squares under a root."""
+_PRODUCT_NODE = re.compile(r"(?:^|[/_])(?:Gemm|MatMul|linear|matmul|addmm|mm|bmm)(?:_\d+)?$")
 """An ONNX node, or a node of PyTorch's exporter, that is a matrix product."""
 _MOVE_OPERATORS = frozenset(
     {"Resh", "Res", "Tran", "Move", "Repl", "Slic", "Conc", "Gath", "Scat", "Copy", "Shuf", "Pad"}
@@ -343,6 +357,7 @@ def _of_operators(operators: frozenset[str]) -> LayerKind:
     return LayerKind.POINTWISE
 
 
+_NAMED_AFTER = re.compile(r"uantizeLinear(?:_\d+)?$")
 """A Q/DQ node named after its tensor, as quantizers do: `/stem/Conv_output_0_DequantizeLinear`."""
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 

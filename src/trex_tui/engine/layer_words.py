@@ -6,9 +6,9 @@ kernel, and off names in public reports. They have four letters from TensorRT 10
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
-
 
 
 class Word(NamedTuple):
@@ -98,6 +98,7 @@ OPERATORS = {
 }
 """Operators in names of generated kernels, as Myelin abbreviates them."""
 _LEAST_LETTERS = 3
+_TOKEN = re.compile(r"[A-Z][a-z]*")
 CONTINUATION = "Etc"
 """End of the name of a generated kernel that has further operators."""
 

@@ -123,25 +123,46 @@ _INSTRUCTIONS = {
 }
 
 _EXTENTS = r"\d{1,6}x\d{1,6}x\d{1,6}"
+_CUTLASS3 = re.compile(
     rf"cutlass3x_sm(?P<sm>\d{{1,4}})_(?P<flavour>bs|sp)?(?P<unit>tensorop|simt)_(?P<acc>[a-z]*?)(?P<mma>{_EXTENTS})"
 )
 # A, B, accumulator, C, D. Block-scaled operands are named after scale and element: `ue4m3xf4`.
 _SCALED = r"u?e\d+m\d+x[a-z0-9]+"
+_CUTLASS3_TYPES = re.compile(
     rf"_(?P<a>{_TYPE}|{_SCALED})_(?:{_TYPE}|{_SCALED})_(?P<acc>{_TYPE})_(?:{_TYPE}|void)_(?P<d>{_TYPE})_"
 )
 # The shape of the cluster follows the tile in kernels for Hopper.
+_CUTLASS3_TILE = re.compile(rf"_({_EXTENTS})_(?:{_EXTENTS}_)?(?:(?P<stages>\d{{1,4}})_|dyn)")
+_CUTLASS2 = re.compile(
     r"cutlass_(?:(?P<sm>\d{1,4})_)?(?P<unit>tensorop|simt|wmma|sptensorop)_(?:tensorop_)?"
 )
 # Output, unless it is of the accumulator's type; accumulator; instruction; type inside it; operands, unless as accumulator.
+_CUTLASS2_MATH = re.compile(
     rf"(?:(?P<out>{_TYPE})_)?(?P<acc>[hsid])(?P<mma>\d{{3,6}})?(?P<inside>tf32|bf16|f16)?(?:gemm|fprop|wgrad|dgrad)"
     rf"(?:_(?!{_TYPE})[a-z]+)*(?:_(?P<operand>{_TYPE}))?_"
 )
+_CUTLASS2_TILE = re.compile(r"_(?P<m>\d{1,6})x(?P<n>\d{1,6})_(?P<k>\d{1,6})x(?P<stages>\d{1,4})")
+_TRT_CUTLASS = re.compile(r"trt_(?P<generation>[a-z]+)_cutlass_.*?_(?P<unit>hmma|imma|ffma)_")
+_TRT_CUTLASS_TYPES = re.compile(rf"_(?P<a>{_TYPE})(?P<b>{_TYPE})(?P<acc>{_TYPE})(?:_|$)")
+_XMMA = re.compile(r"sm(?P<sm>\d{1,4})_xmma_")
+_XMMA_TYPES = re.compile(
     rf"_(?P<a>{_TYPE})(?P<c>{_TYPE})_(?P<b>{_TYPE})(?P<acc>{_TYPE})?_(?P<epilogue>{_TYPE})(?:_|$)"
 )
+_POOLING_TYPES = re.compile(r"_(?P<stored>FP16|FP32|INT8)(?P<math>FP16|FP32)?N")
+_XMMA_ON = re.compile(r"_tensor\d+x\d+x\d+|_sptensor|warpgroupsize|gmma|_[hi]mma(?:_|$)|utcmma|tcgen05")
+_XMMA_OFF = re.compile(r"ffma|_simt|dp4a|Accfloat|cublas_gemvx")
+_TILE = re.compile(rf"tilesize({_EXTENTS})")
+_STAGES = re.compile(r"_stage(\d{1,4})(?!\d)")
+_WARPS = re.compile(rf"warpsize({_EXTENTS})")
+_INSTRUCTION = re.compile(rf"(?:sp)?tensor({_EXTENTS})")
+_FILTER = re.compile(r"_t(?P<t>\d{1,4})x?r(?P<r>\d{1,4})x?s(?P<s>\d{1,4})")
+_ALIGN = re.compile(r"align(?:a)?(\d{1,4})")
+_HAND = re.compile(
     rf"(?P<generation>{'|'.join(_GENERATIONS)})_(?:(?P<out>fp16|bf16|fp32|int8|int8x4)_)?(?P<letter>[hsicd])"
     r"(?P<digits>\d{0,6})(?P<library>cudnn|gemm)(?:_(?P<input>int8x4|int8|fp16|bf16))?(?P<winograd>_winograd)?"
     r"_(?P<tile>\d{1,6}x\d{1,6})"
 )
+_HAND_STAGES = re.compile(r"stages_(?P<k>\d{1,4})x(?P<stages>\d{1,4})")
 _HAND_TYPES = {
     "fp16": DataType.FP16,
     "bf16": DataType.BF16,
@@ -149,13 +170,19 @@ _HAND_TYPES = {
     "int8": DataType.INT8,
     "int8x4": DataType.INT8,
 }
+_GENERATED = re.compile(r"_*__myl_(?P<operators>[A-Z][A-Za-z]*)_")
+_FAMILY = re.compile(
     r"(implicit_gemm_(?:indexed_wo_smem|indexed|interleaved)|implicit_gemm|gemm_as_conv1x1|conv3d_fprop_weight_stationary|"
     r"first_layer|depthwise|winograd|pooling_[a-z]+|gemvx)",
     re.IGNORECASE,
 )
+_PLAIN_FAMILY = re.compile(r"(fprop|gemm)", re.IGNORECASE)
+_SPLIT = re.compile(
     r"numSplitK: (?P<count>\d{1,6})|split_?k(?:_?(?P<number>\d{1,6}))?(?![a-z])|sliced(?P<slices>\d{1,3}x\d{1,3})",
     re.IGNORECASE,
 )
+_CUDNN_SUFFIX = re.compile(r"_(relu)(?:_|$)")
+_BIAS_EPILOGUE = re.compile(r"((?:bias_[a-z0-9]+_)?(?:relu|gelu|swish|sigmoid|tanh))(?:_|$)")
 
 
 @lru_cache(maxsize=1 << 18)  # every generated kernel has its own name
@@ -368,9 +395,13 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], Tactic]], 
     (_CUTLASS3, _cutlass3),
     (_CUTLASS2, _cutlass2),
     (_TRT_CUTLASS, _trt_cutlass),
+    (re.compile(r"(?:sm(?P<sm>\d{1,4})_)?nvjet_"), _tensor_cores_only("cublas")),
+    (re.compile(r"sm(?P<sm>\d{1,4})_xmma_fprop_avdt_dense"), _tensor_cores_only("xmma")),
     (_XMMA, _xmma),
     (_HAND, _hand_written),
+    (re.compile(r"_+gemm_mha_v\d|.*fmha|.*flash_?att", re.IGNORECASE), _attention),
     (
+        re.compile(r"sm(?P<sm>\d{1,4})_conv_act_pool"),
         lambda name, match: Tactic(name, "myelin", int(match["sm"])),
     ),
 )
