@@ -1,1 +1,1 @@
-"""Find, recognise and read the files of an engine. A reader returns what a file says, in trtexec's words."""
+"""Find, recognize and read the files that trtexec and other tools write. Imports neither pandas nor networkx."""
