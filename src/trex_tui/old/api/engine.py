@@ -51,9 +51,9 @@ class Timing(timing_files.Timing):
 
         >>> timing = engine.timing.frame
         >>> timing["latency_ms"].describe(percentiles=[0.5, 0.99]).round(3)["50%":]
-        50%    0.499
-        99%    0.502
-        max    0.557
+        50%    0.496
+        99%    0.500
+        max    0.501
         Name: latency_ms, dtype: float64
         """
         from trex_tui.old.report.frames import columns_frame
@@ -72,7 +72,7 @@ class Engine(BaseEngine):
     """A TensorRT engine: its layers, and results about it as frames, pictures and pages.
 
     >>> engine.layers[1]
-    <Layer 1 '/features/features.0/Conv + /features/features.1/Relu': convolution, FP16, 0.0283 ms>
+    <Layer 1 '/features/features.0/Conv + /features/features.1/Relu': convolution, FP16, 0.0243 ms>
     """
 
     timing: Timing | None
@@ -98,14 +98,14 @@ class Engine(BaseEngine):
         Unknown values are missing, never 0. Numbers are `float64` or `Int64`, flags `boolean`, texts `string`.
 
         >>> engine.frame.nlargest(3, "latency_ms")[["index", "kind", "precision", "latency_ms"]]
-            index         kind precision  latency_ms
-        11     11         gemm      FP16    0.240806
-        12     12         gemm      FP16    0.108480
-        3       3  convolution      FP16    0.036210
+            index  kind precision  latency_ms
+        11     11  gemm      FP16    0.239573
+        12     12  gemm      FP16    0.109582
+        13     13  gemm      FP16    0.030724
         >>> engine.frame.groupby("kind")["latency_ms"].sum().nlargest(2)
         kind
-        gemm           0.379019
-        convolution    0.148190
+        gemm           0.379879
+        convolution    0.114782
         Name: latency_ms, dtype: float64
         """
         from trex_tui.old.analysis.columns import full_frame
@@ -124,8 +124,8 @@ class Engine(BaseEngine):
 
         >>> engine.select("kind:gemm ms>0.1", ["index", "ms", "gemm_m", "gemm_n", "gemm_k"])
             index  latency_ms  gemm_m  gemm_n  gemm_k
-        11     11    0.240806       1    4096    9216
-        12     12    0.108480       1    4096    4096
+        11     11    0.239573       1    4096    9216
+        12     12    0.109582       1    4096    4096
         """
         from trex_tui.old.analysis.columns import full_frame
 
@@ -199,8 +199,8 @@ class Engine(BaseEngine):
         Raises:
             TrexError: There is no other engine, a batch is unknown, or `align` or the filter is invalid.
 
-        >>> engine.compare(int8)
-        <EngineComparison 'alexnet_fp16', 'alexnet.qat': faster (−42.05 %), within one run>
+        >>> fp16.compare(qat)
+        <EngineComparison 'resnet', 'resnet-qat': slower (+2.36 %), within one run>
         """
         from trex_tui.old.analysis.compare import compare
         from trex_tui.old.analysis.filter import FilterError
@@ -399,11 +399,11 @@ class Engines(tuple[Engine, ...]):
 
         Unknown values are missing, never 0.
 
-        >>> load_engines("sample_artifacts").frame[["engine", "layers", "latency_median_ms"]].head(3)
-                 engine  layers  latency_median_ms
-        0  alexnet_fp16      14           0.499023
-        1  alexnet_fp32      14           0.911133
-        2   alexnet.qat      18           0.289185
+        >>> load_engines("sample_artifacts/resnet-a100").frame[["engine", "layers", "latency_median_ms"]]
+                        engine  layers  latency_median_ms
+        0               resnet      36           0.862183
+        1           resnet-qat      37           0.882568
+        2  resnet-qat-residual      26           0.545776
         """
         from trex_tui.old.report.frames import table_frame
 
@@ -442,8 +442,8 @@ def load_engines(
     Raises:
         ArtifactError: There is no engine, or a set has no usable file.
 
-    >>> [engine.name for engine in load_engines("sample_artifacts")]
-    ['alexnet_fp16', 'alexnet_fp32', 'alexnet.qat', 'squeezenet_fp16', 'encoder_fp8']
+    >>> [engine.name for engine in load_engines("sample_artifacts/resnet-a100")]
+    ['resnet', 'resnet-qat', 'resnet-qat-residual']
     """
     paths = _list_paths(path)
     return Engines(_load(find(paths), paths, None, None, onnx, peaks))

@@ -88,15 +88,15 @@ class Summary(Result):
     <Summary of 'alexnet_fp16': 11 figures>
     >>> summary.frame[["figure", "value", "unit", "text"]].head(3)
                   figure        value unit     text
-    0  latency.median_ms     0.499023   ms   0.4990
-    1     latency.p99_ms     0.501953   ms   0.5020
-    2     throughput_qps  1995.290000  qps  1995.29
+    0  latency.median_ms     0.495605   ms   0.4956
+    1     latency.p99_ms     0.500000   ms   0.5000
+    2     throughput_qps  2012.220000  qps  2012.22
     >>> list(summary.frames)
     ['performance', 'by_kind', 'by_precision', 'by_tensor_cores', 'by_bound', 'hot_layers']
     >>> summary.frames["by_kind"].head(2)
                key  layers  latency_ms  latency_pct
-    0         gemm       3    0.379019    69.036113
-    1  convolution       5    0.148190    26.991869
+    0         gemm       3    0.379879    72.472329
+    1  convolution       5    0.114782    21.897877
     >>> summary.to_dict()["engines"][0]["precision"]
     'FP16'
     """
@@ -152,11 +152,11 @@ class Findings(Result):
 
     >>> findings = engine.lint()
     >>> findings
-    <Findings about 'alexnet_fp16': 4 infos, possible saving 0.2696 ms (49.10 % of the layers' time), 0.2450 ms end to end>
+    <Findings about 'alexnet_fp16': 4 infos, possible saving 0.2419 ms (46.15 % of the layers' time), 0.2287 ms end to end>
     >>> findings.frame[["severity", "rule", "saving_ms"]].head(2)
       severity     rule  saving_ms
-    0     info  GEMM003   0.189422
-    1     info  ROOF001   0.069526
+    0     info  GEMM003   0.189852
+    1     info  ROOF001   0.025097
     """
 
     def __init__(self, report: LintReport) -> None:
@@ -213,16 +213,16 @@ class EngineComparison(Result):
     Attributes:
         comparison: Blocks, differences, reasons and verdicts, as objects.
 
-    >>> comparison = engine.compare(int8)
+    >>> comparison = fp16.compare(qat)
     >>> comparison.reasons[["cause", "delta_ms", "layers"]].head(3)
            cause  delta_ms layers
-    0  precision -0.226004  10:10
-    1        qdq  0.008902    0:2
-    2  reformats -0.004808    1:2
+    0        qdq  0.232448   0:10
+    1  precision -0.113664  22:22
+    2  reformats -0.041984    2:2
     >>> comparison.frame.nsmallest(2, "delta_ms_1")[["kind", "delta_ms_1", "changed", "cause_1"]]
-        kind  delta_ms_1                                changed    cause_1
-    16  gemm   -0.111286  precision;tactic;formats;weights;kind  precision
-    17  gemm   -0.050156  precision;tactic;formats;weights;kind  precision
+               kind  delta_ms_1                               changed    cause_1
+    1      reformat   -0.080896                                        reformats
+    38  convolution   -0.020480  precision;tactic;formats;weights;qdq  precision
     """
 
     def __init__(self, shown: Shown) -> None:
