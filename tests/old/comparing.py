@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tui import SMALL, Session, running
+
 from helpers import timing_row
+from small_engines import CONV, GEMM, NET, POOL, raw_layer, tensor, write, write_set
 from trex_tui.old.report.views.compare import block_name
 from trex_tui.old.screens.compare import ComparePane
 from trex_tui.old.screens.engine import EngineScreen
 from trex_tui.old.widgets.block_table import BlockRow
-from tui import CONV, GEMM, NET, POOL, SMALL, Session, raw_layer, running, tensor, write, write_set
 
 # As NET, but the first convolution lost its ReLU, what is in INT8 is quantized before, and nothing is reformatted.
 # Name, type, shape of the output, milliseconds, type of the output.

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from trex_tui.old.report.document import Section
 from trex_tui.old.report.glossary.registry import find_column, find_path, find_terms, walk_keys
 
-REMEDY = "add a Term to the subject's file in src/trex_tui/old/report/glossary/ (see ARCHITECTURE.md, Recipes)"
+REMEDY = (
+    "add a Term to the subject's file in src/trex_tui/old/report/glossary/ (see ARCHITECTURE.md, Recipes)"
+)
 
 
 def assert_keys_explained(name: str, document: object) -> None:

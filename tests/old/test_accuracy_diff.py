@@ -11,11 +11,11 @@ import pytest
 
 from helpers import chain, write_graph, write_profile
 from trex_tui import load_engine
+from trex_tui.__main__ import main
 from trex_tui.old.accuracy.metrics import compare, measures
 from trex_tui.old.artifacts import find, scan
 from trex_tui.old.artifacts.accuracy import parse_accuracy, read_accuracy
 from trex_tui.old.artifacts.file_kinds import ArtifactKind, sniff
-from trex_tui.old.cli import main
 from trex_tui.old.errors import ArtifactError
 from trex_tui.old.report.views.accuracy import accuracy_evidence, accuracy_sections
 

@@ -17,17 +17,17 @@ import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters
 
-from helpers import REPOSITORY, real_sets, write_sample_set
+from helpers import OLD_SAMPLES, REPOSITORY, real_sets, write_sample_set
 from hostile import check_plain, write_hostile_set
+from trex_tui.__main__ import main
 from trex_tui.old.agent.roots import Roots
 from trex_tui.old.agent.server import DATA
 from trex_tui.old.agent.tools import MOST_TEXT, Tools, make_tools
 from trex_tui.old.analysis.load import LoadOptions
 from trex_tui.old.artifacts.input_files import confine, is_allowed, read_text
-from trex_tui.old.cli import main
 from trex_tui.old.errors import ArtifactError, TrexError
 
-SAMPLES = REPOSITORY / "tests/old/sample_artifacts"
+SAMPLES = OLD_SAMPLES
 NAMES = ["engines", "summary", "layers", "layer", "lint", "compare", "build_why", "explain"]
 ALEXNET, INT8 = "alexnet/alexnet_fp16.graph.json", "alexnet_int8/alexnet.qat.onnx.engine.graph.json"
 
@@ -318,7 +318,9 @@ def test_without_the_library_the_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for module in [
-        name for name in sys.modules if name == "mcp" or name.startswith(("mcp.", "trex_tui.old.agent.server"))
+        name
+        for name in sys.modules
+        if name == "mcp" or name.startswith(("mcp.", "trex_tui.old.agent.server"))
     ]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "mcp", None)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compare_cases import conv, reformat, write_engine
 from rich.console import Console
 
-from compare_cases import conv, reformat, write_engine
 from helpers import ARTIFACTS
 from trex_tui.old.analysis.build import tactic_rows
 from trex_tui.old.analysis.columns import columns_named

@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
-from helpers import REPOSITORY, chain, layer, real_sets, tensor, write_graph, write_profile, write_sample_set
+from helpers import (
+    OLD_SAMPLES,
+    chain,
+    layer,
+    real_sets,
+    tensor,
+    write_graph,
+    write_profile,
+    write_sample_set,
+)
 from trex_tui.old.analysis.columns import (
     ALL_COLUMNS,
     ALL_COLUMNS_BY_NAME,
@@ -314,7 +323,7 @@ class TestFrame:
 
 
 def test_latency_table_has_bounds_from_100_columns_and_indices_always() -> None:
-    engine = load_engine(REPOSITORY / "tests/old/sample_artifacts" / "alexnet")
+    engine = load_engine(OLD_SAMPLES / "alexnet")
     columns = [mark_column(lambda _: None), *latency_columns(engine, has_bounds=True)]
     shown = {
         width: [one.column.key for one in place_columns(columns, width - MARGIN)] for width in (60, 80, 100)

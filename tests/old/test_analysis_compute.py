@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_engine_trex import KEYS
 
 from helpers import ARTIFACTS, REAL_SETS, layer, real_sets, tensor, write_graph
-from test_engine_trex import KEYS
 from trex_tui.old.analysis.compute import NOTHING, Compute, compute_products
 from trex_tui.old.engine import LayerKind, load_engine
 from trex_tui.old.engine.engine import Engine

@@ -287,7 +287,9 @@ class TestCorrections:
 class TestData:
     def test_every_value_names_its_evidence(self) -> None:
         root = json.loads(
-            (Path(trex_tui.old.analysis.gpu_peaks.__file__).parent / "gpu_peaks.json").read_text(encoding="utf-8")
+            (Path(trex_tui.old.analysis.gpu_peaks.__file__).parent / "gpu_peaks.json").read_text(
+                encoding="utf-8"
+            )
         )
         assert all(one["title"] and one["kind"] for one in root["sources"].values())
         values = [

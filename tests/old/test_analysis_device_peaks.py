@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from test_analysis_device import device, tera
+
 from trex_tui.old.analysis.device import device_of_metadata
 from trex_tui.old.analysis.gpu_peaks import peak_ops
 from trex_tui.old.artifacts.metadata import Metadata

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 from hypothesis import given
-
-from helpers import REPOSITORY, layer, real_sets
 from test_engine_properties import LAYERS, ROWS, engine_of
+
+from helpers import OLD_SAMPLES, layer, real_sets
 from trex_tui.old.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.old.analysis.modules import (
     NO_NODE,
@@ -64,7 +64,7 @@ def check_whole(engine: Engine, grouping: Grouping) -> None:
 
 
 def test_groups_by_bound_kernel_and_shape_have_the_values_of_the_columns():
-    engine = load_engine(REPOSITORY / "tests/old/sample_artifacts" / "alexnet")
+    engine = load_engine(OLD_SAMPLES / "alexnet")
     for grouping, column in (
         (Grouping.BOUND, "bound"),
         (Grouping.KERNEL, "tactic_family"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_engine_properties import engine_of
 
 from helpers import chain, layer, real_sets, tensor
-from test_engine_properties import engine_of
 from trex_tui.old.analysis.dataflow import ALONE, LAYER, LOOP, SHARED, Lanes, draw_lanes, layer_lanes
 from trex_tui.old.engine.model import Layer
 

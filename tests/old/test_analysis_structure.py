@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_analysis_rollup import engine_of
 
 from helpers import examples, layer, real_sets, tensor, write_graph, write_json, write_profile
-from test_analysis_rollup import engine_of
 from trex_tui.old.analysis.structure import (
     by_stream,
     critical_path,

@@ -7,8 +7,10 @@ from collections import Counter
 import pytest
 from rich.cells import cell_len
 from textual.binding import Binding
+from tui import running
 
-from helpers import some
+from helpers import DIGITS, TO_LATENCY, TO_LAYERS, TO_MEMORY, TO_OVERVIEW, some
+from small_engines import several_engines, small_engine, write_set
 from trex_tui.old.analysis.modules import Grouping
 from trex_tui.old.app import TrexApp
 from trex_tui.old.screens.build import BuildPane
@@ -36,17 +38,6 @@ from trex_tui.old.widgets.neighbourhood import NeighbourhoodView
 from trex_tui.old.widgets.table import VirtualTable
 from trex_tui.old.widgets.text_columns import TextColumns
 from trex_tui.old.widgets.text_view import LinkedText, TextScroll, TextView
-from tui import (
-    DIGITS,
-    TO_LATENCY,
-    TO_LAYERS,
-    TO_MEMORY,
-    TO_OVERVIEW,
-    running,
-    several_engines,
-    small_engine,
-    write_set,
-)
 
 # Whose keys work at the same time. Over a window only those of the window do, and those with priority.
 TOGETHER = {

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-
-from helpers import REPOSITORY, some
 from test_app_layers import branched_engine
 from tour import charts, screens, touring, windows
 from tui import SMALL, Session
+
+from helpers import OLD_SAMPLES, some
 
 SAMPLES = [
     pytest.param("alexnet", SMALL, id="alexnet-80x24"),
@@ -40,7 +40,7 @@ async def _look_at_all(session: Session) -> None:
 
 @pytest.mark.parametrize(("sample", "size"), some(SAMPLES))
 async def test_all_of_a_sample_is_ascii(sample, size, monkeypatch):
-    monkeypatch.chdir(REPOSITORY)
+    monkeypatch.chdir(OLD_SAMPLES.parent)
     async with touring(Path("sample_artifacts", sample), size) as session:
         await _look_at_all(session)
 

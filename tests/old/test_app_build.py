@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tui import LARGE, SMALL, Session, check_golden, running
 
 from build_cases import BUILD, GONE, HEAD, QUIET, STEM, write_log
-from helpers import ARTIFACTS, some
+from helpers import ARTIFACTS, DIGITS, TO_LATENCY, TO_LAYERS, some
+from small_engines import small_engine
 from trex_tui.old.analysis import trtexec_runs as logs
 from trex_tui.old.buildlog import reader as shared
 from trex_tui.old.screens import jobs as building
@@ -19,7 +21,6 @@ from trex_tui.old.screens.engines import EnginesScreen
 from trex_tui.old.screens.explanation import ExplainScreen
 from trex_tui.old.widgets.build_tables import View
 from trex_tui.old.widgets.table_model import SortKey
-from tui import DIGITS, LARGE, SMALL, TO_LATENCY, TO_LAYERS, Session, check_golden, running, small_engine
 
 TO_BUILD = DIGITS["build"]
 SIZES = pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "160x45"])

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from test_app_build import built, names, read, show
+from tui import Session, running
+
 from trex_tui.old.analysis.build import build_facts, tactic_rows
 from trex_tui.old.artifacts.file_kinds import ArtifactKind
 from trex_tui.old.buildlog import read_build_log
@@ -19,7 +21,6 @@ from trex_tui.old.report.views.build import build_listing
 from trex_tui.old.screens.dialogs import ChooseScreen
 from trex_tui.old.screens.export import ExportScreen
 from trex_tui.old.widgets.build_tables import View, layer_columns
-from tui import Session, running
 
 TABLES = ("phases", "passes", "layers", "tactics", "memory", "strategies", "messages")
 

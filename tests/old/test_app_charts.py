@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 from textual import events
+from tui import LARGE, SMALL, Session, check_golden, running
 
-from helpers import some
+from helpers import DIGITS, OLD_SAMPLES, some
+from small_engines import BY_TIME, NET, POOLING, SLOWEST, named_engine, small_engine
 from trex_tui.old.engine.engine import load_engine
 from trex_tui.old.report.charts.catalogue import CHARTS
 from trex_tui.old.report.charts.figure import Chart, Subject
 from trex_tui.old.screens import charts
 from trex_tui.old.screens.charts import ChartList, ChartsPane, ChartView
 from trex_tui.old.screens.dialogs import ChoiceList, ChooseScreen
-from tui import (
-    BY_TIME,
-    DIGITS,
-    LARGE,
-    NET,
-    POOLING,
-    SLOWEST,
-    SMALL,
-    Session,
-    check_golden,
-    named_engine,
-    running,
-    small_engine,
-)
 
-SAMPLES = Path(__file__).resolve().parent / "sample_artifacts"
+SAMPLES = OLD_SAMPLES
 TITLES = [chart.title for chart in CHARTS]
 
 

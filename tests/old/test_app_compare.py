@@ -10,8 +10,6 @@ from math import fsum
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
-
 from comparing import (
     BARE,
     FP16,
@@ -29,13 +27,17 @@ from comparing import (
     write_fp16,
     write_int8,
 )
-from helpers import ARTIFACTS
 from test_app_actions import TOGETHER, check_bindings
 from test_app_list import HOSTILE, check_harmless
+from textual.widgets import Input
+from tui import LARGE, SMALL, Session, check_golden, running
+
+from helpers import ARTIFACTS, DIGITS, TO_LAYERS
+from small_engines import SLOWEST, named_engine, several_engines, small_engine
 from test_compare_builds import FAST, HALF, SLOW, combination, skipped, timed, write_build
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.compare import Align, Match
 from trex_tui.old.app import TrexApp
-from trex_tui.old.cli import main
 from trex_tui.old.report.views.compare import Matrix
 from trex_tui.old.screens.compare_job import CompareJob
 from trex_tui.old.screens.dialogs import ChooseScreen, OpenScreen
@@ -44,19 +46,6 @@ from trex_tui.old.screens.engines import EnginesScreen
 from trex_tui.old.screens.loading import LoadingScreen
 from trex_tui.old.widgets.actions import Place
 from trex_tui.old.widgets.block_table import ORDER, SIZE, Order
-from tui import (
-    DIGITS,
-    LARGE,
-    SLOWEST,
-    SMALL,
-    TO_LAYERS,
-    Session,
-    check_golden,
-    named_engine,
-    running,
-    several_engines,
-    small_engine,
-)
 
 TO_COMPARE = DIGITS["compare"]
 SIZES = [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")]

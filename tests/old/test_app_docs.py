@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from helpers import REPOSITORY
 from tui import LARGE, running
+
+from helpers import OLD_SAMPLES, REPOSITORY
 
 TOUR = (REPOSITORY / "docs" / "tour.md").read_text(encoding="utf-8")
 STEP = re.compile(r"^\d+\. (.*?)(?=^\d+\. |^## )", re.MULTILINE | re.DOTALL)
@@ -26,7 +27,7 @@ async def test_the_tour_can_be_walked():
     steps = STEP.findall(TOUR)
     assert len(steps) >= 10
     seen = pressed = 0
-    async with running(REPOSITORY / "tests/old/sample_artifacts" / "alexnet", LARGE, tab="overview") as session:
+    async with running(OLD_SAMPLES / "alexnet", LARGE, tab="overview") as session:
         for step in steps:
             for token in TOKEN.finditer(OTHER.sub("", step)):
                 if token["word"]:

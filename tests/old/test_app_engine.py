@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import pytest
+from tui import Session, running
 
-from helpers import some
+from helpers import DIGITS, TO_LATENCY, TO_LAYERS, some
+from small_engines import (
+    BY_TIME,
+    CONV,
+    NET,
+    SLOWEST,
+    named_engine,
+    quantized_engine,
+    raw_layer,
+    small_engine,
+    write_set,
+)
 from trex_tui.old.analysis.modules import Grouping
 from trex_tui.old.screens.dialogs import ChooseScreen
 from trex_tui.old.screens.pane import FindingOpened, LayersFiltered
 from trex_tui.old.screens.text_screens import NotesScreen
 from trex_tui.old.widgets.chrome import TabBar
 from trex_tui.old.widgets.table_model import SortKey
-from tui import (
-    BY_TIME,
-    CONV,
-    DIGITS,
-    NET,
-    SLOWEST,
-    TO_LATENCY,
-    TO_LAYERS,
-    Session,
-    named_engine,
-    quantized_engine,
-    raw_layer,
-    running,
-    small_engine,
-    write_set,
-)
 
 ALL = list(range(len(NET)))
 

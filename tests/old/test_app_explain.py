@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from comparing import comparing, two_engines
-from helpers import REPOSITORY
+from tui import LARGE, Session, running
+
+from helpers import DIGITS, OLD_SAMPLES
 from trex_tui.old.lint.model import Evidence
 from trex_tui.old.report.charts.catalogue import CHARTS
 from trex_tui.old.report.glossary.charts import CHART_TERMS
@@ -16,9 +17,8 @@ from trex_tui.old.report.views.lint import describe_evidence
 from trex_tui.old.screens.explanation import ExplainScreen, ShownNumber
 from trex_tui.old.screens.pane import TablePane
 from trex_tui.old.widgets.build_tables import View
-from tui import DIGITS, LARGE, Session, running
 
-SAMPLE = REPOSITORY / "tests/old/sample_artifacts" / "alexnet"
+SAMPLE = OLD_SAMPLES / "alexnet"
 
 
 def keys(numbers: list[ShownNumber]) -> list[str]:
@@ -137,7 +137,7 @@ async def test_y_copies_the_selected_number_with_all_its_digits():
 
 
 async def test_without_a_value_nothing_is_copied():
-    async with running(REPOSITORY / "tests/old/sample_artifacts" / "names_only", tab="build") as session:
+    async with running(OLD_SAMPLES / "names_only", tab="build") as session:
         session.app.push_screen(ExplainScreen(session.screen.engine.files, "Numbers", "", []))
         await session.until(lambda: isinstance(session.app.screen, ExplainScreen))
         await session.press("y")

@@ -9,32 +9,23 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from test_app_list import headless
 from textual import notifications
 from textual.notifications import Notification
 from textual.timer import Timer
 from textual.widgets import Input
 from textual.widgets._toast import Toast
+from tui import LARGE, SMALL, Session, is_loaded, running, screen_text, wait_until
 
 from build_cases import write_log
-from test_app_list import headless
+from helpers import DIGITS
+from small_engines import named_engine, small_engine
 from trex_tui.old import crash_log as faults
 from trex_tui.old.app import TrexApp, run_app
 from trex_tui.old.engine.engine import load_engine
 from trex_tui.old.screens.dialogs import ChooseScreen, OpenScreen
 from trex_tui.old.screens.engine import EngineScreen
 from trex_tui.old.screens.export import ExportScreen
-from tui import (
-    DIGITS,
-    LARGE,
-    SMALL,
-    Session,
-    is_loaded,
-    named_engine,
-    running,
-    screen_text,
-    small_engine,
-    wait_until,
-)
 
 
 class Broken:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from textual import events
 from textual.widgets import Input
+from tui import SMALL, Session, running
 
+from small_engines import BY_TIME, small_engine
 from trex_tui.old.analysis.filter import EXAMPLES
 from trex_tui.old.screens.text_screens import filter_lines
 from trex_tui.old.widgets.actions import TABS
 from trex_tui.old.widgets.filter_bar import HINT
-from tui import BY_TIME, SMALL, Session, running, small_engine
 
 LATENCY_KEY = str([tab.id for tab in TABS].index("latency") + 1)
 CONVOLUTIONS, POOLINGS = [6, 1, 4, 3, 5], [2]

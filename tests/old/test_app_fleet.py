@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.widgets import Input
+from tui import Session, running
 
-from helpers import REPOSITORY
-from trex_tui.old.analysis.load import load
-from trex_tui.old.artifacts import ArtifactSet
-from trex_tui.old.cli import main
-from trex_tui.old.engine.engine import Engine
-from trex_tui.old.screens.build_history import BuildHistoryScreen
+from helpers import OLD_SAMPLES
+from small_engines import several_engines
+from trex_tui.__main__ import main
 from trex_tui.old.screens.engine import EngineScreen
 from trex_tui.old.screens.engines import EnginesScreen
 from trex_tui.old.screens.explanation import ExplainScreen
 from trex_tui.old.screens.fleet_charts import FleetChartsScreen
-from trex_tui.old.screens.loading import MOST_HELD, LoadingScreen, OpeningCancelled
 from trex_tui.old.widgets.table_model import SortKey
-from tui import Session, check_golden, running, several_engines
 
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-from samples.builds import plant_kernel, write_builds
-
-SAMPLES = REPOSITORY / "tests/old/sample_artifacts"
+SAMPLES = OLD_SAMPLES
 TALL = (160, 45)
 NARROW = (80, 24)
 
@@ -203,86 +191,6 @@ async def test_charts_without_data_have_a_sentence(tmp_path):
         assert session.listed
 
 
-def history(session: Session) -> BuildHistoryScreen:
-    assert isinstance(session.app.screen, BuildHistoryScreen)
-    return session.app.screen
-
-
-async def open_history(session: Session) -> BuildHistoryScreen:
-    await session.press("H")
-    await session.until(lambda: isinstance(session.app.screen, BuildHistoryScreen))
-    await session.until(lambda: history(session).history is not None)
-    return history(session)
-
-
-def plant(folder: Path, rows: int | None = 200) -> Path:
-    """Twelve builds, from the sixth on 4 % slower by another kernel; `rows`: timing rows, without 2,000."""
-    return write_builds(folder, 12, lambda number: 1.0 + 0.04 * (number >= 6), plant_kernel(6), rows=rows)
-
-
-async def test_history_has_the_change_and_its_cause(tmp_path):
-    async with running(plant(tmp_path)) as session:
-        screen = await open_history(session)
-        assert [build.name for build in screen.history.builds][8:10] == [
-            "build-9/alexnet_fp16",
-            "build-10/alexnet_fp16",
-        ]
-        await session.press("n")
-        assert screen.current_index == 5
-        assert "Differences from build 5" in session.text
-        assert "kernel" in session.text
-        await session.press("n")
-        assert screen.current_index == 5, "there is no other change"
-        await session.press("equals_sign")
-        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
-        assert [engine.name for engine in session.screen.compare_job.engines] == [
-            "build-5/alexnet_fp16",
-            "build-6/alexnet_fp16",
-        ]
-        await session.press("q")
-        assert history(session).current_index == 5
-        await session.press("enter")
-        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
-        assert session.screen.engine.name == "build-6/alexnet_fp16"
-
-
-async def test_history_of_builds_without_a_date_is_told(tmp_path):
-    async with running(plant(tmp_path)) as session:
-        await open_history(session)
-        await session.press("s", "j", "enter")
-        await session.until(lambda: "has no date of capture" in "".join(toasts(session)))
-        assert len(history(session).history.builds) == 12
-
-
-async def test_histories_of_a_list_are_shown_in_turn():
-    async with running(SAMPLES) as session:
-        screen = await open_history(session)
-        assert "history 1 of 5" in session.text
-        assert [build.name for build in screen.history.builds] == ["alexnet_fp16"]
-        await session.press("t")
-        assert "history 2 of 5" in session.text
-        await session.press("equals_sign", "n", "escape")
-        assert isinstance(session.app.screen, EnginesScreen)
-
-
-async def test_goldens_of_the_views(tmp_path):
-    async with running(SAMPLES, NARROW) as session:
-        await open_charts(session)
-        check_golden(session.app, "fleet_pareto_80x24", without_footer)
-        await session.press("n")
-        check_golden(session.app, "fleet_kinds_80x24", without_footer)
-        await session.press("q")
-        await open_history(session)
-        check_golden(session.app, "fleet_history_80x24", without_footer)
-    async with running(plant(tmp_path, rows=None), TALL) as session:
-        await open_history(session)
-        await session.press("n")
-        check_golden(session.app, "fleet_history_160x45", without_footer)
-        await session.press("q")
-        await open_charts(session)
-        check_golden(session.app, "fleet_pareto_160x45", without_footer)
-
-
 async def test_keys_back_to_the_list():
     async with running(SAMPLES) as session:
         for view in ("p", "H"):
@@ -304,120 +212,7 @@ async def test_keys_of_the_charts():
         assert "■ 8.5.2" in session.text
 
 
-async def test_keys_of_the_history(tmp_path):
-    async with running(plant(tmp_path)) as session:
-        screen = await open_history(session)
-        await session.press("G", "N")
-        assert screen.current_index == 5
-        await session.press("z")
-        assert not screen.words.display
-        await session.press("z", "tab", "z")
-        assert screen.focused is screen.words
-        assert not screen.table.display
-
-
 # Long lists
-
-
-def long_list(folder: Path, count: int = MOST_HELD + 4) -> Path:
-    return write_builds(folder, count, lambda number: 1.0 + 0.01 * number, rows=20)
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-def count_loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    loaded: list[str] = []
-
-    def counted(source: ArtifactSet, *arguments: Any, **more: Any) -> Engine:
-        loaded.append(source.name)
-        return load(source, *arguments, **more)
-
-    monkeypatch.setattr("trex_tui.old.analysis.load.load", counted)
-    monkeypatch.setattr("trex_tui.old.fleet.rows.load", counted)
-    return loaded
-
-
-async def test_a_long_list_holds_rows_and_reads_what_is_opened(tmp_path, monkeypatch, capsys):
-    loaded = count_loads(monkeypatch)
-    async with running(long_list(tmp_path / "sets")) as session:
-        assert all(row.engine is None and row.is_readable for row in session.listed.rows)
-        first = [row.facts.values for row in session.listed.rows]
-        assert len(loaded) >= MOST_HELD + 4
-        loaded.clear()
-        await session.press("enter")
-        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
-        assert session.screen.engine.name == "build-1/alexnet_fp16"
-        assert loaded == ["build-1/alexnet_fp16"]
-        await session.press("q", "space", "j", "equals_sign")
-        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
-        assert len(session.screen.compare_job.engines) == 2
-    loaded.clear()
-    async with running(tmp_path / "sets") as session:
-        assert loaded == [], "all rows are in the cache"
-        assert [row.facts.values for row in session.listed.rows] == first
-    printed(capsys, "engines", tmp_path / "sets", "--json")
-    assert loaded == [], "the command has the same cache"
-
-
-async def test_changed_sets_of_a_long_list_are_read_again(tmp_path, monkeypatch):
-    folder = long_list(tmp_path / "sets")
-    async with running(folder):
-        pass
-    timing = folder / "build-3" / "alexnet_fp16.timing.json"
-    rows = json.loads(timing.read_text())
-    timing.write_text(json.dumps([{**row, "latencyMs": 2.0 * row["latencyMs"]} for row in rows]))
-    loaded = count_loads(monkeypatch)
-    async with running(folder) as session:
-        assert set(loaded) == {"build-3/alexnet_fp16"}
-        row = next(row for row in session.listed.rows if row.source.name.startswith("build-3"))
-        assert row.facts.value("latency_median_ms") == pytest.approx(2 * 0.514, rel=0.02)
-
-
-async def test_a_set_of_a_long_list_that_went_is_a_message(tmp_path):
-    folder = long_list(tmp_path / "sets")
-    async with running(folder) as session:
-        shutil.rmtree(folder / "build-1")
-        await session.press("enter")
-        await session.until(lambda: bool(toasts(session)))
-        assert isinstance(session.app.screen, EnginesScreen)
-        assert "build-1" in toasts(session)[0]
-        await session.press("j", "enter")
-        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
-
-
-async def test_reading_a_chosen_engine_can_be_cancelled(tmp_path, monkeypatch):
-    async with running(long_list(tmp_path / "sets")) as session:
-        is_open = threading.Event()
-
-        def wait(*_: Any, **__: Any) -> Engine:
-            is_open.wait(60)
-            raise OpeningCancelled
-
-        monkeypatch.setattr("trex_tui.old.analysis.load.load", wait)
-        await session.press("enter")
-        await session.until(lambda: isinstance(session.app.screen, LoadingScreen))
-        await session.press("escape")
-        await session.until(lambda: isinstance(session.app.screen, EnginesScreen))
-        is_open.set()
-        await session.press("j")
-        assert session.listed.current_name.startswith("build-2/")
-
-
-async def test_damaged_sets_of_a_long_list_have_notes_with_and_without_the_cache(tmp_path):
-    folder = long_list(tmp_path / "sets")
-    (folder / "build-2" / "alexnet_fp16.profile.json").write_text("[{")
-    for path in (folder / "build-4").iterdir():
-        path.write_text("{")
-    for _ in range(2):
-        async with running(folder, TALL) as session:
-            rows = {row.source.name.partition("/")[0]: row for row in session.listed.rows}
-            assert rows["build-2"].facts.value("missing") == ["bad profile"]
-            assert "bad profile" in session.text
-            await session.press("exclamation_mark")
-            assert "alexnet_fp16.profile.json" in session.text
 
 
 # Explain, copy, export
@@ -441,15 +236,6 @@ async def test_numbers_of_the_list_are_explained(size):
         assert "median ms  0." in session.text
 
 
-async def test_numbers_of_builds_are_explained(tmp_path):
-    async with running(plant(tmp_path)) as session:
-        await open_history(session)
-        await session.press("i")
-        assert isinstance(session.app.screen, ExplainScreen)
-        assert "median ms  0." in session.text
-        assert "mean of several runs" in session.text
-
-
 def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     """Return the output of a command; the app, while it runs, takes the output for itself."""
     assert main([*map(str, arguments)]) == 0
@@ -458,30 +244,6 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def clipboard(session: Session) -> str:
     return session.app.clipboard
-
-
-async def test_engines_and_builds_are_copied(tmp_path, capsys):
-    rows = json.loads(printed(capsys, "engines", SAMPLES, "--json", "--no-cache"))["rows"]
-    async with running(SAMPLES) as session:
-        await session.press("g", "y")
-        assert clipboard(session) == session.listed.current_name
-        await session.press("Y")
-        copied = json.loads(clipboard(session))
-        assert copied == next(row for row in rows if row["engine"] == copied["engine"])
-        await session.press("space", "j", "space", "y")
-        assert len(clipboard(session).splitlines()) == 2
-        await session.press("escape", "p")
-        await session.until(lambda: isinstance(session.app.screen, FleetChartsScreen))
-        await session.until(lambda: chart(session).view.drawing.spots)
-        await session.press("y")
-        assert clipboard(session) == chart(session).current_row.source.name
-    async with running(plant(tmp_path)) as session:
-        screen = await open_history(session)
-        await session.press("g", "y")
-        assert clipboard(session) == "build-1/alexnet_fp16"
-        await session.press("Y")
-        assert json.loads(clipboard(session))["number"] == 1
-        assert screen.current_index == 0
 
 
 async def export(session: Session, choice: int | None, path: Path) -> str:
@@ -527,14 +289,3 @@ async def test_charts_of_engines_are_exported_with_their_numbers(tmp_path):
         assert len(lines) == 6
         document = json.loads(await export(session, 1, tmp_path / "engines.json"))
         assert len(document["rows"]) == 5
-
-
-async def test_history_is_exported_as_the_command_prints_it(tmp_path, capsys):
-    folder = plant(tmp_path / "builds")
-    expected = json.loads(printed(capsys, "history", folder, "--json"))
-    async with running(folder) as session:
-        await open_history(session)
-        document = json.loads(await export(session, None, tmp_path / "history.json"))
-        assert document == expected
-        assert "Changes of alexnet" in await export(session, None, tmp_path / "history.md")
-        assert len((await export(session, None, tmp_path / "history.csv")).splitlines()) == 13

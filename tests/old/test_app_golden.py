@@ -5,18 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tui import LARGE, SMALL, check_golden, chrome_text, running
 
-from tui import (
-    DIGITS,
-    LARGE,
-    SMALL,
-    TO_LAYERS,
-    check_golden,
-    chrome_text,
-    running,
-    several_engines,
-    small_engine,
-)
+from helpers import DIGITS, TO_LAYERS
+from small_engines import several_engines, small_engine
 
 SIZES = [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")]
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 from textual.widgets import Input
-
-from hostile import FOLDER, check_plain, write_hostile_set
 from tour import screens
+from tui import Session, running
+
+from helpers import DIGITS
+from hostile import FOLDER, check_plain, write_hostile_set
 from trex_tui.old.app import TrexApp
 from trex_tui.old.engine import load_engine
 from trex_tui.old.report.charts.catalogue import CHARTS
 from trex_tui.old.report.charts.cells import draw
 from trex_tui.old.report.charts.figure import Subject
 from trex_tui.old.screens.charts import PALETTE
-from tui import DIGITS, Session, running
 
 WIDE = (160, 40)
 

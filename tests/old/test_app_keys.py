@@ -15,10 +15,13 @@ from threading import Event
 from typing import Any
 
 import pytest
+from test_app_layers import ADD, branched_engine
 from textual import events
 from textual.command import CommandPalette
+from tui import LIMIT_S, SMALL, Session, running
 
-from test_app_layers import ADD, branched_engine
+from helpers import DIGITS, TO_LATENCY, TO_LAYERS
+from small_engines import BY_TIME, NET, SLOWEST, quantized_engine, several_engines, small_engine, write
 from trex_tui.old.app import TrexApp
 from trex_tui.old.report.charts.catalogue import CHARTS
 from trex_tui.old.screens.charts import ChartsPane
@@ -28,22 +31,6 @@ from trex_tui.old.screens.lint import LintPane
 from trex_tui.old.screens.loading import LoadingScreen, read_engines
 from trex_tui.old.widgets.actions import ACTIONS, TABS, Place
 from trex_tui.old.widgets.search_bar import SearchBar
-from tui import (
-    BY_TIME,
-    DIGITS,
-    LIMIT_S,
-    NET,
-    SLOWEST,
-    SMALL,
-    TO_LATENCY,
-    TO_LAYERS,
-    Session,
-    quantized_engine,
-    running,
-    several_engines,
-    small_engine,
-    write,
-)
 
 CHANGED = object()
 """In place of a value: another than before."""

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from tui import LARGE, check_golden, running
 
-from helpers import layer, tensor
+from helpers import TO_LATENCY, layer, tensor
+from small_engines import BY_TIME, NET, SLOWEST, named_engine, small_engine, write_set
 from trex_tui.old.analysis.modules import Group, Grouping
 from trex_tui.old.engine import load_engine
 from trex_tui.old.report.views.layer_details import layer_lines
 from trex_tui.old.screens.dialogs import ChooseScreen
 from trex_tui.old.widgets.neighbourhood import Rest
-from tui import (
-    BY_TIME,
-    LARGE,
-    NET,
-    SLOWEST,
-    TO_LATENCY,
-    check_golden,
-    named_engine,
-    running,
-    small_engine,
-    write_set,
-)
 
 PREVIOUS, NEXT, BACK, FORWARD = "left_square_bracket", "right_square_bracket", "minus", "plus"
 KERNEL = (

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tui import LARGE, SMALL, Session, check_golden, running
 
+from helpers import DIGITS
+from small_engines import quantized_engine, small_engine, write_set
 from trex_tui.old.lint.model import FindingSeverity
 from trex_tui.old.report.views.lint import layer_marks
 from trex_tui.old.screens.dialogs import ChooseScreen
@@ -14,17 +17,6 @@ from trex_tui.old.screens.jobs import ReasonScreen
 from trex_tui.old.screens.lint import CLEAN, NO_MATCH, LintPane
 from trex_tui.old.widgets.chrome import SummaryLine, TabBar
 from trex_tui.old.widgets.table_model import place_columns
-from tui import (
-    DIGITS,
-    LARGE,
-    SMALL,
-    Session,
-    check_golden,
-    quantized_engine,
-    running,
-    small_engine,
-    write_set,
-)
 
 HOSTILE = "[b]bold[/b] \x1b[31mred\x07 \u202e"
 

@@ -10,8 +10,10 @@ from time import monotonic
 import pytest
 from textual import events
 from textual.widgets import Input
+from tui import LIMIT_S, running, wait_until
 
-from helpers import THOROUGH
+from helpers import THOROUGH, TO_LAYERS
+from small_engines import named_engine, several_engines, small_engine, write
 from trex_tui.old.analysis.load import LoadOptions, load
 from trex_tui.old.app import TrexApp, run_app
 from trex_tui.old.artifacts import scan
@@ -24,7 +26,6 @@ from trex_tui.old.screens.engines import EnginesScreen
 from trex_tui.old.screens.list_view import EngineOpened
 from trex_tui.old.screens.loading import OpenRequest, Reloaded
 from trex_tui.old.widgets.table_model import SortKey
-from tui import LIMIT_S, TO_LAYERS, named_engine, running, several_engines, small_engine, wait_until, write
 
 BROKEN, FAST, UNPROFILED = range(3)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from tui import LARGE, SMALL, Session, check_golden, running
 
+from helpers import OLD_SAMPLES, TO_LATENCY, TO_MEMORY
+from small_engines import POOLING, SLOWEST, small_engine, tensor, write
 from trex_tui.old.engine import load_engine
 from trex_tui.old.engine.model import Layer
 from trex_tui.old.report.views.memory import NAMES_ONLY
@@ -14,22 +15,8 @@ from trex_tui.old.screens.explanation import ExplainScreen
 from trex_tui.old.widgets.bars import PEAK
 from trex_tui.old.widgets.table_columns import memory_columns
 from trex_tui.old.widgets.table_model import SortKey
-from tui import (
-    LARGE,
-    POOLING,
-    SLOWEST,
-    SMALL,
-    TO_LATENCY,
-    TO_MEMORY,
-    Session,
-    check_golden,
-    running,
-    small_engine,
-    tensor,
-    write,
-)
 
-SAMPLE = Path(__file__).resolve().parent / "sample_artifacts" / "alexnet"
+SAMPLE = OLD_SAMPLES / "alexnet"
 PEAK_LAYER = 1
 BY_SIZE = [1, 2, 0, 3, 4, 5, 6, 7, 8]
 """By activations, as the weights of the convolutions are hidden."""

@@ -4,41 +4,33 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from shutil import copytree
 
 import pytest
 from textual.content import Content
+from tui import LARGE, SMALL, Session, check_golden, running
 
-from helpers import THOROUGH
+from helpers import OLD_SAMPLES, THOROUGH, TO_LATENCY, TO_LAYERS, TO_OVERVIEW
+from small_engines import (
+    BY_TIME,
+    CONV,
+    NET,
+    POOLING,
+    SLOWEST,
+    named_engine,
+    raw_layer,
+    small_engine,
+    write,
+    write_set,
+)
 from trex_tui.old.analysis.filter import filter_layers
 from trex_tui.old.report.views.totals import group_filter
 from trex_tui.old.screens.pane import EnginePane
 from trex_tui.old.widgets.table_model import MISSING
 from trex_tui.old.widgets.text_columns import TextColumns
 from trex_tui.old.widgets.text_view import TextLine
-from tui import (
-    BY_TIME,
-    CONV,
-    LARGE,
-    NET,
-    POOLING,
-    SLOWEST,
-    SMALL,
-    TO_LATENCY,
-    TO_LAYERS,
-    TO_OVERVIEW,
-    Session,
-    check_golden,
-    named_engine,
-    raw_layer,
-    running,
-    small_engine,
-    write,
-    write_set,
-)
 
-SAMPLE = Path(__file__).resolve().parent / "sample_artifacts" / "transformer_fp8"
+SAMPLE = OLD_SAMPLES / "transformer_fp8"
 LABELS = NET[-1][0]
 
 

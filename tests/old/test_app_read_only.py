@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tui import running
 
+from small_engines import quantized_engine, several_engines, small_engine
 from trex_tui.old.screens.dialogs import ChooseScreen
 from trex_tui.old.screens.engine import EngineScreen
-from tui import quantized_engine, running, several_engines, small_engine
 
 
 def told(session):

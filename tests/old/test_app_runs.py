@@ -8,14 +8,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tui import LARGE, SMALL, Session, chrome_text, running, wait_until
 
-from helpers import layer, profile_line, profile_text, timing_row, write_graph, write_json
+from helpers import DIGITS, layer, profile_line, profile_text, timing_row, write_graph, write_json
+from small_engines import small_engine
 from trex_tui.old.app import TrexApp
 from trex_tui.old.engine.engine import Engine
 from trex_tui.old.screens.dialogs import ChooseScreen
 from trex_tui.old.screens.engine import EngineScreen
 from trex_tui.old.widgets.text_view import TextBlock
-from tui import DIGITS, LARGE, SMALL, Session, chrome_text, running, small_engine, wait_until
 
 NAMES = ("/conv/Conv", "/fc/Gemm")
 

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from build_cases import BUILD, write_log
 from comparing import comparing, two_engines
+from tui import Session, running
+
+from build_cases import BUILD, write_log
+from helpers import DIGITS, TO_LATENCY, TO_LAYERS
+from small_engines import BY_TIME, CONV, NET, SLOWEST, named_engine, quantized_engine, small_engine, write_set
 from trex_tui.old.screens.build import BuildPane
 from trex_tui.old.widgets.build_tables import View
-from tui import (
-    BY_TIME,
-    CONV,
-    DIGITS,
-    NET,
-    SLOWEST,
-    TO_LATENCY,
-    TO_LAYERS,
-    Session,
-    named_engine,
-    quantized_engine,
-    running,
-    small_engine,
-    write_set,
-)
 
 
 def remark(session: Session) -> str:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from textual.widgets import Input, OptionList
+from tui import SMALL, Session, is_loaded, running, wait_until
 
+from small_engines import BY_TIME, NET, SLOWEST, named_engine, several_engines, small_engine
 from trex_tui.old.analysis.modules import Grouping
 from trex_tui.old.app import TrexApp
 from trex_tui.old.report.export import ExportFormat, default_directory, file_stem, find_target, with_ending
@@ -28,19 +30,6 @@ from trex_tui.old.widgets.actions import TABS
 from trex_tui.old.widgets.chrome import SummaryLine
 from trex_tui.old.widgets.table_columns import LATENCY_COLUMNS, chosen_columns
 from trex_tui.old.widgets.table_model import SortKey
-from tui import (
-    BY_TIME,
-    NET,
-    SLOWEST,
-    SMALL,
-    Session,
-    is_loaded,
-    named_engine,
-    running,
-    several_engines,
-    small_engine,
-    wait_until,
-)
 
 DIGIT = {tab.id: str(number) for number, tab in enumerate(TABS, start=1)}
 

@@ -7,15 +7,16 @@ import asyncio
 import pytest
 from textual.command import CommandPalette
 from textual.widgets import Input
+from tui import running
 
-from helpers import THOROUGH
+from helpers import THOROUGH, TO_LATENCY, TO_LAYERS
+from small_engines import BY_TIME, POOLING, SLOWEST, quantized_engine, small_engine
 from trex_tui.old.analysis.load import LoadOptions, load
 from trex_tui.old.artifacts import scan
 from trex_tui.old.screens.engine import EngineScreen
 from trex_tui.old.screens.latency import LatencyPane
 from trex_tui.old.screens.layers import LayersPane
 from trex_tui.old.screens.services import ReloadAsked
-from tui import BY_TIME, POOLING, SLOWEST, TO_LATENCY, TO_LAYERS, quantized_engine, running, small_engine
 
 
 async def test_current_layer_is_the_same_on_both_screens(tmp_path):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from textual.widgets._toast import Toast
+from tui import SMALL, Session, is_loaded
 
+from helpers import TO_LATENCY
+from small_engines import small_engine
 from trex_tui.old.app import TrexApp
 from trex_tui.old.screens.text_screens import HelpScreen
-from tui import SMALL, TO_LATENCY, Session, is_loaded, small_engine
 
 
 def toasts(session: Session) -> list[str]:

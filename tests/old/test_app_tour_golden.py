@@ -10,15 +10,15 @@ import os
 from pathlib import Path
 
 import pytest
-
-from helpers import ARTIFACTS, REPOSITORY, covering
 from tour import charts, screens, touring
 from tui import GOLDENS, LARGE, SMALL, pane_text
+
+from helpers import ARTIFACTS, REPOSITORY, covering
 from watching import watching
 
 _ABSENT = pytest.mark.skipif(not ARTIFACTS.is_dir(), reason=f"no real artifacts at {ARTIFACTS}")
 SETS = {
-    "transformer_fp8": (REPOSITORY, "sample_artifacts/transformer_fp8"),
+    "transformer_fp8": (REPOSITORY / "tests/old", "sample_artifacts/transformer_fp8"),
     "real_alexnet": (ARTIFACTS, "edge-vision/results/alexnet"),
     "real_bev": (ARTIFACTS, "bev-multitask-blackwell"),
 }

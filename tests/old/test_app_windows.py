@@ -7,8 +7,10 @@ import asyncio
 import pytest
 from textual.command import CommandList
 from textual.screen import ModalScreen
+from tui import running
 
-from helpers import REPOSITORY, covering, layer, write_graph
+from helpers import DIGITS, OLD_SAMPLES, TO_MEMORY, covering, layer, write_graph
+from small_engines import quantized_engine, small_engine
 from trex_tui.old.engine.engine import load_engine
 from trex_tui.old.screens.dialogs import ColumnsScreen, FindScreen
 from trex_tui.old.screens.engine import EngineScreen
@@ -17,7 +19,6 @@ from trex_tui.old.screens.export import ExportScreen
 from trex_tui.old.screens.palette import Commands
 from trex_tui.old.screens.pane import FindingOpened
 from trex_tui.old.screens.text_screens import HelpScreen
-from tui import DIGITS, TO_MEMORY, quantized_engine, running, small_engine
 
 
 async def test_enters_that_arrive_together_act_in_turn(tmp_path):
@@ -104,7 +105,7 @@ async def test_windows_over_the_list_of_engines(tmp_path):
 
 
 async def test_windows_over_charts_and_history_of_the_list():
-    async with running(REPOSITORY / "tests/old/sample_artifacts") as session:
+    async with running(OLD_SAMPLES) as session:
         for view, key in [("p", "v"), ("p", "C"), ("p", "a"), ("H", "s"), ("H", "question_mark")]:
             await session.press(view)
             await session.until(lambda: not isinstance(session.app.screen, EnginesScreen))

@@ -16,9 +16,9 @@ import pytest
 
 from helpers import GRAPH, PROFILE, STAMP, write_files
 from trex_tui import load_engine
+from trex_tui.__main__ import main
 from trex_tui.old.artifacts import archive, find
 from trex_tui.old.artifacts.file_kinds import ArtifactKind
-from trex_tui.old.cli import main
 from trex_tui.old.engine.engine import load_set
 from trex_tui.old.errors import ARCHIVES, ArtifactError, Severity
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from test_artifacts_archive import BUILD_LOG, packed
 
 from helpers import chain, timing_row, write_graph, write_json, write_profile
-from test_artifacts_archive import BUILD_LOG, packed
+from trex_tui.__main__ import main
 from trex_tui.old.accuracy.comparison import AccuracyRequest, run_comparison
 from trex_tui.old.accuracy.sides import RunOptions
 from trex_tui.old.artifacts import archive, find
 from trex_tui.old.artifacts.output_files import Inputs, list_inputs
-from trex_tui.old.cli import main
 from trex_tui.old.errors import TrexError
 
 REFUSED = "an input file; write elsewhere"

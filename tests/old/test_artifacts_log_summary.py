@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from helpers import OLD_SAMPLES
 from trex_tui.old.analysis.timing import end_to_end, timing_statistics
 from trex_tui.old.buildlog import read_build_log
 from trex_tui.old.engine import load_engine
 
-SAMPLES = Path(__file__).resolve().parent / "sample_artifacts"
+SAMPLES = OLD_SAMPLES
 LOG = """\
 &&&& RUNNING TensorRT.trtexec [TensorRT v100400] # trtexec --loadEngine=a.engine
 [11/21/2026-10:00:00] [I] === Performance summary ===

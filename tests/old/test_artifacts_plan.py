@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from helpers import layer, tensor
+from small_engines import write_set
+from trex_tui.__main__ import main
 from trex_tui.old.artifacts.file_kinds import ArtifactKind, sniff
 from trex_tui.old.artifacts.metadata import version_of_plan
 from trex_tui.old.artifacts.plan import describe_plan, read_plan_head
-from trex_tui.old.cli import main
 from trex_tui.old.engine import load_engine
-from tui import write_set
 
 NEW = b"ftrt" + bytes(20) + bytes([8, 6, 1, 6]) + bytes(100)
 OLD = b"ptrt" + bytes(100)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trex_tui.old.cli import main
+from trex_tui.__main__ import main
 from trex_tui.old.engine import load_engine
 from trex_tui.old.engine.dtypes import DataType
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from build_cases import GONE, HEAD, STEM, write_log
 from helpers import ARTIFACTS
+from small_engines import small_engine
 from trex_tui.old.analysis.build import BuildFacts, build_facts, tactic_rows
 from trex_tui.old.buildlog import read_build_log
 from trex_tui.old.buildlog.build_trace import MemoryPoint
@@ -18,8 +19,12 @@ from trex_tui.old.engine.engine import Engine, load_engine
 from trex_tui.old.report.charts.build_charts import TacticTimes, has_times, memory_chart, tactic_histogram
 from trex_tui.old.report.charts.grid import split_cells
 from trex_tui.old.report.views.build import build_fact_texts, pass_nodes, phase_nodes, strategy_nodes
-from trex_tui.old.report.views.build_details import empty_view_text, layer_build_lines, tactics_lines, tuned_lines
-from tui import small_engine
+from trex_tui.old.report.views.build_details import (
+    empty_view_text,
+    layer_build_lines,
+    tactics_lines,
+    tuned_lines,
+)
 
 LOGS = ARTIFACTS / "logs"
 BUILDS = sorted(path.stem for path in LOGS.glob("*build_verbose*.log")) if LOGS.is_dir() else []

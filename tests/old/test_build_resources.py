@@ -20,7 +20,13 @@ from trex_tui.old.buildlog.build_trace import (
 )
 from trex_tui.old.buildlog.layer_tuning import InsertedReformat
 from trex_tui.old.buildlog.reader import read_outline
-from trex_tui.old.report.views.build import cache_text, dla_text, memory_sections, reformats_text, streams_text
+from trex_tui.old.report.views.build import (
+    cache_text,
+    dla_text,
+    memory_sections,
+    reformats_text,
+    streams_text,
+)
 from trex_tui.old.report.views.build_details import MOST_ROWS, memory_lines, placement_lines
 from trex_tui.old.report.views.build_summary import build_log_text
 from trex_tui.old.report.views.engine import describe_engine_size

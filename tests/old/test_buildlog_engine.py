@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from test_buildlog_reader import BUILD, STAMP
 
 from helpers import ARTIFACTS, layer, messages, tensor, write_graph, write_profile
-from test_buildlog_reader import BUILD, STAMP
 from trex_tui.old.analysis.build import build_seconds, by_tuning_time, layer_choices
 from trex_tui.old.buildlog import log_records as as_records
 from trex_tui.old.buildlog import read_build_log

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_buildlog_reader import BUILD, STAMP, read, told
 
 from helpers import ARTIFACTS
-from test_buildlog_reader import BUILD, STAMP, read, told
 from trex_tui.old.artifacts.file_kinds import ArtifactKind, sniff
 from trex_tui.old.buildlog import lines, read_build_log
 from trex_tui.old.buildlog.lines import parse_prefix

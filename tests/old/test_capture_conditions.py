@@ -13,15 +13,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import chain, examples, write_graph, write_profile
+from helpers import OLD_SAMPLES, chain, examples, write_graph, write_profile
 from trex_tui import load_engine
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.compare import compare
 from trex_tui.old.analysis.compare.model import CautionKind
-from trex_tui.old.analysis.conditions import ConditionKind, capture_document, capture_facts, differences, doubts
+from trex_tui.old.analysis.conditions import (
+    ConditionKind,
+    capture_document,
+    capture_facts,
+    differences,
+    doubts,
+)
 from trex_tui.old.artifacts import ArtifactKind, find, scan
 from trex_tui.old.artifacts.capture_manifest import NO_GRAPH, SCHEMA, read_capture_manifest
 from trex_tui.old.capture.manifest import file_entry
-from trex_tui.old.cli import main
 from trex_tui.old.engine.engine import Engine
 from trex_tui.old.errors import ArtifactError, Severity
 from trex_tui.old.lint.run import run as run_lint
@@ -184,7 +190,7 @@ class TestOne:
 
 @pytest.fixture(scope="module")
 def sample() -> Engine:
-    return load_engine(Path(__file__).resolve().parent / "sample_artifacts" / "alexnet")
+    return load_engine(OLD_SAMPLES / "alexnet")
 
 
 class TestReading:

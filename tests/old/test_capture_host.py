@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from capture_kit import Bench
 
-from fake_trtexec.kit import Bench
 from helpers import ARTIFACTS
 from trex_tui.old.artifacts.metadata import read_metadata
 from trex_tui.old.capture.environment_probe import Host, changes, probe_host

@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
+from capture_kit import Bench
 from explained import assert_keys_explained
-from fake_trtexec.kit import Bench, wait_for_end
+
+from fake_trtexec.kit import wait_for_end
 from trex_tui import load_engine
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.energy import power_statistics
 from trex_tui.old.artifacts.monitor import COLUMNS
 from trex_tui.old.capture.monitor import RunMonitor, choose_gpu, parse_sysfs
 from trex_tui.old.capture.process import RunProgress
 from trex_tui.old.capture.shell import Shell
-from trex_tui.old.cli import main
 from trex_tui.old.errors import TrexError
 
 SMI = """\

@@ -16,8 +16,9 @@ import pytest
 from rich.cells import cell_len
 
 import trex_tui
-from helpers import covering, layer, tensor, write_graph
+from helpers import OLD_SAMPLES, covering, layer, tensor, write_graph
 from power_kit import write_power_set
+from small_engines import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
 from trex_tui.old.analysis.columns import ALL_COLUMNS_BY_NAME, derived
 from trex_tui.old.analysis.filter import filter_layers
 from trex_tui.old.analysis.statistics import percentile
@@ -56,9 +57,8 @@ from trex_tui.old.report.charts.sampling import (
 from trex_tui.old.report.charts.scatter_charts import find_peaks, kind_sign
 from trex_tui.old.report.charts.svg_painter import picture
 from trex_tui.old.text import format_bar, format_ms, format_pct, plural
-from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
 
-SAMPLES = Path(__file__).resolve().parent / "sample_artifacts"
+SAMPLES = OLD_SAMPLES
 PALETTE = Palette(lambda _: "$primary", lambda _: "$success")
 SIZES = [(40, 10), (78, 20), (200, 60), (60, 16), (80, 24), (134, 41)]
 SAMPLED = ("power", "temperature", "clock")

@@ -7,7 +7,10 @@ import os
 from itertools import pairwise
 
 import pytest
+from tui import LARGE, SMALL, Session, running
 
+from helpers import DIGITS
+from small_engines import small_engine, write_set
 from trex_tui.old.analysis.modules import Group, Grouping
 from trex_tui.old.config import settings_file
 from trex_tui.old.engine import load_engine
@@ -15,7 +18,6 @@ from trex_tui.old.screens.settings import settings_from
 from trex_tui.old.widgets.table import TableColumn
 from trex_tui.old.widgets.table_columns import latency_columns
 from trex_tui.old.widgets.table_model import place_columns
-from tui import DIGITS, LARGE, SMALL, Session, running, small_engine, write_set
 
 COLUMNS: list[TableColumn[str]] = [
     TableColumn("name", "Layer", str, width=20, flex=True),

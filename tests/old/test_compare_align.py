@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 from compare_cases import (
     Changed,
     aligned,
@@ -22,6 +21,7 @@ from compare_cases import (
     without,
     write_engine,
 )
+
 from helpers import REAL_SETS, RealSet, real_sets, some
 from trex_tui.old.analysis.compare import Align, Match
 from trex_tui.old.analysis.compare.align import align_pair

@@ -6,9 +6,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from compare_cases import (
     check,
     conv,
@@ -24,6 +21,9 @@ from compare_cases import (
     without,
     write_engine,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from helpers import REAL_SETS, examples, write_profile
 from trex_tui.old.analysis.compare import Align, Cause, CautionKind, ChangeKind, Match, Outcome, Pin, compare
 from trex_tui.old.analysis.compare.gate_metrics import METRICS, judge

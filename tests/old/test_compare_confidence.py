@@ -15,8 +15,9 @@ from pathlib import Path
 
 import test_compare_real_pairs as real_pairs
 from compare_cases import Changed, fused, load_real, renamed, shuffled, without
-from helpers import REAL_SETS, THOROUGH
 from transformer import write_transformer
+
+from helpers import REAL_SETS, THOROUGH
 from trex_tui.old.analysis.compare import compare
 
 Judged = tuple[float, bool]

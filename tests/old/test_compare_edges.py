@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from compare_cases import check, conv, load_real, reformat, write_engine
-from helpers import REAL_SETS, write_json, write_sample_set
+
+from helpers import OLD_SAMPLES, REAL_SETS, write_json, write_sample_set
 from trex_tui.old.analysis.compare import CautionKind, ChangeKind, Outcome, Pin, compare
 from trex_tui.old.analysis.compare.comparison import make_labels
 from trex_tui.old.engine.engine import load_engine
@@ -76,7 +76,7 @@ def test_names_only_engines_match_by_name(artifacts: Path) -> None:
 
 def test_what_is_unknown_is_no_difference(tmp_path: Path) -> None:
     """An engine whose graph is lost has names and times: that tells neither another fusion nor another version."""
-    sample = Path(__file__).resolve().parent / "sample_artifacts" / "alexnet"
+    sample = OLD_SAMPLES / "alexnet"
     profile = tmp_path / "alexnet_fp16.profile.json"
     profile.write_bytes((sample / profile.name).read_bytes())
     found = compare([load_engine(profile), load_engine(sample)])

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import test_compare_real_pairs as real_pairs
-from helpers import ARTIFACTS, plain_json, write_json
 from test_compare_real_pairs import Roles
 from transformer import write_transformer
+
+from helpers import ARTIFACTS, plain_json, write_json
 from trex_tui.old.analysis.compare import Align, Block, CautionKind, Comparison, compare
 from trex_tui.old.engine.engine import Engine, load_engine
 

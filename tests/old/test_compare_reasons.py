@@ -7,8 +7,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-
 from compare_cases import check, conv, load_real, nodes, pointwise, reformat, write_engine
+
 from helpers import REAL_SETS, layer, tensor, write_profile
 from trex_tui.old.analysis.compare import Cause, ChangeKind, Comparison, Outcome, Pin, Reason, compare
 from trex_tui.old.artifacts import find

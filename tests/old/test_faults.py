@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from trex_tui.__main__ import main
 from trex_tui.old import crash_log as faults
-from trex_tui.old.cli import main
 from trex_tui.old.cli.parser import build_parser
 from trex_tui.old.errors import ExitCode, TrexError
 from trex_tui.old.screens.capture import CaptureScreen, capture_and_load

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from explained import assert_keys_explained, assert_labels_explained, assert_sections_explained
-from helpers import REPOSITORY, real_sets, strict_json
+
+from helpers import OLD_SAMPLES, real_sets, strict_json
 from trex_tui import load_engine
+from trex_tui.__main__ import main
 from trex_tui.old.accuracy.metrics import GATE_METRICS
 from trex_tui.old.analysis.build import build_facts
 from trex_tui.old.analysis.columns import derived
@@ -20,7 +21,6 @@ from trex_tui.old.analysis.compare import compare
 from trex_tui.old.analysis.compare.builds import BuildComparison, load_build
 from trex_tui.old.analysis.compare.gate_metrics import METRICS
 from trex_tui.old.buildlog import read_build_log
-from trex_tui.old.cli import main
 from trex_tui.old.engine.engine import Engine
 from trex_tui.old.lint.config import COUNTS
 from trex_tui.old.lint.registry import registry
@@ -45,7 +45,7 @@ from trex_tui.old.report.views.lint import EngineReport
 from trex_tui.old.report.views.report import engine_part
 from trex_tui.old.report.views.summary import brief_sections
 
-SAMPLES = REPOSITORY / "tests/old/sample_artifacts"
+SAMPLES = OLD_SAMPLES
 COMPLETE = ("alexnet", "alexnet_int8", "transformer_fp8", "names_only")
 PAIR = [str(SAMPLES / "alexnet"), str(SAMPLES / "alexnet_int8")]
 LOGS = sorted(SAMPLES.glob("*/*.log"))

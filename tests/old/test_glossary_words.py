@@ -7,11 +7,12 @@ from collections import Counter
 from functools import cache
 
 import pytest
+from tui import LARGE, running
 
-from helpers import ARTIFACTS, REPOSITORY, strict_json
+from helpers import ARTIFACTS, OLD_SAMPLES, REPOSITORY, strict_json
 from trex_tui import load_engine, load_engines
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.columns import columns_named
-from trex_tui.old.cli import main
 from trex_tui.old.engine.layer_names import describe_layer_name, spell_operators
 from trex_tui.old.engine.layer_words import find_layer_type
 from trex_tui.old.lint.registry import registry
@@ -19,10 +20,9 @@ from trex_tui.old.report.glossary.words import WORDS, find_words, normalize_word
 from trex_tui.old.report.render_html import _table
 from trex_tui.old.report.views.layer_details import layer_lines
 from trex_tui.old.report.views.layer_table import layers_table
-from tui import LARGE, running
 
 Capture = pytest.CaptureFixture[str]
-TRANSFORMER = REPOSITORY / "tests/old/sample_artifacts" / "transformer_fp8"
+TRANSFORMER = OLD_SAMPLES / "transformer_fp8"
 HOSTILE = "\x1b[31m[bold]__myl_<script>"
 
 
@@ -33,7 +33,7 @@ def out(capsys: Capture, *arguments: str) -> str:
 
 @cache
 def texts() -> tuple[str, ...]:
-    roots = [REPOSITORY / "tests/old/sample_artifacts", *([ARTIFACTS] if ARTIFACTS.is_dir() else [])]
+    roots = [OLD_SAMPLES, *([ARTIFACTS] if ARTIFACTS.is_dir() else [])]
     return tuple(
         path.read_text(encoding="utf-8", errors="replace")
         for root in roots
@@ -78,7 +78,7 @@ def test_every_type_of_layers_has_a_word() -> None:
 
 
 def test_every_layer_of_the_real_engines_has_a_type_that_is_explained() -> None:
-    roots = [REPOSITORY / "tests/old/sample_artifacts", *([ARTIFACTS] if ARTIFACTS.is_dir() else [])]
+    roots = [OLD_SAMPLES, *([ARTIFACTS] if ARTIFACTS.is_dir() else [])]
     types = {
         (layer.layer_type, layer.parameter_type)
         for root in roots

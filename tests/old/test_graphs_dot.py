@@ -12,18 +12,23 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
-from helpers import ARTIFACTS
+from helpers import ARTIFACTS, GOLDEN
 from trex_tui.old.engine import Engine, load_engine
 from trex_tui.old.errors import TrexError
 from trex_tui.old.report.graph.engine_graph import GraphOptions, build_graph
-from trex_tui.old.report.graph.graph_files import MOST_BYTES, DotTimeoutError, drawn_by_dot, escaped, write_dot
+from trex_tui.old.report.graph.graph_files import (
+    MOST_BYTES,
+    DotTimeoutError,
+    drawn_by_dot,
+    escaped,
+    write_dot,
+)
 from trex_tui.old.report.graph.model import EngineGraph
 
-GOLDEN = Path(__file__).parent / "golden"
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 SVG = "{http://www.w3.org/2000/svg}"
 XLINK = "{http://www.w3.org/1999/xlink}"

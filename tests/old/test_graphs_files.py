@@ -13,10 +13,10 @@ from typing import Any
 import networkx as nx
 import pandas as pd
 import pytest
+from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from helpers import ARTIFACTS, layer, strict_json, tensor, timing_row, write_graph, write_json
 from trex_tui.old.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
 from trex_tui.old.engine import Engine, load_engine

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from graph_cases import names_only_engine, reusing_engine
+
 from helpers import ARTIFACTS, RealSet, layer, real_sets, write_graph
 from trex_tui.old.engine import Engine, load_engine
 from trex_tui.old.engine.kinds import LayerKind

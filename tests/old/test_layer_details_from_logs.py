@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers import ARTIFACTS, messages, strict_json, write_graph, write_json, write_profile
-from trex_tui.old.cli import main
+from trex_tui.__main__ import main
 from trex_tui.old.engine import load_engine
 from trex_tui.old.engine.dtypes import DataType
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from linting import HOSTILE, engine_of, rule, use_rules
 from rich.cells import cell_len
 
 from helpers import strict_json
-from linting import HOSTILE, engine_of, rule, use_rules
+from trex_tui.__main__ import main
 from trex_tui.old import crash_log as faults
-from trex_tui.old.cli import main
 from trex_tui.old.config import CONFIG_NAME
 from trex_tui.old.lint.model import Confidence, Evidence, Finding, FindingSeverity, NotChecked, Rule
 from trex_tui.old.report.render_lint import MOST_FINDINGS

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from linting import HOSTILE, rule
 
 from helpers import chain, write_graph
-from linting import HOSTILE, rule
 from trex_tui.old.analysis.filter import filter_layers
 from trex_tui.old.config import CONFIG_NAME, PROJECT_NAME, find_line, parse_toml
 from trex_tui.old.engine import load_engine

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
+from linting import engine_of
 
 from helpers import REPOSITORY
-from linting import engine_of
 from trex_tui.old.lint.config import find_config
 from trex_tui.old.lint.model import Rule
 from trex_tui.old.lint.registry import Registry, builtin_modules, collect

@@ -10,12 +10,11 @@ import hashlib
 import json
 import os
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helpers import RealSet, real_sets
+from helpers import GOLDEN, RealSet, real_sets
 from trex_tui.old.analysis.timing import timing_statistics
 from trex_tui.old.engine import Engine
 from trex_tui.old.lint.model import Judged, LintResult
@@ -23,7 +22,7 @@ from trex_tui.old.lint.registry import builtin_modules, collect
 from trex_tui.old.lint.run import run
 from trex_tui.old.lint.savings import combine_savings
 
-GOLDEN = Path(__file__).parent / "golden" / "lint"
+LINT = GOLDEN / "lint"
 RULES = collect(builtin_modules()).rules
 MOST_LAYERS = 6
 
@@ -60,7 +59,7 @@ def compact(engine: Engine, result: LintResult) -> dict[str, Any]:
 @pytest.mark.parametrize("real", real_sets(every=True))
 def test_golden(real: RealSet) -> None:
     found = compact(*linted(real))
-    path = GOLDEN / f"{real.name.replace('/', '-')}.json"
+    path = LINT / f"{real.name.replace('/', '-')}.json"
     if os.environ.get("UPDATE_GOLDENS"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
 from linting import engine_of, rule
+
 from trex_tui.old.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.old.errors import Severity, TrexError
 from trex_tui.old.lint.config import LintConfig

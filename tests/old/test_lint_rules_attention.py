@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lint_engines_b import check, engine_of, gemm, kernel, layer, matrix, only, silent, unchecked
 
 from helpers import write_profile
-from lint_engines_b import check, engine_of, gemm, kernel, layer, matrix, only, silent, unchecked
 from trex_tui import load_engine
 from trex_tui.old.lint.model import Confidence
 

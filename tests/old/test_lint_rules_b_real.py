@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from lint_engines_b import RULES, check, engine_of
 
 from helpers import RealSet, real_sets
-from lint_engines_b import RULES, check, engine_of
 from trex_tui.old.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.old.lint.model import FindingSeverity, Rule
 

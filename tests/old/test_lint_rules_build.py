@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from lint_engines_b import TENSOR_CORES, check, convolution, engine_of, image, only, silent, unchecked
+
 from trex_tui.old.artifacts.file_kinds import ArtifactKind
 from trex_tui.old.engine.engine import load_engine
 from trex_tui.old.lint.model import FindingSeverity

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from lint_engines_a import (
     CUDA16,
     CUDA32,
@@ -26,6 +25,7 @@ from lint_engines_a import (
     severity,
     step,
 )
+
 from trex_tui.old.lint.model import Confidence, FindingSeverity
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lint_engines_b import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
+
 from trex_tui.old.artifacts.file_kinds import ArtifactKind
 
 BANNER = "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=net.onnx --useDLACore=0 --allowGPUFallback\n"

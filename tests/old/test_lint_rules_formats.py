@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from helpers import ARTIFACTS, tensor
 from lint_engines_a import (
     FP16_32,
     HWC4,
@@ -23,6 +21,8 @@ from lint_engines_a import (
     severity,
     step,
 )
+
+from helpers import ARTIFACTS, tensor
 from trex_tui.old.engine.dtypes import parse_data_type, parse_format
 from trex_tui.old.engine.engine import load_engine
 from trex_tui.old.engine.model import Tensor

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from helpers import tensor
 from lint_engines_b import (
     LINEAR,
     check,
@@ -23,6 +21,8 @@ from lint_engines_b import (
     silent,
     unchecked,
 )
+
+from helpers import tensor
 from trex_tui.old.engine import load_engine
 from trex_tui.old.lint.model import Confidence
 

@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from helpers import layer, tensor
 from lint_engines_a import (
     A100,
     CUDA32,
@@ -21,6 +19,8 @@ from lint_engines_a import (
     not_checked,
     severity,
 )
+
+from helpers import layer, tensor
 from trex_tui.old.analysis.compute import Compute
 from trex_tui.old.analysis.tiling import compute_tiling
 from trex_tui.old.lint.model import Confidence, FindingSeverity

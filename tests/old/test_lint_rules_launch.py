@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from lint_engines_b import check, engine_of, only, queries, silent, unchecked
 
 from helpers import chain
-from lint_engines_b import check, engine_of, only, queries, silent, unchecked
 from trex_tui.old.lint.model import Confidence, FindingSeverity
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from lint_engines_b import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
 
 from helpers import ARTIFACTS
-from lint_engines_b import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
 from trex_tui.old.artifacts.file_kinds import ArtifactKind
 from trex_tui.old.buildlog import reader as shared
 from trex_tui.old.engine.engine import Engine, load_engine

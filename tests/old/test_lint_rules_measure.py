@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lint_engines_b import check, engine_of, only, queries, silent, unchecked
 
 from helpers import chain, layer, tensor, write_graph
-from lint_engines_b import check, engine_of, only, queries, silent, unchecked
 from trex_tui.old.artifacts.discover import ArtifactSet
 from trex_tui.old.artifacts.file_kinds import ArtifactKind
 from trex_tui.old.artifacts.layer_info import LayerInfo

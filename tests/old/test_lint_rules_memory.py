@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lint_engines_b import LINEAR, check, engine_of, image, kernel, only, silent, unchecked
+
 from trex_tui.old.lint.model import Confidence
 
 

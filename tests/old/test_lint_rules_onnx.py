@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lint_engines_b import check, engine_of, layer, only, silent, unchecked
 
 from helpers import ARTIFACTS
-from lint_engines_b import check, engine_of, layer, only, silent, unchecked
 from trex_tui import load_engine
 from trex_tui.old.analysis.onnx_model.search import join_file
 from trex_tui.old.engine.engine import Engine

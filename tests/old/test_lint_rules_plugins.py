@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from lint_engines_b import (
     LINEAR,
     convolution,
@@ -18,6 +17,7 @@ from lint_engines_b import (
     silent,
     unchecked,
 )
+
 from trex_tui.old.lint.model import Confidence
 
 BEFORE = reformat("in", image("x"), image("p", dtype=LINEAR))

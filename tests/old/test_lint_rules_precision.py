@@ -3,8 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from helpers import tensor
 from lint_engines_a import (
     CUDA32,
     FP16_32,
@@ -23,6 +21,8 @@ from lint_engines_a import (
     severity,
     step,
 )
+
+from helpers import tensor
 from trex_tui.old.lint.model import Confidence, FindingSeverity
 
 

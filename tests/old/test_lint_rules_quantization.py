@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from helpers import layer, tensor
 from lint_engines_a import (
     FP16_32,
     INT8_32,
@@ -21,6 +19,8 @@ from lint_engines_a import (
     severity,
     step,
 )
+
+from helpers import layer, tensor
 from trex_tui.old.engine.model import Layer
 from trex_tui.old.lint.islands import find_islands
 from trex_tui.old.lint.model import Confidence, FindingSeverity

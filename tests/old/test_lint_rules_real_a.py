@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lint_engines_a import check, findings, names_only, not_checked, real_engine, rules
 
 from helpers import REAL_SETS, RealSet, real_sets
-from lint_engines_a import check, findings, names_only, not_checked, real_engine, rules
 from trex_tui.old.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.old.analysis.compute import is_depthwise
 from trex_tui.old.engine.engine import Engine

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from helpers import REPOSITORY
 from lint_engines_b import (
     DEVICE,
     LINEAR,
@@ -20,6 +18,8 @@ from lint_engines_b import (
     silent,
     unchecked,
 )
+
+from helpers import OLD_SAMPLES
 from trex_tui.old.engine import load_engine
 from trex_tui.old.lint.config import LintConfig
 from trex_tui.old.lint.context import Context
@@ -55,7 +55,7 @@ def test_far_below_the_roof() -> None:
 
 
 def test_fewer_tiles_than_sms_is_one_cause_however_many_they_are() -> None:
-    engine = load_engine(REPOSITORY / "tests/old/sample_artifacts" / "alexnet")
+    engine = load_engine(OLD_SAMPLES / "alexnet")
     tiles = {
         value.value for low in check("ROOF001", engine)[0] for value in low.evidence if value.name == "tiles"
     }

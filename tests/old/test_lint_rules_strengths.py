@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from helpers import chain
 from lint_engines_b import (
     CUDA_CORES,
     DEVICE,
@@ -27,6 +25,8 @@ from lint_engines_b import (
     silent,
     tensor,
 )
+
+from helpers import chain
 from trex_tui.old.lint.model import FindingSeverity
 
 PRAISE = [rule for rule in RULES if rule.startswith("OK-")]

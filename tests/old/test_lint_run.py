@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from helpers import timing_row, write_json
 from lint_engines_a import real_engine
 from linting import engine_of, rule
+
+from helpers import timing_row, write_json
 from trex_tui.old.engine import load_engine
 from trex_tui.old.errors import TrexError
 from trex_tui.old.lint.config import LintConfig, Suppression

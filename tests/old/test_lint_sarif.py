@@ -13,10 +13,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from linting import HOSTILE, engine_of, rule, use_rules
 
 from helpers import strict_json
-from linting import HOSTILE, engine_of, rule, use_rules
-from trex_tui.old.cli import main
+from trex_tui.__main__ import main
 from trex_tui.old.config import CONFIG_NAME
 from trex_tui.old.lint.config import LintConfig
 from trex_tui.old.lint.model import Finding, FindingSeverity, NotChecked

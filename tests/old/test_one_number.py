@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tui import running
 
-from helpers import ARTIFACTS, REPOSITORY
+from helpers import ARTIFACTS, OLD_SAMPLES, TO_LAYERS
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.columns import ALL_COLUMNS
 from trex_tui.old.analysis.modules import Group
-from trex_tui.old.cli import main
 from trex_tui.old.engine import Engine, Layer, load_engine
 from trex_tui.old.fleet.engine_columns import COLUMNS as FLEET_COLUMNS
 from trex_tui.old.fleet.engine_columns import COLUMNS_BY_NAME, Need
@@ -28,9 +29,8 @@ from trex_tui.old.report.views.layer_table import cell_text
 from trex_tui.old.text import MISSING, format_bytes, format_count, format_ms, format_pct
 from trex_tui.old.widgets.table_columns import chosen_columns
 from trex_tui.old.widgets.table_model import TableColumn
-from tui import TO_LAYERS, running
 
-SAMPLES = [REPOSITORY / "tests/old/sample_artifacts" / name for name in ("alexnet", "transformer_fp8", "names_only")]
+SAMPLES = [OLD_SAMPLES / name for name in ("alexnet", "transformer_fp8", "names_only")]
 ENGINES = [
     *(pytest.param(path, id=path.name) for path in SAMPLES),
     *(
@@ -38,7 +38,7 @@ ENGINES = [
         for path in (ARTIFACTS / "diffusion-controlnet",)
     ),
 ]
-PAIR = [str(REPOSITORY / "tests/old/sample_artifacts" / name) for name in ("alexnet", "alexnet_int8")]
+PAIR = [str(OLD_SAMPLES / name) for name in ("alexnet", "alexnet_int8")]
 NUMBERS = [column for column in ALL_COLUMNS if column.is_number]
 BY_NAME = {column.name: column for column in NUMBERS}
 NAMES = ",".join(column.name for column in ALL_COLUMNS)
@@ -379,7 +379,7 @@ FLEET = [column for column in FLEET_COLUMNS if column.need < Need.LINT]
 
 
 async def test_engines_in_every_format_and_on_the_screen(output: Any) -> None:
-    directory = REPOSITORY / "tests/old/sample_artifacts"
+    directory = OLD_SAMPLES
     numbers = [column for column in FLEET if column.is_number]
     command = ("engines", directory, "--columns", ",".join(["engine", *(column.name for column in numbers)]))
     table = json.loads(output(*command, "--json"))["rows"]
@@ -417,7 +417,7 @@ async def test_engines_in_every_format_and_on_the_screen(output: Any) -> None:
 
 def check_fleet_of_summary(rows: dict[str, Any], output: Any) -> None:
     """The numbers of an engine are those of `summary`."""
-    for summary in json.loads(output("summary", REPOSITORY / "tests/old/sample_artifacts", "--json"))["engines"]:
+    for summary in json.loads(output("summary", OLD_SAMPLES, "--json"))["engines"]:
         row = rows[summary["name"]]
         assert row["layers"] == summary["layers"]
         assert row["latency_sum_ms"] == summary["latency_sum_ms"]

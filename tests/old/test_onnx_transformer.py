@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tui import LARGE, running, screen_text
 
 from helpers import ARTIFACTS, layer, tensor, write_graph
 from trex_tui import load_engine
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.onnx_model.content import layer_contents
 from trex_tui.old.analysis.onnx_model.search import join_file
-from trex_tui.old.cli import main
 from trex_tui.old.engine.engine import Engine
-from tui import LARGE, running, screen_text
 
 onnx = pytest.importorskip("onnx")
 MODEL = ARTIFACTS / "onnx" / "vit_b_16.onnx"

@@ -11,10 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from helpers import ARTIFACTS, REPOSITORY, STAMP, chain, layer, tensor, write_graph, write_json
 from test_one_number import plain_text
-from test_reports import drawn, golden
+from test_reports import drawn
+
+from helpers import (
+    ARTIFACTS,
+    OLD_SAMPLES,
+    STAMP,
+    chain,
+    golden,
+    layer,
+    tensor,
+    write_graph,
+    write_json,
+)
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.trtexec_options import (
     BUILD_OPTIONS,
     RUN_OPTIONS,
@@ -24,12 +35,11 @@ from trex_tui.old.analysis.trtexec_options import (
     parse_shapes,
 )
 from trex_tui.old.analysis.trtexec_runs import find_batch_size
-from trex_tui.old.cli import main
 from trex_tui.old.engine import Engine, load_engine
 from trex_tui.old.report.views.plan import CUT, Fact, find_plan, plan_document
 from trex_tui.old.report.views.summary import print_summaries
 
-SAMPLES = sorted(path for path in (REPOSITORY / "tests/old/sample_artifacts").glob("*") if path.is_dir())
+SAMPLES = sorted(path for path in (OLD_SAMPLES).glob("*") if path.is_dir())
 SETS = [
     *(pytest.param(path, id=path.name) for path in SAMPLES),
     *(
@@ -81,25 +91,6 @@ class TestOptions:
             assert all(
                 option.help and option.help[0].isupper() and option.help[-1] != "." for option in table
             )
-
-    def test_every_label_of_the_samples_is_known(self) -> None:
-        """The labels that the releases 8.5 to 11 print stand in the table."""
-        import sys
-
-        sys.path.insert(0, str(REPOSITORY / "scripts"))
-        try:
-            from samples.options import SECTIONS
-        finally:
-            sys.path.pop(0)
-        for section, table in (("Build Options", BUILD_OPTIONS), ("Inference Options", RUN_OPTIONS)):
-            known = {label for option in table for label in option.labels}
-            labels = {one.label: one.default for one in SECTIONS[section]}
-            beginnings = ("Input build shape", "Input inference shape")
-            assert {one for one in labels if one not in known and not one.startswith(beginnings)} <= {"Batch"}
-            for option in table:
-                for label in option.labels:
-                    if labels.get(label) and option.defaults:
-                        assert option.is_default(labels[label]), label
 
     @pytest.mark.parametrize(
         ("text", "pools"),
@@ -351,7 +342,7 @@ def test_golden_of_real_sets(name: str, path: str, tmp_path: Path) -> None:
 
 
 def test_golden_of_a_captured_set(tmp_path: Path) -> None:
-    source = REPOSITORY / "tests/old/sample_artifacts/alexnet"
+    source = OLD_SAMPLES / "alexnet"
     shutil.copytree(source, tmp_path / "alexnet")
     check_golden("captured", tmp_path / "alexnet", tmp_path)
 

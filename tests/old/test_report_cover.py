@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compare_cases import conv, pointwise, reformat, write_engine
 
 from browser import Page, browsing, find_chromium
-from compare_cases import conv, pointwise, reformat, write_engine
 from test_report_page import Reader
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.compare import compare
 from trex_tui.old.artifacts import find
-from trex_tui.old.cli import main
 from trex_tui.old.engine.engine import Engine, load_set
 from trex_tui.old.lint.run import run
 from trex_tui.old.report.charts.svg_painter import figure_picture

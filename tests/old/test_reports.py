@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from helpers import chain, layer, write_graph, write_json, write_profile, write_sample_set
+from helpers import chain, golden, layer, write_graph, write_json, write_profile, write_sample_set
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.columns import columns_named
-from trex_tui.old.cli import main
 from trex_tui.old.engine import COLUMNS, Engine, load_engine
 from trex_tui.old.errors import Diagnostic, Severity, TrexError
 from trex_tui.old.report.document import Cell, Column, Section, displayed, make_table
@@ -31,8 +30,6 @@ from trex_tui.old.report.views.layer_table import BRIEF_COLUMNS, print_layers, s
 from trex_tui.old.report.views.summary import print_summaries
 from trex_tui.old.report.views.timing import NO_RUN
 
-GOLDEN = Path(__file__).parent / "golden"
-
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Engine:
@@ -44,14 +41,6 @@ def drawn(width: int, draw: Any) -> str:
     with console.capture() as captured:
         draw(console)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
-
-
-def golden(name: str, shown: str) -> str:
-    """What the file says; with UPDATE_GOLDENS set, it says what is shown from now on."""
-    path = GOLDEN / name
-    if os.environ.get("UPDATE_GOLDENS"):
-        path.write_text(shown, encoding="utf-8")
-    return path.read_text(encoding="utf-8")
 
 
 class TestSummary:

@@ -8,17 +8,18 @@ from dataclasses import replace
 from math import fsum
 
 import pytest
+from comparing import BARE, FP16, INT8, four_engines, two_engines, write_int8
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.geometry import Size
 
-from comparing import BARE, FP16, INT8, four_engines, two_engines, write_int8
+from small_engines import CONV, raw_layer, write_set
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.compare import Pin, compare
 from trex_tui.old.analysis.compare.model import Change, ChangeKind
 from trex_tui.old.analysis.compare.reasons import CAUSE_NAMES
 from trex_tui.old.analysis.filter import filter_layers
-from trex_tui.old.cli import main
 from trex_tui.old.engine import load_engine, load_engines
 from trex_tui.old.errors import TrexError
 from trex_tui.old.report.chart_file import NO_COLOURS, draw_text
@@ -52,7 +53,6 @@ from trex_tui.old.screens.reload import find_paths
 from trex_tui.old.text import MISSING
 from trex_tui.old.widgets.block_table import ORDER, SIZE, Order, ordered, orders
 from trex_tui.old.widgets.chrome import TabBar
-from tui import CONV, raw_layer, write_set
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from helpers import REPOSITORY, chain, real_sets, write_graph, write_profile, write_sample_set
+from helpers import OLD_SAMPLES, chain, real_sets, write_graph, write_profile, write_sample_set
 from trex_tui.old.analysis.columns import derived
 from trex_tui.old.analysis.gap import gap
 from trex_tui.old.analysis.memory import activation_memory, traffic_bytes
@@ -65,7 +65,7 @@ KEYS = {
 }
 MORE_KEYS = {"device_model", "timing", "enqueue", "gap", "dla", "power", "onnx", "session"}
 BOUNDS = {"compute", "bandwidth", "latency", "launch", "unknown"}
-SAMPLES = REPOSITORY / "tests/old/sample_artifacts"
+SAMPLES = OLD_SAMPLES
 
 
 def check(engine: Engine) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from textual.color import Color
+from tui import running
 
+from small_engines import small_engine
 from trex_tui.old.artifacts.output_files import write_atomically
 from trex_tui.old.config import config_files, recent_file, settings_file
 from trex_tui.old.screens.settings import (
@@ -33,7 +35,6 @@ from trex_tui.old.widgets.theme import (
     to_ascii,
     wants_ascii,
 )
-from tui import running, small_engine
 
 DIGITS = [str(number) for number in range(1, len(TABS) + 1)]
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fake_trtexec import RTX, install
+from trex_tui.__main__ import main
 from trex_tui.old.analysis.trtexec_runs import parse_version
 from trex_tui.old.artifacts.banner import find_banner, find_stated_version
 from trex_tui.old.artifacts.file_kinds import ArtifactKind, sniff
@@ -24,7 +25,6 @@ from trex_tui.old.capture.options import CaptureOptions
 from trex_tui.old.capture.plan import Names, plan
 from trex_tui.old.capture.rerun import read_rerun_options
 from trex_tui.old.capture.trtexec import find_trtexec
-from trex_tui.old.cli import main
 from trex_tui.old.errors import TrexError
 
 NAMES = Names(Path("out"), "m")

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers import ARTIFACTS, REPOSITORY
+from helpers import ARTIFACTS, OLD_SAMPLES
 from patience import LOOK_S, Patience
+from small_engines import small_engine
 from test_terminal import Terminal
-from tui import small_engine
 
 # Every wait below ends by itself, with the inputs in the message. Only this limit ends without.
 pytestmark = [pytest.mark.terminal, pytest.mark.timeout(3600)]
@@ -182,13 +182,13 @@ class Program:
 
 
 def sample(folder: Path) -> Path:
-    return Path(shutil.copytree(REPOSITORY / "tests/old/sample_artifacts" / "alexnet", folder / "alexnet"))
+    return Path(shutil.copytree(OLD_SAMPLES / "alexnet", folder / "alexnet"))
 
 
 def several(folder: Path) -> Path:
     """Two sets, one of them of names alone: the list of engines is where it starts."""
     small_engine(folder / "sets" / "tiny")
-    shutil.copytree(REPOSITORY / "tests/old/sample_artifacts" / "names_only", folder / "sets" / "names_only")
+    shutil.copytree(OLD_SAMPLES / "names_only", folder / "sets" / "names_only")
     return folder / "sets"
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from helpers import ARTIFACTS, REPOSITORY
+from helpers import ARTIFACTS
+from trex_columns import BY_TYPE, FRAME, TrexColumn
 from trex_tui import load_engine
 from trex_tui.old.analysis.columns import find_column
 from trex_tui.old.artifacts import find
 from trex_tui.old.artifacts.records import read
 from trex_tui.old.engine.engine import Engine
 from trex_tui.old.engine.model import Layer
-
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-from trex_columns import BY_TYPE, FRAME, TrexColumn
 
 ROWS = {row.name: row for row in (*FRAME, *BY_TYPE)}
 CELLS = dict[str, Any]

@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tui import Session, running
+
+from helpers import DIGITS, TO_LATENCY, TO_LAYERS, TO_MEMORY, TO_OVERVIEW
 from trex_tui.old.analysis.modules import Grouping
 from trex_tui.old.report.charts.catalogue import CHARTS
 from trex_tui.old.screens.charts import ChartsPane
-from tui import DIGITS, TO_LATENCY, TO_LAYERS, TO_MEMORY, TO_OVERVIEW, Session, running
 
 
 async def screens(session: Session) -> AsyncIterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compare_cases import nodes, write_engine
+
 from helpers import layer, tensor
 from trex_tui.old.engine.engine import Engine
 

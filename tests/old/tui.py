@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -12,12 +11,12 @@ from time import monotonic
 from typing import Any
 
 import pytest
+import settle
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-import settle
 from trex_tui.old.analysis.load import LoadOptions
 from trex_tui.old.app import TrexApp
 from trex_tui.old.screens.engine import EngineScreen
@@ -26,7 +25,6 @@ from trex_tui.old.screens.latency import LatencyPane
 from trex_tui.old.screens.layers import LayersPane
 from trex_tui.old.screens.memory import MemoryPane
 from trex_tui.old.screens.overview import OverviewPane
-from trex_tui.old.widgets.actions import TABS
 from trex_tui.old.widgets.filter_bar import FilterBar
 from trex_tui.old.widgets.table_columns import MARK_COLUMN
 
@@ -36,120 +34,6 @@ LIMIT_S, LEAST_TURNS = 100.0, 50
 """Nothing waits for so long unless it fails, also on a machine under load; less than the limit of a test."""
 
 PRINTABLE_KEYS = {"slash": "/", "question_mark": "?", "exclamation_mark": "!", "colon": ":"}
-
-DIGITS = {tab.id: str(digit) for digit, tab in enumerate(TABS, start=1)}
-TO_OVERVIEW, TO_LAYERS, TO_LATENCY, TO_MEMORY = (
-    DIGITS[tab] for tab in ("overview", "layers", "latency", "memory")
-)
-
-CONV, POOL, GEMM = "CaskConvolution", "CaskPooling", "CaskGemmConvolution"
-# Name, type, shape of the output, milliseconds: the slowest is the last but two, so that no order is another.
-NET: list[tuple[str, str, list[int], float | None]] = [
-    (
-        "Reformatting CopyNode for Input Tensor 0 to /stem/conv/Conv + /stem/relu/Relu",
-        "Reformat",
-        [1, 3, 64, 64],
-        0.01,
-    ),
-    ("/stem/conv/Conv + /stem/relu/Relu", CONV, [1, 16, 32, 32], 0.2),
-    ("/stem/pool/MaxPool", POOL, [1, 16, 16, 16], 0.04),
-    ("/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu", CONV, [1, 16, 16, 16], 0.12),
-    ("/layer1/layer1.0/conv2/Conv", CONV, [1, 16, 16, 16], 0.13),
-    ("/layer1/layer1.1/conv1/Conv", CONV, [1, 16, 16, 16], 0.11),
-    ("/head/fc/Gemm", GEMM, [1, 10], 0.3),
-    ("/head/softmax/Softmax", "SoftMax", [1, 10], 0.005),
-    ("/head/labels", "Constant", [10], None),
-]
-SLOWEST, POOLING = 6, 2
-BY_TIME = [6, 1, 4, 3, 5, 2, 0, 7, 8]
-
-
-def tensor(name: str, shape: list[int]) -> dict[str, Any]:
-    return {"Name": name, "Location": "Device", "Dimensions": shape, "Format/Datatype": "Half"}
-
-
-def raw_layer(index: int, name: str, layer_type: str, shape: list[int]) -> dict[str, Any]:
-    before = NET[index - 1][2] if 0 < index < len(NET) else [1, 3, 64, 64]
-    return {
-        "Name": name,
-        "LayerType": layer_type,
-        "Inputs": [] if layer_type == "Constant" else [tensor(f"t{index}", before)],
-        "Outputs": [tensor(f"t{index + 1}", shape)],
-        "TacticName": f"kernel_{index}" if layer_type != "Constant" else "",
-        "StreamId": 0,
-        "Metadata": "",
-    }
-
-
-def write(path: Path, document: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document), encoding="utf-8")
-    return path
-
-
-def write_set(folder: Path, name: str, layers: list[dict[str, Any]], times: dict[str, float] | None) -> Path:
-    """A graph and, with `times`, a profile; returns the folder."""
-    write(folder / f"{name}.graph.json", {"Layers": layers, "Bindings": []})
-    if times is not None:
-        rows = [
-            {"name": key, "timeMs": 100 * time, "averageMs": time, "medianMs": time, "percentage": 1.0}
-            for key, time in times.items()
-        ]
-        write(folder / f"{name}.profile.json", [{"count": 100}, *rows])
-    return folder
-
-
-def small_engine(folder: Path, *, profiled: bool = True) -> Path:
-    """The engine `tiny`, of nine layers."""
-    layers = [raw_layer(index, name, kind, shape) for index, (name, kind, shape, _) in enumerate(NET)]
-    times = {name: time for name, _, _, time in NET if time is not None}
-    return write_set(folder, "tiny", layers, times if profiled else None)
-
-
-def quantized_engine(folder: Path, first: str = "QuantizeLinear_1") -> Path:
-    """Three dangling quantize layers between convolutions, the second the slowest; two convolutions, and a plugin that reads
-    what they write, so that their floating-point results are needed."""
-    layers, times = [], {}
-    for number, name in enumerate([first, "conv_1", "QuantizeLinear_2", "conv_2", "QuantizeLinear_3"]):
-        is_scale = name.startswith("Quantize") or number == 0
-        kind, source = ("Scale", "Half") if is_scale else (CONV, "Int8")
-        entry = {
-            "Name": name,
-            "LayerType": kind,
-            "Inputs": [tensor(f"t{number}", [1, 64, 32, 32]) | {"Format/Datatype": source}],
-            "Outputs": [
-                tensor(f"t{number + 1}", [1, 64, 32, 32])
-                | {"Format/Datatype": "Int8" if is_scale else "Half"}
-            ],
-            "TacticName": "",
-        }
-        layers.append(entry)
-        times[name] = (0.1, 0.2, 0.3, 0.2, 0.05)[number]
-    tap = {
-        "Name": "tap",
-        "LayerType": "PluginV2",
-        "Inputs": [tensor(f"t{number}", [1, 64, 32, 32]) | {"Format/Datatype": "Half"} for number in (2, 4)],
-        "Outputs": [tensor("tapped", [1, 64, 32, 32]) | {"Format/Datatype": "Half"}],
-        "TacticName": "",
-    }
-    layers.append(tap)
-    times["tap"] = 0.01
-    return write_set(folder, "net", layers, times)
-
-
-def named_engine(folder: Path, names: list[str]) -> Path:
-    """An engine `named` of layers with these names; each is slower than the one before."""
-    layers = [raw_layer(0, name, CONV, [1, 8]) | {"TacticName": name} for name in names]
-    return write_set(folder, "named", layers, {name: 1.0 + place for place, name in enumerate(names)})
-
-
-def several_engines(folder: Path) -> Path:
-    """Two engines, one of them without a profile, and one that cannot be read."""
-    small_engine(folder / "fast")
-    small_engine(folder / "unprofiled", profiled=False)
-    graph = small_engine(folder / "broken", profiled=False) / "tiny.graph.json"
-    graph.write_text(graph.read_text(encoding="utf-8")[:300], encoding="utf-8")
-    return folder
 
 
 def screen_text(app: App[Any]) -> str:

@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 
 from trex_tui.old.artifacts.banner import find_banner, find_stated_version
 from trex_tui.old.artifacts.file_kinds import HEAD_BYTES, ArtifactKind, unpacked_head
-from trex_tui.old.artifacts.input_files import decode_text, finite_number, load_json, read_head, without_depths
+from trex_tui.old.artifacts.input_files import (
+    decode_text,
+    finite_number,
+    load_json,
+    read_head,
+    without_depths,
+)
 from trex_tui.old.artifacts.plan import read_plan_head
 from trex_tui.old.errors import ArtifactError, Diagnostic, Severity
 from trex_tui.old.lazy_dataclass import dataclass

@@ -84,7 +84,9 @@ def flag_table() -> FlagTable:
     """Read the table, once."""
     from importlib.resources import files  # 10 ms, and only needed to plan captures
 
-    root = json.loads(files("trex_tui.old.capture").joinpath("trtexec_flags.json").read_text(encoding="utf-8"))
+    root = json.loads(
+        files("trex_tui.old.capture").joinpath("trtexec_flags.json").read_text(encoding="utf-8")
+    )
     names: list[str] = root["releases"]
     index_of = {name: index for index, name in enumerate(names)}
     known = {flag: frozenset(_indices(spans, index_of)) for flag, spans in root["flags"].items()}

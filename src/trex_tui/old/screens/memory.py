@@ -40,7 +40,14 @@ from trex_tui.old.widgets.bars import StripChart, StripClicked, bar_lines, find_
 from trex_tui.old.widgets.table import VirtualTable
 from trex_tui.old.widgets.table_columns import memory_columns
 from trex_tui.old.widgets.table_model import fit
-from trex_tui.old.widgets.text_view import TextLine, TextView, fact_lines, heading_line, sections, sentence_line
+from trex_tui.old.widgets.text_view import (
+    TextLine,
+    TextView,
+    fact_lines,
+    heading_line,
+    sections,
+    sentence_line,
+)
 
 _OF_TABLE = ("choose_sort", "reverse", "zoom", "go_to_peak")
 _SIZE, _SPAN, _GAP = 9, 9, 2

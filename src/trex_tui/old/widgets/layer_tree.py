@@ -13,7 +13,13 @@ from textual.binding import BindingType
 
 from trex_tui.old.analysis.dataflow import Lanes, layer_lanes, whole_lanes
 from trex_tui.old.analysis.modules import Group, Grouping, Path, arrange, layer_label, ordered_entries
-from trex_tui.old.analysis.short_names import MOST_COMPARED, ShortLabels, distinguish, short_names, shorten_label
+from trex_tui.old.analysis.short_names import (
+    MOST_COMPARED,
+    ShortLabels,
+    distinguish,
+    short_names,
+    shorten_label,
+)
 from trex_tui.old.engine.engine import Engine
 from trex_tui.old.engine.model import Layer
 from trex_tui.old.lint.model import FindingSeverity

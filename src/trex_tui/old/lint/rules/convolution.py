@@ -27,7 +27,16 @@ from trex_tui.old.lint.context import (
     quote_layer,
 )
 from trex_tui.old.lint.islands import map_islands
-from trex_tui.old.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
+from trex_tui.old.lint.model import (
+    Confidence,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.old.lint.savings import (
     TENSOR_CORE_FORMULA,
     bandwidth_share,

@@ -24,9 +24,25 @@ from trex_tui.old.lint.context import (
     quote_layer,
     takes_time,
 )
-from trex_tui.old.lint.dataflow import MOVING_OPERATORS, beyond, compute_flow, conversion, is_movement, operators
+from trex_tui.old.lint.dataflow import (
+    MOVING_OPERATORS,
+    beyond,
+    compute_flow,
+    conversion,
+    is_movement,
+    operators,
+)
 from trex_tui.old.lint.islands import map_islands
-from trex_tui.old.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
+from trex_tui.old.lint.model import (
+    Confidence,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.old.lint.plugin_regions import map_plugin_regions
 from trex_tui.old.lint.producers import find_producer
 from trex_tui.old.lint.savings import format_types, layer_evidence

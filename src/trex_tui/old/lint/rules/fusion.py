@@ -24,7 +24,12 @@ from trex_tui.old.lint.context import (
 )
 from trex_tui.old.lint.dataflow import IDLE, beyond, only_reader_beyond
 from trex_tui.old.lint.model import Confidence, Finding, Findings, Severity, finding, rule, strength
-from trex_tui.old.lint.plugin_regions import ELEMENTWISE, PluginRegion, find_plugin_regions, map_plugin_regions
+from trex_tui.old.lint.plugin_regions import (
+    ELEMENTWISE,
+    PluginRegion,
+    find_plugin_regions,
+    map_plugin_regions,
+)
 from trex_tui.old.lint.rules.quantization import floating_residual
 from trex_tui.old.lint.savings import format_types
 from trex_tui.old.text import plural, printable

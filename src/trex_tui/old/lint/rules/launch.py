@@ -33,7 +33,16 @@ from trex_tui.old.lint.context import (
     quote_layer,
 )
 from trex_tui.old.lint.dataflow import main_stream
-from trex_tui.old.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
+from trex_tui.old.lint.model import (
+    Confidence,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.old.lint.rules.convolution import first_convolution
 from trex_tui.old.text import plural
 

@@ -24,7 +24,16 @@ from trex_tui.old.lint.context import (
     quote,
     quote_layer,
 )
-from trex_tui.old.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
+from trex_tui.old.lint.model import (
+    Confidence,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.old.text import plural, printable
 
 _CONDITIONS = (

@@ -44,7 +44,9 @@ def onnx_model(context: Context) -> str:
 
 
 def _select_patterns(context: Context, names: Collection[str]) -> Iterator[Pattern]:
-    from trex_tui.old.analysis.onnx_model.content import model_patterns  # 20 ms, for engines with a model only
+    from trex_tui.old.analysis.onnx_model.content import (
+        model_patterns,  # 20 ms, for engines with a model only
+    )
 
     return (pattern for pattern in model_patterns(context.engine) if pattern.name in names)
 
@@ -249,7 +251,9 @@ def unfolded_constant(context: Context) -> Findings:
 
 def _constant_layers(context: Context) -> Iterator[tuple[Layer, set[str]]]:
     """Yield layers whose nodes are all constant, with the names of the nodes."""
-    from trex_tui.old.analysis.onnx_model.model import find_constants  # hashlib, for engines with a model only
+    from trex_tui.old.analysis.onnx_model.model import (
+        find_constants,  # hashlib, for engines with a model only
+    )
 
     join: OnnxJoin = context.engine.onnx
     constants = find_constants(join.model, join.model.inputs)

@@ -23,7 +23,16 @@ from trex_tui.old.lint.context import (
 )
 from trex_tui.old.lint.dataflow import compute_flow
 from trex_tui.old.lint.islands import conversion_role, map_islands
-from trex_tui.old.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
+from trex_tui.old.lint.model import (
+    Confidence,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.old.lint.savings import format_types, fraction, fractions, layer_evidence, moving_ms, saving
 from trex_tui.old.text import plural
 

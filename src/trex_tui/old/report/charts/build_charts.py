@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from trex_tui.old.buildlog.build_trace import MemoryPoint
 from trex_tui.old.lazy_dataclass import dataclass
 from trex_tui.old.report.charts.cells import column_at, draw_columns, draw_upright, paint, plot_area
-from trex_tui.old.report.charts.figure import ACCENT, PRIMARY, WARNING, Key, Lines, Mark, Scale, Series, log_scale
+from trex_tui.old.report.charts.figure import (
+    ACCENT,
+    PRIMARY,
+    WARNING,
+    Key,
+    Lines,
+    Mark,
+    Scale,
+    Series,
+    log_scale,
+)
 from trex_tui.old.report.charts.grid import Grid, Line
 
 LEAST_WIDTH, LEAST_TIMES = 24, 3

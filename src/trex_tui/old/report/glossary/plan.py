@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trex_tui.old.analysis.trtexec_options import BUILD_OPTIONS, PROFILE_SHAPES, RUN_OPTIONS, RUN_SHAPES, Option
+from trex_tui.old.analysis.trtexec_options import (
+    BUILD_OPTIONS,
+    PROFILE_SHAPES,
+    RUN_OPTIONS,
+    RUN_SHAPES,
+    Option,
+)
 from trex_tui.old.report.glossary.term import Subject, Term
 
 _DEVICE = "device information"

@@ -28,7 +28,15 @@ from trex_tui.old.report.graph.model import (
     tensor_line,
 )
 from trex_tui.old.report.views.layer_table import cell_text
-from trex_tui.old.text import MISSING, format_bytes, format_ms, format_shape, plural, printable, shorten_middle
+from trex_tui.old.text import (
+    MISSING,
+    format_bytes,
+    format_ms,
+    format_shape,
+    plural,
+    printable,
+    shorten_middle,
+)
 
 _MOST_NAMED = 3
 

@@ -21,8 +21,20 @@ from trex_tui.old.analysis.build import (
 )
 from trex_tui.old.analysis.short_names import ShortNames, ShortTactics
 from trex_tui.old.artifacts.runs import list_log_runs
-from trex_tui.old.buildlog.build_trace import BuildTrace, FusionKind, OptimizerPass, ProfileTable, TraceAverages
-from trex_tui.old.buildlog.layer_tuning import FormatCombination, LayerTuning, ReformatCost, RunnerTrial, hex_id
+from trex_tui.old.buildlog.build_trace import (
+    BuildTrace,
+    FusionKind,
+    OptimizerPass,
+    ProfileTable,
+    TraceAverages,
+)
+from trex_tui.old.buildlog.layer_tuning import (
+    FormatCombination,
+    LayerTuning,
+    ReformatCost,
+    RunnerTrial,
+    hex_id,
+)
 from trex_tui.old.errors import TrexError
 from trex_tui.old.report.document import Column, Table, is_missing, make_table
 from trex_tui.old.report.render_json import plain

@@ -23,7 +23,13 @@ from trex_tui.old.report.views.engine import (
     figures_table,
     version_text,
 )
-from trex_tui.old.report.views.lint import ACTION_COLUMNS, EngineReport, Entry, count_findings, describe_savings
+from trex_tui.old.report.views.lint import (
+    ACTION_COLUMNS,
+    EngineReport,
+    Entry,
+    count_findings,
+    describe_savings,
+)
 from trex_tui.old.report.views.timing import describe_stability, no_run
 from trex_tui.old.text import MISSING, as_sentence, format_ms, format_pct, printable
 

@@ -11,7 +11,15 @@ from trex_tui.old.engine.dla import DlaEvidence, DlaRole
 from trex_tui.old.engine.engine import Engine
 from trex_tui.old.engine.model import Layer
 from trex_tui.old.report.document import Column, Section, make_table
-from trex_tui.old.text import MISSING, format_ms, format_pct, plural, printable, shorten_middle, shorten_name_list
+from trex_tui.old.text import (
+    MISSING,
+    format_ms,
+    format_pct,
+    plural,
+    printable,
+    shorten_middle,
+    shorten_name_list,
+)
 
 _MOST_SENTENCES = 4
 _NAME_WIDTH = 72

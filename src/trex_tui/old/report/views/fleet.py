@@ -12,7 +12,15 @@ from trex_tui.old.errors import Diagnostic
 from trex_tui.old.fleet.engine_columns import COLUMNS, COLUMNS_BY_NAME, FleetColumn
 from trex_tui.old.fleet.table import FleetRow, RowGroup, is_readable
 from trex_tui.old.lazy_dataclass import dataclass
-from trex_tui.old.report.document import Cell, Column, FigureChart, Section, Table, drop_empty_columns, make_table
+from trex_tui.old.report.document import (
+    Cell,
+    Column,
+    FigureChart,
+    Section,
+    Table,
+    drop_empty_columns,
+    make_table,
+)
 from trex_tui.old.report.render_json import diagnostic_object
 from trex_tui.old.text import fit_device_name, plural, printable, shorten_middle
 

@@ -25,7 +25,14 @@ from trex_tui.old.artifacts.runs import FileRun
 from trex_tui.old.engine.engine import Engine
 from trex_tui.old.errors import Diagnostic
 from trex_tui.old.lazy_dataclass import dataclass
-from trex_tui.old.report.document import ChartReference, Column, Section, Table, drop_empty_columns, make_table
+from trex_tui.old.report.document import (
+    ChartReference,
+    Column,
+    Section,
+    Table,
+    drop_empty_columns,
+    make_table,
+)
 from trex_tui.old.report.render_json import diagnostic_object, plain
 from trex_tui.old.report.render_text import table_lines
 from trex_tui.old.report.table_files import csv_text

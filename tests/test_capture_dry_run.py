@@ -1,0 +1,307 @@
+"""`capture --dry-run`: a shell script that leaves the files of the capture, under every shell here and for every release."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fake_trtexec import ENDS, VERSIONS, calls
+from fake_trtexec.kit import COMPLETE, Bench, fifo, wait_for
+from helpers import some
+from test_capture_clocks import ALL, FREE, LOCK, told
+from trex_tui.__main__ import main
+
+SHELLS = [name for name in ("sh", "dash", "bash", "busybox", "ksh", "zsh") if shutil.which(name)]
+OWN = (".capture.json", ".metadata.json")
+HOSTILE = [
+    b"a b;$(touch x)'\".onnx",
+    b"-rf.onnx",
+    b"new\nline\x1b[31m.onnx",
+    b"caf\xe9 \xff.onnx",
+    "名前%s{0}[red]\u202e.onnx".encode(),
+    b"EOF\nEOF.onnx",
+]
+
+
+@pytest.fixture
+def here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """The current directory is the test's, and trtexec of 10.4 is found."""
+    monkeypatch.chdir(bench.place)
+    monkeypatch.setenv("TRTEXEC", str(bench.programs("10.4.0").path))
+    return bench
+
+
+def script(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    capsys.readouterr()
+    assert main(["capture", *arguments, "--dry-run"]) == 0
+    return capsys.readouterr().out
+
+
+def run(text: str, shell: str = "sh", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    words = [shell, "sh"] if shell == "busybox" else [shell]
+    Path("script.sh").write_text(text, encoding="utf-8", errors="surrogateescape")
+    return subprocess.run(
+        [*words, "script.sh"], capture_output=True, check=False, env={**os.environ, **environment}
+    )
+
+
+def files(directory: Path, old: str = "", new: str = "") -> Mapping[str, bytes]:
+    """The files that trtexec leaves, with one directory written for another."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes().replace(os.fsencode(old), os.fsencode(new))
+        for path in directory.rglob("*")
+        if path.is_file() and not path.name.endswith(OWN)
+    }
+
+
+@pytest.mark.parametrize("version", ENDS)
+def test_it_leaves_the_set(here: Bench, capsys: pytest.CaptureFixture[str], version: str) -> None:
+    options = ["--onnx", "net.onnx", "--repeat", "2", "--trtexec", str(here.programs(version).path)]
+    done = run(script(capsys, *options, "--outdir", "by hand"))
+    assert done.returncode == 0, done.stderr
+    assert b"next: trex-tui by hand" in done.stderr
+    assert done.stdout.count(b"&&&& PASSED") == 3, "the output is on the screen, too"
+    assert main(["capture", *options, "--outdir", "by trex-tui"]) == 0
+    ours = files(Path("by trex-tui"), ".by trex-tui.net.partial/", "DIR/")
+    assert files(Path("by hand"), "by hand/", "DIR/") == ours
+    assert {name for name in ours if "repeat" not in name} == {
+        name for name in COMPLETE if not name.endswith(OWN)
+    }
+    assert main(["summary", "by hand"]) == 0
+    assert not list(Path().glob(".*"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_trtexec(here: Bench, capsys: pytest.CaptureFixture[str], version: str) -> None:
+    """Printed for a release, it is the script that is printed with its trtexec."""
+    program = here.programs(version).path
+    options = ["--onnx", "net.onnx", "--workspace", "64", "--inf-streams", "2"]
+    asked = script(capsys, *options, "--trtexec", str(program))
+    assert script(capsys, *options, "--trtexec", str(program), "--for", version) == asked
+    short = ".".join(version.split(".")[:2])
+    stated = script(capsys, *options, "--for", short)
+    assert " trtexec --onnx=" in stated
+    assert stated.replace(" trtexec --", f" {program} --").splitlines()[2:] == asked.splitlines()[2:]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--dry-run", "--for", "x"], "not a TensorRT version"),
+        (["--dry-run", "--for", "8.0"], "8.2 to 11.1 are known"),
+        (["--dry-run", "--for", "7"], "8.2 to 11.1 are known"),
+        (["--dry-run", "--for", "12.1"], "8.2 to 11.1 are known"),
+        (["--dry-run", "--for", "11.1", "--fp16"], "8.0.1 to 10.16 has it"),
+        (["--for", "10.4"], "--for needs --dry-run"),
+        (["--dry-run", "--trtexec", "/absent"], "or name its version: --dry-run --for 10.4"),
+    ],
+)
+def test_refused(here: Bench, capsys: pytest.CaptureFixture[str], arguments: list[str], part: str) -> None:
+    assert main(["capture", "--onnx", "net.onnx", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert part in err
+    assert not here.outdir.exists()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("name", some(HOSTILE))
+def test_hostile_names(
+    here: Bench,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: bytes,
+    shell: str,
+) -> None:
+    """Every shell calls trtexec with the very arguments, and executes nothing else."""
+    record = here.place / "calls"
+    monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
+    model = os.fsdecode(name)
+    Path(model).write_bytes(b"model")
+    before = set(os.listdir(b"."))  # noqa: PTH208 - pathlib has no bytes
+    text = script(capsys, f"--onnx={model}", f"--outdir={model}.d")
+    for line in text.splitlines():
+        assert line.isprintable()
+    done = run(text, shell)
+    assert done.returncode == 0, done.stderr
+    assert {name + b".d", b"script.sh", b"calls"} == set(os.listdir(b".")) - before  # noqa: PTH208
+    build, profile = calls(record)
+    assert build[0] == f"--onnx={model}"
+    stem = model.removesuffix(".onnx")
+    assert profile[0] == f"--loadEngine={model}.d/{stem}.engine"
+    assert Path(f"{model}.d/{stem}.profile.json").is_file()
+
+
+class TestFailures:
+    def test_a_set_is_there(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+        text = script(capsys, "--onnx", "net.onnx")
+        assert run(text).returncode == 0
+        before = here.bytes()
+        done = run(text)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr == b"results/net/net.engine exists; --force prints a script that overwrites\n"
+        assert here.bytes() == before
+        assert run(script(capsys, "--onnx", "net.onnx", "--force")).returncode == 0
+
+    @pytest.mark.parametrize(
+        ("failure", "part"),
+        [
+            ("unsupported_op", "exit code 1; the output is in results/net/net.engine.build.log"),
+            ("killed", "exit code 137"),
+            ("no_engine", "results/net/net.engine was not written"),
+            ("no_profile@profile", "results/net/net.profile.json was not written"),
+        ],
+    )
+    @pytest.mark.parametrize("shell", SHELLS)
+    def test_of_trtexec(
+        self, here: Bench, capsys: pytest.CaptureFixture[str], shell: str, failure: str, part: str
+    ) -> None:
+        done = run(script(capsys, "--onnx", "net.onnx"), shell, FAKE_TRTEXEC_FAIL=failure)
+        assert done.returncode == 3
+        assert part in done.stderr.decode()
+        assert (here.outdir / "net.engine.build.log").stat().st_size > 0
+
+    def test_time_is_up(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+        assert here.programs("10.4.0")
+        text = script(capsys, "--onnx", "net.onnx", "--timeout", "0.5s")
+        done = run(text, FAKE_TRTEXEC_FAIL="hang@profile")
+        assert done.returncode == 3
+        assert b"exit code 124" in done.stderr
+
+    @pytest.mark.usefixtures("here")
+    def test_options_without_effect(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["capture", "--onnx", "net.onnx", "--dry-run", "--resume", "--with-ids"]) == 0
+        err = capsys.readouterr().err
+        assert "--resume has no effect on the script" in err
+        assert "--with-ids has no effect on the script" in err
+
+
+class TestClocks:
+    @pytest.mark.parametrize("more", [[], ["--for", "10.4"]])
+    @pytest.mark.parametrize("failure", ["", "crash"])
+    @pytest.mark.usefixtures("here")
+    def test_locked_and_freed(
+        self, capsys: pytest.CaptureFixture[str], smi: Path, failure: str, more: list[str]
+    ) -> None:
+        text = script(
+            capsys, "--onnx", "net.onnx", "--lock-clocks", "--trtexec", os.environ["TRTEXEC"], *more
+        )
+        assert told(smi) == []
+        done = run(text, FAKE_TRTEXEC_FAIL=failure)
+        assert done.returncode == (3 if failure else 0), done.stderr
+        assert told(smi) == [LOCK, FREE]
+
+    @pytest.mark.parametrize("more", [[], ["--for", "10.4"]])
+    @pytest.mark.usefixtures("here")
+    def test_memory_clock_and_power_limit(
+        self, capsys: pytest.CaptureFixture[str], smi: Path, more: list[str]
+    ) -> None:
+        arguments = [
+            "--lock-clocks",
+            "--memory-clock",
+            "--power-limit",
+            "200",
+            "--trtexec",
+            os.environ["TRTEXEC"],
+        ]
+        done = run(script(capsys, "--onnx", "net.onnx", *arguments, *more))
+        assert done.returncode == 0, done.stderr
+        assert [line.replace("300.00", "300") for line in told(smi)] == ALL
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    def test_freed_when_interrupted(
+        self, here: Bench, capsys: pytest.CaptureFixture[str], smi: Path, number: signal.Signals
+    ) -> None:
+        hangs = fifo(here.place / "hangs")
+        Path("s.sh").write_text(script(capsys, "--onnx", "net.onnx", "--lock-clocks", "2100"))
+        process = subprocess.Popen(
+            ["sh", "s.sh"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, "FAKE_TRTEXEC_FAIL": "hang@profile", "FAKE_TRTEXEC_FIFO": str(hangs)},
+        )
+        wait_for(hangs)
+        os.killpg(process.pid, number)  # as a terminal does
+        assert process.wait(150) == 128 + number
+        assert told(smi) == [LOCK, FREE]
+
+    @pytest.mark.usefixtures("here")
+    def test_refused_as_by_a_capture(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert main(["capture", "--onnx", "net.onnx", "--dry-run", "--lock-clocks"]) == 2
+        assert "nvidia-smi not found on PATH" in capsys.readouterr().err
+
+
+class TestOtherMachine:
+    """With a stand-in for ssh that runs the command here; tests/test_capture_ssh.py has a real one."""
+
+    @pytest.fixture
+    def ssh(self, here: Bench, monkeypatch: pytest.MonkeyPatch) -> Path:
+        program = here.place / "ssh-bin" / "ssh"
+        program.parent.mkdir()
+        program.write_text(
+            '#!/bin/sh\n[ "$1" != -n ] || { shift; exec </dev/null; }\n'
+            f'echo "$2" >> {shlex.quote(str(here.place / "hosts"))}\nshift 2\ncd /\nexec /bin/sh -c "$*"\n',
+            encoding="ascii",
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        monkeypatch.delenv("TREX_TUI_SSH_CONFIG", raising=False)
+        return program
+
+    @pytest.mark.parametrize("with_engine", [False, True])
+    @pytest.mark.parametrize("name", some([*HOSTILE, b"net.onnx"]))
+    @pytest.mark.usefixtures("ssh")
+    def test_it_leaves_the_set(
+        self,
+        here: Bench,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        name: bytes,
+        *,
+        with_engine: bool,
+    ) -> None:
+        there = here.place / "tmp"
+        there.mkdir()
+        model = os.fsdecode(name)
+        Path(model).write_bytes(b"model")
+        Path("calib").write_bytes(b"c")
+        more = ["--with-engine"] if with_engine else []
+        program = str(here.programs("8.6.1").path)
+        options = [f"--onnx={model}", "--for", "8.6.1", "--trtexec", program, "--int8", "--calib", "calib"]
+        text = script(capsys, *options, "--host", "me@jet", "--timing-cache", "cache", *more)
+        done = run(text.replace("/tmp/trex-tui.XX", f"{there}/trex-tui.XX"))
+        assert done.returncode == 0, done.stderr
+        stem = model.removesuffix(".onnx")
+        wanted = {one.replace("net", stem, 1) for one in COMPLETE if not one.endswith(OWN)}
+        wanted -= set() if with_engine else {f"{stem}.engine"}
+        assert files(Path("results", stem)).keys() == wanted
+        assert Path("cache").is_file()
+        assert list(there.iterdir()) == [], "nothing stays there"
+        assert set(Path("hosts").read_text(encoding="ascii").splitlines()) == {"me@jet"}
+        assert monkeypatch
+
+    @pytest.mark.usefixtures("ssh")
+    def test_a_failure_there(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+        there = here.place / "tmp"
+        there.mkdir()
+        program = str(here.programs("10.4.0").path)
+        text = script(capsys, "--onnx", "net.onnx", "--for", "10.4", "--trtexec", program, "--host", "jet")
+        done = run(
+            text.replace("/tmp/trex-tui.XX", f"{there}/trex-tui.XX"), FAKE_TRTEXEC_FAIL="crash@profile"
+        )
+        assert done.returncode == 3
+        (kept,) = there.iterdir()
+        assert done.stderr.decode().splitlines()[-1] == f"partial results are in jet:{kept}"
+        assert (kept / "net.engine").is_file()

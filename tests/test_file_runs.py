@@ -1,0 +1,182 @@
+"""Several runs in one file: each is a run, none are added, one is shown and can be chosen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from helpers import (
+    OLD_SAMPLES,
+    profile_line,
+    profile_text,
+    timing_row,
+)
+from trex_tui.__main__ import main
+
+RUNS = ((1013, 0.5), (477, 1.0), (15, 40.0))
+"""Iterations, and the time of each layer, which grows with the batch."""
+
+
+def profile(names: tuple[str, ...] = ("a", "b"), count: int = 10, ms: float = 0.5) -> str:
+    return profile_text([profile_line(name, ms) for name in names], count)
+
+
+def appended(path: Path, *texts: str) -> Path:
+    path.write_text("".join(texts), encoding="utf-8")
+    return path
+
+
+def three_runs(path: Path) -> Path:
+    return appended(path, *(profile(count=count, ms=ms) for count, ms in RUNS))
+
+
+def test_summary_lists_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", str(three_runs(tmp_path / "x.profile.json"))]) == 0
+    text = capsys.readouterr().out
+    assert "x.profile.json: run 1 (2 layers, 1013 iterations, sum 1 ms)\n" in text
+    assert "x.profile.json: run 3 (2 layers, 15 iterations, sum 80 ms), shown\n" in text
+
+
+def timings(path: Path, *latencies: float) -> Path:
+    texts = [json.dumps([timing_row(300.0, ms), timing_row(301.0, ms)]) for ms in latencies]
+    return appended(path, *texts)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_csv_of_times_names_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int) -> None:
+    path = timings(tmp_path / "x.timing.json", 0.5, 2.0)
+    assert main(["times", str(path), "--format", "csv", "--run", str(number)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"x,run,{number}" in lines
+    assert f"x,latency_median_ms,{[0.5, 2.0][number - 1]}" in lines
+    single = timings(tmp_path / "y.timing.json", 0.5)
+    assert main(["times", str(single), "--format", "csv"]) == 0
+    assert "run" not in [line.split(",")[1] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_export_writes_the_shown_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = three_runs(tmp_path / "x.profile.json")
+    out = tmp_path / "out"
+    assert main(["export", str(path), "--format", "trex", "-o", str(out), "--run", "2"]) == 0
+    (file,) = out.rglob("*.profile.json")
+    assert [record.get("count") for record in json.loads(file.read_text())] == [477, None, None]
+    assert "run 2 of 3" in capsys.readouterr().err
+
+
+BATCHES = (1, 8, 64)
+QPS = (500.5, 222.25, 31.5)
+
+
+def log_text(batch: int, qps: float, *more: str, engine: str = "x.engine", times: str = "") -> str:
+    """A log of a run without a profile; `more` are further options."""
+    options = [
+        f"--loadEngine={engine}",
+        f"--batch={batch}",
+        *([f"--exportTimes={times}"] if times else []),
+        *more,
+    ]
+    banner = f"TensorRT.trtexec [TensorRT v8502] # trtexec {' '.join(options)}"
+    stamp = "[11/23/2026-04:00:00] [I] "
+    lines = [
+        f"&&&& RUNNING {banner}",
+        *(f"{stamp}{line}" for line in ("=== Inference Options ===", f"Batch: {batch}", "")),
+        *(f"{stamp}{line}" for line in ("=== Performance summary ===", f"Throughput: {qps} qps")),
+        f"{stamp}Latency: min = 1 ms, max = 3 ms, mean = 2 ms, median = {1000 / qps:.6g} ms, percentile(99%) = 3 ms",
+        f"{stamp}",
+        f"&&&& PASSED {banner}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def log_of_runs(path: Path) -> Path:
+    return appended(path, *(log_text(batch, qps) for batch, qps in zip(BATCHES, QPS, strict=True)))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_run_of_a_log_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int) -> None:
+    path = str(log_of_runs(tmp_path / "x.profile.log"))
+    assert main(["summary", "--json", "--run", str(number), path]) == 0
+    captured = capsys.readouterr()
+    (engine,) = json.loads(captured.out)["engines"]
+    assert engine["throughput_qps"] == QPS[number - 1]
+    assert [run["run"] for run in engine["runs"] if run["shown"]] == [number]
+    assert "warning: x.profile.log: holds" not in captured.err
+    assert main(["times", "--json", "--run", str(number), path]) == 0
+    (times,) = json.loads(capsys.readouterr().out)["engines"]
+    assert times["throughput_qps"] == QPS[number - 1]
+    assert [run["throughput_qps"] for run in times["runs"]] == list(QPS)
+    assert main(["build-log", "--json", "--run", str(number), path]) == 0
+    log = json.loads(capsys.readouterr().out)
+    assert log["performance"]["values"]["Throughput"] == f"{QPS[number - 1]} qps"
+    assert [run["run"] for run in log["measured_runs"] if run["shown"]] == [number]
+
+
+@pytest.mark.parametrize("command", ["summary", "times", "build-log"])
+def test_text_lists_the_runs_of_a_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = str(log_of_runs(tmp_path / "x.profile.log"))
+    assert main([command, path]) == 0
+    text = capsys.readouterr().out
+    assert "x.profile.log: run 1 (median 1.998 ms, 500.5 qps, --batch=1)\n" in text
+    assert "x.profile.log: run 3 (median 31.75 ms, 31.5 qps, --batch=64), shown\n" in text
+    assert main([command, path, "--run", "4"]) == 2
+    assert "no run 4" in capsys.readouterr().err
+
+
+def test_text_lists_runs_of_several_files_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    three_runs(tmp_path / "x.profile.json")
+    log_of_runs(tmp_path / "x.profile.log")
+    assert main(["summary", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "x.profile.json, x.profile.log: 3 runs, matched by order\n" in text
+    assert "\nrun 2 (2 layers, 477 iterations, sum 2 ms, median 4.499 ms, 222.2 qps, --batch=8)\n" in text
+
+
+def test_an_engine_without_the_run_costs_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").mkdir()
+    three_runs(tmp_path / "a" / "several.profile.json")
+    (tmp_path / "b").mkdir()
+    appended(tmp_path / "b" / "single.profile.json", profile())
+    assert main(["summary", "--json", "--run", "2", str(tmp_path)]) == 0
+    captured = capsys.readouterr()
+    assert [engine["latency_sum_ms"] for engine in json.loads(captured.out)["engines"]] == [2.0]
+    assert "no run 2; the file holds one run" in captured.out + captured.err
+
+
+@pytest.mark.parametrize("command", ["metadata", "build-log", "times", "summary"])
+def test_warning_where_no_run_is_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = str(log_of_runs(tmp_path / "x.profile.log"))
+    assert main([command, path]) == 0
+    captured = capsys.readouterr()
+    assert "warning: " in captured.out + captured.err
+    assert "has 3 runs; shown is run 3" in captured.out + captured.err
+    assert main([command, path, "--run", "2"]) == 0
+    captured = capsys.readouterr()
+    assert "warning: " not in captured.out + captured.err
+    assert "has 3 runs; shown is run 2" in captured.out + captured.err
+    assert "222.25" in captured.out
+
+
+def test_metadata_of_a_set_are_of_the_chosen_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log_of_runs(tmp_path / "x.profile.log")
+    build = (OLD_SAMPLES / "alexnet/alexnet_fp16.build.log").read_text(encoding="utf-8")
+    appended(tmp_path / "x.build.log", build)
+    assert main(["metadata", str(tmp_path), "--run", "2"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["performance_summary"]["Throughput"] == 222.25
+    assert document["build_options"]
+    assert main(["metadata", str(tmp_path), "--run", "4"]) == 2
+    assert "no run 4; the log holds runs 1 to 3" in capsys.readouterr().err
+
+
+def test_export_writes_the_metadata_of_the_chosen_run(tmp_path: Path) -> None:
+    path = log_of_runs(tmp_path / "x.profile.log")
+    out = tmp_path / "out"
+    assert main(["export", str(path), "--format", "trex", "-o", str(out), "--run", "2"]) == 0
+    (file,) = out.rglob("*.profile.metadata.json")
+    assert json.loads(file.read_text())["performance_summary"]["Throughput"] == 222.25

@@ -1,0 +1,154 @@
+"""Single times of layers, as an IProfiler writes them: percentile and spread of each layer."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import chain, layer, strict_json, tensor
+from small_engines import write
+from trex_tui import load_engine
+from trex_tui.__main__ import main
+
+TIMES = [1.0] * 98 + [3.0, 9.0]
+
+
+def engine_folder(tmp_path: Path) -> Path:
+    layers = [
+        layer("conv1", inputs=[tensor("x", 1, 8)], outputs=[tensor("a", 1, 8)]),
+        layer("conv2", inputs=[tensor("a", 1, 8)], outputs=[tensor("b", 1, 8)]),
+        layer("conv3", inputs=[tensor("b", 1, 8)], outputs=[tensor("c", 1, 8)]),
+    ]
+    write(tmp_path / "trt_engine_info.json", {"Layers": layers, "Bindings": ["x", "c"]})
+    write(tmp_path / "trt_layer_latency.json", {"conv1": TIMES, "conv2": [1.0] * 100, "conv3": [2.0] * 100})
+    return tmp_path
+
+
+def test_columns_and_filter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(engine_folder(tmp_path))
+    arguments = [
+        "layers",
+        folder,
+        "--columns",
+        "name,p50_ms,p99_ms,cv_pct",
+        "--filter",
+        "cv_pct > 10",
+        "--json",
+    ]
+    assert main(arguments) == 0
+    (row,) = strict_json(capsys.readouterr().out)["layers"]
+    assert (row["name"], row["median_ms"], row["p99_ms"]) == ("conv1", 1.0, 3.0)
+    assert row["cv_pct"] == pytest.approx(73.9, abs=10)
+
+
+@pytest.mark.parametrize("name", ["alexnet", "resnet18", "mobilenet_v2"])
+def test_real_dumps(artifacts: Path, name: str) -> None:
+    folder = artifacts / "torch-trt" / name
+    samples = json.loads((folder / "trt_layer_latency.json").read_text(encoding="utf-8"))
+    engine = load_engine(folder)
+    assert [timed.name for timed in engine.layers if timed.latency is None] == []
+    for timed in engine.layers:
+        times = samples[timed.name]
+        assert timed.latency is not None
+        spread = timed.latency.spread
+        assert spread is not None
+        assert spread.samples == len(times) == 100
+        assert spread.p99_ms == sorted(times)[-2]
+        if spread.cv_pct is not None:
+            assert spread.cv_pct == pytest.approx(100 * statistics.pstdev(times) / statistics.fmean(times))
+
+
+def test_trtexec_states_no_single_times(artifacts: Path) -> None:
+    engine = load_engine(artifacts / "edge-vision" / "results" / "mobilenet_v2")
+    assert all(timed.latency is None or timed.latency.spread is None for timed in engine.layers)
+
+
+def set_of(folder: Path, samples: dict[str, list[float]], info: str) -> str:
+    folder.mkdir()
+    (folder / "trt_engine_info.json").write_text(info, encoding="utf-8")
+    write(folder / "trt_layer_latency.json", samples)
+    return str(folder)
+
+
+@pytest.fixture
+def halves(tmp_path: Path, artifacts: Path) -> tuple[str, str, str]:
+    """A real engine's odd and even calls as two engines, and the even ones with a layer that takes 0.01 ms longer."""
+    source = artifacts / "torch-trt" / "resnet18"
+    info = (source / "trt_engine_info.json").read_text(encoding="utf-8")
+    samples = json.loads((source / "trt_layer_latency.json").read_text(encoding="utf-8"))
+    even = {name: times[::2] for name, times in samples.items()}
+    odd = {name: times[1::2] for name, times in samples.items()}
+    slowest = max(odd, key=lambda name: sum(odd[name]))
+    worse = odd | {slowest: [time + 0.01 for time in odd[slowest]]}
+    sets = {"even": even, "odd": odd, "worse": worse}
+    even_path, odd_path, worse_path = (set_of(tmp_path / name, times, info) for name, times in sets.items())
+    return even_path, odd_path, worse_path
+
+
+def blocks_of(capsys: pytest.CaptureFixture[str], *paths: str) -> list[dict[str, Any]]:
+    assert main(["diff", *paths, "--json", "--top", "0"]) == 0
+    document = strict_json(capsys.readouterr().out)
+    blocks: list[dict[str, Any]] = document["blocks"]
+    return blocks
+
+
+def test_equal_engines_do_not_differ_beyond_noise(
+    halves: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = [block["verdicts"][1]["outcome"] for block in blocks_of(capsys, halves[0], halves[1])]
+    assert len(outcomes) == 26
+    assert outcomes.count("not distinguishable") >= 24
+
+
+def test_one_slower_layer_is_found(halves: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = blocks_of(capsys, halves[0], halves[2])
+    slower = [block for block in blocks if block["verdicts"][1]["outcome"] == "slower"]
+    worst = max(blocks, key=lambda block: block["delta_ms"])
+    assert worst in slower
+    assert len(slower) <= 2
+    assert worst["verdicts"][0] is None
+    low, high = worst["verdicts"][1]["interval_ms"]
+    assert low < 0.01 < high
+    assert worst["verdicts"][1]["difference_ms"] == pytest.approx(worst["delta_ms"], abs=1e-9)
+    assert worst["verdicts"][1]["calls"] == [50, 50]
+
+
+def test_verdicts_in_text_and_csv(halves: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", halves[0], halves[2], "--top", "3"]) == 0
+    text = capsys.readouterr().out
+    assert "Single times of layers judge 26 blocks: " in text
+    assert "B noise" in text
+    assert main(["diff", halves[0], halves[2], "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert sum(row["verdict_1"] == "slower" for row in rows) >= 1
+
+
+def test_no_verdicts_without_single_times_of_both(
+    halves: tuple[str, str, str], artifacts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = str(artifacts / "edge-vision" / "results" / "resnet18")
+    assert {block["verdicts"] is None for block in blocks_of(capsys, halves[0], other)} == {True}
+
+
+def test_few_calls_are_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    info = json.dumps({"Layers": chain("conv1", "conv2", "conv3"), "Bindings": []})
+    few = {f"conv{number}": [1.0, 1.1, 1.2] for number in (1, 2, 3)}
+    paths = [set_of(tmp_path / name, few, info) for name in ("a", "b")]
+    outcomes = {block["verdicts"][1]["outcome"] for block in blocks_of(capsys, *paths)}
+    assert outcomes <= {"no verdict", "not distinguishable"}
+
+
+@pytest.mark.parametrize("form", ["text", "svg"])
+def test_chart_of_the_spread(tmp_path: Path, artifacts: Path, form: str) -> None:
+    path = tmp_path / f"spread.{form}"
+    folder = str(artifacts / "torch-trt" / "resnet18")
+    assert main(["layers", folder, "--chart", "spread", "--format", form, "-o", str(path)]) == 0
+    text = path.read_text(encoding="utf-8")
+    assert "2600 calls of 26 layers" in text
+    assert "┃" in text if form == "text" else text.count("<rect") >= 24

@@ -1,0 +1,154 @@
+"""Facts that logs and metadata state reach every view and remedy that depends on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers import layer, strict_json, tensor, write_graph
+from trex_tui.__main__ import main
+
+STAMP = "[11/21/2026-10:00:00] [I]"
+SERIES = "min = 1.0 ms, max = 3.0 ms, mean = 1.2 ms, median = 1.1 ms, percentile(90%) = 1.2 ms, percentile(99%) = 2.0 ms"
+
+
+def write_log(path: Path, arguments: str = "", inference: tuple[str, ...] = ()) -> Path:
+    """A log that is not verbose, of a build on a board that goes on to infer."""
+    banner = f"TensorRT.trtexec [TensorRT v100300] # trtexec --onnx=net.onnx --best{arguments}"
+    sections = ["=== Inference Options ===", "Batch: Explicit", *inference, ""] if inference else []
+    lines = [
+        "=== Build Options ===",
+        "Precision: FP32+FP16+INT8",
+        "",
+        *sections,
+        "=== Device Information ===",
+        "Selected Device: Orin",
+        "Compute Capability: 8.7",
+        "",
+        "TensorRT version: 10.3.0",
+        "[TRT] Total Activation Memory: 2408448 bytes",
+        "[TRT] Total Weights Memory: 23375312 bytes",
+        "Engine built in 21.6 sec.",
+        "Input binding for data with dimensions 1x3x224x224 and type fp32 is created.",
+        "Output binding for prob with dimensions 1x1000 and type fp32 is created.",
+        "Average on 10 runs - GPU latency: 1.1 ms - Host latency: 1.2 ms (enqueue 0.1 ms)",
+        "... Omitting 42125 lines",
+        "=== Performance summary ===",
+        "Throughput: 900 qps",
+        *(f"{label}: {SERIES}" for label in ("Latency", "Enqueue Time", "GPU Compute Time")),
+        "=== Profile (800 iterations ) ===",
+        "   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer",
+        "     200.00       0.2500       0.2490      50.0   conv_1",
+        "     200.00       0.2500       0.2490      50.0   conv_2",
+        "     400.00       0.5000       0.4980     100.0   Total",
+        "",
+    ]
+    text = "\n".join(
+        [f"&&&& RUNNING {banner}", *(f"{STAMP} {line}" for line in lines), f"&&&& PASSED {banner}"]
+    )
+    path.write_text(text + "\n")
+    return path
+
+
+def remedy(capsys: pytest.CaptureFixture[str], folder: Path, rule: str) -> str:
+    """What the only finding of a rule advises."""
+    main(["lint", str(folder), "--json", "--select", rule])
+    (engine,) = strict_json(capsys.readouterr().out)["engines"]
+    (finding,) = engine["findings"]
+    text: str = finding["remedy"]
+    return text
+
+
+def test_a_log_that_is_not_verbose_states_memory_and_bindings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_log(tmp_path / "net.build.log")
+    main(["summary", str(tmp_path), "--json"])
+    (engine,) = strict_json(capsys.readouterr().out)["engines"]
+    assert engine["weights_bytes"] == 23375312
+    shapes = [
+        (one["name"], one["shape"]) for side in ("inputs", "outputs") for one in engine["bindings"][side]
+    ]
+    assert shapes == [("data", [1, 3, 224, 224]), ("prob", [1, 1000])]
+    main(["summary", str(tmp_path)])
+    shown = capsys.readouterr().out
+    assert "22.3 MiB (stated in the log)" in shown
+    assert "2.30 MiB (stated in the log)" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "inference", "advised"),
+    [
+        ("", (), True),
+        ("", ("Spin-wait: Disabled",), True),
+        ("", ("Spin-wait: Enabled",), False),
+        (" --useSpinWait", (), False),
+    ],
+)
+def test_spin_wait_that_is_on_is_not_advised(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: str,
+    inference: tuple[str, ...],
+    advised: bool,
+) -> None:
+    write_log(tmp_path / "net.build.log", arguments, inference)
+    text = remedy(capsys, tmp_path, "MEASURE002")
+    assert ("use --useSpinWait" in text) is advised
+    assert ("is already on" in text) is not advised
+
+
+@pytest.mark.parametrize(
+    ("arguments", "inference", "advised"),
+    [
+        ("", (), True),
+        (" --useCudaGraph", (), False),
+        ("", ("CUDA Graph: Enabled",), False),
+        (" --useCudaGraph", ("CUDA Graph: Disabled",), True),
+    ],
+)
+def test_a_cuda_graph_that_is_used_is_not_advised(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: str,
+    inference: tuple[str, ...],
+    advised: bool,
+) -> None:
+    """The enqueue takes as long as the compute."""
+    write_log(tmp_path / "net.build.log", arguments, inference)
+    assert ("Use a CUDA graph" in remedy(capsys, tmp_path, "LAUNCH002")) is advised
+
+
+def test_averages_that_trtexec_left_out_are_of_queries(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["build-log", str(write_log(tmp_path / "net.build.log"))])
+    assert "trtexec omitted 42125 queries" in capsys.readouterr().out
+
+
+def test_options_that_leave_the_workspace_out_are_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_log(tmp_path / "net.build.log")
+    main(["lint", str(tmp_path), "--select", "BUILD002"])
+    shown = capsys.readouterr().out
+    assert "the build options do not state the memory pools" in shown
+    assert "no build options" not in shown
+
+
+def test_the_precision_of_a_block_with_mixed_inputs_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = [
+        tensor("a", 1, 8, dtype="Float"),
+        tensor("b", 1, 8, dtype="Half"),
+        tensor("c", 1, dtype="Int32"),
+    ]
+    block = layer("{ForeignNode[a...b]}", "Myelin", inputs=inputs, outputs=[tensor("y", 1, 8)])
+    write_graph(tmp_path / "net.graph.json", [block], ["a", "b", "c", "y"])
+    main(["summary", str(tmp_path)])
+    assert "Precision unknown of 1 opaque layer with inputs FP32 and FP16." in capsys.readouterr().out
+    main(["layers", str(tmp_path), "--json", "--columns", "name,precision"])
+    (row,) = strict_json(capsys.readouterr().out)["layers"]
+    assert row["precision"] is None

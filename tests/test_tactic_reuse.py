@@ -1,0 +1,173 @@
+"""Layers whose tactic was timed for an equal layer, as TensorRT 8.2 builds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import strict_json, write_graph
+from trex_tui.__main__ import main
+
+STAMP = "[11/21/2026-10:00:00] [V] [TRT]"
+FORMATS = "Half(2048,1:8,64,2) -> Half(8192,1:8,256,8)"
+"""Of 1x16x32x32 and 1x64x32x32: 8 channels in a vector."""
+KERNELS = {"0x00000000000000a1": "sm75_xmma_small", "0x00000000000000a2": "sm75_xmma_large"}
+
+
+def heading(formats: str) -> str:
+    return f"*************** Autotuning format combination: {formats} ***************"
+
+
+def timed_layer(name: str, formats: str, times: dict[str, float]) -> list[str]:
+    """A layer that the builder times."""
+    best = min(times, key=times.__getitem__)
+    lines = [
+        "=============== Computing costs for ",
+        heading(formats),
+        f"--------------- Timing Runner: {name} (CaskConvolution)",
+    ]
+    for value, time in times.items():
+        lines += [
+            f"{name} Set Tactic Name: {KERNELS[value]} Tactic: {value}",
+            f"Tactic: {value} Time: {time}",
+        ]
+    return [
+        *lines,
+        f"Fastest Tactic: {best} Time: {times[best]}",
+        f">>>>>>>>>>>>>>> Chose Runner Type: CaskConvolution Tactic: {best}",
+    ]
+
+
+def equal_layer(formats: str) -> list[str]:
+    """What the log has of an equal layer: its formats, without a name or a runner."""
+    return ["=============== Computing costs for ", heading(formats)]
+
+
+def listed(name: str, value: str, inputs: str, outputs: str) -> str:
+    return f"Layer(CaskConvolution): {name}, Tactic: {value}, {inputs} -> {outputs}"
+
+
+TIMES = {"0x00000000000000a1": 0.02, "0x00000000000000a2": 0.025}
+LAYERS = [
+    listed("conv_1", "0x00000000000000a1", "x (Half[1,16:8,32,32])", "a (Half[1,64:8,32,32])"),
+    listed("conv_2", "0x00000000000000a1", "b (Half[1,16:8,32,32])", "c (Half[1,64:8,32,32])"),
+]
+
+
+def write_log(path: Path, tuned: list[str], layers: list[str]) -> Path:
+    banner = "TensorRT.trtexec [TensorRT v8203] # trtexec --onnx=net.onnx --fp16 --verbose"
+    lines = [
+        f"&&&& RUNNING {banner}",
+        *(f"{STAMP} {line}" for line in tuned),
+        f"{STAMP} Formats and tactics selection completed in 1.5 seconds.",
+        f"{STAMP} Engine Layer Information:",
+        *layers,
+        "[11/21/2026-10:00:01] [I] Engine built in 2.5 sec.",
+        f"&&&& PASSED {banner}",
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def inspected(name: str, kernel: list[int]) -> dict[str, Any]:
+    """A convolution of the layer information."""
+    half = "Channel major FP16 format where channel % 8 == 0"
+    inputs, outputs = ("x", "a") if name == "conv_1" else ("b", "c")
+    return {
+        "Name": name,
+        "LayerType": "CaskConvolution",
+        "ParameterType": "Convolution",
+        "Kernel": kernel,
+        "TacticValue": "0x00000000000000a1",
+        "Inputs": [{"Name": inputs, "Dimensions": [1, 16, 32, 32], "Format/Datatype": half}],
+        "Outputs": [{"Name": outputs, "Dimensions": [1, 64, 32, 32], "Format/Datatype": half}],
+    }
+
+
+def build_document(capsys: pytest.CaptureFixture[str], log: Path) -> dict[str, Any]:
+    main(["build-log", str(log), "--json"])
+    document: dict[str, Any] = strict_json(capsys.readouterr().out)
+    return document
+
+
+def test_an_equal_layer_has_the_timings_of_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tuned = [*timed_layer("conv_1", FORMATS, TIMES), *equal_layer(FORMATS)]
+    document = build_document(capsys, write_log(tmp_path / "net.build.log", tuned, LAYERS))
+    first, second = document["layers"]
+    assert (first["reused_from"], second["reused_from"]) == (None, "conv_1")
+    for key in ("chosen", "fastest", "second", "margin_pct", "formats", "formats_are_certain", "tactic"):
+        assert second[key] == first[key], key
+    assert second["chosen"]["name"] == "sm75_xmma_small"
+    assert second["margin_pct"] == pytest.approx(25)
+    assert second["agrees"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        listed("conv_2", "0x00000000000000a2", "b (Half[1,16:8,32,32])", "c (Half[1,64:8,32,32])"),
+        listed("conv_2", "0x00000000000000a1", "b (Half[1,16:8,16,32])", "c (Half[1,64:8,32,32])"),
+        listed("conv_2", "0x00000000000000a1", "b (Half[1,16,32,32])", "c (Half[1,128:8,32,32])"),
+        listed("conv_2", "0x00000000000000a1", "b (Float[1,16:8,32,32])", "c (Half[1,64:8,32,32])"),
+        listed("conv_2", "0x00000000000000a1", "b (Half[1,16:16,32,32])", "c (Half[1,64:8,32,32])"),
+        LAYERS[1].replace("CaskConvolution", "CudnnConvolution"),
+        LAYERS[1].replace("c (", "b (Half[1,16:8,32,32]), c ("),
+    ],
+)
+def test_another_tactic_shape_type_or_layout_is_another_layer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str
+) -> None:
+    tuned = timed_layer("conv_1", FORMATS, TIMES)
+    document = build_document(capsys, write_log(tmp_path / "net.build.log", tuned, [LAYERS[0], other]))
+    assert document["layers"][1]["reused_from"] is None
+    assert document["layers"][1]["chosen"] is None
+
+
+def test_two_timings_of_equal_formats_are_uncertain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tuned = [
+        *timed_layer("conv_1", FORMATS, TIMES),
+        *timed_layer("conv_3", FORMATS, {key: 2 * time for key, time in TIMES.items()}),
+    ]
+    layers = [*LAYERS, LAYERS[0].replace("conv_1", "conv_3")]
+    document = build_document(capsys, write_log(tmp_path / "net.build.log", tuned, layers))
+    assert [layer["formats_are_certain"] for layer in document["layers"]] == [True, False, True]
+
+
+def test_layers_of_other_attributes_are_not_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kernel sizes are stated by the layer information alone: the engine of a set, which lint asks."""
+    near = {**TIMES, "0x00000000000000a2": 0.0201}
+    write_log(tmp_path / "net.build.log", timed_layer("conv_1", FORMATS, near), LAYERS)
+    for kernel, layers in (([3, 3], [0, 1]), ([1, 1], [0])):
+        raw = [inspected("conv_1", [3, 3]), inspected("conv_2", kernel)]
+        write_graph(tmp_path / "net.graph.json", raw, ["x", "a", "b", "c"])
+        main(["lint", str(tmp_path), "--json", "--select", "BUILD006"])
+        (engine,) = strict_json(capsys.readouterr().out)["engines"]
+        (found,) = [one for one in engine["findings"] if one["rule"] == "BUILD006"]
+        assert [layer["index"] for layer in found["layers"]] == layers
+
+
+def test_tunings_without_a_name_are_not_listed_as_slow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tuned = [*timed_layer("conv_1", FORMATS, TIMES), *equal_layer(FORMATS)]
+    log = write_log(tmp_path / "net.build.log", tuned, LAYERS)
+    document = build_document(capsys, log)
+    assert [tuning["name"] for tuning in document["slowest_tunings"]] == ["conv_1"]
+
+
+def test_a_result_of_the_timing_cache_has_the_contenders_of_the_equal_layer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs, outputs = FORMATS.split(" -> ")
+    cached = f"conv_2 [{inputs} -> {outputs}] got cached result: CaskConvolution, tactic 0x00000000000000a1, 0.02 ms"
+    tuned = [*timed_layer("conv_1", FORMATS, TIMES), cached]
+    document = build_document(capsys, write_log(tmp_path / "net.build.log", tuned, LAYERS))
+    second = document["layers"][1]
+    assert second["second"]["name"] == "sm75_xmma_large"
+    assert second["chosen"]["name"] == "sm75_xmma_small"
