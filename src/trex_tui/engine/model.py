@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from trex_tui.artifacts.manifest import CaptureManifest
     from trex_tui.artifacts.power import PowerLog
     from trex_tui.buildlog.trace import BuildTrace
+
+_Result = TypeVar("_Result")
 
 
 class Port(NamedTuple):
@@ -169,3 +172,16 @@ class Engine:
 
         path = self.files.get(FileKind.BUILD_LOG) or self.files.get(FileKind.PROFILE_LOG)
         return None if path is None else read_log(path, run=self.log_runs.get(path))
+
+
+def per_engine(compute: Callable[[Engine], _Result]) -> Callable[[Engine], _Result]:
+    """Compute the result of a function of an engine once, and keep it as long as the engine."""
+    results: WeakKeyDictionary[Engine, _Result] = WeakKeyDictionary()
+
+    @wraps(compute)
+    def find(engine: Engine) -> _Result:
+        if engine not in results:
+            results[engine] = compute(engine)
+        return results[engine]
+
+    return find
