@@ -27,7 +27,7 @@ else:
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.10", "3.14")
-EXTRAS = ("web", "onnx", "parquet", "xlsx", "accuracy", "mcp")
+EXTRAS = ("onnx", "parquet", "xlsx", "accuracy", "mcp")
 """For users; the others are for those who work on the program."""
 PLATFORMS = (
     "manylinux_2_35_aarch64",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import signal
 import sys
 from itertools import count
@@ -59,13 +60,34 @@ settings.register_profile("ci", deadline=None, max_examples=examples(80), derand
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 _HOMES = count()
+_ABSENT = re.compile(r"\bno (real|reference|logs?|help text|/)|the real logs|recorded engines")
+"""Reasons for skipping what needs ../shared."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs the app in Textual's pilot: most of the suite's time."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what runs the app in Textual's pilot, and of the tests that lack artifacts keep one for each file."""
     for item in items:
         if item.path.name.startswith("test_app_"):
             item.add_marker("screens")
+    if ARTIFACTS.is_dir():
+        return
+    seen: set[Path] = set()
+    dropped = [
+        item for item in items if _needs_artifacts(item) and (item.path in seen or seen.add(item.path))
+    ]
+    if dropped:
+        items[:] = [item for item in items if item not in set(dropped)]
+        config.hook.pytest_deselected(items=dropped)
+
+
+def _needs_artifacts(item: pytest.Item) -> bool:
+    if {"artifacts", "trex_reference", "trex_formats"} & set(getattr(item, "fixturenames", ())):
+        return True
+    marks = [*item.iter_markers("skipif"), *item.iter_markers("skip")]
+    return any(
+        (mark.name == "skip" or mark.args[0]) and _ABSENT.search(str(mark.kwargs.get("reason")))
+        for mark in marks
+    )
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -19,6 +19,17 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 THOROUGH = bool(os.environ.get("TREX_TUI_THOROUGH"))
 """Try everything that repeats itself: more examples, every seed and size."""
 ARTIFACTS = Path(os.environ.get("TREX_TUI_ARTIFACTS") or REPOSITORY.parent / "shared" / "artifacts")
+ARTIFACT_FOLDERS = (
+    "bev-multitask-blackwell",
+    "diffusion-controlnet",
+    "edge-vision",
+    "inspector-dumps",
+    "logs",
+    "names-only",
+    "torch-trt",
+    "trex",
+)
+"""Folders of the artifacts whose sets are looked at all together. Others may be added beside them."""
 OLD_SAMPLES = REPOSITORY / "tests" / "old" / "sample_artifacts"
 """Modelled sets. Tests that move to a new room take measured ones instead."""
 GOLDEN = REPOSITORY / "tests" / "golden"
@@ -50,6 +61,15 @@ def covering(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
     return [tuple(axis[place % len(axis)] for axis in axes) for place in range(max(map(len, axes)))]
 
 
+_IN_REPOSITORY = {
+    "edge-vision/results/alexnet": "alexnet",
+    "edge-vision/results/resnet18": "resnet18",
+    "trex/resnet-A100/fp16": "resnet-a100/fp16",
+    "trex/resnet-A100/qat": "resnet-a100/qat",
+}
+"""Folders of artifacts whose files are samples too."""
+
+
 @dataclass(frozen=True)
 class RealSet:
     """A set of real artifacts: what lies in `folder`, by the kind the reader should see in it.
@@ -62,11 +82,18 @@ class RealSet:
     folder: str
     files: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def directory(self) -> Path:
+        """Where its files lie: among the artifacts, else in this repository."""
+        if not ARTIFACTS.is_dir() and self.folder in _IN_REPOSITORY:
+            return REPOSITORY / "sample_artifacts" / _IN_REPOSITORY[self.folder]
+        return ARTIFACTS / self.folder
+
     def path(self, kind: str) -> Path:
-        return ARTIFACTS / self.folder / self.files[kind]
+        return self.directory / self.files[kind]
 
     def paths(self) -> list[Path]:
-        return [ARTIFACTS / self.folder / name for name in self.files.values()]
+        return [self.directory / name for name in self.files.values()]
 
     def json(self, kind: str) -> Any:
         return plain_json(self.path(kind))
@@ -172,14 +199,17 @@ _ONE_OF_A_KIND = (
 def real_sets(*, having: Iterable[str] = (), every: bool = THOROUGH) -> list[Any]:
     """Parameters for `pytest.mark.parametrize`: the real sets that have files of these kinds.
 
+    Without the artifacts, those of this repository.
+
     Args:
         every: All of them, for results that differ from set to set; else one of each origin and form.
     """
-    absent = [] if ARTIFACTS.is_dir() else [pytest.mark.skip(reason=f"no real artifacts at {ARTIFACTS}")]
+    is_there = ARTIFACTS.is_dir()
     return [
-        pytest.param(one, id=one.name, marks=absent)
+        pytest.param(one, id=one.name)
         for one in REAL_SETS
-        if (every or one.name in _ONE_OF_A_KIND) and all(kind in one.files for kind in having)
+        if ((every or one.name in _ONE_OF_A_KIND) if is_there else one.folder in _IN_REPOSITORY)
+        and all(kind in one.files for kind in having)
     ]
 
 

@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from accuracy_kit import INT8_STEP, tensor, write_engine, write_onnx
+from fake_trtexec import calls
+from fake_trtexec.kit import Bench, fifo, is_running, wait_for
 from trex_tui.__main__ import main
 
 NAMES = ["--ref", "fp32.engine", "--test", "int8.engine"]
+
+
+@pytest.fixture
+def here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An FP32 and a coarser engine in the current directory, trtexec of 10.4, and temporary files to look for."""
+    monkeypatch.chdir(bench.place)
+    monkeypatch.setenv("TRTEXEC", str(bench.programs("10.4.0").path))
+    monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(bench.place / "calls"))
+    (bench.place / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(bench.place / "tmp"))
+    write_engine(bench.place / "fp32.engine")
+    write_engine(bench.place / "int8.engine", step=INT8_STEP)
+    return bench.place
 
 
 def accuracy(*arguments: str) -> int:
@@ -18,7 +41,98 @@ def accuracy(*arguments: str) -> int:
         return int(ended.code or 0)
 
 
+def is_clean(here: Path) -> bool:
+    """Nothing is left but what was there, and the result."""
+    hidden = [one.name for one in here.iterdir() if one.name.startswith(".")]
+    return not hidden and not list((here / "tmp").iterdir())
+
+
 class TestEngines:
+    @pytest.mark.parametrize("version", ["8.2.1", "11.1.0"])
+    def test_every_release(self, here: Path, bench: Bench, version, capsys) -> None:
+        """The reference has no details, so that 8.2 tells no type of its input."""
+        write_engine(here / "fp32.engine", version, detailed=False)
+        write_engine(here / "int8.engine", version, step=INT8_STEP)
+        assert (
+            accuracy(
+                *NAMES, "--trtexec", str(bench.programs(version).path), "--input-type", "t0:fp32", "--json"
+            )
+            == 0
+        )
+        document = json.loads(capsys.readouterr().out)
+        (output,) = document["outputs"]
+        assert (output["name"], output["samples"], output["elements"]) == ("t5", 1, 128)
+        assert 0 < output["max_abs"] <= INT8_STEP / 2 + 1e-5  # rounding to multiples of the step
+        assert document["test"]["tensorrt_version"] == version
+        assert document["passed"] is None
+        assert json.loads((here / "int8.accuracy/output_diff.json").read_text()) == document
+        runs = calls(here / "calls")
+        assert len(runs) == 4
+        assert sum(any(one.startswith("--loadInputs=t0:") for one in run) for run in runs) == 2
+        assert is_clean(here)
+
+    def test_what_is_kept_gives_the_numbers(self, here: Path, capsys) -> None:
+        assert accuracy(*NAMES, "--inputs", "2", "--seed", "5") == 0
+        out, err = capsys.readouterr()
+        assert "Accuracy of int8.engine against fp32.engine" in out
+        assert "2 random inputs (seed 5)" in out
+        assert err.splitlines()[-1] == "trex-tui: kept in int8.accuracy"
+        assert "\x1b" not in out + err
+        result = here / "int8.accuracy"
+        total = json.loads((result / "output_diff.json").read_text())["outputs"][0]
+        per_sample = json.loads((result / "per_sample_diff.json").read_text())
+        samples = per_sample["samples"]
+        left, right = [], []
+        for one in samples:
+            folder = result / one["directory"]
+            sample = json.loads((folder / "sample.json").read_text())
+            for side, into in (("reference", left), ("test", right)):
+                (entry,) = sample[side]
+                into.append(np.fromfile(folder / entry["file"], entry["dtype"]).astype("f8"))
+            assert one["outputs"][0]["mae"] == pytest.approx(np.abs(left[-1] - right[-1]).mean())
+        assert total["mae"] == pytest.approx(np.abs(np.array(left) - np.array(right)).mean())
+        assert total["mae"] == pytest.approx(sum(one["outputs"][0]["mae"] for one in samples) / 2)
+        assert total["max_abs"] == max(one["outputs"][0]["max_abs"] for one in samples)
+        # The samples can be given again, and a result is not replaced unasked.
+        assert accuracy(*NAMES) == 2
+        assert "--force" in capsys.readouterr().err
+        again = ["--load-inputs", "int8.accuracy", "--inputs", "1", "--outdir", "again", "--json"]
+        assert accuracy(*NAMES, *again) == 0
+        found = json.loads(capsys.readouterr().out)["outputs"][0]
+        assert {key: found[key] for key in samples[0]["outputs"][0]} == samples[0]["outputs"][0]
+
+    def test_gates_and_nan(self, here: Path, monkeypatch, capsys) -> None:
+        """A NaN at the same place on both sides is counted, is in no mean, and fells no gate."""
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "nan_output,final_shape")
+        gates = ["--max-mae", "0.001", "--min-cosine", "0.9", "--atol", "0.03"]
+        assert accuracy(*NAMES, *gates, "--no-save", "--json") == 1
+        out, err = capsys.readouterr()
+        document = json.loads(out)
+        assert [one["fell"] for one in document["gates"]] == [True, False, False]
+        assert document["passed"] is False
+        output = document["outputs"][0]
+        assert (output["nan_reference"], output["nan_test"], output["nonfinite_mismatch"]) == (1, 1, 0)
+        assert output["compared"] == 127
+        assert "gate failed: --max-mae 0.001: t5: mae 0.0" in err
+        assert not (here / "int8.accuracy").exists()
+        assert is_clean(here)
+
+    def test_the_result_as_a_file(self, here: Path, capsys) -> None:
+        arguments = (*NAMES, "--no-save", "--atol", "1")
+        assert accuracy(*arguments, "--json") == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert accuracy(*arguments, "-o", "result.json") == 0
+        assert capsys.readouterr().out == ""
+        written = json.loads((here / "result.json").read_text(encoding="utf-8"))
+        assert [output["name"] for output in written["outputs"]] == [
+            one["name"] for one in printed["outputs"]
+        ]
+        assert accuracy(*arguments, "--format", "md") == 0
+        assert "|---" in capsys.readouterr().out
+        before = (here / "fp32.engine").read_bytes()
+        assert accuracy(*arguments, "-o", "fp32.engine", "--force") == 2
+        assert (here / "fp32.engine").read_bytes() == before
+
     @pytest.mark.usefixtures("here")
     @pytest.mark.parametrize("option", ["--tensor", "--output"])
     def test_one_output(self, option: str, capsys) -> None:
@@ -35,3 +149,206 @@ class TestEngines:
         assert "gate failed: mae > 0.001: t5: mae 0.0" in err
         assert accuracy(*NAMES, "--fail-on", "mea > 1", "--no-save") == 2
         assert "mae" in capsys.readouterr().err
+
+    def test_types_shapes_and_names(self, here: Path, capsys) -> None:
+        """FP16 against FP32 and INT32 against INT64, a dynamic batch, a colon in a name, two outputs."""
+        outputs = {"y": tensor("fp32", -1, 10), "z": tensor("int32", -1)}
+        write_engine(
+            here / "a.engine",
+            inputs={"x:0": tensor("fp32", -1, 4), "ids": tensor("int64", 6)},
+            outputs=outputs,
+        )
+        write_engine(
+            here / "b.engine",
+            inputs={"ids": tensor("int32", 6), "x:0": tensor("fp16", -1, 4)},
+            outputs={**outputs, "y": tensor("fp16", -1, 10)},
+        )
+        options = [
+            "--ref",
+            "a.engine",
+            "--test",
+            "b.engine",
+            "--input-shape",
+            "x:0:3x4",
+            "--range",
+            "ids:0:99",
+        ]
+        assert accuracy(*options, "--profile-index", "0", "--json", "--no-save") == 0
+        document = json.loads(capsys.readouterr().out)
+        y, z = document["outputs"]
+        assert (y["elements"], z["elements"]) == (30, 3)
+        # Both got the same numbers, whatever their types; FP16 outputs are rounded.
+        assert (z["max_abs"], z["outside"]) == (0, 0)
+        assert 0 < y["max_rel"] < 2**-11
+        assert z["argmax_agreement_pct"] is None
+        assert any("input x:0: FP32 in the reference, FP16" in note for note in document["notes"])
+        assert [one["dtype"] for one in document["inputs"]["tensors"]] == ["FP16", "INT32"]
+        run = next(one for one in calls(here / "calls") if any(a.startswith("--loadInputs") for a in one))
+        assert {"--shapes='x:0':3x4", "--useProfile=0"} <= set(run)
+
+    def test_old_engine_without_details(self, here: Path, bench: Bench, capsys) -> None:
+        for name in ("fp32.engine", "int8.engine"):
+            write_engine(here / name, "8.2.1", detailed=False)
+        program = ["--trtexec", str(bench.programs("8.2.1").path), "--no-save"]
+        assert accuracy(*NAMES, *program) == 2
+        assert "input t0: unknown type" in capsys.readouterr().err
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("options", "why"),
+        [
+            (["--input-shape", "q:1x2"], "unknown input q"),
+            (
+                ["--input-shape", "t0:2x8x4x4"],
+                "fp32.engine: --input-shape t0:2x8x4x4 does not match the input 1x8x4x4, which is fixed",
+            ),
+            (["--load-inputs", "t0:nowhere.bin"], "nowhere.bin: No such file"),
+            (["--profile-index", "1", "--", "--loadInputs=x:y"], "--loadInputs after --"),
+            (["--input-shape", "t0"], "not a shape such as"),
+            (["--max-mae", "nan"], "not a number"),
+            (["--onnx", "fp32.engine"], "--onnx: fp32.engine does not end in .onnx"),
+            (["--outdir", "fp32.engine"], "is not a directory"),
+            (["--outdir", "tmp/.."], "has no result that --force could replace"),
+        ],
+    )
+    def test_options(self, here: Path, options, why, capsys) -> None:
+        assert accuracy(*NAMES, *options) == 2
+        assert why in capsys.readouterr().err
+        assert is_clean(here)
+
+    def test_different_networks(self, here: Path, capsys) -> None:
+        write_engine(here / "int8.engine", outputs={"other": tensor("fp32", 1, 8, 4, 4)})
+        assert accuracy(*NAMES) == 2
+        err = capsys.readouterr().err
+        assert "the test has no output called t5; the reference has no output called other" in err
+        assert len(calls(here / "calls")) == 2  # each was asked, none was run
+
+    def test_too_new_an_option(self, here: Path, bench: Bench, capsys) -> None:
+        assert accuracy(*NAMES, "--profile-index", "1", "--trtexec", str(bench.programs("8.2.1").path)) == 2
+        assert (
+            "--profile-index (trtexec's --useProfile): not in trtexec of TensorRT 8.2.1"
+            in capsys.readouterr().err
+        )
+        assert calls(here / "calls") == []
+
+
+class TestFailures:
+    @pytest.mark.parametrize(
+        ("failure", "why"),
+        [
+            ("plan_device", "fp32.engine: "),
+            ("no_output", "but wrote no outputs"),
+            ("half_output", "its outputs are unusable: is truncated"),
+            (
+                "other_shape",
+                "its outputs are unusable: t5 is 4x4x8x1, but 1x8x4x4 with random inputs of the same shapes",
+            ),
+        ],
+    )
+    def test_trtexec(self, here: Path, monkeypatch, failure, why, capsys) -> None:
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", failure)
+        assert accuracy(*NAMES) == 3
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert why in err.splitlines()[-1]
+        assert "Traceback" not in err
+        assert not (here / "int8.accuracy").exists()
+        assert is_clean(here)
+
+    @pytest.mark.parametrize("number", [signal.SIGINT])
+    def test_interrupted(self, here: Path, number) -> None:
+        pipe = fifo(here / "fifo")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "trex_tui", "accuracy", *NAMES],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={
+                **os.environ,
+                "TMPDIR": str(here / "tmp"),
+                "FAKE_TRTEXEC_FAIL": "hang",
+                "FAKE_TRTEXEC_FIFO": str(pipe),
+            },
+        )
+        pid = wait_for(pipe)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=150)
+        assert (process.returncode, out) == (130, b"")
+        assert err.splitlines()[-1] == b"trex-tui: interrupted; no files were kept"
+        assert not is_running(pid)
+        assert is_clean(here)
+
+
+class TestOnnx:
+    """For real, on the CPU."""
+
+    @pytest.fixture(autouse=True)
+    def _runtime(self) -> None:
+        pytest.importorskip("onnxruntime", reason="no onnxruntime: pip install 'trex-tui[accuracy]'")
+
+    def test_two_models(self, here: Path, capsys) -> None:
+        write_onnx(here / "a.onnx", tensor("fp32", -1, 8))
+        write_onnx(here / "b.onnx", tensor("fp32", -1, 8), error=0.25)
+        options = ["--onnx", "a.onnx", "--test", "b.onnx", "--inputs", "3"]
+        assert accuracy(*options) == 2
+        assert "input x has dynamic shapes; add" in capsys.readouterr().err
+        for shape in ("4x9", "8"):
+            assert accuracy(*options, "--input-shape", f"x:{shape}") == 2
+            why = f"a.onnx: --input-shape x:{shape} does not match the input -1x8"
+            assert capsys.readouterr().err.splitlines()[-1].endswith(why)
+        assert accuracy(*options, "--input-shape", "x:4x8", "--json") == 0
+        document = json.loads(capsys.readouterr().out)
+        (output,) = document["outputs"]
+        assert output["mae"] == pytest.approx(0.25, rel=1e-6)
+        assert output["argmax_agreement_pct"] == 100
+        assert output["elements"] == 96
+        sample = here / "b.accuracy/samples/000001"
+        x = np.fromfile(sample / "input-0-x.bin", "f4")
+        assert np.allclose(np.fromfile(sample / "reference-0-y.bin", "f4"), np.tanh(x), atol=1e-6)
+        assert calls(here / "calls") == []  # trtexec was not needed
+        assert is_clean(here)
+
+    def test_model_and_engine(self, here: Path, capsys) -> None:
+        write_onnx(here / "net.onnx", tensor("fp32", 1, 8, 4, 4), name="t0", output="t5")
+        assert accuracy("--onnx", "net.onnx", "--test", "int8.engine", "--no-save", "--json") == 0
+        document = json.loads(capsys.readouterr().out)
+        assert (document["reference"]["kind"], document["test"]["kind"]) == ("onnx", "engine")
+        assert document["reference"]["onnxruntime_version"]
+        assert document["outputs"][0]["compared"] == 128
+
+    def test_both_engines_are_held_against_the_model(self, here: Path, capsys) -> None:
+        write_onnx(here / "net.onnx", tensor("fp32", 1, 8, 4, 4), name="t0", output="t5")
+        assert accuracy(*NAMES, "--onnx", "net.onnx", "--inputs", "2", "--max-abs", "0", "--json") == 1
+        document = json.loads(capsys.readouterr().out)
+        against = document["against_onnx"]
+        assert document["gates"]
+        assert not any(one["gates"] for one in against.values()), "gates are about the two engines"
+        assert [one["reference"]["kind"] for one in (document, *against.values())] == [
+            "engine",
+            "onnx",
+            "onnx",
+        ]
+        first, ref, test = (
+            one["outputs"][0]["max_abs"] for one in (document, against["ref"], against["test"])
+        )
+        assert first <= ref + test + 1e-5, "the same inputs went through all three"
+        assert test <= first + ref + 1e-5
+        kept = here / "int8.accuracy"
+        for name, one in against.items():
+            assert json.loads((kept / f"{name}-against-onnx/output_diff.json").read_text()) == one
+        inputs = [folder / "samples/000001/input-0-t0.bin" for folder in (kept, *kept.glob("*-against-onnx"))]
+        assert len({path.read_bytes() for path in inputs}) == 1
+        assert accuracy("--test", "int8.engine") == 2
+        assert "--test needs a reference" in capsys.readouterr().err
+
+    def test_broken_model(self, here: Path, capsys) -> None:
+        (here / "bad.onnx").write_bytes(b"no model")
+        assert accuracy("--ref", "bad.onnx", "--test", "int8.engine") == 2
+        assert "bad.onnx: onnxruntime cannot load it" in capsys.readouterr().err
+        assert accuracy("--onnx", "fp32.engine", "--test", "int8.engine") == 2
+
+    def test_without_onnxruntime(self, here: Path, monkeypatch, capsys) -> None:
+        write_onnx(here / "a.onnx", tensor("fp32", 1, 8))
+        monkeypatch.setitem(sys.modules, "onnxruntime", None)
+        assert accuracy("--ref", "a.onnx", "--test", "int8.engine") == 2
+        assert "pip install 'trex-tui[accuracy]'" in capsys.readouterr().err

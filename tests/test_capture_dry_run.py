@@ -15,8 +15,10 @@ import pytest
 from fake_trtexec import ENDS, VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, wait_for
 from helpers import some
-from test_capture_clocks import ALL, FREE, LOCK, told
+from test_capture_clocks import ALL, FREE, LOCK, smi, told
 from trex_tui.__main__ import main
+
+__all__ = ["smi"]
 
 SHELLS = [name for name in ("sh", "dash", "bash", "busybox", "ksh", "zsh") if shutil.which(name)]
 OWN = (".capture.json", ".metadata.json")

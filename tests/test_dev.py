@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import OLD_SAMPLES, REPOSITORY
+from helpers import REPOSITORY
 
 DEV = REPOSITORY / "dev"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="./dev is a shell script")
@@ -46,7 +46,7 @@ def test_paths_are_relative_to_the_callers_directory(tmp_path: Path, environment
     assert done.stdout.splitlines() == [str(elsewhere.resolve()), "open", "a.json", "--ascii"]
     for arguments in ([], ["open"]):
         done = dev(elsewhere, *arguments, TREX_TUI_VENV=environment)
-        assert done.stdout.splitlines()[1:] == ["open", str(OLD_SAMPLES / "alexnet")]
+        assert done.stdout.splitlines()[1:] == ["open", str(REPOSITORY / "sample_artifacts" / "alexnet")]
 
 
 def test_tests_of_the_callers_directory(tmp_path: Path, environment: str) -> None:

@@ -12,9 +12,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from helpers import ARTIFACTS, layer, tensor, write_graph
-from trex_tui import load_engine, load_engines
+from trex_tui import Engine, load_engine, load_engines
 from trex_tui.__main__ import main
-from trex_tui.old.engine.engine import Engine
 
 onnx = pytest.importorskip("onnx")
 MODELS = ARTIFACTS / "onnx"

@@ -38,7 +38,7 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> object:
 
 
 def test_examples_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sample_artifacts").symlink_to(SAMPLES)
+    (tmp_path / "sample_artifacts").symlink_to(REPOSITORY / "sample_artifacts")
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8").replace("\n```\n", "\n\n")
     test = doctest.DocTestParser().get_doctest(text, {}, "python.md", str(PAGE), 0)

@@ -66,11 +66,13 @@ def test_it_is_short():
 
 
 def test_the_comparison_is_that_of_the_samples(capsys):
-    samples = ROOT / "tests/old/sample_artifacts"
-    assert main(["diff", str(samples / "alexnet"), str(samples / "alexnet_int8")]) == 0
+    samples = ROOT / "sample_artifacts" / "resnet-a100"
+    assert main(["diff", str(samples / "fp16"), str(samples / "qat")]) == 0
     out = capsys.readouterr().out
     page = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
-    shown = page.split("$ trex-tui diff sample_artifacts/alexnet sample_artifacts/alexnet_int8\n")[1]
+    shown = page.split(
+        "$ trex-tui diff sample_artifacts/resnet-a100/fp16 sample_artifacts/resnet-a100/qat\n"
+    )[1]
     lines = shown.split("```")[0].splitlines()
     assert len(lines) > 5
     assert set(lines) <= set(out.splitlines())

@@ -13,7 +13,9 @@ import termios
 
 import pytest
 
-from test_terminal import TIMEOUT_S
+from test_terminal import TIMEOUT_S, engine, start
+
+__all__ = ["engine", "start"]
 
 pytestmark = pytest.mark.terminal
 

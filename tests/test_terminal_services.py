@@ -11,6 +11,9 @@ import sys
 import pytest
 
 from helpers import some
+from test_terminal import engine, start
+
+__all__ = ["engine", "start"]
 
 pytestmark = pytest.mark.terminal
 ALTERNATE_SCREEN = b"\x1b[?1049h"

@@ -11,7 +11,9 @@ import pytest
 
 from helpers import DIGITS, TO_LATENCY, TO_LAYERS, some
 from small_engines import NET, POOLING
-from test_terminal import COLOUR, Terminal
+from test_terminal import COLOUR, Terminal, engine, start
+
+__all__ = ["engine", "start"]
 
 pytestmark = pytest.mark.terminal
 RICH_COLOUR = re.compile(rb"\x1b\[[\d;]*[34]8;[25]")

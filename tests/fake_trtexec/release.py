@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-_TABLE = f"{os.path.dirname(__file__)}/../../src/trex_tui/old/capture/trtexec_flags.json"  # noqa: PTH120
+_PACKAGE = f"{os.path.dirname(__file__)}/../../src/trex_tui"  # noqa: PTH120
+_TABLES = (f"{_PACKAGE}/capture/trtexec_flags.json", f"{_PACKAGE}/old/capture/trtexec_flags.json")
+_TABLE = next(path for path in _TABLES if os.path.exists(path))  # noqa: PTH110
 _BUILDS = {"10.4.0": 26, "10.16.1": 11, "11.1.0": 106}
 REPEATABLE = {"--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile"}
 ALIASES = {"--versionCompatible": "--vc", "--pluginInstanceNorm": "--pi"}

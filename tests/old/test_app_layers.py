@@ -56,7 +56,9 @@ def told(session):
 
 async def complete(session):
     """Wait for what is computed beside the screen."""
-    await session.until(lambda: session.layers.facts is not None, "products and roofs")
+    await session.until(
+        lambda: session.app.screen.query("LayersPane") and session.layers.facts is not None, "facts"
+    )
     await session.pilot.pause()
 
 

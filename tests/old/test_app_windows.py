@@ -68,7 +68,7 @@ async def test_pages_of_a_list_without_room_are_not_turned(tmp_path):
         for size, key in covering([(20, 3), (10, 2), (5, 1), (1, 1)], ["colon", "T", "e"]):
             await session.pilot.resize_terminal(*size)
             await session.press(key)
-            assert len(session.app.screen_stack) == depth + 1, (size, key)
+            await session.until(lambda: len(session.app.screen_stack) == depth + 1, f"{size} {key}")
             await session.press("pagedown", "pageup", "down", "pagedown", "pageup")
             await session.pilot.resize_terminal(80, 24)
             await session.press("pagedown")
@@ -80,7 +80,7 @@ async def test_pages_of_a_list_without_room_are_not_turned(tmp_path):
 async def turn_pages_and_enter(session, key):
     """Open a window, turn its pages in a terminal without room, and press Enter more often than it can take."""
     await session.press(key)
-    assert isinstance(session.app.screen, ModalScreen)
+    await session.until(lambda: isinstance(session.app.screen, ModalScreen), f"the window of {key}")
     for size in [(20, 3), (10, 2), (1, 1), (80, 24)]:
         await session.pilot.resize_terminal(*size)
         session.type_ahead("pagedown", "pageup", "end", "pagedown")

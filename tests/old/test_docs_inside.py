@@ -10,7 +10,6 @@ from itertools import takewhile
 
 import pytest
 
-from helpers import OLD_SAMPLES
 from test_docs import LINES
 from trex_tui.__main__ import main
 from trex_tui.old.cli import _with_command
@@ -36,9 +35,7 @@ def test_commands_can_be_typed(page, line, monkeypatch, capsys, tmp_path):
     ):
         build_parser().parse_args(arguments)
         return
-    for sample in (OLD_SAMPLES).iterdir():
-        (tmp_path / "sample_artifacts").mkdir(exist_ok=True)
-        (tmp_path / "sample_artifacts" / sample.name).symlink_to(sample)
+    (tmp_path / "sample_artifacts").symlink_to(REPOSITORY / "sample_artifacts")
     monkeypatch.chdir(tmp_path)
     try:
         code = main(arguments)
