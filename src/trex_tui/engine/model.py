@@ -57,13 +57,14 @@ class Engine:
         files: The files it was read from, by kind; unusable ones too.
         layers: A row per layer as read; the index is the execution order, 0…n-1. Columns: name, occurrence, kind,
             layer_type, parameter_type, precision, tactic, tactic_value, stream, device, onnx_nodes (tuples),
-            weights_bytes, latency_ms, median_ms, total_ms, trtexec_pct. Computed columns: `column`.
+            weights_bytes, constant_bytes (the part of the weights that is among the inputs), latency_ms, median_ms, total_ms,
+            trtexec_pct, p99_ms, cv_pct. Computed columns: `column`.
         tensors: A row per input or output of a layer: layer, role (`input`, `output`), port, name, shape (tuples), dtype,
             format, format_text, location, volume, bytes, allocated_bytes (with padding), is_constant.
         bindings: A row per input or output of the network: name, role (NA if not stated), shape, dtype, format,
             min_shape, opt_shape, max_shape (of dynamic inputs).
-        queries: A row per measured query of the shown run: start_ms, latency_ms, enqueue_ms, h2d_ms, compute_ms, d2h_ms,
-            and the stamps of the file that statistics need.
+        queries: A row per query of the shown run: start_ms, latency_ms, enqueue_ms, h2d_ms, compute_ms, d2h_ms,
+            end_to_end_ms, and stamps: end_enqueue_ms, start_h2d_ms, start_compute_ms, … NA where the file lacks a column.
         facts: Device, TensorRT, options, performance summary and memory, as logs and metadata state them.
         attributes: The layers' objects of the layer information, verbatim, for attributes without a column.
         columns: Every column of the layers, those that are computed too. Rooms above this one add theirs.
@@ -74,6 +75,8 @@ class Engine:
         has_names_only: The layer information has names only: no shapes, types or tactics.
         has_profile: Whether times of layers were read.
         iterations: Iterations of the profile run; None if not stated.
+        time_unit: Unit of the times in the profile; None if neither the file nor its neighbours state it, or without times.
+        stated_total_ms: Time of one iteration that a profile with missing rows states; None if no row is missing.
         unmatched_rows: Number of rows of the profile that name no layer.
         optimization_profile: The optimization profile of `layers`.
         optimization_profiles: Optimization profile -> number of its layers.
@@ -100,6 +103,8 @@ class Engine:
     has_names_only: bool = False
     has_profile: bool = False
     iterations: int | None = None
+    time_unit: str | None = None
+    stated_total_ms: float | None = None
     unmatched_rows: int = 0
     optimization_profile: int = 0
     optimization_profiles: Mapping[int, int] = field(default_factory=lambda: {0: 0})
