@@ -17,16 +17,11 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from samples.builds import plant_kernel, write_builds, write_sweep
 from trex_tui.old.app import TrexApp
 
 ROOT = Path(__file__).absolute().parent.parent
 SAMPLES = Path("sample_artifacts")
 """Relative: the list of engines shows paths, and no picture should show those of one machine."""
-BUILDS = Path("builds")
-"""Builds of one engine, in a temporary directory: from the sixth on another kernel, from the tenth on faster."""
-SWEEP = Path("sweep")
-"""One network in two precisions and seven batches, there too."""
 MOST_TURNS = 500
 
 
@@ -48,15 +43,13 @@ class Picture:
 
 
 PICTURES = (
-    Picture("overview", SAMPLES / "transformer_fp8", (160, 45), ()),
+    Picture("overview", SAMPLES / "resnet-a100" / "qat", (160, 45), ()),
     Picture("latency", SAMPLES / "alexnet", (110, 22), ("3",)),
-    Picture("layers", SAMPLES / "transformer_fp8", (130, 34), ("2",)),
+    Picture("layers", SAMPLES / "resnet-a100" / "qat", (130, 34), ("2",)),
     Picture("engines", SAMPLES, (110, 18), ()),
-    Picture("pareto", SWEEP, (110, 26), ("p", "right", "right")),
-    Picture("history", BUILDS, (140, 26), ("H", "n")),
-    Picture("lint", SAMPLES / "alexnet_int8", (130, 34), ("6",)),
-    Picture("compare", SAMPLES, (140, 34), ("space", "j", "space", "equals_sign", "l")),
-    Picture("lanes", SAMPLES, (140, 34), ("space", "j", "space", "equals_sign", "L")),
+    Picture("lint", SAMPLES / "resnet-a100" / "qat", (130, 34), ("6",)),
+    Picture("compare", SAMPLES / "resnet-a100", (140, 34), ("space", "j", "space", "equals_sign", "l")),
+    Picture("lanes", SAMPLES / "resnet-a100", (140, 34), ("space", "j", "space", "equals_sign", "L")),
 )
 
 
@@ -89,14 +82,6 @@ def main() -> None:
     # Not in the colours that somebody chose for themselves.
     os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
     with tempfile.TemporaryDirectory() as temporary:
-        write_builds(
-            Path(temporary) / BUILDS,
-            14,
-            lambda number: 1.0 + 0.04 * (number >= 6) - 0.03 * (number >= 10),
-            plant_kernel(6),
-            has_dates=True,
-        )
-        write_sweep(Path(temporary) / SWEEP, (1, 2, 4, 8, 16, 32, 64))
         os.chdir(temporary)
         Path(SAMPLES).symlink_to(ROOT / SAMPLES, target_is_directory=True)
         take_all(directory)

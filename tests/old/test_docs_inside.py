@@ -10,6 +10,7 @@ from itertools import takewhile
 
 import pytest
 
+from helpers import REPOSITORY
 from test_docs import LINES
 from trex_tui.__main__ import main
 from trex_tui.old.cli import _with_command

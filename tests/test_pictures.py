@@ -13,8 +13,6 @@ SHOWN = {
     "latency": "3 Latency",
     "layers": "2 Layers",
     "engines": "5 engines",
-    "pareto": "front of",
-    "history": "with changes",
     "lint": "6 Lint",
     "compare": "8 Compare",
     "lanes": "─≠─",
