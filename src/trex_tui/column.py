@@ -44,6 +44,7 @@ _UNITS = {
     "_bytes": Unit("B", format_bytes, is_written=True),
     "_qps": Unit("qps", "{:.2f}".format),
     "_mhz": Unit("MHz", "{:.0f}".format),
+    "_ghz": Unit("GHz", "{:.4g}".format),
     "_celsius": Unit("°C", "{:.0f}".format),
     "_w": Unit("W", format_watts, is_written=True),
     "_mj": Unit("mJ", lambda value: format_energy(value / 1e3), is_written=True),

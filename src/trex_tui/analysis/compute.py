@@ -191,8 +191,12 @@ def _filter_among_inputs(layer: _Layer) -> tuple[int, ...] | None:
 
 
 def _gemm(layer: _Layer) -> Product:
-    operands = [(port, size) for port in layer.inputs if len(port.shape) >= 2 and (size := volume(port.shape))]
-    weights = sorted((port.shape for port, _ in operands if port.is_constant), key=lambda shape: -math.prod(shape))
+    operands = [
+        (port, size) for port in layer.inputs if len(port.shape) >= 2 and (size := volume(port.shape))
+    ]
+    weights = sorted(
+        (port.shape for port, _ in operands if port.is_constant), key=lambda shape: -math.prod(shape)
+    )
     activations = [port.shape for port, _ in operands if not port.is_constant]
     result = layer.outputs[0].shape
     if not activations:
@@ -324,7 +328,9 @@ def tensor_cores(engine: Engine) -> pd.Series:
     """Return whether kernels run on tensor cores, by the tactic's name or the layer's type: yes, no, or NA if unknown."""
     answers = []
     layers = engine.layers
-    for name, layer_type in zip(plain_values(layers["tactic"]), plain_values(layers["layer_type"]), strict=True):
+    for name, layer_type in zip(
+        plain_values(layers["tactic"]), plain_values(layers["layer_type"]), strict=True
+    ):
         tactic = parse_tactic(name)
         uses = tactic.tensor_cores if tactic else None
         if uses is None and layer_type == "CudaDepthwiseConvolution":
@@ -340,14 +346,18 @@ def control_flow(engine: Engine) -> pd.Series:
     A jump to an earlier layer closes a loop; a jump forward passes over a branch.
     """
     words: list[str | None] = [None] * len(engine)
-    places = dict(zip(plain_values(engine.layers["name"]), range(len(engine)), strict=True)) | {_EXIT: len(engine)}
+    places = dict(zip(plain_values(engine.layers["name"]), range(len(engine)), strict=True)) | {
+        _EXIT: len(engine)
+    }
     jumps = [
         (index, places[target])
         for index, attributes in enumerate(engine.attributes)
         for key in _JUMPS
         if (target := attributes.get(key)) in places
     ]
-    for index, target in sorted(jumps, key=lambda jump: jump[1] <= jump[0]):  # loops last: a layer of both is a loop
+    for index, target in sorted(
+        jumps, key=lambda jump: jump[1] <= jump[0]
+    ):  # loops last: a layer of both is a loop
         first, end, word = (index + 1, target, "branch") if target > index else (target, index + 1, "loop")
         words[first:end] = [word] * (end - first)
     return pd.Series(text_array(words), engine.layers.index)
@@ -356,7 +366,7 @@ def control_flow(engine: Engine) -> pd.Series:
 class ComputeFacts(NamedTuple):
     """Work of an engine. The keys are described in `FACTS`."""
 
-    macs: int | None
+    macs: float | None
     is_at_least: bool
     layers_with_macs: int
     layers_without_macs: dict[str, int]
@@ -380,9 +390,19 @@ _OF_LAYERS = "layer information: Kernel, Groups, Dimensions"
 FACTS = {
     column.key: column
     for column in (
-        Column("macs", "MACs", "Multiply-accumulates of all layers; two operations each.", "Σ macs", _OF_LAYERS),
-        Column("is_at_least", "At least", "More work is possible: MACs of a layer are unknown, or a loop runs again."),
-        Column("layers_with_macs", "Layers with MACs", "Convolutions, GEMMs and attention layers with known MACs."),
+        Column(
+            "macs", "MACs", "Multiply-accumulates of all layers; two operations each.", "Σ macs", _OF_LAYERS
+        ),
+        Column(
+            "is_at_least",
+            "At least",
+            "More work is possible: MACs of a layer are unknown, or a loop runs again.",
+        ),
+        Column(
+            "layers_with_macs",
+            "Layers with MACs",
+            "Convolutions, GEMMs and attention layers with known MACs.",
+        ),
         Column("layers_without_macs", "Layers without MACs", "Reason -> number of layers."),
         Column("layers_with_padding", "Layers with padding", "Layers whose MACs include padded channels."),
     )
