@@ -6,15 +6,15 @@ Unknown is NA, never 0. Numbers are `Float64` and `Int64`, flags `boolean`, text
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
 TEXT = pd.StringDtype("python")
 """Type of texts. With pyarrow installed the default would be its storage and its grammar of regular expressions."""
-FLOAT = "Float64"
-INT = "Int64"
-FLAG = "boolean"
+FLOAT: Final = "Float64"
+INT: Final = "Int64"
+FLAG: Final = "boolean"
 
 
 def text_array(values: Iterable[str | None]) -> Any:

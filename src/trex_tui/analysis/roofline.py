@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -19,7 +19,7 @@ from trex_tui.analysis.device import find_device
 from trex_tui.analysis.peaks import Peak, peak_of_kernel
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.column import Column
-from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.dtypes import parse_data_type
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, per_engine
 from trex_tui.engine.tactics import Tactic, parse_tactic
@@ -52,11 +52,8 @@ ASSUMPTIONS = (
     "latencies are those of the profile run, which adds its own overhead to each layer",
 )
 """Assumptions for every layer."""
-COMPUTING = frozenset(
-    kind.value
-    for kind in (LayerKind.CONVOLUTION, LayerKind.GEMM, LayerKind.ATTENTION, LayerKind.MYELIN)
-    + (LayerKind.FUSED, LayerKind.PLUGIN, LayerKind.OTHER)
-)
+_OPAQUE = (LayerKind.MYELIN, LayerKind.FUSED, LayerKind.PLUGIN, LayerKind.OTHER)
+COMPUTING = frozenset(kind.value for kind in LayerKind if kind.multiplies or kind in _OPAQUE)
 """If the MACs of such a layer are unknown, its arithmetic is unknown; layers of all other kinds move bytes."""
 _OTHER_SCHEDULE = re.compile(r"split_?k|stream_?k|_2sm|_dyn_", re.IGNORECASE)
 """Kernels whose thread blocks do not map to tiles of the result one to one."""
@@ -80,7 +77,7 @@ def roofline(engine: Engine) -> pd.DataFrame:
     is_opaque = is_work & macs.isna() & layers["kind"].isin(COMPUTING)
 
     peaks = _find_peaks(engine, flops.notna() & on_gpu)
-    top = pd.Series(pd.array([peak and peak.flops_per_s for peak in peaks], FLOAT), layers.index)
+    top = pd.Series(pd.array([peak.flops_per_s if peak else None for peak in peaks], FLOAT), layers.index)
     memory_ms = (1e3 * size / bandwidth if bandwidth else size * pd.NA).where(on_gpu)
     compute_ms = 1e3 * flops / top
     roof_ms = memory_ms.where(flops.isna(), memory_ms.where(compute_ms <= memory_ms, compute_ms))
@@ -124,7 +121,7 @@ def _find_peaks(engine: Engine, has_work: pd.Series) -> list[Peak | None]:
     for wanted, *key in zip(has_work, *columns, strict=True):
         precision, tactic, layer_type = key
         if wanted and tuple(key) not in known:
-            dtype = None if precision is None else DataType(precision)
+            dtype = None if precision is None else parse_data_type(precision)
             known[tuple(key)] = peak_of_kernel(device, dtype, tactic, layer_type)
         peaks.append(known[tuple(key)] if wanted else None)
     return peaks
@@ -237,26 +234,27 @@ def _count_tiles(engine: Engine, has_work: pd.Series) -> list[int | None]:
 
 def roofline_totals(engine: Engine) -> pd.DataFrame:
     """Return a row per bound (NA for unknown ones): layers, latency_ms, roof_pct of the layers that have both times."""
-    points = roofline(engine)
+    bound = roofline(engine)["bound"]
     is_work = engine.layers["kind"].map(lambda kind: LayerKind(kind).is_work).astype(bool)
-    frame = points[["bound"]].assign(latency_ms=engine.layers["latency_ms"])[is_work]
-    groups = frame.groupby("bound", dropna=False)
-    table = pd.DataFrame({"layers": groups.size(), "latency_ms": groups["latency_ms"].sum(min_count=1)})
-    table["roof_pct"] = pd.array(
-        [roof_pct(engine, groups.indices.get(bound, groups.groups.get(bound))) for bound in table.index],
-        FLOAT,
-    )
-    return table.reset_index()
+    rows = []
+    for word in [*BOUNDS, None]:
+        layers = is_work & (bound.isna() if word is None else bound.eq(word).fillna(False))
+        rows.append(
+            (word, int(layers.sum()), total(engine.layers["latency_ms"][layers]), roof_pct(engine, layers))
+        )
+    table = pd.DataFrame(rows, columns=["bound", "layers", "latency_ms", "roof_pct"])
+    return table.astype({"bound": TEXT, "layers": INT, "latency_ms": FLOAT, "roof_pct": FLOAT})
 
 
-def roof_pct(engine: Engine, rows: Any = slice(None)) -> float | None:  # noqa: ANN401 - anything that selects rows
-    """Return the sum of roof times over the sum of latencies, in percent, of layers that have both; None without any."""
-    points = roofline(engine).loc[rows]
-    both = points["roof_pct"].notna()
-    latency_ms, roof_ms = (
-        total(engine.layers["latency_ms"].loc[points.index][both]),
-        total(points["roof_ms"][both]),
-    )
+def roof_pct(engine: Engine, rows: pd.Series) -> float | None:
+    """Return the sum of roof times over the sum of latencies, in percent, of layers that have both; None without any.
+
+    Args:
+        rows: Mask of the layers.
+    """
+    points = roofline(engine)
+    both = points["roof_pct"].notna() & rows
+    latency_ms, roof_ms = total(engine.layers["latency_ms"][both]), total(points["roof_ms"][both])
     return 100.0 * roof_ms / latency_ms if latency_ms and roof_ms is not None else None
 
 
