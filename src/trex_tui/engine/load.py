@@ -24,6 +24,7 @@ from trex_tui.buildlog.failures import find_failure
 from trex_tui.buildlog.reader import read_log
 from trex_tui.buildlog.trace import BuildTrace
 from trex_tui.column import Column
+from trex_tui.engine.dla import add_transfers, place_layers
 from trex_tui.engine.frame import (
     build_bindings,
     build_frames,
@@ -265,8 +266,10 @@ def _join(
             objects = [raw for raw in objects if parse_optimization_profile(raw["Name"]) == chosen]
             message = f"the engine has {len(counts)} optimization profiles; profile {chosen} is shown"
             notes.append(Note(Severity.INFO, source.files.get(FileKind.GRAPH), "", message))
+        objects = add_transfers(objects, profile)
     layers, tensors = build_frames(objects, info.bindings if info else ())
     layers, left_over, unmatched = join_profile(layers, profile, file)
+    layers, dla_blocks = place_layers(layers, contents.facts.dla_layers, is_asked=contents.facts.asks_for_dla)
     return Engine(
         name=source.name,
         files=source.files,
@@ -289,6 +292,7 @@ def _join(
         optimization_profile=chosen,
         optimization_profiles=counts,
         details_source=info.details_source if info else None,
+        dla_blocks=dla_blocks,
         capture=contents.capture,
         power=contents.power,
         log_runs=contents.shown.log_runs,
