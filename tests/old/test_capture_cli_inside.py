@@ -15,7 +15,7 @@ import pytest
 from capture_kit import Bench
 
 from fake_trtexec.kit import COMPLETE
-from test_capture_cli import _SHAPES, capture
+from test_capture_cli import _SHAPES, capture, here
 from trex_tui.__main__ import main
 from trex_tui.old.artifacts import find
 from trex_tui.old.capture.plan import RunPlan
@@ -23,6 +23,8 @@ from trex_tui.old.capture.process import ProcessOutcome, RunProgress
 from trex_tui.old.capture.verdict import RunVerdict
 from trex_tui.old.report.views import capture as capture_view
 from trex_tui.old.report.views.capture import CaptureView, LiveView, clock, make_view, transfer_text
+
+__all__ = ["here"]
 
 HOSTILE = [
     b"a b;$(touch x)'\".onnx",

@@ -14,7 +14,7 @@ import pytest
 from capture_kit import Bench
 
 from fake_trtexec.kit import fifo, wait_for, wait_for_end
-from test_capture_clocks import ALL, FREE, LOCK, SMI, told
+from test_capture_clocks import ALL, FREE, LOCK, SMI, smi, told
 from trex_tui import TrexError, load_engine
 from trex_tui.old.artifacts import find
 from trex_tui.old.artifacts.capture_manifest import ClockLock as Told
@@ -34,6 +34,8 @@ from trex_tui.old.capture.shell import Shell
 from trex_tui.old.capture.ssh import Ssh
 from trex_tui.old.cli.parser import build_parser
 from trex_tui.old.screens.capture import plan_engine_rerun
+
+__all__ = ["smi"]
 
 
 def clocks_of(bench: Bench) -> dict[str, object]:

@@ -12,13 +12,15 @@ import pytest
 from capture_kit import Bench
 
 from fake_trtexec import REHEARSAL
-from test_capture_rescue import HINT, resume
+from test_capture_rescue import HINT, here, resume
 from trex_tui import TrexError
 from trex_tui.__main__ import main
 from trex_tui.old.capture import machine
 from trex_tui.old.capture.environment_probe import read_free_bytes
 from trex_tui.old.capture.process import ProcessOutcome, Stop
 from trex_tui.old.capture.staging import Workspace
+
+__all__ = ["here"]
 
 
 class TestFullDisk:

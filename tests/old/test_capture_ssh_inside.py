@@ -15,9 +15,11 @@ from test_capture_monitor import install as install_tool
 from fake_trtexec import install
 from fake_trtexec.kit import COMPLETE, wait_for_end
 from remote_kit import Server, program, why_not, wrapped
-from test_capture_ssh import WITHOUT_ENGINE, capture, names
+from test_capture_ssh import WITHOUT_ENGINE, capture, here, names, server
 from trex_tui import load_engine
 from trex_tui.__main__ import main
+
+__all__ = ["here", "server"]
 
 pytestmark = [
     pytest.mark.skipif(bool(why_not()), reason=why_not() or "-"),

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from helpers import strict_json
+from test_cli import sample
 from trex_tui.__main__ import main
 from trex_tui.old.analysis.columns import ALL_COLUMNS
 from trex_tui.old.analysis.filter import parse
+
+__all__ = ["sample"]
 
 
 class TestLayersInside:

@@ -12,7 +12,7 @@ import pytest
 
 from fuzzing.examining import WITHOUT_SETS, list_commands
 from power_kit import monitor_csv
-from test_damage_is_stated import LOG, METADATA, PROFILE, SAMPLE, TIMING, errors_in, half
+from test_damage_is_stated import LOG, METADATA, PROFILE, SAMPLE, TIMING, broken, errors_in, half
 from trex_tui import load_engine
 from trex_tui.__main__ import main
 from trex_tui.old.analysis.load import LoadOptions
@@ -26,6 +26,8 @@ from trex_tui.old.report.charts.figure import Palette, Subject
 from trex_tui.old.report.charts.fleet_charts import kind_shares_figure
 from trex_tui.old.report.views.memory import unknown_sentences
 from trex_tui.old.report.views.timing import no_run
+
+__all__ = ["broken"]
 
 MONITOR = "alexnet_fp16.monitor.csv"
 

@@ -13,13 +13,15 @@ import pytest
 from explained import assert_keys_explained, assert_sections_explained
 
 from helpers import layer, tensor
-from test_dla import FIRST, TWO_BLOCKS, Output, summary_of, write_profile
+from test_dla import FIRST, TWO_BLOCKS, Output, output, summary_of, write_profile
 from trex_tui import load_engine
 from trex_tui.old.engine.model import Device
 from trex_tui.old.lint.config import LintConfig
 from trex_tui.old.lint.run import run
 from trex_tui.old.report.views.dla import dla_sections
 from trex_tui.old.report.views.layer_details import layer_lines
+
+__all__ = ["output"]
 
 
 def test_every_key_and_label_is_explained(tmp_path: Path, output: Output) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers import strict_json, write_json, write_sample_set
+from test_loading import sample
 from trex_tui import TrexError
 from trex_tui.__main__ import main
 from trex_tui.old.analysis.columns import derived
@@ -15,6 +16,8 @@ from trex_tui.old.analysis.load import LoadOptions, load
 from trex_tui.old.artifacts import scan
 from trex_tui.old.config import CONFIG_NAME, PROJECT_NAME, config_files
 from trex_tui.old.engine import load_engine
+
+__all__ = ["sample"]
 
 CONFIG = """
 [device."NVIDIA Test GPU"]

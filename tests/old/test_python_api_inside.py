@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import trex_tui
-from test_python_api import PAGE
+from test_python_api import PAGE, engine
 from trex_tui import Engine
 from trex_tui.old.analysis.columns import ALL_COLUMNS, full_frame
+
+__all__ = ["engine"]
 
 
 def test_every_name_is_there_and_every_class_of_results_on_the_page() -> None:

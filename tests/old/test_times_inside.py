@@ -10,7 +10,7 @@ import pytest
 
 from helpers import ARTIFACTS, OLD_SAMPLES, timing_row, write_json
 from small_engines import named_engine
-from test_times import SVGS, TABLES, read_csv
+from test_times import SVGS, TABLES, read_csv, timed
 from trex_tui.__main__ import main
 from trex_tui.old.analysis.columns import ALL_COLUMNS, derived
 from trex_tui.old.analysis.timing import timing_statistics
@@ -22,6 +22,8 @@ from trex_tui.old.report.table_files import csv_text, table_csv
 from trex_tui.old.report.views.engine import numbers
 from trex_tui.old.report.views.layer_table import layers_table
 from trex_tui.old.report.views.timing import read_times, series_csv, summary_csv
+
+__all__ = ["timed"]
 
 
 def test_document_has_the_numbers_of_the_summary(timed, capsys):

@@ -92,9 +92,10 @@ def add_demo(commands: Commands[CommandParser]) -> None:
         "Explore the samples of trex-tui",
         "Explore the samples of trex-tui: no files, no GPU and no clone needed.",
         """\
-The samples are files of real runs: `alexnet` and `resnet18` in FP16 on a laptop,
-`resnet-a100` in FP16 and INT8 (`qat`, `qat-residual`), a build log, an engine
-with layer names only, and `damaged` files. README.md there states their origins.
+The samples are files of real runs: `alexnet` and `resnet18` in FP16 on a
+laptop, `resnet-a100` in FP16 and INT8 (`qat`, `qat-residual`), a build log, an
+engine with layer names only, and `damaged` files. README.md there states their
+origins.
 
 examples:
   trex-tui demo
