@@ -1,0 +1,462 @@
+"""Charts as data: a frame, two columns and a few words. The painters draw them in the terminal and outside.
+
+Bins, sums, ranks and "unknown" are computed here. A new chart is a function and a line in `CHARTS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from trex_tui.analysis.device import find_device, find_peak
+from trex_tui.analysis.memory import live_bytes
+from trex_tui.analysis.structure import compute_totals
+from trex_tui.analysis.timing import measured_queries
+from trex_tui.column import Column
+from trex_tui.engine.filter import find_column
+from trex_tui.engine.model import Engine
+from trex_tui.errors import TrexError
+from trex_tui.frames import TEXT, is_number
+from trex_tui.report.absence import no_layers, no_profile, no_queries
+from trex_tui.text import plural
+
+Kind = Literal["bar", "column", "histogram", "line", "scatter"]
+UNKNOWN, OTHERS = "unknown", "others"
+_BINS = 40
+_WINDOWS = 200
+"""Parts of a run that a chart over time shows."""
+_MOST_COLORS = 8
+_MOST_BARS = 20
+_TAIL_FACTOR = 3.0
+"""Latencies beyond this multiple of the distance of the 95th percentile from the median are counted, not drawn."""
+_PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
+_INDEX = Column("index", "Layer", "Position in the order of execution.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chart:
+    """A chart.
+
+    Attributes:
+        kind: `bar` is horizontal with categories in y, `column` vertical over numbers; `histogram` has bins of equal width,
+            `x` their middles.
+        frame: What is drawn; the layers by their index, where its rows are layers.
+        color: Column of categories that colors tell apart; stacked in bars.
+        marks: Label -> place of a vertical line.
+        ticks: Label -> place on the x axis; empty for round numbers.
+        lines: Label -> points of a reference line.
+        is_log: Both axes are logarithmic.
+        note: What is not shown, or why nothing is.
+    """
+
+    kind: Kind
+    title: str
+    frame: pd.DataFrame
+    x: Column
+    y: Column
+    color: Column | None = None
+    marks: Mapping[str, float] = field(default_factory=dict)
+    ticks: Mapping[str, float] = field(default_factory=dict)
+    lines: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
+    is_log: bool = False
+    note: str = ""
+
+
+class Choice(NamedTuple):
+    """What the user chose for a chart.
+
+    Attributes:
+        rows: Mask of the layers; None for all.
+        top: Number of layers or groups; None for a number that fits.
+    """
+
+    rows: pd.Series | None = None
+    x: str | None = None
+    y: str | None = None
+    color: str | None = None
+    top: int | None = None
+
+
+class ChartKind(NamedTuple):
+    """An entry of `CHARTS`.
+
+    Attributes:
+        help: What the chart shows, in a few words.
+        axes: The columns that the user can choose: of `x`, `y` and `color`.
+    """
+
+    help: str
+    make: Callable[[Engine, Choice], Chart]
+    axes: tuple[str, ...] = ()
+
+
+def make_chart(engine: Engine, name: str, choice: Choice = Choice()) -> Chart:  # noqa: B008 - it is constant
+    """Return a chart of an engine.
+
+    Raises:
+        TrexError: There is no such chart or column, or the chart has no such axis.
+    """
+    kind = CHARTS[name]
+    for axis in ("x", "y", "color"):
+        if getattr(choice, axis) is not None and axis not in kind.axes:
+            fitting = ", ".join(other for other, entry in CHARTS.items() if axis in entry.axes)
+            raise TrexError(f"--{axis}: the chart {name} has a fixed one; choose a chart of {fitting}")
+    return kind.make(engine, choice)
+
+
+COLORS = {
+    "convolution": (6, "#14696f"), "gemm": (3, "#b5651d"), "attention": (11, "#e0a030"), "pointwise": (2, "#3a6b2c"),
+    "scale": (10, "#6da34d"), "reduction": (4, "#3040a8"), "normalization": (12, "#5a6ee0"), "softmax": (12, "#7a8cf0"),
+    "pooling": (4, "#27408b"), "reformat": (1, "#a04000"), "quantize": (9, "#d98880"), "plugin": (5, "#96103c"),
+    "fused": (13, "#8e5fb0"), "myelin": (13, "#8e5fb0"), UNKNOWN: (8, "#999999"), OTHERS: (7, "#bbbbbb"),
+    "FP32": (1, "#5f1c06"), "TF32": (9, "#a0452f"), "FP16": (3, "#b58900"), "BF16": (11, "#d6b656"), "INT8": (6, "#0c8a7a"),
+    "FP8": (14, "#2fd6b5"), "INT4": (4, "#16286e"), "FP4": (12, "#4f6bd6"), "median": (6, "#14696f"), "max": (3, "#b5651d"),
+}  # fmt: skip
+"""Word of a category -> color number of a terminal, whose theme chooses the tone, and color of a picture."""
+_OTHER_COLORS = (
+    *((6, "#14696f"), (3, "#b5651d"), (2, "#3a6b2c"), (4, "#3040a8"), (5, "#96103c")),
+    *((14, "#2fa6a6"), (11, "#e0a030"), (10, "#6da34d"), (12, "#5a6ee0")),
+)
+
+
+def choose_colors(chart: Chart) -> dict[str, tuple[int, str]]:
+    """Return the colors of the categories of a chart; that of the empty text for a chart without."""
+    if chart.color is None:
+        return {"": _OTHER_COLORS[0]}
+    words = list(dict.fromkeys(chart.frame[chart.color.key].tolist()))
+    known = {word: COLORS[word] for word in words if word in COLORS}
+    free = [color for color in _OTHER_COLORS if color not in known.values()] or list(_OTHER_COLORS)
+    others = [word for word in words if word not in known]
+    return {**known, **{word: free[place % len(free)] for place, word in enumerate(others)}}
+
+
+# Layers
+
+
+def _layers(engine: Engine, choice: Choice) -> Chart:
+    """Times, or another number, of the layers in order of execution."""
+    y, color = _number(engine, choice.y or "latency_ms"), _column(engine, choice.color or "kind")
+    frame, note = _known(engine, choice, y, color)
+    if choice.top:
+        frame = frame.nlargest(choice.top, y.key).sort_index()
+    return Chart("column", f"{y.title} of the layers in order", frame, _INDEX, y, color, note=note)
+
+
+def _bars(engine: Engine, choice: Choice) -> Chart:
+    """The largest layers, or groups of layers, by a number."""
+    x, y = _column(engine, choice.x or "name"), _number(engine, choice.y or "latency_ms")
+    color = _column(engine, choice.color or "kind")
+    frame, note = _known(engine, choice, y, color, x)
+    if x.key == "name":  # equal names are different layers
+        frame["name"] = frame["name"] + frame.index.map(lambda index: f" #{index}").where(
+            frame["name"].duplicated(), ""
+        )
+    return _rank(frame, x, y, color, choice.top or _MOST_BARS, note)
+
+
+def _time_by(key: str, color: str | None = None) -> Callable[[Engine, Choice], Chart]:
+    def make(engine: Engine, choice: Choice) -> Chart:
+        by, parts = engine.columns[key], engine.columns[color] if color else None
+        y = engine.columns["latency_ms"]
+        frame, note = _known(engine, choice, y, parts or by, by)
+        return _rank(frame, by, y, parts, choice.top or _MOST_BARS, note)
+
+    return make
+
+
+def _rank(frame: pd.DataFrame, by: Column, y: Column, color: Column | None, top: int, note: str) -> Chart:
+    """Return bars of the sums by a column, the largest first; few large ones of many."""
+    frame[by.key] = frame[by.key].map(by.format, na_action="ignore").astype(TEXT).fillna(UNKNOWN)
+    sums = frame.groupby(by.key)[y.key].sum(min_count=1).sort_values(ascending=False, kind="stable")
+    if len(sums) > top:
+        note = f"{top} of {plural(len(sums), by.title.lower())}, by {y.title}. {note}".rstrip()
+    kept = sums.index[:top]
+    keys = list(dict.fromkeys([by.key, *([color.key] if color else [])]))
+    frame = frame[frame[by.key].isin(kept)].groupby(keys, sort=False)[y.key].sum(min_count=1).reset_index()
+    order = {value: place for place, value in enumerate(kept)}
+    frame = frame.sort_values(by.key, key=lambda values: values.map(order), kind="stable", ignore_index=True)
+    title = f"{y.title} by {by.title.lower()}" + (
+        f" and {color.title.lower()}" if color and color != by else ""
+    )
+    return Chart("bar", title, frame, y, by, color if color and color.key in frame else None, note=note)
+
+
+def _scatter(engine: Engine, choice: Choice) -> Chart:
+    """Two numbers of each layer."""
+    x, y = _number(engine, choice.x or "macs"), _number(engine, choice.y or "latency_ms")
+    color = _column(engine, choice.color or "kind")
+    frame, note = _known(engine, choice, y, color, x)
+    unknown = int(frame[x.key].isna().sum())
+    note = f"{plural(unknown, 'layer')} without {x.title} not shown. {note}".rstrip() if unknown else note
+    frame = frame.dropna(subset=[x.key])
+    is_log = (
+        len(frame) > 1 and bool((frame[[x.key, y.key]] > 0).all(axis=None)) and _spans_decades(frame[x.key])
+    )
+    return Chart("scatter", f"{y.title} over {x.title}", frame, x, y, color, is_log=is_log, note=note)
+
+
+def _spans_decades(values: pd.Series) -> bool:
+    return bool(values.max() > 100 * values.min())
+
+
+def _distribution(engine: Engine, choice: Choice) -> Chart:
+    """How many layers have which value."""
+    x = _number(engine, choice.x or "latency_ms")
+    frame, note = _known(engine, choice, x)
+    counts = Column("layers", "Layers")
+    return Chart("histogram", f"Layers by {x.title}", _bin(frame[x.key], x, counts), x, counts, note=note)
+
+
+def _pareto(engine: Engine, choice: Choice) -> Chart:
+    """Share of the time that the slowest layers take together."""
+    frame, note = _known(engine, choice, engine.columns["latency_ms"])
+    times = frame["latency_ms"].sort_values(ascending=False, ignore_index=True).astype(float)
+    total = times.sum()
+    shares = pd.DataFrame(
+        {"layers": times.index + 1, "cumulative_pct": 100.0 * times.cumsum() / (total or 1.0)}
+    )
+    x, y = Column("layers", "Slowest layers"), Column("cumulative_pct", "Share of the time")
+    return Chart("line", "Share of the slowest layers", shares, x, y, note=note)
+
+
+def _roofline(engine: Engine, choice: Choice) -> Chart:
+    """Operations per second over operations per byte, with the roofs of the device."""
+    x, y = engine.columns["arithmetic_intensity"], engine.columns["achieved_flops_per_s"]
+    color = _column(engine, choice.color or "kind")
+    frame = _chosen(engine, choice, "name", x.key, y.key, color.key)
+    count = len(frame)
+    frame = frame.dropna(subset=[x.key, y.key])
+    frame = frame[(frame[[x.key, y.key]].astype(float) > 0).all(axis=1)]
+    frame[color.key] = _words(frame[color.key], color)
+    hidden = count - len(frame)
+    note = f"{plural(hidden, 'layer')} without operations, bytes or time not shown." if hidden else ""
+    note = no_profile(engine) if not engine.has_profile else note
+    return Chart(
+        "scatter", "Roofline", frame, x, y, color, lines=_roofs(engine, frame[x.key]), is_log=True, note=note
+    )
+
+
+def _roofs(engine: Engine, intensities: pd.Series) -> dict[str, tuple[tuple[float, float], ...]]:
+    """Return the slope of the memory and the ceilings of the precisions that the layers compute in."""
+    device = find_device(engine)
+    bandwidth = device.peak_bandwidth_bytes_per_s
+    if bandwidth is None or intensities.empty:
+        return {}
+    left, right = (
+        10 ** math.floor(math.log10(intensities.min())),
+        10 ** math.ceil(math.log10(intensities.max())),
+    )
+    work = engine.frame("precision", "macs").dropna()
+    lines: dict[str, tuple[tuple[float, float], ...]] = {}
+    ceilings = {word: find_peak(device, word).flops_per_s for word in sorted(set(work["precision"]))}
+    highest = max((peak for peak in ceilings.values() if peak), default=bandwidth * right)
+    lines["memory"] = ((left, left * bandwidth), (highest / bandwidth, highest))
+    for word, peak in ceilings.items():
+        if peak:
+            lines[f"{word} peak"] = (
+                (min(peak / bandwidth, right), peak),
+                (max(right, peak / bandwidth), peak),
+            )
+    return lines
+
+
+def _memory(engine: Engine, choice: Choice) -> Chart:
+    """Activations that are live while each layer runs."""
+    values = live_bytes(engine)
+    frame = pd.DataFrame({"index": values.index, "live_bytes": values.astype(float).to_numpy()}).dropna()
+    if choice.rows is not None:
+        frame = frame[frame["index"].isin(choice.rows.index[choice.rows])]
+    y = Column(
+        "live_bytes", "Live activations", "Activations that are live while the layer runs, padding included."
+    )
+    note = "" if len(frame) else no_layers(engine) if engine.layers.empty else "No sizes of tensors."
+    return Chart(
+        "column", "Live activations by layer", frame.set_index("index", drop=False), _INDEX, y, note=note
+    )
+
+
+def _chosen(engine: Engine, choice: Choice, *keys: str) -> pd.DataFrame:
+    frame = engine.frame(*dict.fromkeys(keys))
+    frame.insert(0, "index", frame.index)
+    return frame if choice.rows is None else frame[choice.rows]
+
+
+def _known(
+    engine: Engine, choice: Choice, number: Column, color: Column | None = None, other: Column | None = None
+) -> tuple[pd.DataFrame, str]:
+    """Return the chosen layers with a number, the values of the color as few words; and a note about the others."""
+    keys = [column.key for column in (number, color, other) if column]
+    frame = _chosen(engine, choice, "name", *keys)
+    unknown = int(frame[number.key].isna().sum())
+    frame = frame.dropna(subset=[number.key])
+    if color is not None and (other is None or color.key != other.key):
+        frame[color.key] = _words(frame[color.key], color)
+    if frame.empty:
+        is_time = number.key.endswith("_ms") and not engine.has_profile
+        reason = (
+            no_layers(engine) if unknown == 0 else no_profile(engine) if is_time else f"No {number.title}."
+        )
+        return frame, reason
+    return frame, f"{plural(unknown, 'layer')} without {number.title} not shown." if unknown else ""
+
+
+def _words(values: pd.Series, column: Column) -> pd.Series:
+    """Return categories of few different values: numbers in four ranges, rare texts as `others`."""
+    if is_number(values) and values.nunique() > _MOST_COLORS:
+        ranges = pd.qcut(values.astype(float), 4, duplicates="drop")
+        return (
+            ranges.map(lambda r: f"{column.format(r.left)} to {column.format(r.right)}")
+            .astype(TEXT)
+            .fillna(UNKNOWN)
+        )
+    words = values.map(column.format, na_action="ignore").astype(TEXT).fillna(UNKNOWN)
+    frequent = words.value_counts().index[: _MOST_COLORS - 1]
+    return words if words.nunique() <= _MOST_COLORS else words.where(words.isin(frequent), OTHERS)
+
+
+def _column(engine: Engine, name: str) -> Column:
+    return find_column(engine, name)
+
+
+def _number(engine: Engine, name: str) -> Column:
+    column = find_column(engine, name)
+    if not is_number(engine.column(column.key)):
+        raise TrexError(f"{column.key} is not a number; choose a numeric column such as latency_ms")
+    return column
+
+
+# Queries
+
+
+def _latency(engine: Engine) -> tuple[pd.DataFrame, Column]:
+    """Return the measured queries that have a latency, else a compute time; and which of the two."""
+    queries = measured_queries(engine)
+    for key, title in (("latency_ms", "Latency"), ("compute_ms", "Compute")):
+        if key in queries and queries[key].notna().any():
+            known = queries.dropna(subset=[key])
+            return known, Column(key, title)
+    return queries.iloc[:0], Column("latency_ms", "Latency")
+
+
+def _histogram(engine: Engine, choice: Choice) -> Chart:
+    """Distribution of the latencies of single queries."""
+    queries, x = _latency(engine)
+    y = Column("queries", "Queries")
+    values = queries[x.key].astype(float)
+    if values.empty:
+        return Chart(
+            "histogram", x.title, pd.DataFrame(columns=[x.key, y.key]), x, y, note=no_queries(engine)
+        )
+    marks = {f"p{percent:g}": float(np.percentile(values, percent)) for percent in (50, 90, 95, 99)}
+    reach = _TAIL_FACTOR * max(marks["p95"] - marks["p50"], 1e-3 * marks["p50"])
+    shown = values[values.between(marks["p50"] - reach, max(marks["p50"] + reach, marks["p99"]))]
+    hidden = len(values) - len(shown)
+    note = (
+        f"{plural(hidden, 'query', 'queries')} outside not shown, max {values.max():.4f} ms."
+        if hidden
+        else ""
+    )
+    return Chart(
+        "histogram", f"{x.title} of {len(values)} queries", _bin(shown, x, y), x, y, marks=marks, note=note
+    )
+
+
+def _percentiles(engine: Engine, choice: Choice) -> Chart:
+    """Latency by percentile; the axis stretches the tail."""
+    queries, y = _latency(engine)
+    values = queries[y.key].astype(float).sort_values(ignore_index=True)
+    x = Column("tail", "Percentile")
+    if values.empty:
+        return Chart(
+            "line", "Percentiles", pd.DataFrame(columns=[x.key, y.key]), x, y, note=no_queries(engine)
+        )
+    ranks = np.unique(np.concatenate([np.linspace(0, 90, 91), 100 - np.geomspace(10, 100 / len(values), 90)]))
+    frame = pd.DataFrame(
+        {"percentile_pct": ranks, "tail": _stretch(ranks), y.key: np.percentile(values, ranks)}
+    )
+    ticks = {f"p{p:g}": float(_stretch(p)) for p in _PERCENTILES if p <= ranks[-1]}
+    return Chart("line", f"Percentiles of {len(values)} queries", frame, x, y, ticks={"min": 0.0, **ticks})
+
+
+def _stretch(percentile: Any) -> Any:  # noqa: ANN401 - a number, or an array of them
+    return -np.log10(np.maximum(1.0 - np.asarray(percentile) / 100.0, 1e-9))
+
+
+def _over_time(engine: Engine, choice: Choice) -> Chart:
+    """Median and maximum of the latency in windows of the run."""
+    queries, y = _latency(engine)
+    if queries.empty:
+        x = Column("query", "Query")
+        return Chart(
+            "line", "Latency over time", pd.DataFrame(columns=["query", y.key]), x, y, note=no_queries(engine)
+        )
+    start = queries["start_compute_ms"] if "start_compute_ms" in queries else pd.Series(dtype="Float64")
+    if len(start) and start.notna().all() and start.is_monotonic_increasing:
+        x, place = Column("run_s", "Time"), (start - start.iloc[0]).astype(float).to_numpy() / 1000.0
+    else:
+        x, place = Column("query", "Query"), np.arange(len(queries), dtype=float)
+    values = pd.DataFrame({x.key: place, y.key: queries[y.key].astype(float).to_numpy()})
+    windows = np.arange(len(values)) * _WINDOWS // max(_WINDOWS, len(values))
+    grouped = values.groupby(windows)
+    parts = [
+        pd.DataFrame(
+            {x.key: grouped[x.key].mean(), y.key: getattr(grouped[y.key], name)(), "statistic": name}
+        )
+        for name in ("median", "max")
+    ]
+    title = f"{y.title} over time: {len(values)} queries"
+    return Chart("line", title, pd.concat(parts, ignore_index=True), x, y, Column("statistic", "Statistic"))
+
+
+_SENSORS = {"power_w": "Power", "gpu_temperature_c": "Temperature", "gpu_clock_mhz": "GPU clock"}
+
+
+def _power(engine: Engine, choice: Choice) -> Chart:
+    """Power, temperature or clock during the run."""
+    key = choice.y or "power_w"
+    if key not in _SENSORS:
+        raise TrexError(f"--y {key}: not sampled; choose {', '.join(_SENSORS)}")
+    y, x = Column(key, _SENSORS[key]), Column("run_s", "Time")
+    log = engine.power
+    if log is None or key not in log.columns:
+        note = f"No samples of {y.title.lower()} (needs a log of tegrastats or nvidia-smi, or `capture --monitor`)."
+        return Chart("line", y.title, pd.DataFrame(columns=[x.key, key]), x, y, note=note)
+    times = log.run_s if len(log.run_s) else log.local_s if len(log.local_s) else range(log.samples)
+    frame = pd.DataFrame({"run_s": times, key: log.columns[key]}, dtype=float).dropna()
+    frame["run_s"] -= frame["run_s"].min()
+    return Chart("line", f"{y.title} over time", frame, x, y)
+
+
+def _bin(values: pd.Series, x: Column, counts: Column) -> pd.DataFrame:
+    """Return the middles of bins and the number of values in each."""
+    known = values.astype(float).to_numpy()
+    if not len(known):
+        return pd.DataFrame(columns=[x.key, counts.key])
+    bins = min(_BINS, max(5, round(2 * len(known) ** 0.5)))
+    numbers, edges = np.histogram(known, bins)
+    return pd.DataFrame({x.key: (edges[:-1] + edges[1:]) / 2, counts.key: numbers})
+
+
+CHARTS: dict[str, ChartKind] = {
+    "layers": ChartKind("layers in order of execution", _layers, ("y", "color")),
+    "bar": ChartKind("largest layers or groups", _bars, ("x", "y", "color")),
+    "kind": ChartKind("time by kind", _time_by("kind")),
+    "precision": ChartKind("time by precision", _time_by("precision")),
+    "kind-precision": ChartKind("time by kind and precision", _time_by("kind", "precision")),
+    "tactic": ChartKind("time by tactic", _time_by("tactic", "kind")),
+    "pareto": ChartKind("share of the slowest layers", _pareto),
+    "distribution": ChartKind("how many layers have which time", _distribution, ("x",)),
+    "scatter": ChartKind("two columns of each layer", _scatter, ("x", "y", "color")),
+    "roofline": ChartKind("operations against bytes, with the peaks of the device", _roofline, ("color",)),
+    "memory": ChartKind("live activations by layer", _memory),
+    "histogram": ChartKind("distribution of the latency", _histogram),
+    "percentiles": ChartKind("percentiles of the latency", _percentiles),
+    "over-time": ChartKind("latency over time", _over_time),
+    "power": ChartKind("power, temperature or clock over time", _power, ("y",)),
+}
+"""Every chart of an engine, by name."""

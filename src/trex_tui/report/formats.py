@@ -1,0 +1,305 @@
+"""The table of output formats. A new one is a function here and a line in `WRITERS`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trex_tui.errors import Note, TrexError
+from trex_tui.report.document import Document, Section, plain_document, plain_note
+from trex_tui.report.text import render_text
+from trex_tui.text import format_bar, plural, printable, shorten_middle
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FORMULA = tuple("=+-@＝＋－＠﹦﹢﹣﹫−")
+"""Signs that begin a formula, with the full-width and small forms that spreadsheets of East Asian locales accept."""
+_MOST_IN_CELL = 32_767
+"""Characters of a cell in Excel (Microsoft: "Excel specifications and limits")."""
+_BAR_CELLS = 16
+_LONGEST_CELL = 60
+"""Characters of a text in a table of Markdown: a forge would give all the width to one column."""
+
+
+class Writer(NamedTuple):
+    """An output format.
+
+    Attributes:
+        write: Returns the content of a file.
+        endings: Of file names.
+        has_notes: The content has the notes of the document; else they are written beside it.
+        is_table: It needs a document with one table.
+        is_page: It shows charts, and options at their default.
+    """
+
+    write: Callable[[Document], str | bytes]
+    endings: tuple[str, ...]
+    has_notes: bool = True
+    is_table: bool = False
+
+
+# Text
+
+
+def _write_text(document: Document) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in render_text(document).plain.split("\n"))
+
+
+def _write_json(document: Document) -> str:
+    return json.dumps(plain_document(document), indent=2, allow_nan=False) + "\n"
+
+
+def _write_jsonl(document: Document) -> str:
+    """Return a line per row."""
+    from trex_tui.frames import plain_rows
+
+    rows = plain_rows(_join_tables(document, lambda value: value))
+    return "".join(f"{json.dumps(row, allow_nan=False)}\n" for row in rows)
+
+
+def escape_markdown(text: str) -> str:
+    """Escape a text for Markdown and HTML, on one line; `@`, `#` and addresses become no links."""
+    text = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for char in "\\`*_{}[]()#|~!":
+        text = text.replace(char, "\\" + char)
+    return text.replace("@", "&#64;").replace("://", "&#58;//")
+
+
+def _write_markdown(document: Document) -> str:
+    lines = [f"<!-- {document.schema} -->", f"# {escape_markdown(document.title)}", ""]
+    if notes := document.all_notes():
+        lines += [*(f"> - {note.severity.value}: {escape_markdown(str(note))}" for note in notes), ""]
+    for part in (document, *document.parts):
+        if document.parts and part is not document:
+            lines += [f"## {escape_markdown(part.title)}", ""]
+        for section in part.sections:
+            if not section.is_for_programs:
+                lines += section_markdown(section)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def section_markdown(section: Section) -> Iterable[str]:
+    """Return the lines of a section; its chart is drawn in characters."""
+    lines = [f"### {escape_markdown(section.title)}", ""] if section.title else []
+    mark = "> - " if section.is_warning else "- "
+    lines += [f"{mark}{escape_markdown(sentence.strip())}" for sentence in section.sentences]
+    lines += [
+        f"- **{escape_markdown(fact.column.title)}:** {escape_markdown(str(fact))}"
+        for fact in section.facts
+        if fact.column.title and not fact.is_folded
+    ]
+    lines += [""] if lines and lines[-1] else []
+    if section.chart is not None:
+        from trex_tui.report.plotext_painter import paint
+
+        lines += [
+            "```text",
+            *(line.replace("```", "'''") for line in paint(section.chart, 100, 20).plain.split("\n")),
+        ]
+        lines += ["```", ""]
+    if section.frame is not None and section.columns:
+        lines += [*_markdown_table(section), ""]
+    lines += [f"*{escape_markdown(section.rest)}*", ""] if section.rest else []
+    return lines
+
+
+def _markdown_table(section: Section) -> Iterable[str]:
+    assert section.frame is not None
+    columns = [list(map(_shorten_cell, cells)) for cells in section.cells()]
+    titles = [column.title for column in section.columns]
+    rules = ["---:" if _is_number(section.frame[column.key]) else "---" for column in section.columns]
+    if section.bar:
+        values = [value or 0.0 for value in _plain_column(section.frame[section.bar])]
+        top = max(values, default=0.0) or 1.0
+        columns.append([format_bar(value / top, _BAR_CELLS) for value in values])
+        titles, rules = [*titles, ""], [*rules, "---"]
+    yield f"| {' | '.join(map(escape_markdown, titles))} |"
+    yield f"|{'|'.join(rules)}|"
+    for row in zip(*columns, strict=True):
+        yield f"| {' | '.join(map(escape_markdown, row))} |"
+
+
+def _shorten_cell(text: str) -> str:
+    return shorten_middle(text, _LONGEST_CELL)
+
+
+def _write_html(document: Document) -> str:
+    from trex_tui.report.html import render_html  # needs Jinja2
+
+    return render_html(document)
+
+
+# Tables
+
+
+def _write_csv(document: Document) -> str:
+    return write_csv(_join_tables(document, _join_values))
+
+
+def write_csv(frame: pd.DataFrame) -> str:
+    """Return a header line and a line per row; unknown values are empty.
+
+    A text that a spreadsheet would take for a formula is prefixed by `'`, which spreadsheets do not show. Characters that
+    CSV readers cannot handle are escaped. Numbers are unchanged, with all their digits.
+    """
+    columns = [map(_guard, _plain_column(frame[key])) for key in frame]
+    return _csv_lines(list(map(str, frame)), zip(*columns, strict=True))
+
+
+def _csv_lines(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(_guard, headings))
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_notes(notes: Iterable[Note]) -> str:
+    """Return notes as CSV, for a file beside a result without room for them."""
+    rows = [plain_note(note) for note in notes]
+    return _csv_lines(NOTE_KEYS, ([_guard(row[key]) for key in NOTE_KEYS] for row in rows))
+
+
+NOTE_KEYS = ("severity", "file", "where", "message")
+
+
+def _guard(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    shown = printable(value)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+
+
+def _write_parquet(document: Document) -> bytes:
+    """Return Parquet; the schema and the notes are metadata."""
+    _require("pyarrow", "Parquet", "parquet")
+    frame = _join_tables(document, lambda value: _valid(list(value) if isinstance(value, tuple) else value))
+    frame.attrs = {"schema": document.schema, "title": document.title, "notes": _write_json_notes(document)}
+    data = io.BytesIO()
+    frame.to_parquet(data, engine="pyarrow", index=False)
+    return data.getvalue()
+
+
+def _write_json_notes(document: Document) -> list[str]:
+    return [f"{note.severity.value}: {note}" for note in document.all_notes()]
+
+
+def _valid(value: Any) -> Any:  # noqa: ANN401 - a cell
+    """Escape what UTF-8 cannot hold: lone surrogates."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _write_xlsx(document: Document) -> bytes:
+    """Return a sheet per table: frozen headings with filters, numbers as numbers, texts never as formulas; notes in a sheet."""
+    _require("xlsxwriter", "Excel", "xlsx")
+    import pandas as pd
+
+    data = io.BytesIO()
+    options = {"strings_to_formulas": False, "strings_to_urls": False}
+    with pd.ExcelWriter(data, engine="xlsxwriter", engine_kwargs={"options": options}) as workbook:
+        # Equal results give equal files.
+        title = printable(document.title)[:255]
+        workbook.book.set_properties(
+            {"created": datetime(2000, 1, 1), "title": title, "comments": document.schema}
+        )
+        frame = _join_tables(document, lambda value: shorten_middle(str(_guardless(value)), _MOST_IN_CELL))
+        _write_sheet(workbook, document.key, frame)
+        if notes := document.all_notes():
+            _write_sheet(workbook, "notes", pd.DataFrame(map(plain_note, notes), columns=NOTE_KEYS))
+    return data.getvalue()
+
+
+def _write_sheet(workbook: pd.ExcelWriter, name: str, frame: pd.DataFrame) -> None:
+    frame.to_excel(workbook, sheet_name=name, index=False, freeze_panes=(1, 0))
+    sheet = workbook.sheets[name]
+    sheet.autofilter(0, 0, max(1, len(frame)), max(0, len(frame.columns) - 1))
+    for position, key in enumerate(frame):
+        sheet.set_column(position, position, 12 if _is_number(frame[key]) else 48 if key == "name" else 18)
+
+
+def _require(module: str, format_name: str, extra: str) -> None:
+    """Check that a library is installed, since pandas would report it in other words.
+
+    Raises:
+        TrexError: It is not.
+    """
+    try:
+        import_module(module)
+    except ImportError:
+        raise TrexError(f"{format_name} needs {module}: {how_to_install(extra)}") from None
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra of this program."""
+    return f"pip install 'trex-tui[{extra}]'"
+
+
+def _join_tables(document: Document, convert: Callable[[Any], Any]) -> pd.DataFrame:
+    """Return the table of a document; those of several parts below each other, with the name of the part first.
+
+    Args:
+        convert: For values that are no numbers.
+
+    Raises:
+        TrexError: There is no table, or there are several different ones.
+    """
+    import pandas as pd
+
+    tables = [(part, section) for part, section in document.walk() if section.frame is not None]
+    if len({section.key for _, section in tables}) != 1:
+        found = f"{plural(len(tables), 'table')}" if tables else "no table"
+        raise TrexError(f"this format is for one table, the result has {found}; use --format json")
+    frames = []
+    for part, section in tables:
+        assert section.frame is not None
+        frame = section.frame.copy()
+        if document.parts:
+            frame.insert(0, "engine", part.title)
+        frames.append(frame)
+    table = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    for key in table:
+        if not pd.api.types.is_numeric_dtype(table[key]) and not pd.api.types.is_bool_dtype(table[key]):
+            table[key] = pd.Series(
+                [convert(v) for v in _plain_column(table[key])], index=table.index, dtype=object
+            )
+    return table
+
+
+def _join_values(value: Any) -> Any:  # noqa: ANN401 - a cell
+    """Return a cell with several values as one text."""
+    return ";".join(map(str, value)) if isinstance(value, tuple | list) else value
+
+
+def _guardless(value: Any) -> Any:  # noqa: ANN401 - a cell
+    return "" if value is None else printable(str(_join_values(value)))
+
+
+def _plain_column(series: pd.Series) -> list[Any]:
+    from trex_tui.frames import plain_values
+
+    return plain_values(series)
+
+
+def _is_number(series: pd.Series) -> bool:
+    from trex_tui.frames import is_number
+
+    return is_number(series)
+
+
+WRITERS = {
+    "text": Writer(_write_text, ("txt",)),
+    "json": Writer(_write_json, ("json",)),
+    "jsonl": Writer(_write_jsonl, ("jsonl",), has_notes=False, is_table=True),
+    "csv": Writer(_write_csv, ("csv",), has_notes=False, is_table=True),
+    "md": Writer(_write_markdown, ("md", "markdown")),
+    "html": Writer(_write_html, ("html", "htm")),
+    "xlsx": Writer(_write_xlsx, ("xlsx",), is_table=True),
+    "parquet": Writer(_write_parquet, ("parquet",), is_table=True),
+}
+"""Name of a format, as of `--format` -> how it is written."""
