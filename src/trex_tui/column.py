@@ -52,6 +52,8 @@ _UNITS = {
 }
 """Suffix of a key -> unit; the first that fits."""
 _NO_UNIT = Unit("", lambda value: format_count(value) if value == int(value) else f"{value:.4g}")
+RARE = 9
+"""Priority of columns that only full tables have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,11 @@ class Column:
         source: File and field that it comes from.
         aliases: Short names in filters and `--sort`.
         width: Preferred number of cells in a terminal; 0 for the width of the values.
-        priority: Columns with a larger number are left out first where a terminal is narrow; 0 is always shown.
+        priority: Columns with a larger number are left out first where a terminal is narrow; 0 is always shown. `RARE`
+            ones are left out of frames by default.
         words: Known values of a text column with their meaning, for completion and `explain`.
+        is_list: Cells hold several values, as a tuple or separated by `, `; a filter matches any of them.
+        is_free_text: `:` in a filter searches within the text.
         compute: Computes the values of all rows from the owner of the table (the engine); None if the table has them.
     """
 
@@ -80,6 +85,8 @@ class Column:
     width: int = 0
     priority: int = 5
     words: Mapping[str, str] | None = None
+    is_list: bool = False
+    is_free_text: bool = False
     compute: Callable[[Any], pd.Series] | None = None
 
     @property

@@ -18,7 +18,7 @@ from trex_tui.artifacts.metadata import StatedTensor
 from trex_tui.artifacts.profile import Profile
 from trex_tui.artifacts.timing import TIMING_KEYS, Timing
 from trex_tui.engine.dtypes import DataType, TensorFormat, allocated_bytes, parse_data_type, parse_format
-from trex_tui.engine.kinds import LayerKind, classify, classify_names
+from trex_tui.engine.kinds import LayerKind, classify, classify_name
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.errors import Note, Severity
 from trex_tui.frames import FLOAT, INT, text_array
@@ -179,7 +179,7 @@ def build_frames(objects: Sequence[Record], bindings: Iterable[str]) -> tuple[pd
     """
     names = [raw["Name"] for raw in objects]
     if all(len(raw) == 1 for raw in objects):
-        kinds = [kind.value for kind in classify_names(names)]
+        kinds = [classify_name(name).value for name in names]
         return _layer_frame(names, {"kind": kinds}), _tensor_frame([[]] * len(names), [[]] * len(names), ())
     inputs = [_list_tensors(raw, "Inputs") for raw in objects]
     outputs = [_list_tensors(raw, "Outputs") for raw in objects]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
 
@@ -12,52 +12,51 @@ from trex_tui.engine.layer_words import split_operators
 
 
 class LayerKind(str, Enum):
-    """Kind of work of a layer. The values are the vocabulary of `by_kind` and of the frame's column `kind`."""
+    """Kind of work of a layer, with its meaning. The values are those of the column `kind`."""
 
-    CONVOLUTION = "convolution"
-    """Convolutions and deconvolutions, including everything fused into them."""
-    GEMM = "gemm"
-    """Matrix multiplications, fully connected layers."""
-    ATTENTION = "attention"
-    """Fused multi-head attention."""
-    POINTWISE = "pointwise"
-    """Element by element: activations, elementwise arithmetic, generated kernels of these."""
-    REDUCTION = "reduction"
-    """Sums, means, maxima, top-k."""
-    NORMALIZATION = "normalization"
-    """Layer, instance, group and RMS norms, local response normalization."""
-    SOFTMAX = "softmax"
-    POOLING = "pooling"
-    SCALE = "scale"
-    QUANTIZE = "quantize"
-    """Separate quantize and dequantize layers, also as reformat, scale or generated kernel."""
-    REFORMAT = "reformat"
-    """Copies that change layout or type."""
-    SHUFFLE = "shuffle"
-    """Transposes, reshapes, copies."""
-    SLICE = "slice"
-    """Slices, pads, gathers, scatters."""
-    CONCAT = "concat"
-    RESIZE = "resize"
-    CONSTANT = "constant"
-    PLUGIN = "plugin"
-    FUSED = "fused"
-    """Several operators in one layer without a main one, such as a whole DLA subgraph."""
-    MYELIN = "myelin"
-    """An opaque Myelin subgraph (`{ForeignNode[…]}`) or a Myelin kernel of unknown operation."""
-    SHAPE = "shape"
-    """Shape computations on the host, such as `shape_call`."""
-    SYNC = "sync"
-    """`signal` and `wait` between streams, training stations, ends of DLA copies: no computation."""
-    NOOP = "noop"
-    """Layers that TensorRT kept in the list but does not run."""
-    OTHER = "other"
+    meaning: str
 
-    __hash__ = str.__hash__  # Enum's own is a Python function, and kinds are looked up millions of times
+    def __new__(cls, text: str, meaning: str) -> LayerKind:
+        """Store the meaning in the member."""
+        member = str.__new__(cls, text)
+        member._value_, member.meaning = text, meaning
+        return member
+
+    __hash__ = str.__hash__  # Enum's own is in Python
+
+    CONVOLUTION = "convolution", "Convolutions and deconvolutions, with everything fused into them."
+    GEMM = "gemm", "Matrix products, fully connected layers."
+    ATTENTION = "attention", "Fused multi-head attention."
+    POINTWISE = "pointwise", "Activations, arithmetic element by element, and generated kernels of these."
+    REDUCTION = "reduction", "Sums, means, maxima, top-k."
+    NORMALIZATION = "normalization", "Layer, instance, group and RMS norms, local response normalization."
+    SOFTMAX = "softmax", "Softmax."
+    POOLING = "pooling", "Pooling."
+    SCALE = "scale", "Scale and shift per channel or element."
+    QUANTIZE = (
+        "quantize",
+        "Separate quantize and dequantize layers, also as reformat, scale or generated kernel.",
+    )
+    REFORMAT = "reformat", "Copies that change layout or type."
+    SHUFFLE = "shuffle", "Transposes, reshapes, copies."
+    SLICE = "slice", "Slices, pads, gathers, scatters."
+    CONCAT = "concat", "Concatenations."
+    RESIZE = "resize", "Resizes and grid samples."
+    CONSTANT = "constant", "Constants and filled memory."
+    PLUGIN = "plugin", "Operators of plugin libraries."
+    FUSED = "fused", "Several operators in one layer without a main one, such as a whole DLA subgraph."
+    MYELIN = (
+        "myelin",
+        "A closed Myelin subgraph (`{ForeignNode[…]}`), or a Myelin kernel of unknown operation.",
+    )
+    SHAPE = "shape", "Shape computations on the host."
+    SYNC = "sync", "Signals and waits between streams, jumps, ends of DLA copies: no computation."
+    NOOP = "noop", "Layers that are listed but do not run."
+    OTHER = "other", "Layers of unknown types."
 
     @property
     def is_work(self) -> bool:
-        """True if layers of this kind compute or move data; constants, NoOps, `signal`/`wait` and `shape_call` do not."""
+        """True if layers of this kind compute or move data."""
         return self not in _NO_WORK
 
     @property
@@ -69,104 +68,53 @@ class LayerKind(str, Enum):
 _MULTIPLYING = frozenset({LayerKind.CONVOLUTION, LayerKind.GEMM, LayerKind.ATTENTION})
 _NO_WORK = frozenset({LayerKind.CONSTANT, LayerKind.NOOP, LayerKind.SYNC, LayerKind.SHAPE})
 
-# ParameterType, then LayerType: lower case, exact.
-_TYPES = {
-    "convolution": LayerKind.CONVOLUTION,
-    "deconvolution": LayerKind.CONVOLUTION,
-    "convactpool": LayerKind.CONVOLUTION,
-    "correlation": LayerKind.CONVOLUTION,
-    "conv_act_pool": LayerKind.CONVOLUTION,
-    "conv": LayerKind.CONVOLUTION,
-    "deconv": LayerKind.CONVOLUTION,
-    "gemm": LayerKind.GEMM,
-    "fusion": LayerKind.FUSED,
-    "fullyconnected": LayerKind.GEMM,
-    "matrixmultiply": LayerKind.GEMM,
-    "matmul": LayerKind.GEMM,
-    "einsum": LayerKind.GEMM,
-    "kgen_mha": LayerKind.ATTENTION,
-    "mha": LayerKind.ATTENTION,
-    "attention": LayerKind.ATTENTION,
-    "activation": LayerKind.POINTWISE,
-    "elementwise": LayerKind.POINTWISE,
-    "pointwise": LayerKind.POINTWISE,
-    "unary": LayerKind.POINTWISE,
-    "cast": LayerKind.REFORMAT,
-    "select": LayerKind.POINTWISE,
-    "softmax": LayerKind.SOFTMAX,
-    "logsoftmaxtopk": LayerKind.SOFTMAX,
-    "reduce": LayerKind.REDUCTION,
-    "topk": LayerKind.REDUCTION,
-    "raggedsoftmax": LayerKind.SOFTMAX,
-    "normalization": LayerKind.NORMALIZATION,
-    "lrn": LayerKind.NORMALIZATION,
-    "cumulative": LayerKind.REDUCTION,
-    "pooling": LayerKind.POOLING,
-    "maxpool": LayerKind.POOLING,
-    "avgpool": LayerKind.POOLING,
-    "scale": LayerKind.SCALE,
-    "quantize": LayerKind.QUANTIZE,
-    "dequantize": LayerKind.QUANTIZE,
-    "dynamicquantize": LayerKind.QUANTIZE,
-    "reformat": LayerKind.REFORMAT,
-    "myelinreformat": LayerKind.REFORMAT,
-    "shuffle": LayerKind.SHUFFLE,
-    "reshape": LayerKind.SHUFFLE,
-    "transpose": LayerKind.SHUFFLE,
-    "copy": LayerKind.SHUFFLE,
-    "identity": LayerKind.SHUFFLE,
-    "reversesequence": LayerKind.SHUFFLE,
-    "slice": LayerKind.SLICE,
-    "padding": LayerKind.SLICE,
-    "gather": LayerKind.SLICE,
-    "scatter": LayerKind.SLICE,
-    "concatenation": LayerKind.CONCAT,
-    "concat": LayerKind.CONCAT,
-    "resize": LayerKind.RESIZE,
-    "gridsample": LayerKind.RESIZE,
-    "constant": LayerKind.CONSTANT,
-    "fill": LayerKind.CONSTANT,
-    "shape": LayerKind.SHAPE,
-    "shape_call": LayerKind.SHAPE,
-    "shapehostto": LayerKind.SHAPE,
-    "signal": LayerKind.SYNC,
-    "wait": LayerKind.SYNC,
-    "trainstation": LayerKind.SYNC,
-    "noop": LayerKind.NOOP,
-    "myelin": LayerKind.MYELIN,
-    "foreignnode": LayerKind.MYELIN,
-    "dla": LayerKind.FUSED,
+_KINDS_OF_TYPES = {
+    LayerKind.CONVOLUTION: "convolution deconvolution convactpool correlation conv_act_pool conv deconv",
+    LayerKind.GEMM: "gemm fullyconnected matrixmultiply matmul einsum",
+    LayerKind.FUSED: "fusion dla",
+    LayerKind.ATTENTION: "kgen_mha mha attention",
+    LayerKind.POINTWISE: "activation elementwise pointwise unary add select",
+    LayerKind.REFORMAT: "cast reformat myelinreformat",
+    LayerKind.SOFTMAX: "softmax logsoftmaxtopk raggedsoftmax",
+    LayerKind.REDUCTION: "reduce topk cumulative",
+    LayerKind.NORMALIZATION: "normalization lrn",
+    LayerKind.POOLING: "pooling maxpool avgpool",
+    LayerKind.SCALE: "scale",
+    LayerKind.QUANTIZE: "quantize dequantize dynamicquantize",
+    LayerKind.SHUFFLE: "shuffle reshape transpose copy identity reversesequence",
+    LayerKind.SLICE: "slice padding gather scatter",
+    LayerKind.CONCAT: "concatenation concat",
+    LayerKind.RESIZE: "resize gridsample",
+    LayerKind.CONSTANT: "constant fill memset",
+    LayerKind.SHAPE: "shape shape_call shapehostto",
+    LayerKind.SYNC: "signal wait cjmp jmp trainstation",
+    LayerKind.NOOP: "noop",
+    LayerKind.MYELIN: "myelin foreignnode",
 }
-# Substrings of a LayerType without a known ParameterType, in order of precedence.
+"""ParameterType, then LayerType: lower case, exact."""
+_TYPES = {name: kind for kind, names in _KINDS_OF_TYPES.items() for name in names.split()}
 _PARTS = (
-    ("mha", LayerKind.ATTENTION),
-    ("attention", LayerKind.ATTENTION),
-    ("conv", LayerKind.CONVOLUTION),
-    ("gemm", LayerKind.GEMM),
-    ("matrixmultiply", LayerKind.GEMM),
-    ("matmul", LayerKind.GEMM),
-    ("fullyconnected", LayerKind.GEMM),
-    ("softmax", LayerKind.SOFTMAX),
-    ("pool", LayerKind.POOLING),
-    ("plugin", LayerKind.PLUGIN),
-    ("pointwise", LayerKind.POINTWISE),
-    ("elementwise", LayerKind.POINTWISE),
-    ("activation", LayerKind.POINTWISE),
-    ("reduce", LayerKind.REDUCTION),
-    ("norm", LayerKind.NORMALIZATION),
-    ("topk", LayerKind.REDUCTION),
-    ("quantize", LayerKind.QUANTIZE),
-    ("reformat", LayerKind.REFORMAT),
-    ("resize", LayerKind.RESIZE),
-    ("concat", LayerKind.CONCAT),
-    ("gather", LayerKind.SLICE),
-    ("scatter", LayerKind.SLICE),
-    ("slice", LayerKind.SLICE),
-    ("shuffle", LayerKind.SHUFFLE),
-    ("shape", LayerKind.SHAPE),
-    ("constant", LayerKind.CONSTANT),
-    ("dla", LayerKind.FUSED),
+    (LayerKind.ATTENTION, "mha attention"),
+    (LayerKind.CONVOLUTION, "conv"),
+    (LayerKind.GEMM, "gemm matrixmultiply matmul fullyconnected"),
+    (LayerKind.SOFTMAX, "softmax"),
+    (LayerKind.POOLING, "pool"),
+    (LayerKind.PLUGIN, "plugin"),
+    (LayerKind.POINTWISE, "pointwise elementwise activation"),
+    (LayerKind.REDUCTION, "reduce"),
+    (LayerKind.NORMALIZATION, "norm"),
+    (LayerKind.REDUCTION, "topk"),
+    (LayerKind.QUANTIZE, "quantize"),
+    (LayerKind.REFORMAT, "reformat"),
+    (LayerKind.RESIZE, "resize"),
+    (LayerKind.CONCAT, "concat"),
+    (LayerKind.SLICE, "gather scatter slice"),
+    (LayerKind.SHUFFLE, "shuffle"),
+    (LayerKind.SHAPE, "shape"),
+    (LayerKind.CONSTANT, "constant"),
+    (LayerKind.FUSED, "dla"),
 )
+"""Substrings of a LayerType without a known ParameterType, in order of precedence."""
 # Prefixes of names, if only the name is known (names-only engines, profiles without a graph).
 _NAMES = (
     (
@@ -180,9 +128,6 @@ _NAMES = (
     (re.compile(r"\(Unnamed Layer\* \d+\) \[(?P<type>\w+)\]"), None),
     (re.compile(r"\[(?P<type>[A-Z_]+)\]-\["), None),
 )
-_FIRST_CHARACTERS = ("R", "{", "P", "(", "[")
-_WORDS = (" copy", " from nvm", " to nvm", "put reformatter ")
-"""Substrings of which every name that `_NAMES` matches has one."""
 # Layers that TensorRT inserts around a product are named after it: `reshape_before_MatMul-9` is not a product.
 _INSERTED = re.compile(r"(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_(?:(?! \+ ).)*")
 _OPERATOR = re.compile(r"(?:^|(?<=[/_.\s+]))(?P<operator>[A-Z][A-Za-z]+)(?=[-_.\s+/]|\d|$)")
@@ -211,27 +156,24 @@ _OPERATORS = {
 _ONNX_OPERATORS = {name: kind for kind, names in _OPERATORS.items() for name in names.split()}
 
 _WORD = re.compile(r"[A-Za-z]+")
-_NODE_WORDS = {
-    **dict.fromkeys(("conv", "convolution", "deconv", "deconvolution", "dwconv"), LayerKind.CONVOLUTION),
-    **dict.fromkeys(("fc", "dense", "linear", "gemm", "matmul", "matrix"), LayerKind.GEMM),
-    **dict.fromkeys(("pool", "pooling", "maxpool", "avgpool"), LayerKind.POOLING),
-    **dict.fromkeys(("bn", "batchnorm", "scale"), LayerKind.SCALE),
-    **dict.fromkeys(
-        ("layernorm", "groupnorm", "instancenorm", "lrn", "normalization"), LayerKind.NORMALIZATION
-    ),
-    **dict.fromkeys(
-        ("relu", "sigmoid", "tanh", "prelu", "elementwise", "activation", "unary"), LayerKind.POINTWISE
-    ),
-    **dict.fromkeys(("concat", "concatenation"), LayerKind.CONCAT),
-    **dict.fromkeys(("upsample", "upsampling", "resize"), LayerKind.RESIZE),
-    **dict.fromkeys(("reshape", "transpose", "permute", "flatten", "shuffle"), LayerKind.SHUFFLE),
-    **dict.fromkeys(("slice", "gather"), LayerKind.SLICE),
-    "softmax": LayerKind.SOFTMAX,
-    "reduce": LayerKind.REDUCTION,
-    "constant": LayerKind.CONSTANT,
-    "gptattention": LayerKind.ATTENTION,
+_KINDS_OF_WORDS = {
+    LayerKind.CONVOLUTION: "conv convolution deconv deconvolution dwconv",
+    LayerKind.GEMM: "fc dense linear gemm matmul matrix",
+    LayerKind.POOLING: "pool pooling maxpool avgpool",
+    LayerKind.SCALE: "bn batchnorm scale",
+    LayerKind.NORMALIZATION: "layernorm groupnorm instancenorm lrn normalization",
+    LayerKind.POINTWISE: "relu sigmoid tanh prelu elementwise activation unary",
+    LayerKind.CONCAT: "concat concatenation",
+    LayerKind.RESIZE: "upsample upsampling resize",
+    LayerKind.SHUFFLE: "reshape transpose permute flatten shuffle",
+    LayerKind.SLICE: "slice gather",
+    LayerKind.SOFTMAX: "softmax",
+    LayerKind.REDUCTION: "reduce",
+    LayerKind.CONSTANT: "constant",
+    LayerKind.ATTENTION: "gptattention",
 }
-"""Words of nodes whose names state no ONNX operator -> kind."""
+"""Words of nodes whose names state no ONNX operator."""
+_NODE_WORDS = {word: kind for kind, words in _KINDS_OF_WORDS.items() for word in words.split()}
 
 # Generated Myelin kernels are named after their operators, about four letters each: `__myl_CastMulAdd_myl8_464`.
 _GENERATED = re.compile(r"__myl_(?P<operators>[A-Z][A-Za-z]*)_")
@@ -304,8 +246,8 @@ def _of_types(layer_type: str, parameter_type: str | None) -> LayerKind:
         if text and text.lower() in _TYPES:
             return _TYPES[text.lower()]
     lowered = layer_type.lower()
-    for part, kind in _PARTS:
-        if part in lowered:
+    for kind, parts in _PARTS:
+        if any(part in lowered for part in parts.split()):
             return kind
     return LayerKind.OTHER
 
@@ -359,36 +301,25 @@ def _of_operators(operators: frozenset[str]) -> LayerKind:
 
 _NAMED_AFTER = re.compile(r"uantizeLinear(?:_\d+)?$")
 """A Q/DQ node named after its tensor, as quantizers do: `/stem/Conv_output_0_DequantizeLinear`."""
-_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_DIGITS = str.maketrans("123456789", "000000000")
 
 
 def classify_name(name: str) -> LayerKind:
     """Guess the kind from the name alone: TensorRT's own prefixes, then ONNX operators in the names of exporters."""
-    # The digits in a name do not matter, and many names differ only in them.
-    return _classify_pattern(name.encode("utf-8", "surrogatepass").translate(_DIGITS))
-
-
-def classify_names(names: Iterable[str]) -> Iterator[LayerKind]:
-    """As `classify_name` of each, in less time: a profile has hundreds of thousands."""
-    return map(
-        _classify_pattern, [name.encode("utf-8", "surrogatepass").translate(_DIGITS) for name in names]
-    )
+    return _classify_pattern(name.translate(_DIGITS))  # many names differ only in digits, which do not matter
 
 
 @lru_cache(maxsize=4096)
-def _classify_pattern(masked: bytes) -> LayerKind:
-    name = masked.decode("utf-8", "surrogatepass")
+def _classify_pattern(name: str) -> LayerKind:
     generated = _of_generated(name)
     if generated is not None:
         return generated[1]
-    # Substring tests first: a profile without a graph has names only.
-    if name.startswith(_FIRST_CHARACTERS) or any(word in name for word in _WORDS):
-        for pattern, kind in _NAMES:
-            if match := pattern.match(name):
-                if kind is not None:
-                    return kind
-                layer_type = match["type"].lower().replace("_", "")
-                return _ONNX_OPERATORS.get(layer_type) or _TYPES.get(layer_type, LayerKind.OTHER)
+    for pattern, kind in _NAMES:
+        if match := pattern.match(name):
+            if kind is not None:
+                return kind
+            layer_type = match["type"].lower().replace("_", "")
+            return _ONNX_OPERATORS.get(layer_type) or _TYPES.get(layer_type, LayerKind.OTHER)
     if "mha" in name.lower():
         return LayerKind.ATTENTION
     if name.startswith("dummy_shape_call"):

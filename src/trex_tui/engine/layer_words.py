@@ -45,6 +45,7 @@ OPERATORS = {
     "Copy": "copy",
     "Corr": "convolution",
     "Cos": "cosine",
+    "Cums": "running sum",
     "Div": "divide",
     "Dot": "matrix product",
     "Eql": "equal",
@@ -54,6 +55,7 @@ OPERATORS = {
     "Floo": "round down",
     "Gath": "gather",
     "Gemm": "matrix product",
+    "Gnor": "group norm",
     "Grid": "grid sample",
     "Gtr": "greater than",
     "Inor": "instance norm",
@@ -80,6 +82,7 @@ OPERATORS = {
     "Res": "reshape or resize",
     "Resh": "reshape",
     "Resi": "resize",
+    "Reve": "reverse",
     "Roun": "round",
     "Rsqr": "reciprocal square root",
     "Scat": "scatter",
@@ -148,7 +151,7 @@ LAYER_TYPES = (
     Word(
         "ConvActPool",
         "Convolution, activation and pooling in one kernel.",
-        labels=("conv_act_pool",),
+        labels=("conv_act_pool", "CaskConvActPool"),
     ),
     Word("correlation", "Convolution as Myelin names it: the filter is not flipped."),
     Word(
@@ -163,6 +166,18 @@ LAYER_TYPES = (
         ),
     ),
     Word("fusion", "Several operators in one kernel of Myelin, usually around a matrix product."),
+    Word(
+        "runtime_fusion",
+        "Matrix product or convolution with what is fused into it, as one kernel that TensorRT-RTX compiles on the device.",
+        labels=("runtime_function",),
+    ),
+    Word("memset", "Memory filled with a value, such as the start of a sum or of a state."),
+    Word(
+        "cjmp",
+        "Conditional jump: an earlier target closes a loop, a later one passes over a branch.",
+        labels=("jmp",),
+    ),
+    Word("copy", "Copy of a tensor, also between device (`d2h`) and host (`h2d`)."),
     Word(
         "kgen",
         "Kernel that Myelin generated for several operators. Its name spells them: `__myl_MulSumAdd` multiplies, sums "
@@ -222,7 +237,7 @@ LAYER_TYPES = (
     Word(
         "Shuffle",
         "Transpose and reshape.",
-        labels=("Reshape", "Transpose", "Identity", "Copy", "ReverseSequence"),
+        labels=("Reshape", "Transpose", "Identity", "ReverseSequence"),
     ),
     Word("Slice", "Part of a tensor, with steps."),
     Word("Gather", "Elements of a tensor by a tensor of indices."),
@@ -279,11 +294,9 @@ LAYER_TYPES = (
 """Types of layers."""
 
 
-@lru_cache(maxsize=1)
-def _types_by_name() -> dict[str, Word]:
-    return {name.casefold(): word for word in LAYER_TYPES for name in (*word.labels, word.name)}
+_BY_NAME = {name.casefold(): word for word in LAYER_TYPES for name in (*word.labels, word.name)}
 
 
 def find_layer_type(*types: str | None) -> Word | None:
     """The word of the first type that has one."""
-    return next((word for type_ in types if type_ and (word := _types_by_name().get(type_.casefold()))), None)
+    return next((word for type_ in types if type_ and (word := _BY_NAME.get(type_.casefold()))), None)
