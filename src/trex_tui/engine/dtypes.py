@@ -56,6 +56,18 @@ class DataType(str, Enum):
     BOOL = "BOOL", 8
 
 
+def _describe(dtype: DataType) -> str:
+    if dtype.is_quantized or dtype.is_float:
+        return f"{'Quantized' if dtype.is_quantized else 'Floating point'}, {dtype.bits} bits."
+    return f"Whole number, {dtype.bits} bits."
+
+
+MEANINGS = {dtype.value: _describe(dtype) for dtype in DataType}
+MEANINGS |= {"BOOL": "Truth value, 8 bits.", "E8M0": "Scale of a block of values, 8 bits."}
+MEANINGS |= {"TF32": "Floating point: FP32 in memory, 19 bits in the product."}
+"""Data type -> meaning."""
+
+
 def operation_name(data_type: DataType | None) -> str:
     """Return the name of an operation on numbers of a type, for units: `OP` for integers, else `FLOP`."""
     return "OP" if data_type is not None and data_type.is_integer else "FLOP"

@@ -24,6 +24,8 @@ from trex_tui.buildlog.failures import find_failure
 from trex_tui.buildlog.reader import read_log
 from trex_tui.buildlog.trace import BuildTrace
 from trex_tui.column import Column
+from trex_tui.engine.attributes import raw_columns
+from trex_tui.engine.columns import COLUMNS
 from trex_tui.engine.dla import add_transfers, place_layers
 from trex_tui.engine.frame import (
     build_bindings,
@@ -43,7 +45,7 @@ _Content = TypeVar("_Content")
 def load_set(
     source: ArtifactSet,
     *,
-    columns: Mapping[str, Column],
+    columns: Mapping[str, Column] = COLUMNS,
     run: int | None = None,
     optimization_profile: int | None = None,
     begin: Callable[[Path], None] | None = None,
@@ -278,7 +280,7 @@ def _join(
         bindings=build_bindings(info, tensors, chosen, contents.facts.tensors),
         queries=build_queries(contents.shown.timing),
         facts=contents.facts,
-        columns=columns,
+        columns={**columns, **raw_columns(objects)},
         attributes=objects,
         notes=(*notes, *left_over),
         runs=contents.shown.runs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -13,7 +14,7 @@ import pandas as pd
 
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.artifacts.metadata import Facts
-from trex_tui.column import Column
+from trex_tui.column import RARE, Column
 from trex_tui.engine.graph import build_graph, find_links
 from trex_tui.errors import Note
 from trex_tui.frames import plain_values
@@ -139,8 +140,20 @@ class Engine:
         return self._computed[key]
 
     def frame(self, *keys: str) -> pd.DataFrame:
-        """Return a table of the layers with these columns; all described ones by default."""
-        return pd.DataFrame({key: self.column(key) for key in keys or self.columns}, index=self.layers.index)
+        """Return a table of the layers with these columns; about forty by default, `frame(*columns)` for all."""
+        keys = keys or tuple(key for key, column in self.columns.items() if column.priority < RARE)
+        return pd.DataFrame({key: self.column(key) for key in keys}, index=self.layers.index)
+
+    @cached_property
+    def latency_sum_ms(self) -> float | None:
+        """Sum of the layers' mean times; None without times. Layers are timed one by one: usually more than the latency."""
+        known = self.layers["latency_ms"].dropna()
+        return math.fsum(known) if len(known) else None
+
+    @property
+    def latency_total_ms(self) -> float | None:
+        """Time to which shares refer: `latency_sum_ms`, or the total that a profile with missing rows states."""
+        return self.stated_total_ms or self.latency_sum_ms
 
     @cached_property
     def links(self) -> pd.DataFrame:
