@@ -28,6 +28,8 @@ _EXIT = "<EXIT>"
 _JUMPS = ("JumpTarget", "JumpTargetThen", "JumpTargetElse")
 _KEYS = ("macs", "gemm_m", "gemm_n", "gemm_k", "gemm_batch", "compute_note")
 PADDED = "with padded channels"
+WORKING = frozenset(kind.value for kind in LayerKind if kind.is_work)
+"""Kinds that compute or move data; constants, NoOps, `signal`/`wait` and `shape_call` do not."""
 
 
 class Product(NamedTuple):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from trex_tui.analysis.compute import control_flow
+from trex_tui.analysis.compute import WORKING, control_flow
 from trex_tui.column import Column
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, Port, per_engine
@@ -148,7 +148,7 @@ def memory_facts(engine: Engine) -> MemoryFacts:
     has_sizes = len(values) > unknown
     known, hiding = known_weights_bytes(engine), int(engine.layers["weights_bytes"].isna().sum())
     stated = engine.facts.memory.weights_bytes if known is None or hiding else None
-    is_work = engine.layers["kind"].map(lambda kind: LayerKind(kind).is_work).astype(bool)
+    is_work = engine.layers["kind"].isin(WORKING)
     moved = engine.column("footprint_bytes")[is_work]
     return MemoryFacts(
         weights_bytes=stated or (None if hiding else known),

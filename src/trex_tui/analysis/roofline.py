@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from trex_tui.analysis.compute import count, products
+from trex_tui.analysis.compute import WORKING, count, products
 from trex_tui.analysis.device import find_device
 from trex_tui.analysis.peaks import Peak, peak_of_kernel
 from trex_tui.artifacts.kinds import FileKind
@@ -67,7 +67,7 @@ def roofline(engine: Engine) -> pd.DataFrame:
     """
     layers, device = engine.layers, find_device(engine)
     bandwidth = device.peak_bandwidth_bytes_per_s
-    is_work = layers["kind"].map(lambda kind: LayerKind(kind).is_work).astype(bool)
+    is_work = layers["kind"].isin(WORKING)
     on_gpu = is_work & layers["device"].ne("DLA").fillna(True)
     macs = products(engine)["macs"].astype(FLOAT)
     flops = (2 * macs).where(is_work & macs.gt(0))
@@ -235,7 +235,7 @@ def _count_tiles(engine: Engine, has_work: pd.Series) -> list[int | None]:
 def roofline_totals(engine: Engine) -> pd.DataFrame:
     """Return a row per bound (NA for unknown ones): layers, latency_ms, roof_pct of the layers that have both times."""
     bound = roofline(engine)["bound"]
-    is_work = engine.layers["kind"].map(lambda kind: LayerKind(kind).is_work).astype(bool)
+    is_work = engine.layers["kind"].isin(WORKING)
     rows = []
     for word in [*BOUNDS, None]:
         layers = is_work & (bound.isna() if word is None else bound.eq(word).fillna(False))

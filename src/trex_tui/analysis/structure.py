@@ -48,7 +48,7 @@ def cross_table(engine: Engine, row: str, column: str, value: str = "latency_ms"
     A cell is NA if no layer of it has a value. Layers without a value in `row` or `column` are in the group NA.
     """
     frame = engine.frame(*dict.fromkeys((row, column, value)))
-    table = frame.groupby([row, column], dropna=False)[value].sum(min_count=1).unstack(column)  # noqa: PD010
+    table = frame.groupby([row, column], dropna=False)[value].sum(min_count=1).unstack(column)
     rows = table.sum(axis=1).sort_values(ascending=False, kind="stable").index
     columns = table.sum(axis=0).sort_values(ascending=False, kind="stable").index
     return table.loc[rows, columns]
