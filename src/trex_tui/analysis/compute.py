@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from trex_tui.column import Column
+from trex_tui.engine.attributes import parse_count, parse_extents
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, Port, per_engine
 from trex_tui.engine.tactics import parse_tactic
@@ -101,25 +102,20 @@ def volume(shape: Sequence[int]) -> int | None:
 
 def extents(attributes: Mapping[str, Any], key: str) -> tuple[int, ...] | None:
     """Return an attribute such as `Kernel` or, in fused layers, `ConvKernel`; None if it is no list of extents."""
-    for name in (key, f"Conv{key}"):
-        value = attributes.get(name)
-        if isinstance(value, list) and value and all(type(item) is int and item >= 0 for item in value):
-            return tuple(value)
-    return None
+    values = (parse_extents(attributes.get(name)) for name in (key, f"Conv{key}"))
+    return next((value for value in values if value), None)
 
 
 def count(attributes: Mapping[str, Any], key: str) -> int | None:
     """Return an attribute such as `Groups` or `ConvGroups`; None if it is no positive number."""
-    values = (attributes.get(name) for name in (key, f"Conv{key}"))
-    return next((value for value in values if type(value) is int and 0 < value < 2**63), None)
+    values = (parse_count(attributes.get(name)) for name in (key, f"Conv{key}"))
+    return next((value for value in values if value), None)
 
 
 def _listed_weights(attributes: Mapping[str, Any]) -> int:
-    for key in ("Weights", "ConvWeights", "weights"):
-        weights = attributes.get(key)
-        if isinstance(weights, dict) and type(number := weights.get("Count")) is int and number >= 0:
-            return number
-    return 0
+    listed = (attributes.get(key) for key in ("Weights", "ConvWeights", "weights"))
+    counts = (parse_count(weights.get("Count")) for weights in listed if isinstance(weights, dict))
+    return next((number for number in counts if number is not None), 0)
 
 
 def _multiply(m: int, n: int, k: int, batch: int = 1) -> Product:

@@ -126,8 +126,21 @@ _FEATURES = (
 )
 """Features that remedies name; kCHW4 exists for FP16 and INT8 alone (include/NvInferRuntimeBase.h of every release)."""
 _OF_ENTERPRISE = frozenset(
-    ("--best", "--bf16", "--calib", "--errorOnTimingCacheMiss", "--fp16", "--fp8", "--int4", "--int8")
-    + ("--layerPrecisions", "--precisionConstraints", "--tacticSources", "--timingCacheFile", "--useDLACore")
+    f"--{name}"
+    for name in (
+        *(
+            "best",
+            "bf16",
+            "calib",
+            "errorOnTimingCacheMiss",
+            "fp16",
+            "fp8",
+            "int4",
+            "int8",
+            "layerPrecisions",
+        ),
+        *("precisionConstraints", "tacticSources", "timingCacheFile", "useDLACore"),
+    )
 )
 """Options that tensorrt_rtx refuses or ignores: it is strongly typed, and tunes at run time."""
 
@@ -139,9 +152,7 @@ def parse_version(text: str | None) -> Version | None:
 
 
 def _read_releases() -> Iterator[Option]:
-    for first, last, names in re.findall(
-        r"^([\d.]+)-([\d.]*):((?:\s--\w+)+|(?:\s+--\w+)+)", _RELEASES, re.MULTILINE
-    ):
+    for first, last, names in re.findall(r"^([\d.]+)-([\d.]*):((?:\s+--\w+)+)", _RELEASES, re.MULTILINE):
         for name in names.split():
             producer = "trtexec" if name in _OF_ENTERPRISE else ""
             yield Option(name, parse_version(first) or (), parse_version(last) or (), producer)

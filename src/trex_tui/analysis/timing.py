@@ -133,8 +133,8 @@ def statistics(engine: Engine) -> pd.DataFrame:
             measured[name] = printed
     table = pd.DataFrame.from_dict(measured, orient="index").rename_axis("series")
     table = table.reindex(columns=list(dict.fromkeys((*STATISTICS, *table))))
-    types = {key: FLOAT for key in table} | {"count": INT, "source": TEXT}
-    return table.astype(types)
+    types: dict[str, Any] = {"count": INT, "source": TEXT}
+    return table.astype({key: types.get(str(key), FLOAT) for key in table})
 
 
 def stamp_resolution_ms(stamps: pd.Series) -> float | None:
