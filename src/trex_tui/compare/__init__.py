@@ -1,0 +1,1 @@
+"""Compare engines: match layers by evidence, attribute times, list changes, judge differences beyond noise."""

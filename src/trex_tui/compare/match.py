@@ -1,0 +1,592 @@
+"""Match the layers of two engines: by names and metadata, by structure, and finally by execution order.
+
+Evidence is used in order of strength; contradictory evidence is ignored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from trex_tui.compare.layers import EngineLayers, Evidence, Layer, Match
+from trex_tui.compare.names import HEAVY, LIGHT, find_prefixes, is_module, is_numbered, replace_prefix
+from trex_tui.compare.pair import Groups, Pair
+from trex_tui.compare.structure import absorb_fused, align_sequences, has_open_work, match_by_structure
+
+MOST_LAYERS_OF_A_NODE = 256
+"""A node named by more layers than this is not evidence for a match."""
+LEAST_RELATED = 0.3
+"""Share of the working layers matched by good evidence; below it two engines may be of different models."""
+_LEAST_ALIKE = 0.6
+"""Share of layers with equal kind and shapes, or of equal kinds in sequence without shapes, that indicates one model."""
+_LEAST_TO_COMPARE = 6
+_LEAST_COMMON_NUMBERS = 0.95
+_COUNTED_OTHERWISE = 0.4
+"""Confidence of equal generated names if one build has kernels that the other lacks: later numbers may be shifted."""
+_LEAST_COMMON_NODES = 0.5
+_MOST_CONTRADICTED = 0.1
+_LEAST_LINKS = 8
+_LEAST_LINK_AGREEMENT = 0.25
+_LEAST_PAIRS = 4
+_MOST_READERS = 32
+_LEAST_FITTING = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The layers of two engines, matched.
+
+    Attributes:
+        are_names_refused: Equal names belong to different work, so that names were not used.
+        is_related: Whether the engines seem to be of one model: good evidence matches enough layers, or enough layers have
+            equal kinds and shapes.
+        are_few: Whether good evidence matches less than `LEAST_RELATED` of the working layers of one of them.
+    """
+
+    pair: Pair
+    are_names_refused: bool
+    is_related: bool
+    are_few: bool
+
+
+def match_layers(
+    left: EngineLayers, right: EngineLayers, known: Sequence[tuple[list[int], list[int]]] | None = None
+) -> Matched:
+    """Match the layers of two engines.
+
+    Args:
+        known: Indices of layers that do the same work, as anchors; other layers that are matched with a third engine, and
+            must stay unmatched, are pairs with one side empty.
+    """
+    spell, is_contradicted = _choose_spelling(left, right)
+
+    def start() -> Pair:
+        pair = Pair(left.of_side(0, spell[0]), right.of_side(1, spell[1]))
+        _join_known(pair, known or ())
+        return pair
+
+    pair = start()
+    deferred = _match_names(pair)
+    are_refused = is_contradicted
+    if not _names_hold(pair, deferred):
+        pair, deferred, are_refused = start(), [], True
+    match_by_structure(pair)
+    _match_passive(pair, by_role=not are_refused)
+    is_related = _is_matched(pair) or _look_alike(pair) or _are_nameless(pair)
+    if is_related:
+        _match_by_order(pair)
+        absorb_fused(pair)
+        if has_open_work(pair):
+            align_sequences(pair)
+            match_by_structure(pair, is_fused_otherwise=True)
+            align_sequences(pair)
+            absorb_fused(pair)
+            _match_passive(pair, by_role=not are_refused)
+    _match_deferred(pair, deferred)
+    return Matched(pair, are_refused, is_related, not _is_matched(pair))
+
+
+def _join_known(pair: Pair, known: Iterable[tuple[list[int], list[int]]]) -> None:
+    for indices in known:
+        left, right = (
+            [side.layers[index] for index in own] for side, own in zip(pair.sides, indices, strict=True)
+        )
+        if left and right:
+            pair.join(left, right, Evidence.NAME, 1.0, "matched through the baseline")
+        for layer in (*left, *right):
+            layer.is_excluded = True
+
+
+# Spelling
+
+Spell = Callable[[str], str] | None
+"""What to call a node; None for as it is."""
+
+
+def _choose_spelling(left: EngineLayers, right: EngineLayers) -> tuple[tuple[Spell, Spell], bool]:
+    """Return how to spell the nodes of each engine, and whether numbered nodes contradict each other.
+
+    Prefixes of modules that only one of the exports has are replaced. Numbered nodes are left out unless they identify work.
+    """
+    first, second = find_prefixes(_nodes_with_paths(left), _nodes_with_paths(right))
+    spelled = left.of_side(0, _spell(first)), right.of_side(1, _spell(second))
+    numbers = _judge_numbers(*spelled)
+    has_numbers = numbers is _Numbers.HOLD
+    have_paths = all(any("/" in node for layer in side.layers for node in layer.nodes) for side in spelled)
+    spells = _spell(first, has_numbers=has_numbers), _spell(second, has_numbers=has_numbers)
+    return spells, numbers is _Numbers.CONTRADICTED and not have_paths
+
+
+def _spell(prefixes: dict[str, str], *, has_numbers: bool = True) -> Spell:
+    if not prefixes and has_numbers:
+        return None
+
+    def spell(node: str) -> str:
+        spelled = replace_prefix(node, prefixes)
+        return spelled if has_numbers or not is_numbered(spelled) else ""
+
+    return spell
+
+
+def _nodes_with_paths(side: EngineLayers) -> set[str]:
+    nodes = {
+        node
+        for layer in side.layers
+        if not layer.parts.role
+        for node, weight in layer.nodes.items()
+        if weight >= LIGHT and "/" in node
+    }
+    return nodes | {node[1:] + "/" for layer in side.layers for node in layer.nodes if is_module(node)}
+
+
+class _Numbers(Enum):
+    """Reliability of numbered nodes (`Conv_22`), since each export numbers its nodes anew."""
+
+    HOLD = "hold"
+    FEW_COMMON = "few common"
+    """Most numbers of one engine are not in the other: common ones are coincidence."""
+    CONTRADICTED = "contradicted"
+    """Most are in both, on layers with different work."""
+
+
+def _judge_numbers(left: EngineLayers, right: EngineLayers) -> _Numbers:
+    """Judge whether numbered nodes identify the same work in both engines."""
+    ours, theirs = (
+        {
+            node: layer
+            for layer in side.layers
+            if not layer.parts.role
+            for node, weight in layer.nodes.items()
+            if weight >= LIGHT and is_numbered(node)
+        }
+        for side in (left, right)
+    )
+    common = ours.keys() & theirs.keys()
+    if len(common) < _LEAST_COMMON_NODES * min(len(ours), len(theirs)):
+        return _Numbers.FEW_COMMON
+    contradicted = sum(not _may_share(ours[node], theirs[node]) for node in common)
+    return _Numbers.CONTRADICTED if contradicted > _MOST_CONTRADICTED * len(common) else _Numbers.HOLD
+
+
+# Names and nodes
+
+
+def _match_names(pair: Pair) -> list[tuple[Layer, Layer]]:
+    """Match by names and nodes; return pairs with equal names whose kernels cannot belong to one layer."""
+    deferred = _match_equal_names(pair)
+    _match_shared_nodes(pair)
+    _match_ranges(pair)
+    _match_shared_nodes(pair, with_closed_blocks=True)
+    return deferred
+
+
+def _match_equal_names(pair: Pair) -> list[tuple[Layer, Layer]]:
+    """Match layers of equal names; return those whose kernels cannot belong to one layer.
+
+    Repeated names are distinguished by their nodes and signatures; Myelin's generated names, which count kernels, identify a
+    layer only if both builds count alike.
+    """
+    deferred: list[tuple[Layer, Layer]] = []
+    alike = _share_of_equal_numbers(pair)
+    if alike >= _LEAST_COMMON_NUMBERS:
+        generated = pair.group(lambda layer: (layer.name, layer.signature) if layer.is_generic else None)
+        confidence = 0.95 if alike == 1.0 else _COUNTED_OTHERWISE
+        _join_equal_names(pair, generated, deferred, confidence)
+    unique = pair.group(lambda layer: None if layer.is_generic else layer.parts.canonical or None)
+    _join_equal_names(pair, [group for group in unique if len(group[0]) == 1], deferred, 1.0)
+    _join_equal_names(pair, pair.group(_fine_key), deferred, 0.9)
+    return deferred
+
+
+def _share_of_equal_numbers(pair: Pair) -> float:
+    """Return the share of generated names that both builds have: near 1, their numbers mean the same in both."""
+    ours, theirs = (Counter(layer.name for layer in pair.open(side) if layer.is_generic) for side in (0, 1))
+    common, totals = (ours & theirs).total(), (ours.total(), theirs.total())
+    if not all(totals):
+        return 0.0
+    return 1.0 if common == max(totals) else min(common / min(totals), 0.999)
+
+
+def _fine_key(layer: Layer) -> Hashable:
+    if not layer.parts.canonical or (layer.is_generic and not layer.nodes):
+        return None
+    return layer.parts.canonical, frozenset(layer.nodes), layer.signature
+
+
+def _join_equal_names(
+    pair: Pair, groups: Groups, deferred: list[tuple[Layer, Layer]], confidence: float
+) -> None:
+    """Match the layers of groups, in order, where both engines have equally many."""
+    for lefts, rights in groups:
+        if len(lefts) != len(rights):
+            continue
+        for left, right in zip(lefts, rights, strict=True):
+            are_stated = left.is_stated and right.is_stated
+            if left.is_generic and are_stated and left.nodes.keys().isdisjoint(right.nodes.keys()):
+                continue
+            if not left.has_same_core(right):
+                deferred.append((left, right))
+            elif are_stated and left.nodes.keys() == right.nodes.keys():
+                sure = max(confidence, 0.9)
+                pair.join([left], [right], Evidence.ONNX, sure, "the same name and the same ONNX nodes")
+            else:
+                pair.join([left], [right], Evidence.NAME, confidence, "the same name")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """The layer of the other engine that shares most nodes with a layer, and the shared part of both, from 0 to 1."""
+
+    layer: Layer
+    part: float
+
+
+def _match_shared_nodes(pair: Pair, *, with_closed_blocks: bool = False) -> None:
+    """Match layers that name the same ONNX nodes, fused alike or not.
+
+    Each layer is matched to the layer of the other engine with the largest shared part, so that a node fused elsewhere does
+    not join all its neighbours into one match. A layer may also join a match made from equal names, if the other side of it
+    has one of its nodes: then it was split off or fused.
+
+    Args:
+        with_closed_blocks: Include blocks of which only the ends are known; see `_match_ranges`.
+    """
+    missing = _find_missing_nodes(pair)
+    best: dict[Layer, _Candidate] = {}
+    named = [
+        [
+            layer
+            for layer in pair.open(side)
+            if layer.nodes and not layer.parts.role and (with_closed_blocks or not layer.is_closed_block)
+        ]
+        for side in (0, 1)
+    ]
+    for side in (0, 1):
+        owners: dict[str, list[Layer]] = defaultdict(list)
+        for other in (*named[1 - side], *(layer for layer in missing if layer.side != side)):
+            for node in missing.get(other, other.nodes):
+                owners[node].append(other)
+        for layer in named[side]:
+            candidate = _find_best(pair, layer, owners)
+            if candidate is not None:
+                best[layer] = candidate
+    for layer, candidate in list(best.items()):
+        match = candidate.layer.match
+        if match is not None and layer.is_open:
+            why = "several layers here do the work of one layer there (by ONNX nodes)"
+            pair.add(match, layer, _to_confidence(candidate.part), why)
+    _join_components(pair, best)
+
+
+def _find_missing_nodes(pair: Pair) -> dict[Layer, set[str]]:
+    """Return matched layers with the nodes that their partner does not name."""
+    missing = {}
+    for match in pair.matches:
+        if match.is_pair:
+            for layer in (*match.left, *match.right):
+                others = match.partner(layer).nodes
+                nodes = {node for node in _working_nodes(layer) if node not in others}
+                if nodes:
+                    missing[layer] = nodes
+    return missing
+
+
+def _working_nodes(layer: Layer) -> set[str]:
+    return {node for node, weight in layer.nodes.items() if weight >= LIGHT and not is_module(node)}
+
+
+def _find_best(pair: Pair, layer: Layer, owners: dict[str, list[Layer]]) -> _Candidate | None:
+    """Return the layer of the other engine that shares most nodes; among equals the most similar, then the nearest."""
+    shared: dict[Layer, float] = defaultdict(float)
+    for node, weight in layer.nodes.items():
+        if len(owners.get(node, ())) <= MOST_LAYERS_OF_A_NODE:
+            for other in owners.get(node, ()):
+                shared[other] += weight
+    own = sum(layer.nodes.values())
+    best: _Candidate | None = None
+    highest = (0.0, 0.0, False, 0.0)
+    for other, weight in shared.items():
+        if (weight < LIGHT and weight < own) or not _may_share(layer, other):
+            continue
+        part = weight / (own + sum(other.nodes.values()) - weight)
+        is_alike = layer.signature is not None and layer.signature == other.signature
+        score = (weight, part, is_alike, -abs(_position(pair, layer) - _position(pair, other)))
+        if best is None or score > highest:
+            best, highest = _Candidate(other, part), score
+    return best
+
+
+def _position(pair: Pair, layer: Layer) -> float:
+    """Return the position of a layer in its engine, from 0 to 1."""
+    return layer.order / max(1, len(pair.sides[layer.side]))
+
+
+def _may_share(first: Layer, other: Layer) -> bool:
+    """Return whether shared nodes may mean shared work: the kernels are alike, or one layer is a part of the other.
+
+    A numbered node (`Conv_22`) does not identify a position in the network: two different kernels need a shared node with a
+    path, or several shared main nodes.
+    """
+    if _share_numbers_of_other_modules(first, other):
+        return False
+    if first.has_same_core(other):
+        return True
+    nodes = [_working_nodes(layer) for layer in (first, other)]
+    if not (nodes[0] <= nodes[1] or nodes[1] <= nodes[0]):
+        return False
+    if not first.fits(other):
+        return True
+    heavy = max(
+        sum(layer.nodes[node] >= HEAVY for node in own)
+        for layer, own in zip((first, other), nodes, strict=True)
+    )
+    return heavy > 1 or any("/" in node for node in nodes[0] & nodes[1])
+
+
+def _share_numbers_of_other_modules(first: Layer, other: Layer) -> bool:
+    """Return whether two layers share only numbered nodes but name different modules, or only one of them does work."""
+    shared = first.nodes.keys() & other.nodes.keys()
+    if not all(map(is_numbered, shared)):
+        return False
+    if first.is_passive is not other.is_passive:
+        return all(first.nodes[node] < LIGHT for node in shared)
+    modules = [{node for node in layer.nodes if is_module(node)} for layer in (first, other)]
+    return all(modules) and modules[0].isdisjoint(modules[1])
+
+
+def _to_confidence(part: float) -> float:
+    return round(0.6 + 0.35 * min(1.0, part), 3)
+
+
+def _join_components(pair: Pair, best: dict[Layer, _Candidate]) -> None:
+    """Match the layers that are connected by being the best candidates of each other."""
+    neighbours: dict[Layer, list[_Candidate]] = defaultdict(list)
+    for layer, candidate in best.items():
+        if layer.is_open and candidate.layer.is_open:
+            neighbours[layer].append(candidate)
+            neighbours[candidate.layer].append(_Candidate(layer, candidate.part))
+    done: set[Layer] = set()
+    for start in sorted(neighbours, key=lambda layer: (layer.side, layer.index)):
+        if start in done:
+            continue
+        members: tuple[list[Layer], list[Layer]] = ([], [])
+        least = 1.0
+        waiting = [start]
+        done.add(start)
+        while waiting:
+            layer = waiting.pop()
+            members[layer.side].append(layer)
+            for candidate in neighbours[layer]:
+                least = min(least, candidate.part)
+                if candidate.layer not in done:
+                    done.add(candidate.layer)
+                    waiting.append(candidate.layer)
+        _join_by_nodes(pair, *members, least)
+
+
+def _join_by_nodes(pair: Pair, left: list[Layer], right: list[Layer], least: float) -> None:
+    ours, theirs = ({node for layer in layers for node in layer.nodes} for layers in (left, right))
+    what = "the same nodes" if ours == theirs else "shared nodes"
+    is_one_to_one = len(left) == len(right) == 1
+    how = "" if is_one_to_one else f", fused differently ({len(left)} to {len(right)} layers)"
+    confidence = 1.0 if ours == theirs and is_one_to_one else _to_confidence(least)
+    pair.join(left, right, Evidence.ONNX, confidence, what + how)
+
+
+def _match_ranges(pair: Pair) -> None:
+    """Match a `{ForeignNode[a...b]}` with all unmatched layers of the other engine between `a` and `b`."""
+    for side in (0, 1):
+        blocks = [layer for layer in pair.open(side) if layer.is_closed_block]
+        if not blocks:
+            continue
+        others = [layer for layer in pair.open(1 - side) if not layer.is_closed_block]
+        others.sort(key=lambda layer: layer.order)
+        positions: dict[str, list[int]] = defaultdict(list)
+        for position, other in enumerate(others):
+            for node in other.nodes:
+                positions[node].append(position)
+        for block in blocks:
+            starts, ends = (
+                [position for node in end if not is_module(node) for position in positions.get(node, ())]
+                for end in block.parts.ends
+            )
+            if not starts or not ends:
+                continue
+            inside = [layer for layer in others[min(starts) : max(ends) + 1] if layer.is_open]
+            if inside:
+                why = (
+                    f"{len(inside)} layers there are between the first and the last node of the closed block"
+                )
+                sides = ([block], inside) if side == 0 else (inside, [block])
+                pair.join(*sides, Evidence.ONNX, 0.7, why)
+
+
+# Can names be trusted?
+
+
+def _names_hold(pair: Pair, deferred: Sequence[tuple[Layer, Layer]]) -> bool:
+    """Return whether the matches by name agree with the structure of the engines.
+
+    Exporters number nodes (`Conv_22`), so two exports of a model, or two models, share names by chance, for different work.
+    Names are valid if most pairs do the same kind of work, and have the same neighbours in both engines.
+
+    Args:
+        deferred: Pairs of equal names that were not matched, since their kernels differ.
+    """
+    pairs = [(match.left[0], match.right[0]) for match in pair.matches if match.is_pair]
+    known = len(pairs) + len(deferred)
+    fitting = sum(_have_same_kind(left, right) for left, right in pairs)
+    if known >= _LEAST_PAIRS and fitting < _LEAST_FITTING * known:
+        return False
+    links = agreeing = 0
+    for left, right in pairs:
+        after = [layer.match for layer in left.after if layer.match is not None and layer.match.is_pair]
+        theirs = _readers_through_open(right) if after else set()
+        links += len(after)
+        agreeing += sum(match.right[0] in theirs for match in after)
+    return links < _LEAST_LINKS or agreeing >= _LEAST_LINK_AGREEMENT * links
+
+
+def _readers_through_open(layer: Layer) -> set[Layer]:
+    """Return the layers that read from a layer, directly or through a few unmatched layers."""
+    readers: set[Layer] = set()
+    waiting = list(layer.after)
+    while waiting and len(readers) < _MOST_READERS:
+        reader = waiting.pop()
+        if reader not in readers:
+            readers.add(reader)
+            if reader.match is None:
+                waiting.extend(reader.after)
+    return readers
+
+
+def _have_same_kind(left: Layer, right: Layer) -> bool:
+    if left.is_passive or right.is_passive:
+        return left.is_passive and right.is_passive
+    return left.has_same_core(right) and (left.kind is right.kind or not left.family or not right.family)
+
+
+def _match_deferred(pair: Pair, deferred: Iterable[tuple[Layer, Layer]]) -> None:
+    """Match equal names with different kernels that have no better match: layers that were changed in the model."""
+    for left, right in deferred:
+        if left.is_open and right.is_open and left.fits(right):
+            why = "the same name, but kernel or channels differ"
+            pair.join([left], [right], Evidence.NAME, 0.5, why)
+
+
+# Passive layers, and what is left
+
+
+def _match_passive(pair: Pair, *, by_role: bool) -> None:
+    """Match reformats, Q/DQ and other passive layers: by role and served layer, then by neighbours.
+
+    Args:
+        by_role: Whether names may be used to determine the role and the served layer.
+    """
+    if by_role:
+        why = "same role for the same matched layer"
+        _join_unique(pair, pair.group(_role_key), Evidence.NAME, 0.9, why)
+    _join_unique(pair, pair.group(_between_key), Evidence.STRUCTURE, 0.8, "between the same matched layers")
+    for layer in (*pair.open(0), *pair.open(1)):
+        match = _find_closed_block(layer)
+        if match is not None:
+            pair.add(match, layer, match.confidence, match.why)
+
+
+def _join_unique(pair: Pair, groups: Groups, evidence: Evidence, confidence: float, why: str) -> None:
+    for left, right in groups:
+        if len(left) == len(right) == 1:
+            pair.join(left, right, evidence, confidence, why)
+
+
+def _role_key(layer: Layer) -> Hashable:
+    if layer.served is None or layer.served.match is None:
+        return None
+    return layer.served.match, layer.parts.role
+
+
+def _between_key(layer: Layer) -> Hashable:
+    before = frozenset(other.match for other in layer.before)
+    after = frozenset(other.match for other in layer.after)
+    if not layer.is_passive or (not before and not after) or None in before or None in after:
+        return None
+    return layer.kind, layer.loose, before, after
+
+
+def _find_closed_block(layer: Layer) -> Match | None:
+    """Return the match of a closed block of the other engine that contains all neighbours of a passive layer, else None."""
+    matches = {other.match for other in (*layer.before, *layer.after)}
+    if not layer.is_passive or len(matches) != 1:
+        return None
+    match = matches.pop()
+    others = [] if match is None else match.sides[1 - layer.side]
+    return match if len(others) == 1 and others[0].parts.ends else None
+
+
+def _match_by_order(pair: Pair) -> None:
+    """Match unmatched layers by signature within the gaps between layers that both engines run in the same order.
+
+    Layers with equal signatures are matched in order only if both engines have equally many: otherwise it is unknown which
+    one is missing.
+    """
+    for gap in pair.group_gaps((*pair.open(0), *pair.open(1))).values():
+        for left, right in pair.group(_order_key, [*gap[0], *gap[1]]):
+            if len(left) != len(right):
+                continue
+            evidence, confidence = Evidence.ORDER, 0.4
+            why = f"execution order, among {len(left)} layers of the same kind and shapes"
+            if len(left) == 1 and left[0].signature is None:
+                why = "layers without a name between the same layers"
+            elif len(left) == 1:
+                evidence, confidence = Evidence.SIGNATURE, 0.6
+                why = "unique kind, shapes and attributes between matched neighbours"
+            for our_layer, other in zip(left, right, strict=True):
+                pair.join([our_layer], [other], evidence, confidence, why)
+
+
+def _order_key(layer: Layer) -> Hashable:
+    if layer.signature is None and layer.name.strip():  # without a name nothing but the place is known
+        return None
+    return layer.kind.value if layer.is_passive else "", layer.signature
+
+
+# Are these engines of one model?
+
+
+def _is_matched(pair: Pair) -> bool:
+    """Return whether at least `LEAST_RELATED` of the working layers of each engine are matched, without passive ones."""
+    matched = [[layer.match is not None for layer in layers] for layers in _list_active(pair)]
+    if not all(matched):
+        return bool(pair.matches)
+    return all(sum(own) >= LEAST_RELATED * len(own) for own in matched)
+
+
+def _list_active(pair: Pair) -> list[list[Layer]]:
+    return [[layer for layer in side.layers if not layer.is_passive] for side in pair.sides]
+
+
+def _are_nameless(pair: Pair) -> bool:
+    """Return whether no layer has a name, so that nothing but their places can relate the engines."""
+    return not any(layer.name.strip() for side in pair.sides for layer in side.layers)
+
+
+def _look_alike(pair: Pair) -> bool:
+    """Return whether the working layers have similar kinds and shapes; if shapes are unknown, similar sequences of kinds."""
+    active = _list_active(pair)
+    if min(map(len, active)) < _LEAST_TO_COMPARE:
+        return False
+    known: list[Counter[Hashable]] = [
+        Counter(layer.loose for layer in layers if layer.loose is not None) for layers in active
+    ]
+    if all(own.total() * 2 >= len(layers) for own, layers in zip(known, active, strict=True)):
+        return _overlap(*known) >= _LEAST_ALIKE
+    kinds = [[layer.kind for layer in layers] for layers in active]
+    rows: list[Counter[Hashable]] = [Counter(zip(own, own[1:], own[2:], strict=False)) for own in kinds]
+    return _overlap(*rows) >= _LEAST_ALIKE
+
+
+def _overlap(ours: Counter[Hashable], theirs: Counter[Hashable]) -> float:
+    """Return the number of common elements of two multisets over the size of the larger one."""
+    return (ours & theirs).total() / max(1, ours.total(), theirs.total())
