@@ -1,7 +1,6 @@
-"""Open foreign files safely, and parse JSON as TensorRT writes it.
+"""Open foreign files safely, and parse JSON as TensorRT and other tools write it.
 
-Devices, pipes without a writer, and endless files are rejected. Garbage collection is paused while parsing: parsing only
-creates containers that stay, and repeated collections would cost more than the parsing itself.
+Devices, pipes without a writer, and endless files are rejected. Bytes that are not UTF-8 are replaced, and told.
 """
 
 from __future__ import annotations
@@ -12,20 +11,31 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from trex_tui.errors import ARCHIVES, ArtifactError, describe_os_error
+from trex_tui.errors import ARCHIVES, ArtifactError, Note, Severity, describe_os_error
 
+MOST_BYTES = 2 << 30
+"""Limit of a file that is read completely: seven million timing rows, or an engine of a million layers."""
+LARGEST_NUMBER = 1e15
+"""No value of trtexec is larger; up to here sums stay finite and precise enough."""
+COPY_AGAIN = "copy or export it again"
+"""Remedy of a file that is empty, truncated or damaged."""
+OUTSIDE = "it is outside of the allowed directories"
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Do not wait for a writer: a pipe without one is empty."""
-
+_OUT_OF_MEMORY = "exceeds the memory of this machine; use one with more memory"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+GZIP_MARK = b"\x1f\x8b"
+_MOST_LEVELS = 16
+_TOO_DEEP = "(nested too deeply)"
 
 _allowed: tuple[str, ...] = ()
 """Real paths of the only directories that are read; empty for all."""
-OUTSIDE = "it is outside of the allowed directories"
 
 
 def confine(directories: Iterable[Path]) -> None:
@@ -46,17 +56,6 @@ def is_allowed(path: str | Path) -> bool:
     )
 
 
-def _check_allowed(path: Path, descriptor: int) -> None:
-    """Check the file that was opened, not only its path: a link may have changed in between.
-
-    Raises:
-        OSError: It is outside of the directories of `confine`.
-    """
-    real = os.path.realpath(path)
-    if not is_allowed(real) or not os.path.samestat(os.fstat(descriptor), os.lstat(real)):
-        raise PermissionError(errno.EACCES, OUTSIDE)
-
-
 def open_bytes(path: Path, *, may_be_pipe: bool = False) -> BinaryIO:
     """Open a regular file, unbuffered. The type is checked after opening, since the file may be replaced before.
 
@@ -70,15 +69,22 @@ def open_bytes(path: Path, *, may_be_pipe: bool = False) -> BinaryIO:
         descriptor = os.open(path, _FLAGS)
     except ValueError as error:  # a NUL in the path
         raise OSError(errno.EINVAL, "it is not a valid path") from error
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket
+            raise OSError(errno.EINVAL, "it is not a regular file") from error
+        raise
     try:
         if _allowed:
-            _check_allowed(path, descriptor)
+            # The file that was opened, not only its path: a link may have changed in between.
+            real = os.path.realpath(path)
+            if not is_allowed(real) or not os.path.samestat(os.fstat(descriptor), os.lstat(real)):
+                raise PermissionError(errno.EACCES, OUTSIDE)
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISFIFO(mode) and may_be_pipe:
             os.set_blocking(descriptor, True)  # it has a writer, or ends at once
+        elif stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         elif not stat.S_ISREG(mode):
-            if stat.S_ISDIR(mode):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             raise OSError(errno.EINVAL, "it is not a regular file")
         return os.fdopen(descriptor, "rb", buffering=0)
     except BaseException:
@@ -98,16 +104,6 @@ def read_piece(file: BinaryIO, size: int) -> bytes:
     return piece
 
 
-def read_head(path: Path, size: int) -> bytes:
-    """Read the first bytes of a regular file, as many as there are.
-
-    Raises:
-        OSError: As `open_bytes`, or it cannot be read.
-    """
-    with open_bytes(path) as file:
-        return read_fully(file, size)
-
-
 def read_fully(file: BinaryIO, size: int) -> bytes:
     """Read `size` bytes, fewer only at the end of the file. A single read returns at most 2 GiB.
 
@@ -122,109 +118,37 @@ def read_fully(file: BinaryIO, size: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-_CONTAINERS = frozenset((dict, list))
-_MOST_LEVELS = 16
-_TOO_DEEP = "(nested too deeply)"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-MOST_BYTES = 2 << 30
-"""Limit of a file that is read completely: seven million timing rows, or an engine of a million layers."""
-COPY_AGAIN = "copy or export it again"
-"""Remedy of a file that is empty, truncated or damaged."""
-OUT_OF_MEMORY = "exceeds the memory of this machine; use one with more memory"
-LARGEST_NUMBER = 1e15
-"""No value of trtexec is larger; up to here sums stay finite and precise enough."""
+def read_head(path: Path, size: int) -> bytes:
+    """Read the first bytes of a regular file, as many as there are.
 
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector; restore its state afterwards.
-
-    New objects are moved to the oldest generation. Otherwise the next collection would visit all of them, which takes as long
-    as parsing.
+    Raises:
+        OSError: As `open_bytes`, or it cannot be read.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            _make_objects_old()
-            gc.enable()
+    with open_bytes(path) as file:
+        return read_fully(file, size)
 
 
-_is_frozen = False
-"""True if objects were frozen elsewhere. Cached, because the query takes longer with more objects."""
+def unpack_head(head: bytes, size: int) -> bytes:
+    """Return the head of a file after decompression, at most `size` bytes; the head itself if it is not compressed.
 
-
-def _make_objects_old() -> None:
-    """Move all objects to the oldest generation, unless some were frozen elsewhere, which would be unfrozen."""
-    global _is_frozen
-    _is_frozen = _is_frozen or gc.get_freeze_count() > 0
-    if not _is_frozen:
-        gc.freeze()
-        gc.unfreeze()
-
-
-def finite_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
-    """Return the number of a JSON value; None for other values, and for impossible measurements: `nan`, `inf`, 1e300."""
-    if type(value) is not float and type(value) is not int:
-        return None
-    return float(value) if -LARGEST_NUMBER <= value <= LARGEST_NUMBER else None
-
-
-def positive_count(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
-    """Return the count of a JSON value; None for other values, and for impossible counts: 0, 10 ** 400."""
-    return value if type(value) is int and 0 < value <= LARGEST_NUMBER else None
-
-
-def without_depths(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values without those nested deeper than anything TensorRT writes: printing and comparing them recurses."""
-    for value in values.values():
-        if type(value) is list:
-            inside: Iterable[Any] = value
-        elif type(value) is dict:
-            inside = value.values()
-        else:
-            continue
-        if not _CONTAINERS.isdisjoint(map(type, inside)) and _is_deep(value, _MOST_LEVELS):
-            return {
-                key: _TOO_DEEP if _is_deep(value, _MOST_LEVELS) else value for key, value in values.items()
-            }
-    return values
-
-
-def _is_deep(value: Any, levels: int) -> bool:  # noqa: ANN401 - any JSON value
-    if type(value) not in _CONTAINERS:
-        return False
-    if not levels:
-        return True
-    inside = value.values() if type(value) is dict else value
-    if _CONTAINERS.isdisjoint(map(type, inside)):
-        return False
-    return any(type(item) in _CONTAINERS and _is_deep(item, levels - 1) for item in inside)
+    Raises:
+        zlib.error: It is damaged.
+    """
+    return zlib.decompressobj(wbits=31).decompress(head, size) if head.startswith(GZIP_MARK) else head
 
 
 def decode_text(data: bytes) -> str:
-    """Decode UTF-8 with or without BOM, or UTF-16 with one (as from a PowerShell redirect).
-
-    Bytes that are not UTF-8 become U+FFFD: a layer name in another encoding must not make the file unreadable.
-    """
+    """Decode UTF-8 with or without BOM, or UTF-16 with one (as from a PowerShell redirect); other bytes become U+FFFD."""
     if data[:2] in _UTF16_MARKS:
         return data.decode("utf-16", errors="replace")
     return data.decode("utf-8-sig", errors="replace")
 
 
-_conversions: dict[str, Callable[[str], str]] = {}
-"""File -> conversion to the JSON of trtexec, for files that a plug-in recognizes."""
+def read_text(path: Path, notes: list[Note] | None = None) -> str:
+    """Return the text of a file, decoded as `decode_text` does.
 
-
-def convert_with(path: Path, convert: Callable[[str], str]) -> None:
-    """Convert the text of a file from now on, whenever it is read."""
-    _conversions[str(path.absolute())] = convert
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file, decoded as `decode_text` does, and converted if a plug-in reads it.
+    Args:
+        notes: Receives a warning about bytes that are not UTF-8.
 
     Raises:
         ArtifactError: The file cannot be read, or is larger than `MOST_BYTES`.
@@ -239,13 +163,35 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise ArtifactError(path, describe_os_error(error)) from error
     except MemoryError as error:
-        raise ArtifactError(path, OUT_OF_MEMORY) from error
-    convert = _conversions.get(str(path.absolute())) if _conversions else None
-    return convert(decode_text(data)) if convert else decode_text(data)
+        raise ArtifactError(path, _OUT_OF_MEMORY) from error
+    if data[:2] not in _UTF16_MARKS:
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            if notes is not None:
+                line = data.count(b"\n", 0, error.start) + 1
+                column = error.start - data.rfind(b"\n", 0, error.start)
+                message = f"is not UTF-8: byte 0x{data[error.start]:02x} and the like are read as U+FFFD; {COPY_AGAIN}"
+                notes.append(Note(Severity.WARNING, path, f"line {line} column {column}", message))
+    return decode_text(data)
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Pause the cyclic garbage collector while many objects are made: it would visit them again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever the file holds
     """Parse JSON, accepting raw control characters inside strings: TensorRT 8.6 writes U+001E unescaped.
+
+    A string that holds JSON again, as `json.dump(model.model_dump_json())` writes it, is parsed too.
 
     Raises:
         ArtifactError: With line and column of the error.
@@ -254,7 +200,8 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
         raise ArtifactError(path, f"is empty; {COPY_AGAIN}")
     try:
         with gc_paused():
-            return json.loads(text, strict=False)
+            root = json.loads(text, strict=False)
+            return json.loads(root, strict=False) if holds_json(root) else root
     except json.JSONDecodeError as error:
         # An error in the last few characters means that the text is truncated.
         if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
@@ -268,7 +215,21 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
     except ValueError as error:  # an integer with thousands of digits
         raise ArtifactError(path, f"is not usable JSON ({error}); export it again") from error
     except MemoryError as error:
-        raise ArtifactError(path, OUT_OF_MEMORY) from error
+        raise ArtifactError(path, _OUT_OF_MEMORY) from error
+
+
+def holds_json(value: object) -> bool:
+    """Return whether a value is a text that begins as a JSON object or list."""
+    return isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
+
+
+def load_json(path: Path, notes: list[Note] | None = None) -> Any:  # noqa: ANN401 - JSON is whatever the file holds
+    """Read and parse one file.
+
+    Raises:
+        ArtifactError: As `read_text` and `parse_json`.
+    """
+    return parse_json(read_text(path, notes), path)
 
 
 def parse_documents(text: str, path: Path) -> list[Any]:
@@ -280,32 +241,31 @@ def parse_documents(text: str, path: Path) -> list[Any]:
     try:
         return [parse_json(text, path)]
     except ArtifactError as error:
-        documents = _consecutive_documents(text)
+        documents = _parse_consecutive(text)
         # JSON Lines have a row per document, not a run.
-        if not all(isinstance(root, list) or _has_container(root) for root in documents) or not documents:
+        if not documents or not all(isinstance(root, list) or _has_container(root) for root in documents):
             raise error
         return documents
 
 
-def _consecutive_documents(text: str) -> list[Any]:
+def _parse_consecutive(text: str) -> list[Any]:
     """Return every document of a text; empty if a part of it is not JSON."""
     decoder = json.JSONDecoder(strict=False)
     documents, position = [], 0
     try:
-        with gc_paused():
-            while position < len(text):
-                if text[position].isspace():
-                    position += 1
-                    continue
-                root, position = decoder.raw_decode(text, position)
-                documents.append(root)
+        while position < len(text):
+            if text[position].isspace():
+                position += 1
+                continue
+            root, position = decoder.raw_decode(text, position)
+            documents.append(root)
     except (ValueError, RecursionError, MemoryError):
         return []
     return documents
 
 
 def _has_container(root: object) -> bool:
-    return isinstance(root, dict) and any(type(value) in _CONTAINERS for value in root.values())
+    return isinstance(root, dict) and any(isinstance(value, (dict, list)) for value in root.values())
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.|\\\Z)*(?:"|\Z)|[\[\]{},]', re.DOTALL)
@@ -334,10 +294,25 @@ def parse_head(text: str) -> Any:  # noqa: ANN401 - JSON is whatever the file ho
         return None
 
 
-def load_json(path: Path) -> Any:  # noqa: ANN401 - JSON is whatever the file holds
-    """Read and parse one file.
+def finite_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
+    """Return the number of a JSON value; None for other values, and for impossible measurements: `nan`, `inf`, 1e300."""
+    if type(value) is not float and type(value) is not int:
+        return None
+    return float(value) if -LARGEST_NUMBER <= value <= LARGEST_NUMBER else None
 
-    Raises:
-        ArtifactError: As `read_text` and `parse_json`.
-    """
-    return parse_json(read_text(path), path)
+
+def positive_count(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
+    """Return the count of a JSON value; None for other values, and for impossible counts: 0, 10 ** 400."""
+    return value if type(value) is int and 0 < value <= LARGEST_NUMBER else None
+
+
+def without_depths(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values without those nested deeper than anything TensorRT writes: printing and comparing them recurses."""
+    return {key: _TOO_DEEP if _is_deep(value, _MOST_LEVELS) else value for key, value in values.items()}
+
+
+def _is_deep(value: Any, levels: int) -> bool:  # noqa: ANN401 - any JSON value
+    if not isinstance(value, (dict, list)):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return not levels or any(_is_deep(item, levels - 1) for item in inside)

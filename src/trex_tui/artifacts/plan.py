@@ -1,7 +1,7 @@
 """Head of a serialized engine (plan file): its mark, the version that built it, and what a tool wrote before it.
 
-`ftrt` begins plans of TensorRT 8.6 and later; the version is bytes 24 to 26, as trtexec's `--getPlanVersionOnly` reads it.
-Plans before that begin with `ptrt`, and have no version where trtexec looks for one. Ultralytics writes the length of a
+`ftrt` begins plans of TensorRT 8.6 and later, `vtrt` those of TensorRT-RTX; the version is bytes 24 to 26, as trtexec's
+`--getPlanVersionOnly` reads it. Plans before that begin with `ptrt`, and have no version where trtexec looks for one. Ultralytics writes the length of a
 JSON object in 4 bytes, little endian, then the object, before the plan; trtexec cannot load such a file. Nothing else of a
 plan is read.
 """
@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from trex_tui.artifacts.open import open_bytes, read_fully
 
-MARK, OLD_MARK = b"ftrt", b"ptrt"
+_MARK, _RTX_MARK, _OLD_MARK = b"ftrt", b"vtrt", b"ptrt"
+_MARKS = (_MARK, _RTX_MARK, _OLD_MARK)
 _HEAD_BYTES = 28
 _LENGTH_BYTES = 4
 _MOST_METADATA = 1 << 20
@@ -29,7 +30,7 @@ class PlanHead(NamedTuple):
 
     Attributes:
         is_old: Whether it has the mark of plans before TensorRT 8.6.
-        version: As trtexec reads it; None where it cannot.
+        version: As trtexec reads it, `10.4.0` or `RTX 1.7.1`; None where it cannot.
         metadata_bytes: Bytes before the plan; 0 for none.
         metadata: The JSON object in them; empty where it is damaged.
     """
@@ -40,6 +41,11 @@ class PlanHead(NamedTuple):
     metadata: dict[str, object]
 
 
+def has_plan_mark(head: bytes) -> bool:
+    """Return whether a file may be a plan, by its first bytes."""
+    return head.startswith(_MARKS) or head[_LENGTH_BYTES : _LENGTH_BYTES + 1] == b"{"
+
+
 def read_plan_head(path: Path) -> PlanHead | None:
     """Read the head of a plan; None if the file is none.
 
@@ -48,7 +54,7 @@ def read_plan_head(path: Path) -> PlanHead | None:
     """
     with open_bytes(path) as file:
         head = read_fully(file, _HEAD_BYTES)
-        if head.startswith((MARK, OLD_MARK)):
+        if head.startswith(_MARKS):
             return _make_head(head, b"")
         length = int.from_bytes(head[:_LENGTH_BYTES], "little")
         if head[_LENGTH_BYTES : _LENGTH_BYTES + 1] != b"{" or not 2 <= length <= _MOST_METADATA:
@@ -56,15 +62,19 @@ def read_plan_head(path: Path) -> PlanHead | None:
         file.seek(_LENGTH_BYTES)
         metadata = read_fully(file, length)
         plan = read_fully(file, _HEAD_BYTES)
-        return _make_head(plan, metadata) if plan.startswith((MARK, OLD_MARK)) else None
+        return _make_head(plan, metadata) if plan.startswith(_MARKS) else None
 
 
 def _make_head(plan: bytes, metadata: bytes) -> PlanHead:
     version = None
-    if plan.startswith(MARK) and len(plan) == _HEAD_BYTES and _FIRST_MAJOR <= plan[24] <= _LAST_MAJOR:
-        version = f"{plan[24]}.{plan[25]}.{plan[26]}"
+    if len(plan) == _HEAD_BYTES:
+        number = f"{plan[24]}.{plan[25]}.{plan[26]}"
+        if plan.startswith(_MARK) and _FIRST_MAJOR <= plan[24] <= _LAST_MAJOR:
+            version = number
+        elif plan.startswith(_RTX_MARK) and 1 <= plan[24] <= _LAST_MAJOR:
+            version = f"RTX {number}"
     size = _LENGTH_BYTES + len(metadata) if metadata else 0
-    return PlanHead(plan.startswith(OLD_MARK), version, size, _read_metadata(metadata))
+    return PlanHead(plan.startswith(_OLD_MARK), version, size, _read_metadata(metadata))
 
 
 def _read_metadata(text: bytes) -> dict[str, object]:
@@ -80,7 +90,7 @@ def describe_plan(head: PlanHead) -> str:
     if head.is_old:
         text = "an older TensorRT plan (ptrt), version not stated"
     elif head.version:
-        text = f"a TensorRT {head.version} plan"
+        text = f"a TensorRT {head.version} plan".replace("TensorRT RTX", "TensorRT-RTX")
     else:
         text = "a TensorRT plan, version unknown"
     return f"{text}, {describe_metadata(head)}" if head.metadata_bytes else text

@@ -1,4 +1,4 @@
-"""Convert what `polygraphy inspect model X.engine --show layers attrs` prints to the JSON of trtexec's layer information.
+"""Read what `polygraphy inspect model X.engine --show layers attrs` prints, in the form of trtexec's layer information.
 
 Polygraphy prints names, types, shapes and tactic numbers of layers. Newer releases print formats, which contain the
 data types of tensors inside the engine. Each optimization profile has its own layers.
@@ -7,7 +7,6 @@ data types of tensors inside the engine. Each optimization profile has its own l
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Any
 
 from trex_tui.errors import ArtifactError
 
-ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-HEADING = "==== TensorRT Engine ===="
+_ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+ENGINE_TEXT = "==== TensorRT Engine ===="
 _INPUTS, _OUTPUTS = " Engine Input(s) ----", " Engine Output(s) ----"
 _LAYER = re.compile(r"\s*Layer (?P<index>\d+)\s*\| (?P<name>.*?)(?: \[Op: (?P<type>[^\]]*)\])?\s*$")
 _TENSOR = re.compile(r"(?P<name>\S.*?) \[(?P<facts>(?:dtype=[^,\]]*, )?shape=\([^)]*\)[^\]]*)\]")
@@ -46,25 +45,23 @@ _TYPES = {
 _KEYS = {"Tactic": "TacticValue"}
 
 
-def convert_engine_text(path: Path, text: str) -> str:
-    """Return layer information as JSON.
+def read_engine_text(text: str, path: Path) -> dict[str, Any]:
+    """Return the root of layer information.
 
     Raises:
         ArtifactError: The text lists no layers.
     """
-    lines = ESCAPE.sub("", text[text.index(HEADING) :]).splitlines()
+    lines = _ESCAPE.sub("", text[text.index(ENGINE_TEXT) :]).splitlines()
     layers = list(_read_layers(lines))
     if not layers:
         raise ArtifactError(path, "lists no layers; run polygraphy inspect model ENGINE --show layers attrs")
     has_types = any("LayerType" in layer for layer in layers)
     tensors = [*_read_io(lines, _INPUTS, "Input"), *_read_io(lines, _OUTPUTS, "Output")]
-    shapes = dict(_read_profiles(lines))
+    shapes = _read_profiles(lines)
     for tensor in tensors:
         if tensor["Name"] in shapes:
             tensor["ProfileInfo"] = shapes[tensor["Name"]]
-    return json.dumps(
-        {"Layers": layers if has_types else [layer["Name"] for layer in layers], "I/O Tensors": tensors}
-    )
+    return {"Layers": layers if has_types else [layer["Name"] for layer in layers], "I/O Tensors": tensors}
 
 
 def _read_io(lines: list[str], title: str, mode: str) -> Iterator[dict[str, Any]]:
@@ -78,14 +75,14 @@ def _read_io(lines: list[str], title: str, mode: str) -> Iterator[dict[str, Any]
         yield tensor | {"IOMode": mode}
 
 
-def _read_profiles(lines: list[str]) -> Iterator[tuple[str, list[dict[str, list[int]]]]]:
+def _read_profiles(lines: list[str]) -> dict[str, list[dict[str, list[int]]]]:
     shapes: dict[str, list[dict[str, list[int]]]] = {}
     for line in lines:
         if match := _PROFILE.match(line):
             name = (match["name"] or match["old"]).partition(" [profile ")[0]
             ranges = {f"{side.title()}Shape": _extents(match[side]) for side in ("min", "opt", "max")}
             shapes.setdefault(name, []).append(ranges)
-    yield from shapes.items()
+    return shapes
 
 
 def _read_layers(lines: list[str]) -> Iterator[dict[str, Any]]:

@@ -5,35 +5,103 @@ and device-to-host copies `out`; 8.0 to 8.2 have an extra `endToEndMs`.
 
 Toolkits around trtexec write the same in four other forms: a list of numbers (`{"times": [0.5, 0.6]}`), a list of rows
 (`{"perIteration": [{"latency_us": 500}]}`), columns (`{"latency": {"unit": "us", "values": [500]}}`), and any of these below
-further keys. The unit is at the end of a key or beside the numbers; without a unit, milliseconds are assumed.
+further keys. The unit is at the end of a key or beside the numbers, or follows from a throughput in the file.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from operator import itemgetter
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from trex_tui.artifacts.open import LARGEST_NUMBER, finite_number, parse_documents, read_text
-from trex_tui.artifacts.time_units import MS, UnknownUnitError, plain, split_unit, stated_unit
 from trex_tui.errors import ArtifactError, Note, Severity
 from trex_tui.text import plural, printable
 
-# Key of TensorRT 8.0 and later -> the key of 7.2, if it differs.
-OLD_KEYS = {
-    "startH2dMs": "startInMs",
-    "endH2dMs": "endInMs",
-    "startD2hMs": "startOutMs",
-    "endD2hMs": "endOutMs",
-    "h2dMs": "inMs",
-    "d2hMs": "outMs",
+MS = {"ms": 1.0, "µs": 1e-3, "ns": 1e-6, "s": 1e3}
+"""Unit of time -> milliseconds."""
+UNIT_UNKNOWN = "unit unknown: the file states none, and nothing else tells it; read as milliseconds"
+_UNITS = {
+    **dict.fromkeys(("ms", "msec", "milliseconds"), "ms"),
+    **dict.fromkeys(("us", "usec", "microseconds"), "µs"),
+    **dict.fromkeys(("ns", "nsec", "nanoseconds"), "ns"),
+    **dict.fromkeys(("s", "sec", "seconds"), "s"),
 }
+_IN_SECONDS = re.compile(r"(.*[^A-Za-z0-9])s\W*|(.*[a-z0-9])S")
+"""A key with the unit `s`, as opposed to a plural."""
+_PER_SECOND = re.compile(r"(?:avg|average|mean)?(?:throughput|qps|fps|ips)(?:qps|fps|persecond)?")
+
+
+class UnknownUnitError(ValueError):
+    """A file states a unit that is not a unit of time."""
+
+    @property
+    def message(self) -> str:
+        return f"has the unknown time unit {str(self)!r}; export it in ms, us, ns or s"
+
+
+def plain(text: str) -> str:
+    """Return the lower-case letters and digits of a key.
+
+    >>> plain("Latency (ms)"), plain("gpu_time_µs")
+    ('latencyms', 'gputimeus')
+    """
+    return re.sub(r"[^a-z0-9]", "", text.replace("µ", "u").replace("μ", "u").lower())
+
+
+def split_unit(key: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the ways to split a key into plain words and a unit at its end, the most likely first; None for no unit.
+
+    >>> list(split_unit("avg_us"))
+    [('avgus', None), ('avg', 'µs')]
+    """
+    name = plain(key)
+    seconds = _IN_SECONDS.fullmatch(key)
+    stems: list[tuple[str, str | None]] = [(plain(seconds[1] or seconds[2]), "s")] if seconds else []
+    stems.append((name, None))
+    stems += [
+        (name.removesuffix(word), unit)
+        for word, unit in _UNITS.items()
+        if len(word) > 1 and name.endswith(word)
+    ]
+    for stem, unit in stems:
+        yield stem, unit
+        if stem.endswith("in"):  # latency_in_ms
+            yield stem.removesuffix("in"), unit
+
+
+def stated_unit(node: Mapping[str, Any]) -> str | None:
+    """Return the unit that an object states for its numbers; None for none.
+
+    Raises:
+        UnknownUnitError: It is not a unit of time.
+    """
+    text = node.get("unit", node.get("units"))
+    if not isinstance(text, str):
+        return None
+    unit = _UNITS.get(plain(text))
+    if unit is None:
+        raise UnknownUnitError(text)
+    return unit
+
+
+def find_unit(value: float, low_ms: float, high_ms: float) -> str | None:
+    """Return the only unit in which a value lies between two limits; None if none or several do.
+
+    >>> find_unit(0.00074, 0.05, 5.0)
+    's'
+    """
+    fitting = [unit for unit, scale in MS.items() if low_ms <= value * scale <= high_ms]
+    return fitting[0] if len(fitting) == 1 else None
+
+
 TIMING_KEYS = (
     "startEnqMs",
     "endEnqMs",
@@ -51,9 +119,46 @@ TIMING_KEYS = (
 )
 ENQUEUE = "enqueueMs"
 """Column of enqueue durations, which trtexec itself writes as two stamps."""
-_MOST_KEYS, _MOST_KEY, _MOST_DEPTH, _MOST_OTHERS = 8, 40, 12, 3
 DURATIONS = frozenset(("h2dMs", "computeMs", "d2hMs", "latencyMs", "endToEndMs", ENQUEUE))
 """The columns that are durations, which are not negative."""
+_OLD_KEYS = {
+    "startH2dMs": "startInMs",
+    "endH2dMs": "endInMs",
+    "startD2hMs": "startOutMs",
+    "endD2hMs": "endOutMs",
+    "h2dMs": "inMs",
+    "d2hMs": "outMs",
+}
+"""Key of TensorRT 8.0 and later -> the key of 7.2, if it differs."""
+_NAMES = {
+    "latencyMs": "latency latencies hostlatency hostlatencies totallatency inferencetime inferencetimes elapsed time times "
+    "timings durations runtimes periteration",
+    "computeMs": "compute computetime computetimes gpu gputime gputimes gpucompute gpucomputetime gpucomputetimes",
+    "h2dMs": "h2d h2dtime h2dlatency",
+    "d2hMs": "d2h d2htime d2hlatency",
+    ENQUEUE: "enqueue enqueuetime enqueuetimes enq",
+    "endToEndMs": "endtoend e2e",
+}
+"""Column -> its names in toolkits, in lower-case letters and digits, without the unit."""
+_COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
+_OWN_COLUMNS = {key.lower(): key for key in TIMING_KEYS} | {
+    old.lower(): key for key, old in _OLD_KEYS.items()
+}
+_HOLDERS = frozenset(("value", "values", "samples", "data", "raw"))
+"""Keys without a meaning."""
+_MOST_DEPTH, _MOST_OTHERS = 12, 3
+
+
+@lru_cache(maxsize=1024)
+def find_column(key: str) -> tuple[str | None, str | None]:
+    """Return the column that a key names, and the unit at its end; None for each if missing."""
+    name = plain(key)
+    if name in _OWN_COLUMNS:
+        return _OWN_COLUMNS[name], "ms"
+    for stem, unit in split_unit(key):
+        if stem in _COLUMNS:
+            return _COLUMNS[stem], unit
+    return None, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +189,29 @@ class Timing:
         """Host latency of every query: copies and compute, without the enqueue. Empty if the file has none."""
         return self.columns.get("latencyMs", array("d"))
 
+    def with_layers(self, layers_ms: float) -> Timing:
+        """Return the rows in the unit in which a query takes about as long as its layers, if the unit is unknown.
+
+        Args:
+            layers_ms: Sum of the times of the layers of the same engine.
+        """
+        times = sorted(time for column in self.columns.values() for time in column if time > 0)
+        if self.unit is not None or not times or layers_ms <= 0:
+            return self
+        unit = find_unit(median(times), layers_ms / 10, layers_ms * 10)
+        return self if unit is None else self._in_unit(unit, f"by the layers beside it, {layers_ms:.4g} ms")
+
+    def _in_unit(self, unit: str, reason: str) -> Timing:
+        columns = {
+            key: array("d", [value * MS[unit] for value in column]) for key, column in self.columns.items()
+        }
+        assumed = self.assumed.replace(UNIT_UNKNOWN, f"unit {unit} {reason}")
+        notes = [
+            note._replace(severity=Severity.INFO, message=assumed) if UNIT_UNKNOWN in note.message else note
+            for note in self.notes
+        ]
+        return replace(self, columns=columns, notes=tuple(notes), assumed=assumed, unit=unit)
+
 
 def read_timings(path: Path) -> list[Timing]:
     """Read the rows of every run in a file: usually one, more in appended files.
@@ -91,82 +219,62 @@ def read_timings(path: Path) -> list[Timing]:
     Raises:
         ArtifactError: The file is not JSON, or has no timing rows.
     """
-    return [_read_document(root, path) for root in parse_documents(read_text(path), path)]
-
-
-def read_timing(path: Path) -> Timing:
-    """Read the rows of the last run in a file.
-
-    Raises:
-        ArtifactError: As `read_timings`.
-    """
-    return read_timings(path)[-1]
+    notes: list[Note] = []
+    timings = [_read_document(root, path) for root in parse_documents(read_text(path, notes), path)]
+    return [replace(timing, notes=(*notes, *timing.notes)) for timing in timings] if notes else timings
 
 
 def _read_document(root: object, path: Path) -> Timing:
-    if not isinstance(root, list):
-        return _read_variant(root, path)
-    rows = [row for row in root if isinstance(row, dict)]
+    rows = [row for row in root if isinstance(row, dict)] if isinstance(root, list) else []
     keys = set().union(*rows)
     columns, doubtful = {}, set()
     for key in (*TIMING_KEYS, ENQUEUE):
-        name = key if key in keys else OLD_KEYS.get(key, key)
+        name = key if key in keys else _OLD_KEYS.get(key, key)
         if name in keys:
-            columns[key], is_doubtful = _column(rows, name)
+            columns[key], is_doubtful = _read_column(rows, name)
             if is_doubtful:
                 doubtful.add(key)
     if not columns:
-        return _read_variant(root, path)
-    negative = _without_negative(columns, doubtful)
-    left_out = len(root) - len(rows)
+        return _read_foreign(root, path)
+    left_out = len(root) - len(rows) if isinstance(root, list) else 0
     if not doubtful and not left_out:
         return Timing(columns, len(rows))
-    return Timing(columns, len(rows), _notes(path, columns, len(rows), left_out, negative))
+    return Timing(columns, len(rows), _check_columns(path, columns, doubtful, len(rows), left_out))
 
 
-def _without_negative(columns: dict[str, array[float]], doubtful: Collection[str]) -> dict[str, int]:
-    """Replace negative durations by unknown values in some columns; return their number by column."""
-    counts = {}
-    for key in DURATIONS & columns.keys() & set(doubtful):
-        column = columns[key]
-        if count := sum(map((0.0).__gt__, column)):
-            columns[key] = array("d", [math.nan if value < 0 else value for value in column])
-            counts[key] = count
-    return counts
+def _read_column(rows: list[dict[str, Any]], key: str) -> tuple[array[float], bool]:
+    """Return the values of a key, NaN where there is no number, and whether some are missing or negative."""
+    values: list[Any] = [row.get(key) for row in rows]
+    # Truth values are 0 and 1: types are looked at only then.
+    with suppress(OverflowError, TypeError):
+        least = min(values, default=0.0)
+        if (
+            math.isfinite(sum(values))
+            and least >= -LARGEST_NUMBER
+            and max(values, default=0.0) <= LARGEST_NUMBER
+            and ((0 not in values and 1 not in values) or set(map(type, values)) <= {float, int})
+        ):
+            return array("d", values), least < 0.0
+    numbers = (finite_number(value) for value in values)
+    return array("d", [math.nan if number is None else number for number in numbers]), True
 
 
-def _notes(
-    path: Path, columns: dict[str, array[float]], rows: int, left_out: int, negative: dict[str, int]
+def _check_columns(
+    path: Path, columns: dict[str, array[float]], doubtful: Collection[str], rows: int, left_out: int
 ) -> tuple[Note, ...]:
-    bad = sum(map(math.isnan, columns.get("latencyMs", ())))
-    notes = []
-    if left_out:
-        notes.append(f"{left_out} entries are not timing rows; skipped")
-    for key in sorted(negative):
-        what = key.removesuffix("Ms")
-        notes.append(f"{negative[key]} of {rows} rows have a negative {what}; read as unknown")
-    bad -= negative.get("latencyMs", 0)
-    if bad:
-        notes.append(f"{bad} of {rows} rows have no latency")
-    return tuple(Note(Severity.WARNING, path, "", message) for message in notes)
-
-
-# Column -> its names in toolkits, in lower-case letters and digits, without the unit.
-_NAMES = {
-    "latencyMs": "latency latencies hostlatency hostlatencies totallatency inferencetime inferencetimes elapsed time times "
-    "timings durations runtimes periteration",
-    "computeMs": "compute computetime computetimes gpu gputime gputimes gpucompute gpucomputetime gpucomputetimes",
-    "h2dMs": "h2d h2dtime h2dlatency",
-    "d2hMs": "d2h d2htime d2hlatency",
-    ENQUEUE: "enqueue enqueuetime enqueuetimes enq",
-    "endToEndMs": "endtoend e2e",
-}
-_COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
-_TRTEXEC_COLUMNS = {key.lower(): key for key in TIMING_KEYS} | {
-    old.lower(): key for key, old in OLD_KEYS.items()
-}
-_HOLDERS = frozenset(("value", "values", "samples", "data", "raw"))
-"""Keys without a meaning."""
+    """Replace negative durations by unknown values in doubtful columns, and return what is missing."""
+    messages = [f"{left_out} entries are not timing rows; skipped"] if left_out else []
+    unknown = sum(map(math.isnan, columns.get("latencyMs", ())))
+    for key in sorted(DURATIONS & columns.keys() & set(doubtful)):
+        column = columns[key]
+        if count := sum(value < 0 for value in column):
+            columns[key] = array("d", [math.nan if value < 0 else value for value in column])
+            messages.append(
+                f"{count} of {rows} rows have a negative {key.removesuffix('Ms')}; read as unknown"
+            )
+    if unknown:
+        messages.append(f"{unknown} of {rows} rows have no latency")
+    return tuple(Note(Severity.WARNING, path, "", message) for message in messages)
 
 
 @dataclass(slots=True)
@@ -185,77 +293,76 @@ class _Table:
         return f"{plural(self.rows, 'row')}{position}"
 
 
-@lru_cache(maxsize=1024)
-def timing_column(key: str) -> tuple[str | None, str | None]:
-    """Return the column that a key names, and the unit at its end; None for each if missing."""
-    name = plain(key)
-    if name in _TRTEXEC_COLUMNS:
-        return _TRTEXEC_COLUMNS[name], "ms"
-    for stem, unit in split_unit(key):
-        column = _COLUMNS.get(stem)
-        if column is not None:
-            return column, unit
-    return None, None
-
-
-def _read_variant(root: object, path: Path) -> Timing:
+def _read_foreign(root: object, path: Path) -> Timing:
     """Return the longest run in a file of another tool, then the one with most columns, then the first."""
     try:
-        tables = _merged(list(_tables(root, (), "latencyMs" if isinstance(root, list) else None, None)))
+        tables = _merge(list(_find_tables(root, (), "latencyMs" if isinstance(root, list) else None, None)))
     except UnknownUnitError as error:
-        raise ArtifactError(
-            path, f"has the unknown time unit {str(error)!r}; export it in ms, us, ns or s"
-        ) from error
+        raise ArtifactError(path, error.message) from error
     if not tables:
-        raise ArtifactError(path, f"has no timing rows{_keys_seen(root)}; export it with --exportTimes")
+        keys = ", ".join(printable(str(key)) for key in list(root)[:8]) if isinstance(root, dict) else ""
+        seen = f"; its keys: {keys}" if keys else ""
+        raise ArtifactError(path, f"has no timing rows{seen}; export it with --exportTimes")
     best = max(tables, key=lambda table: (table.rows, len(table.columns)))
-    assumed = _assumptions(best)
-    notes = [Note(Severity.INFO, path, "", assumed)]
+    units = set(best.units.values())
+    unit = units.pop() if len(units) == 1 else None if None in units else "ms"
+    shown = [f"{column.removesuffix('Ms')} in {unit or 'ms'}" for column, unit in best.units.items()]
+    assumed = f"is not in trtexec's format; read as {best.description} of {', '.join(shown)}"
+    assumed += "" if unit else f"; {UNIT_UNKNOWN}"
+    notes = [Note(Severity.INFO if unit else Severity.WARNING, path, "", assumed)]
     if others := [table.description for table in tables if table is not best]:
         more = [f"{len(others) - _MOST_OTHERS} more"] if len(others) > _MOST_OTHERS else []
         message = f"has rows of several runs; not read: {', '.join(others[:_MOST_OTHERS] + more)}"
         notes.append(Note(Severity.WARNING, path, "", message))
-    negative = _without_negative(best.columns, best.columns)
-    notes += _notes(path, best.columns, best.rows, best.left_out, negative)
-    return Timing(best.columns, best.rows, tuple(notes), assumed)
+    notes += _check_columns(path, best.columns, best.columns, best.rows, best.left_out)
+    timing = Timing(best.columns, best.rows, tuple(notes), assumed, unit)
+    return timing if unit or not isinstance(root, dict) else _infer_unit(timing, root)
 
 
-def _tables(node: object, path: tuple[str, ...], column: str | None, unit: str | None) -> Iterator[_Table]:
+def _infer_unit(timing: Timing, root: Mapping[str, Any]) -> Timing:
+    """Return the rows in the unit that a throughput beside them implies: latency · throughput is the number in flight."""
+    times = [time for time in timing.latency_ms if time > 0]
+    for key, value in root.items():
+        throughput = finite_number(value)
+        if times and throughput and throughput > 0 and _PER_SECOND.fullmatch(plain(key)):
+            ideal_ms = 1000.0 / throughput
+            unit = find_unit(math.fsum(times) / len(times), 0.7 * ideal_ms, 500 * ideal_ms)
+            return timing if unit is None else timing._in_unit(unit, f"by {key}: {throughput:.6g} per second")
+    return timing
+
+
+def _find_tables(
+    node: object, path: tuple[str, ...], column: str | None, unit: str | None
+) -> Iterator[_Table]:
     """Yield every list of numbers or rows in a document, with the nearest column and unit named by the keys around it."""
     if len(path) > _MOST_DEPTH:
         return
     if isinstance(node, dict):
         unit = stated_unit(node) or unit
         for key, value in node.items():
-            named, own_unit = timing_column(key)
+            named, own_unit = find_column(key)
             is_holder = plain(key) in _HOLDERS or isinstance(value, dict)
             inherited = column if is_holder else None
-            yield from _tables(value, (*path, key), named or inherited, own_unit or unit)
+            yield from _find_tables(value, (*path, key), named or inherited, own_unit or unit)
     elif isinstance(node, list) and node:
         rows = [row for row in node if isinstance(row, dict)]
         if rows:
-            yield from _table_of_rows(rows, len(node) - len(rows), path, unit)
+            yield from _read_rows(rows, len(node) - len(rows), path, unit)
         elif column is not None:
-            yield from _table_of_numbers(node, path, column, unit)
+            numbers = [finite_number(value) for value in node]
+            if any(number is not None for number in numbers):
+                values = array("d", [_in_ms(number, unit) for number in numbers])
+                yield _Table(len(values), ".".join(path), {column: values}, {column: unit})
 
 
-def _table_of_numbers(
-    node: Sequence[object], path: tuple[str, ...], column: str, unit: str | None
-) -> Iterator[_Table]:
-    numbers = [finite_number(value) for value in node]
-    if any(number is not None for number in numbers):
-        values = array("d", [_in_ms(number, unit) for number in numbers])
-        yield _Table(len(values), ".".join(path), {column: values}, {column: unit})
-
-
-def _table_of_rows(
+def _read_rows(
     rows: Sequence[Mapping[str, Any]], left_out: int, path: tuple[str, ...], unit: str | None
 ) -> Iterator[_Table]:
     table = _Table(len(rows), ".".join(path), left_out=left_out)
     for index, row in enumerate(rows):
         around = stated_unit(row) or unit
         for key, value in row.items():
-            column, own_unit = timing_column(key)
+            column, own_unit = find_column(key)
             if column is None:
                 continue
             if isinstance(value, dict):
@@ -271,7 +378,7 @@ def _table_of_rows(
         yield table
 
 
-def _merged(tables: Sequence[_Table]) -> list[_Table]:
+def _merge(tables: Sequence[_Table]) -> list[_Table]:
     """Merge columns from separate places if they are equally long, up to the first repeated column."""
     merged: list[_Table] = []
     for table in tables:
@@ -291,53 +398,3 @@ def _merged(tables: Sequence[_Table]) -> list[_Table]:
 
 def _in_ms(number: float | None, unit: str | None) -> float:
     return math.nan if number is None else number * MS[unit or "ms"]
-
-
-def _assumptions(table: _Table) -> str:
-    names = [f"{column.removesuffix('Ms')} in {unit or 'ms'}" for column, unit in table.units.items()]
-    words = f"is not in trtexec's format; read as {table.description} of {', '.join(names)}"
-    silent = [column.removesuffix("Ms") for column, unit in table.units.items() if unit is None]
-    if silent:
-        which = "" if len(silent) == len(names) else f" for {', '.join(silent)}"
-        words += f"; no unit{which}; assuming milliseconds"
-    return words
-
-
-def _keys_seen(root: object) -> str:
-    """Return the first keys of a file, from the outermost inwards, as the end of a sentence; empty if it has none."""
-    seen: dict[str, None] = {}
-    level = [root]
-    for _ in range(_MOST_KEYS):
-        for node in level:
-            seen.update(dict.fromkeys(node if isinstance(node, dict) else ()))
-        inner = (
-            node.values() if isinstance(node, dict) else node
-            for node in level
-            if isinstance(node, (dict, list))
-        )
-        level = [value for values in inner for value in list(values)[:_MOST_KEYS]][:_MOST_KEYS]
-    shown = [
-        printable(key if len(key) <= _MOST_KEY else key[:_MOST_KEY] + "…") for key in list(seen)[:_MOST_KEYS]
-    ]
-    more = ", …" if len(seen) > _MOST_KEYS else ""
-    return f"; its keys: {', '.join(shown)}{more}" if shown else ""
-
-
-def _column(rows: list[dict[str, Any]], key: str) -> tuple[array[float], bool]:
-    """Return the values of a key, NaN where there is no number, and whether some are missing or negative."""
-    try:
-        values = list(map(itemgetter(key), rows))
-    except KeyError:
-        values = [row.get(key) for row in rows]
-    # Of the list: an array makes an object of each number. Truth values are 0 and 1: types are looked at only then.
-    with suppress(OverflowError, TypeError):
-        least = min(values, default=0.0)
-        if (
-            math.isfinite(sum(values))
-            and least >= -LARGEST_NUMBER
-            and max(values, default=0.0) <= LARGEST_NUMBER
-            and ((0 not in values and 1 not in values) or set(map(type, values)) <= {float, int})
-        ):
-            return array("d", values), least < 0.0
-    numbers = (finite_number(value) for value in values)
-    return array("d", [math.nan if number is None else number for number in numbers]), True

@@ -1,9 +1,6 @@
-"""Write files: which may be replaced, and how they are replaced.
+"""Write files. One rule for every command: an existing file is replaced with `--force` only, and a file that was read never.
 
-One rule for every command. A file that was read is never replaced. An existing file is replaced if the same command wrote it
-(it has the mark of its format, or equals the new content), else only with `--force`. CSV has no room for a mark: only the
-header row of all columns identifies such a file, since others may name columns `name,latency_ms`. Measurements (`capture`,
-`accuracy`) cannot be recreated from other files: they are replaced only with `--force`.
+A file appears whole or not at all: it is written beside its target, then moved.
 """
 
 from __future__ import annotations
@@ -11,72 +8,35 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
+import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from trex_tui.artifacts.temporary import TEMPORARY_SUFFIX, remove_stale, temporary_prefix
-from trex_tui.errors import TrexError, describe_os_error
+from trex_tui.errors import ARCHIVES, TrexError, describe_os_error
 
-if TYPE_CHECKING:
-    from trex_tui.artifacts.discover import ArtifactSet
-
-_SEARCHED_BYTES = 1 << 16
-"""Searched at the beginning and at the end of a file, where formats keep metadata."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutputKind:
-    """Files of one command, and how they are recognized.
-
-    Attributes:
-        command: As typed: `trex-tui report`.
-        marks: Every file has one of these texts near its beginning or end: a schema, a comment, a metadata entry.
-        csv_header: The first line of a CSV file that the command writes with all its columns.
-    """
-
-    command: str
-    marks: tuple[str, ...] = ()
-    csv_header: str = ""
-
-    def is_own(self, path: Path) -> bool:
-        """Return whether the command wrote this file. An empty file counts: nothing is lost.
-
-        Raises:
-            OSError: It cannot be read.
-        """
-        with path.open("rb") as file:
-            head = file.read(_SEARCHED_BYTES)
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _SEARCHED_BYTES))
-            tail = file.read(_SEARCHED_BYTES)
-        if not head or any(mark.encode() in part for mark in self.marks for part in (head, tail)):
-            return True
-        if head.startswith(b"PK\x03\x04"):
-            return self._is_marked_workbook(path)
-        return self.csv_header != "" and head.partition(b"\n")[0] == self.csv_header.encode()
-
-    def _is_marked_workbook(self, path: Path) -> bool:
-        """Return whether the properties of an Excel file, which is a ZIP archive, hold a mark."""
-        import zipfile
-
-        try:
-            with zipfile.ZipFile(path) as book:
-                properties = book.read("docProps/core.xml")[:_SEARCHED_BYTES]
-        except (KeyError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile):
-            return False
-        return any(mark.encode() in properties for mark in self.marks)
+TEMPORARY_PREFIX = ".trex-tui-"
+TEMPORARY_SUFFIX = ".tmp"
+_STALE_FILE_S = (10.0, 3600.0)
+_STALE_DIRECTORY_S = (600.0, 24 * 3600.0)
+"""Age from which a temporary file or directory is stale: of a process unknown to this machine, of any process. Containers
+that share a directory do not see each other's processes."""
 
 
 class Inputs:
-    """Files read by a command, or in the explorer, which are never replaced.
+    """Files read by a command, or in the explorer, which are never replaced; nor are the archives that they come from.
 
     This also holds for their other names: a symbolic link, or another hard link.
     """
 
-    def __init__(self, paths: Iterable[str | Path]) -> None:
-        self._paths = [Path(path) for path in paths]
-        self._known = {key: path for path in self._paths for key in _keys(path)}
+    def __init__(self, paths: Iterable[str | Path] = ()) -> None:
+        files = [Path(path) for path in paths]
+        archives = [
+            archive for root, archive in ARCHIVES.items() if any(root in file.parents for file in files)
+        ]
+        self._paths = [*files, *archives]
+        self._known = {key: path for path in self._paths for key in _list_keys(path)}
 
     def check(self, target: Path) -> None:
         """Reject a target that is one of them.
@@ -84,9 +44,9 @@ class Inputs:
         Raises:
             TrexError: It is; the message names it.
         """
-        known_path = next((self._known[key] for key in _keys(target) if key in self._known), None)
-        if known_path is not None:
-            which = "" if known_path == target else f" {known_path},"
+        known = next((self._known[key] for key in _list_keys(target) if key in self._known), None)
+        if known is not None:
+            which = "" if known == target else f" {known},"
             raise TrexError(f"{target} is{which} an input file; write elsewhere")
 
     def check_directory(self, directory: Path) -> None:
@@ -95,88 +55,46 @@ class Inputs:
         Raises:
             TrexError: It does; the message names it.
         """
-        root = os.path.realpath(directory)
+        root = Path(os.path.realpath(directory))
         for path in self._paths:
-            real = os.path.realpath(path)
-            if real == root or real.startswith(root.rstrip(os.sep) + os.sep):
-                raise TrexError(
-                    f"{directory} would be replaced, but {path} in it is an input file; write elsewhere"
-                )
+            real = Path(os.path.realpath(path))
+            if root == real or root in real.parents:
+                message = f"{directory} would be replaced, but {path} in it is an input file; write elsewhere"
+                raise TrexError(message)
 
 
-NO_INPUTS = Inputs(())
-
-
-def list_inputs(sets: Iterable[ArtifactSet], paths: Iterable[str | Path] = ()) -> Inputs:
-    """Return the files of some sets, with the archives that they come from.
-
-    Args:
-        sets: The sets.
-        paths: Further paths given by the user; directories are ignored.
-    """
-    files = [file for source in sets for file in source.files.values()]
-    archives = [archive for file in files if (archive := _find_archive(file)) is not None]
-    return Inputs([*files, *archives, *paths])
-
-
-def _find_archive(file: Path) -> Path | None:
-    from trex_tui.artifacts.kinds import is_archive
-
-    if not any(map(is_archive, file.parents)):
-        return None
-    from trex_tui.artifacts.archive import find_archive  # 20 ms for zipfile
-
-    return find_archive(file)
-
-
-def _keys(path: Path) -> tuple[object, ...]:
+def _list_keys(path: Path) -> list[object]:
     """Return keys that two paths to one file share: the resolved path, and the file system's id, which hard links share."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - takes what is no valid path as well
-        return os.path.realpath(path), *([(status.st_dev, status.st_ino)] if status.st_ino else [])
+        status = path.stat()
     except OSError:
-        return (os.path.realpath(path),)
+        return [os.path.realpath(path)]
     except ValueError:  # a NUL in the path
-        return ()
+        return []
+    return [os.path.realpath(path), *([(status.st_dev, status.st_ino)] if status.st_ino else [])]
 
 
-def check_output(
-    path: Path,
-    kind: OutputKind,
-    inputs: Inputs = NO_INPUTS,
-    *,
-    force: bool,
-    content: str | bytes | None = None,
-) -> None:
+def check_output(path: Path, inputs: Inputs, *, force: bool) -> None:
     """Reject a file that must not be written.
 
-    Args:
-        path: The file to write; its directory must exist.
-        inputs: Files that must not be replaced, even with `force`.
-        content: New content, if already known: a file with this content may be replaced.
-
     Raises:
-        TrexError: It was read, exists and is foreign, is not a regular file, or its directory is missing.
+        TrexError: It was read, exists without `force`, is not a regular file, or its directory is missing.
     """
     inputs.check(path)
     try:
         if not path.parent.is_dir():
             raise TrexError(f"directory {path.parent} does not exist; create it first")
-        if not path.exists():
-            return
-        if not path.is_file():
+        if os.path.lexists(path) and not path.is_file():
             raise TrexError(f"{path} is not a regular file; name another file")
-        if force or kind.is_own(path) or (content is not None and path.read_bytes() == encode(content)):
-            return
+        if path.exists() and not force:
+            raise refuse(path)
     except OSError as error:
         raise TrexError(describe_os_error(error, f"{path} cannot be written")) from error
-    raise refusal(path, kind.command)
 
 
-def refusal(path: Path, command: str = "") -> TrexError:
-    """Return the error for a file that only `--force` replaces: one that `command` did not write, or any measurement."""
-    foreign = f" and was not written by `{command}`" if command else ""
-    return TrexError(f"{path} exists{foreign}; write elsewhere, or replace it with --force")
+def refuse(path: Path) -> TrexError:
+    """Return the error for a file that only `--force` replaces."""
+    return TrexError(f"{path} exists; write elsewhere, or replace it with --force")
 
 
 def write_output(path: Path, content: str | bytes, *, replace: bool = True) -> None:
@@ -187,6 +105,8 @@ def write_output(path: Path, content: str | bytes, *, replace: bool = True) -> N
     """
     try:
         write_atomically(path, content, replace=replace)
+    except FileExistsError as error:
+        raise refuse(path) from error
     except OSError as error:
         raise TrexError(describe_os_error(error, f"{path} cannot be written")) from error
 
@@ -214,7 +134,7 @@ def write_atomically(
     target = Path(os.path.realpath(path))
     with made_directories([target.parent] if make_directory else []):
         remove_stale(target.parent)
-        temporary = _temporary_path(target)
+        temporary = _name_temporary(target)
         try:
             _write_new(temporary, content, 0o600 if is_private else 0o666)
             if replace:
@@ -247,8 +167,6 @@ def staging_directory(directory: Path) -> Iterator[Path]:
     Raises:
         OSError: It cannot be created.
     """
-    import tempfile  # 5 ms
-
     existing = next(path for path in (directory, *directory.absolute().parents) if path.is_dir())
     remove_stale(existing)
     with tempfile.TemporaryDirectory(TEMPORARY_SUFFIX, temporary_prefix(), existing) as staging:
@@ -278,9 +196,7 @@ def place_files(staged: Mapping[Path, Path]) -> None:
 
 
 def _place_new_directory(directory: Path, files: Mapping[Path, Path]) -> None:
-    import shutil  # 5 ms
-
-    made = _temporary_path(directory)
+    made = _name_temporary(directory)
     try:
         for target, file in files.items():
             moved = made / target.relative_to(directory)
@@ -318,12 +234,10 @@ def _keep_old(target: Path) -> Path | None:
     """Give a file that is to be replaced a second name; None if there is no file."""
     if not target.is_file():
         return None
-    old = _temporary_path(target)
+    old = _name_temporary(target)
     try:
         os.link(target, old)
     except OSError:  # a file system without hard links
-        import shutil  # 5 ms
-
         shutil.copy2(target, old)
     return old
 
@@ -349,13 +263,14 @@ def made_directories(directories: Iterable[Path]) -> Iterator[None]:
         raise
 
 
-def _temporary_path(target: Path) -> Path:
+def _name_temporary(target: Path) -> Path:
     return target.with_name(f"{temporary_prefix()}{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
 
 
 def _write_new(path: Path, content: str | bytes, mode: int = 0o666) -> None:
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-        file.write(encode(content))
+        file.write(data)
 
 
 def _move_without_replacing(file: Path, target: Path) -> None:
@@ -376,6 +291,47 @@ def _move_without_replacing(file: Path, target: Path) -> None:
         file.unlink()
 
 
-def encode(content: str | bytes) -> bytes:
-    """Return the bytes of a file; code points outside of UTF-8 become escapes."""
-    return content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+# Leftovers of killed commands
+
+
+def temporary_prefix(prefix: str = TEMPORARY_PREFIX) -> str:
+    """Return the beginning of a temporary name, with the process id: `remove_stale` removes those of processes that ended."""
+    return f"{prefix}{os.getpid()}-"
+
+
+def remove_stale(directory: Path, prefix: str = TEMPORARY_PREFIX, suffix: str = TEMPORARY_SUFFIX) -> None:
+    """Remove temporary files and directories that killed commands left: own names, of this user, of processes that ended.
+
+    If the process is unknown, age decides: its id may have been reused, or belong to another machine.
+    """
+    now = time.time()
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if not (entry.name.startswith(prefix) and entry.name.endswith(suffix)):
+                continue
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+                    continue
+                is_directory = entry.is_dir(follow_symlinks=False)
+                ages_s = _STALE_DIRECTORY_S if is_directory else _STALE_FILE_S
+                is_gone = _is_gone(entry.name[len(prefix) :].partition("-")[0])
+                if now - status.st_mtime <= ages_s[0 if is_gone else 1]:
+                    continue
+                if is_directory:
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)  # noqa: PTH108 - a name in the directory, never a link's target
+
+
+def _is_gone(number: str) -> bool:
+    """Return whether a process of this machine has ended; False if unknown."""
+    if os.name == "nt" or not (number.isascii() and number.isdecimal()):
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError, ValueError):
+        return False
+    return False
