@@ -80,6 +80,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=dropped)
 
 
+def pytest_report_header() -> str | None:
+    """State what is left out."""
+    if ARTIFACTS.is_dir():
+        return None
+    return (
+        f"no artifacts at {ARTIFACTS}: of the tests that need them, one for each file is reported as skipped"
+    )
+
+
 def _needs_artifacts(item: pytest.Item) -> bool:
     if {"artifacts", "trex_reference", "trex_formats"} & set(getattr(item, "fixturenames", ())):
         return True

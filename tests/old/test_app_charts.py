@@ -226,7 +226,7 @@ async def test_points_of_lines_are_read_off():
         await session.press("enter")
         assert [note.message for note in session.app._notifications] == ["This mark opens nothing."]
         await session.press("shift+tab", "n", "enter", "home", "l")
-        assert re.match(r"p75  0\.\d+ ms", words_of_line(session))
+        await session.until(lambda: re.match(r"p75  0\.\d+ ms", words_of_line(session)), "the percentiles")
 
 
 async def test_a_bar_of_a_kind_filters(tmp_path):

@@ -60,7 +60,7 @@ def run(command: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, st
     err = capsys.readouterr().err
     if "not available here" in err or "not with Parquet" in err:
         pytest.skip("other options have this format")
-    if "takes librsvg" in err or "not installed" in err:
+    if "rsvg-convert" in err or "not installed" in err:
         pytest.skip(err)
     return code, err
 
