@@ -405,3 +405,39 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], Tactic]], 
         lambda name, match: Tactic(name, "myelin", int(match["sm"])),
     ),
 )
+
+
+# Parts
+
+
+def list_parts(tactic: Tactic) -> list[tuple[str, str]]:
+    """Return every part with its text, always in the same order; empty if the name does not have it."""
+    cores = "unknown" if tactic.tensor_cores is None else "yes" if tactic.tensor_cores else "no"
+    types = {
+        "in": tactic.input_type,
+        "compute": tactic.compute_type,
+        "accumulate": tactic.accumulate_type,
+        "out": tactic.output_type,
+    }
+    special = (("sparse 2:4", tactic.is_sparse), ("Winograd", tactic.is_winograd))
+    return [
+        ("library", tactic.library),
+        ("family", tactic.family),
+        ("written for", f"sm_{tactic.architecture}" if tactic.architecture else ""),
+        ("tensor cores", cores),
+        ("types", " → ".join(f"{word} {dtype.value}" for word, dtype in types.items() if dtype)),
+        ("tile", _extents(tactic.tile, "M×N×K")),
+        ("stages", str(tactic.stages or "")),
+        ("warps", _extents(tactic.warps, "M×N×K")),
+        ("instruction", _extents(tactic.instruction, "M×N×K")),
+        ("filter", _extents(tactic.filter_shape, "R×S")),
+        ("split K", tactic.split_k),
+        ("alignment", f"{tactic.alignment} elements" if tactic.alignment else ""),
+        ("epilogue", tactic.epilogue or ""),
+        ("operators", " ".join(tactic.operators)),
+        ("special", ", ".join(word for word, is_so in special if is_so)),
+    ]
+
+
+def _extents(shape: Shape | None, meaning: str) -> str:
+    return f"{'×'.join(map(str, shape))} ({meaning[: 2 * len(shape) - 1]})" if shape else ""

@@ -13,16 +13,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from trex_tui.analysis.device import find_device, find_peak
+from trex_tui.analysis.device import find_device
 from trex_tui.analysis.memory import live_bytes
-from trex_tui.analysis.structure import compute_totals
+from trex_tui.analysis.roofline import roofline
 from trex_tui.analysis.timing import measured_queries
 from trex_tui.column import Column
-from trex_tui.engine.filter import find_column
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
 from trex_tui.frames import TEXT, is_number
 from trex_tui.report.absence import no_layers, no_profile, no_queries
+from trex_tui.report.selection import named_column
 from trex_tui.text import plural
 
 Kind = Literal["bar", "column", "histogram", "line", "scatter"]
@@ -105,7 +105,8 @@ def make_chart(engine: Engine, name: str, choice: Choice = Choice()) -> Chart:  
     for axis in ("x", "y", "color"):
         if getattr(choice, axis) is not None and axis not in kind.axes:
             fitting = ", ".join(other for other, entry in CHARTS.items() if axis in entry.axes)
-            raise TrexError(f"--{axis}: the chart {name} has a fixed one; choose a chart of {fitting}")
+            option = "--color-by" if axis == "color" else f"--{axis}"
+            raise TrexError(f"{option}: the chart {name} has a fixed one; choose a chart of {fitting}")
     return kind.make(engine, choice)
 
 
@@ -140,7 +141,7 @@ def choose_colors(chart: Chart) -> dict[str, tuple[int, str]]:
 
 def _layers(engine: Engine, choice: Choice) -> Chart:
     """Times, or another number, of the layers in order of execution."""
-    y, color = _number(engine, choice.y or "latency_ms"), _column(engine, choice.color or "kind")
+    y, color = _number(engine, choice.y or "latency_ms"), named_column(engine, choice.color or "kind")
     frame, note = _known(engine, choice, y, color)
     if choice.top:
         frame = frame.nlargest(choice.top, y.key).sort_index()
@@ -149,8 +150,8 @@ def _layers(engine: Engine, choice: Choice) -> Chart:
 
 def _bars(engine: Engine, choice: Choice) -> Chart:
     """The largest layers, or groups of layers, by a number."""
-    x, y = _column(engine, choice.x or "name"), _number(engine, choice.y or "latency_ms")
-    color = _column(engine, choice.color or "kind")
+    x, y = named_column(engine, choice.x or "name"), _number(engine, choice.y or "latency_ms")
+    color = named_column(engine, choice.color or "kind")
     frame, note = _known(engine, choice, y, color, x)
     if x.key == "name":  # equal names are different layers
         frame["name"] = frame["name"] + frame.index.map(lambda index: f" #{index}").where(
@@ -189,7 +190,7 @@ def _rank(frame: pd.DataFrame, by: Column, y: Column, color: Column | None, top:
 def _scatter(engine: Engine, choice: Choice) -> Chart:
     """Two numbers of each layer."""
     x, y = _number(engine, choice.x or "macs"), _number(engine, choice.y or "latency_ms")
-    color = _column(engine, choice.color or "kind")
+    color = named_column(engine, choice.color or "kind")
     frame, note = _known(engine, choice, y, color, x)
     unknown = int(frame[x.key].isna().sum())
     note = f"{plural(unknown, 'layer')} without {x.title} not shown. {note}".rstrip() if unknown else note
@@ -226,8 +227,8 @@ def _pareto(engine: Engine, choice: Choice) -> Chart:
 
 def _roofline(engine: Engine, choice: Choice) -> Chart:
     """Operations per second over operations per byte, with the roofs of the device."""
-    x, y = engine.columns["arithmetic_intensity"], engine.columns["achieved_flops_per_s"]
-    color = _column(engine, choice.color or "kind")
+    x, y = engine.columns["flops_per_byte"], engine.columns["achieved_flops_per_s"]
+    color = named_column(engine, choice.color or "kind")
     frame = _chosen(engine, choice, "name", x.key, y.key, color.key)
     count = len(frame)
     frame = frame.dropna(subset=[x.key, y.key])
@@ -243,25 +244,19 @@ def _roofline(engine: Engine, choice: Choice) -> Chart:
 
 def _roofs(engine: Engine, intensities: pd.Series) -> dict[str, tuple[tuple[float, float], ...]]:
     """Return the slope of the memory and the ceilings of the precisions that the layers compute in."""
-    device = find_device(engine)
-    bandwidth = device.peak_bandwidth_bytes_per_s
+    bandwidth = find_device(engine).peak_bandwidth_bytes_per_s
     if bandwidth is None or intensities.empty:
         return {}
     left, right = (
         10 ** math.floor(math.log10(intensities.min())),
         10 ** math.ceil(math.log10(intensities.max())),
     )
-    work = engine.frame("precision", "macs").dropna()
-    lines: dict[str, tuple[tuple[float, float], ...]] = {}
-    ceilings = {word: find_peak(device, word).flops_per_s for word in sorted(set(work["precision"]))}
-    highest = max((peak for peak in ceilings.values() if peak), default=bandwidth * right)
-    lines["memory"] = ((left, left * bandwidth), (highest / bandwidth, highest))
-    for word, peak in ceilings.items():
-        if peak:
-            lines[f"{word} peak"] = (
-                (min(peak / bandwidth, right), peak),
-                (max(right, peak / bandwidth), peak),
-            )
+    peaks = roofline(engine)["peak_flops_per_s"].groupby(engine.layers["precision"]).max().dropna()
+    highest = max([*peaks, bandwidth * left])
+    lines = {"memory": ((left, left * bandwidth), (highest / bandwidth, highest))}
+    for word, peak in peaks.items():
+        ridge = peak / bandwidth
+        lines[f"{word} peak"] = ((ridge, peak), (max(right, 2 * ridge), peak))
     return lines
 
 
@@ -319,12 +314,8 @@ def _words(values: pd.Series, column: Column) -> pd.Series:
     return words if words.nunique() <= _MOST_COLORS else words.where(words.isin(frequent), OTHERS)
 
 
-def _column(engine: Engine, name: str) -> Column:
-    return find_column(engine, name)
-
-
 def _number(engine: Engine, name: str) -> Column:
-    column = find_column(engine, name)
+    column = findnamed_column(engine, name)
     if not is_number(engine.column(column.key)):
         raise TrexError(f"{column.key} is not a number; choose a numeric column such as latency_ms")
     return column

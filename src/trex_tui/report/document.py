@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from trex_tui.column import Column, is_missing
 from trex_tui.errors import Note, Severity, describe_file
@@ -59,7 +59,7 @@ class Section:
         shorten: Key of a column -> function that cuts a text to a number of characters, better than in the middle.
         data: Further values for programs: anything that `plain` takes.
         is_warning: To be seen before any number.
-        is_for_programs: Only JSON has it.
+        audience: `programs` for JSON alone, `people` for all other formats, which show what JSON has elsewhere.
     """
 
     key: str
@@ -75,7 +75,7 @@ class Section:
     shorten: Mapping[str, Callable[[str, int], str]] = field(default_factory=dict)
     data: Any = None
     is_warning: bool = False
-    is_for_programs: bool = False
+    audience: Literal["all", "people", "programs"] = "all"
 
     def cells(self) -> Iterator[list[str]]:
         """Yield the cells of each shown column as text for people."""
@@ -123,11 +123,15 @@ class Document:
         """Name and version of its JSON."""
         return f"trex-tui/{self.key}/{self.version}"
 
+    @property
+    def shown(self) -> list[Section]:
+        """The sections for people."""
+        return [section for section in self.sections if section.audience != "programs"]
+
     def walk(self) -> Iterator[tuple[Document, Section]]:
         """Yield each section for people with its document or part."""
-        for section in self.sections:
-            if not section.is_for_programs:
-                yield self, section
+        for section in self.shown:
+            yield self, section
         for part in self.parts:
             yield from part.walk()
 
@@ -223,10 +227,10 @@ def plain_document(document: Document) -> dict[str, Json]:
 def _content(document: Document) -> dict[str, Json]:
     content: dict[str, Json] = {key: plain(value) for key, value in document.data.items()}
     for section in document.sections:
-        inner = plain_section(section)
-        if section.key:
+        inner = plain_section(section) if section.audience != "people" else None
+        if section.key and inner is not None:
             content[section.key] = inner
-        else:
+        elif inner:
             content |= inner
     if document.parts:
         content[document.parts_key] = [{"name": part.title, **_content(part)} for part in document.parts]
@@ -235,10 +239,15 @@ def _content(document: Document) -> dict[str, Json]:
 
 
 def plain_section(section: Section) -> Json:
-    """Return a section as an object of its facts and values, the rows of its table as `rows`; without others, the rows."""
+    """Return a section as an object of its facts and values, the rows of its table as `rows`; without others, the rows.
+
+    None if it has sentences alone.
+    """
     rows = None if section.frame is None else plain(section.frame)
-    if rows is not None and section.data is None and not section.facts:
+    if section.data is None and not section.facts:
         return rows
     content = plain(section.data) or {}
     content |= {fact.column.key: plain(fact.value) for fact in section.facts if fact.column.key}
+    if section.sentences:
+        content["sentences"] = list(section.sentences)
     return content if rows is None else content | {"rows": rows}

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,7 +36,6 @@ class Writer(NamedTuple):
         endings: Of file names.
         has_notes: The content has the notes of the document; else they are written beside it.
         is_table: It needs a document with one table.
-        is_page: It shows charts, and options at their default.
     """
 
     write: Callable[[Document], str | bytes]
@@ -78,9 +78,8 @@ def _write_markdown(document: Document) -> str:
     for part in (document, *document.parts):
         if document.parts and part is not document:
             lines += [f"## {escape_markdown(part.title)}", ""]
-        for section in part.sections:
-            if not section.is_for_programs:
-                lines += section_markdown(section)
+        for section in part.shown:
+            lines += section_markdown(section)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -133,6 +132,22 @@ def _write_html(document: Document) -> str:
     from trex_tui.report.html import render_html  # needs Jinja2
 
     return render_html(document)
+
+
+def _write_picture(document: Document, *, is_svg: bool) -> str | bytes:
+    """Return the chart of a document.
+
+    Raises:
+        TrexError: There is none to draw, or Altair is not installed.
+    """
+    chart = next((section.chart for _, section in document.walk() if section.chart is not None), None)
+    if chart is None or chart.frame.empty:
+        raise TrexError(f"nothing to draw: {chart.note if chart else 'the result has no chart'}")
+    try:
+        from trex_tui.report.altair_painter import to_png, to_svg
+    except ImportError:
+        raise TrexError(f"pictures need Altair and vl-convert: {how_to_install('report')}") from None
+    return f"{to_svg(chart)}\n<!-- {document.schema} -->\n" if is_svg else to_png(chart)
 
 
 # Tables
@@ -301,5 +316,7 @@ WRITERS = {
     "html": Writer(_write_html, ("html", "htm")),
     "xlsx": Writer(_write_xlsx, ("xlsx",), is_table=True),
     "parquet": Writer(_write_parquet, ("parquet",), is_table=True),
+    "svg": Writer(partial(_write_picture, is_svg=True), ("svg",), has_notes=False),
+    "png": Writer(partial(_write_picture, is_svg=False), ("png",), has_notes=False),
 }
 """Name of a format, as of `--format` -> how it is written."""

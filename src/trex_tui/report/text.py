@@ -49,9 +49,8 @@ def render_text(document: Document, width: int | None = None, *, is_unfolded: bo
     for part in (document, *document.parts):
         if document.parts and part is not document:
             blocks.append(Text(printable(part.title), "bold underline"))
-        for section in part.sections:
-            if not section.is_for_programs:
-                blocks += [render_section(section, width, is_unfolded=is_unfolded), Text()]
+        for section in part.shown:
+            blocks += [render_section(section, width, is_unfolded=is_unfolded), Text()]
         notes = list(render_notes(part.notes, width))
         blocks += [*notes, Text()] if notes else []
     while blocks and not blocks[-1]:

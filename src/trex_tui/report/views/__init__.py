@@ -1,0 +1,1 @@
+"""What commands, reports and screens show of a subject, as sections."""

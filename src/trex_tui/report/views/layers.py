@@ -1,0 +1,207 @@
+"""The layers: the list, totals by their columns, the slowest ones, the roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from trex_tui.analysis.device import find_device
+from trex_tui.analysis.roofline import ASSUMPTIONS, FLOOR_LAYERS, roofline, roofline_gaps, roofline_totals
+from trex_tui.analysis.structure import TOTALS, compute_totals, slowest
+from trex_tui.column import Column, columns_of
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Engine
+from trex_tui.errors import TrexError
+from trex_tui.frames import FLOAT, TEXT, total
+from trex_tui.report.absence import no_layers, no_profile
+from trex_tui.report.charts import Choice, make_chart
+from trex_tui.report.document import Document, Fact, Section, drop_empty_columns
+from trex_tui.text import as_sentence, format_ms, format_pct, plural
+
+BRIEF = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
+"""Columns that fit a terminal."""
+_WIDTHS = {"name": 24, "kind": 16, "precision": 8, "tactic": 24}
+"""Cells of a text before columns are left out."""
+UNKNOWN = "unknown"
+_MOST_REASONS = 5
+
+
+def list_layers(
+    engine: Engine,
+    index: pd.Index,
+    columns: Sequence[Column] | None = None,
+    brief: Sequence[Column] | None = None,
+) -> Document:
+    """Return layers in an order.
+
+    Args:
+        columns: Those of the table; None for all, of which people see the main ones.
+        brief: Those that people see; None for `columns`.
+    """
+    known = list(engine.columns.values()) if columns is None else list(columns)
+    shown = brief or columns or [engine.columns[key] for key in BRIEF]
+    frame = engine.frame(*(column.key for column in known)).loc[index]
+    section = _layer_section(engine, "layers", "", frame, shown)
+    section = drop_empty_columns(section) if columns is None else section
+    totals = Section("totals", sentences=[describe_total(engine, index)], audience="people")
+    return Document("layers", engine.name, [section, totals], engine.notes, data={"engine": engine.name})
+
+
+def chart_layers(engine: Engine, name: str, choice: Choice) -> Document:
+    """Return a chart of some layers; programs get its numbers."""
+    chart = make_chart(engine, name, choice)
+    section = Section("chart", chart=chart, data={"chart": name, "note": chart.note, "rows": chart.frame})
+    return Document("chart", engine.name, [section], engine.notes, data={"engine": engine.name})
+
+
+def _layer_section(
+    engine: Engine, key: str, title: str, frame: pd.DataFrame, columns: Sequence[Column], *, bar: str = ""
+) -> Section:
+    shown = [replace(column, width=_WIDTHS.get(column.key, column.width)) for column in columns]
+    return Section(key, title, frame=frame, columns=shown, bar=bar, noun="layer", shorten=_shorteners(engine))
+
+
+def _shorteners(engine: Engine) -> dict[str, object]:
+    return {}
+
+
+def describe_total(engine: Engine, index: pd.Index) -> str:
+    """Return count, time and share of some layers: `3 of 14 layers · 0.3799 ms · 72.47 % of all`."""
+    if not len(index):
+        return no_layers(engine)
+    whole = plural(len(engine), "layer")
+    counted = whole if len(index) == len(engine) else f"{len(index)} of {whole}"
+    if not engine.has_profile:
+        return f"{counted} · {no_profile(engine)}"
+    times = engine.layers["latency_ms"][index]
+    time, all_ms = total(times), engine.latency_total_ms
+    if time is None or not all_ms:
+        return f"{counted}, none profiled"
+    unknown = int(times.isna().sum())
+    counted += f" ({unknown} without a time)" if unknown else ""
+    return f"{counted} · {format_ms(time)} ms · {format_pct(100.0 * time / all_ms)} % of all"
+
+
+# Totals
+
+
+def totals_section(
+    engine: Engine, keys: Sequence[str], title: str, rows: pd.Series | None = None, *, key: str = "groups"
+) -> Section:
+    """Return the layers and their time by the values of columns."""
+    table = compute_totals(engine, *keys, rows=rows).drop(columns="weights_bytes")
+    columns = columns_of(table, {**engine.columns, **TOTALS}, [*keys, "layers", "latency_ms", "latency_pct"])
+    if table["unmeasured"].eq(0).all() or not engine.has_profile:
+        table = table.drop(columns="unmeasured")
+    elif engine.has_profile:
+        columns = (*columns, TOTALS["unmeasured"])
+    if not engine.has_profile:
+        columns = tuple(column for column in columns if not column.key.startswith("latency"))
+    for name in keys:
+        if table[name].dtype == TEXT:
+            table[name] = table[name].fillna(UNKNOWN)
+    bar = "latency_ms" if engine.has_profile else ""
+    return Section(key, title, frame=table, columns=columns, bar=bar, noun="group")
+
+
+def group_sections(engine: Engine) -> Iterator[Section]:
+    """Yield totals by kind, precision, device, and of the layers that multiply by tensor cores."""
+    what = "Time" if engine.has_profile else "Layers"
+    sentences = [] if engine.has_profile else [no_profile(engine)]
+    yield replace(totals_section(engine, ["kind"], f"{what} by kind", key="by_kind"), sentences=sentences)
+    yield totals_section(engine, ["precision"], f"{what} by precision", key="by_precision")
+    if engine.layers["device"].nunique() > 1:
+        yield totals_section(engine, ["device"], f"{what} by device", key="by_device")
+    multiplies = engine.layers["kind"].map(lambda kind: LayerKind(kind).multiplies).astype(bool)
+    if multiplies.any():
+        title = f"{what} on tensor cores"
+        yield totals_section(engine, ["tensor_cores"], title, multiplies, key="by_tensor_cores")
+
+
+def list_groups(engine: Engine, keys: Sequence[Column], rows: pd.Series, top: int | None = None) -> Document:
+    """Return layers and time in groups, instead of the summary.
+
+    Raises:
+        TrexError: A column differs for every layer, or is given twice.
+    """
+    for column in keys:
+        if column.key.endswith(("_ms", "_pct", "_per_s", "_per_byte")):
+            raise TrexError(
+                f"--by: {column.key} differs for every layer; choose kind, precision, tactic, ..."
+            )
+    names = [column.key for column in keys]
+    if len(set(names)) < len(names):
+        raise TrexError(f"--by: {next(name for name in names if names.count(name) > 1)} is given twice")
+    section = totals_section(engine, names, f"Layers by {', '.join(names)}", rows)
+    section = replace(section, sentences=[describe_total(engine, rows.index[rows])])
+    return Document("cross-table", engine.name, [limit_rows(section, top)], engine.notes)
+
+
+def limit_rows(section: Section, top: int | None) -> Section:
+    """Return a section with the first rows of its table; all without a limit."""
+    if not top or section.frame is None or len(section.frame) <= top:
+        return section
+    return replace(section, frame=section.frame.head(top), total=len(section.frame))
+
+
+# The slowest, the roofline
+
+
+def hot_section(engine: Engine, top: int | None) -> Section | None:
+    """Return the slowest layers; None without a time."""
+    index = slowest(engine, top or len(engine))
+    if not index:
+        return None
+    frame = engine.frame(*BRIEF).loc[index]
+    columns = [engine.columns[key] for key in BRIEF]
+    section = _layer_section(engine, "hot_layers", "Hottest layers", frame, columns, bar="latency_pct")
+    timed = int(engine.layers["latency_ms"].count())
+    return drop_empty_columns(replace(section, total=timed, audience="people"))
+
+
+def roofline_section(engine: Engine) -> Section:
+    """Return the layers by their limit, with the share of the roof that they reach."""
+    table = roofline_totals(engine)
+    table = table[table["layers"] > 0].reset_index(drop=True)
+    table["latency_pct"] = (100 * table["latency_ms"] / (engine.latency_total_ms or pd.NA)).astype(FLOAT)
+    table = table.sort_values("latency_ms", ascending=False, kind="stable", na_position="last")
+    table["bound"] = table["bound"].fillna(UNKNOWN)
+    shown = {**engine.columns, **TOTALS}
+    keys = ["bound", "layers", *(["latency_ms", "latency_pct", "roof_pct"] if engine.has_profile else [])]
+    data = {"assumptions": [*ASSUMPTIONS, *find_device(engine).assumptions], "gaps": roofline_gaps(engine)}
+    section = Section(
+        "roofline",
+        "Roofline",
+        sentences=list(_describe_roofline(engine)),
+        frame=table[["bound", "layers", "latency_ms", "latency_pct", "roof_pct"]],
+        columns=columns_of(table, shown, keys),
+        bar="latency_ms" if engine.has_profile else "",
+        data=data,
+    )
+    return section if table["roof_pct"].notna().any() else replace(section, columns=section.columns[:4])
+
+
+def _describe_roofline(engine: Engine) -> Iterator[str]:
+    """Yield what could not be computed, for how many layers and why; the most frequent reasons first."""
+    device, points = find_device(engine), roofline(engine)
+    bandwidth, compute = device.bandwidth_reason, device.compute_reason
+    if bandwidth and bandwidth == compute:
+        yield as_sentence(f"Roofline unavailable: {bandwidth}")
+    elif bandwidth:
+        yield as_sentence(f"no peak bandwidth: {bandwidth}")
+    if compute and compute != bandwidth:
+        only = "peak operations per second only from user settings"
+        yield as_sentence(
+            f"{only if device.stated_flops_per_s else 'no peak operations per second'}: {compute}"
+        )
+    if engine.layers["latency_ms"].count() < FLOOR_LAYERS and points["bound"].notna().any():
+        yield f"Launch-bound layers count as latency-bound (needs ≥ {FLOOR_LAYERS} timed layers)."
+    gaps = [entry for entry in roofline_gaps(engine).items() if entry[0] not in (bandwidth, compute)]
+    for reason, count in gaps[:_MOST_REASONS]:
+        yield as_sentence(f"{plural(count, 'layer')}: {reason}")
+    if rest := sum(count for _, count in gaps[_MOST_REASONS:]):
+        yield f"{plural(rest, 'layer')}: other reasons."
+    if above := int(points["roof_pct"].gt(100).sum()):
+        yield f"{plural(above, 'layer')} above the roof: cached data, a higher clock, or bytes not touched."

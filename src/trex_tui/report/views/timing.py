@@ -1,0 +1,294 @@
+"""The timing run: statistics, stability, limits beside the GPU, and the gap to the layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from trex_tui.analysis.options import find_batch, find_flag
+from trex_tui.analysis.stability import OUTLIER_LEAST_PCT, Stability
+from trex_tui.analysis.timing import (
+    ENQUEUE_BOUND,
+    EVENT_GRID_MS,
+    FACTS,
+    FEW_ITERATIONS,
+    GRID_SHARE_PCT,
+    ROWS,
+    SERIES,
+    USUAL_OVERHEAD_US,
+    LayerGap,
+    TimingFacts,
+    layer_gap,
+    percentile_key,
+    stability,
+    statistics,
+    timing_facts,
+)
+from trex_tui.artifacts.kinds import FileKind
+from trex_tui.column import Column
+from trex_tui.engine.model import Engine
+from trex_tui.frames import FLOAT, TEXT, plain_values
+from trex_tui.report.absence import explain_absence, no_queries
+from trex_tui.report.charts import make_chart
+from trex_tui.report.document import Document, Fact, Section, drop_empty_columns
+from trex_tui.text import MISSING, plural, printable
+
+_HEADINGS = {"latency": "latency", "compute": "compute", "enqueue": "enqueue", "h2d": "H2D", "d2h": "D2H"}
+_COPIES = ("h2d", "d2h")
+_STATISTICS = ("min", "median", "mean", "p90", "p95", "p99", "max")
+_LEAST_PCT_SHOWN = 0.01
+BATCH = {
+    column.key: column
+    for column in (
+        Column("batch", "Batch", "Samples per query.", source="inputs, else options of the run or the build"),
+        Column("samples_per_s", "Samples/s", "Samples per second.", "throughput_qps · batch"),
+    )
+}
+RUNS = {
+    column.key: column
+    for column in (
+        Column("file", "File", "File that holds several runs.", is_free_text=True),
+        Column("number", "Run", "Number of the run, for `--run`."),
+        Column("is_shown", "Shown", "Whether its numbers are shown."),
+        Column("layers", "Layers", "Layers of its profile."),
+        Column("iterations", "Iterations", "Iterations of its profile."),
+        Column("sum_ms", "Sum ms", "Sum of its layers."),
+        Column("queries", "Queries", "Rows of its timing."),
+        Column("median_ms", "Median ms", "Median latency."),
+        Column("throughput_qps", "qps", "Queries per second."),
+        Column("options", "Options", "Options that not all runs have.", is_free_text=True, width=24),
+    )
+}
+"""Columns of the runs in files that hold several."""
+
+
+def list_times(engine: Engine, batch: int | None = None, *, has_charts: bool = False) -> Document:
+    """Return everything about the timing run of an engine.
+
+    Args:
+        batch: Samples per query, instead of what the files state.
+    """
+    facts = timing_facts(engine)
+    if facts is None:
+        section = Section("timing", sentences=[no_queries(engine)])
+        return Document("times", engine.name, [section], engine.notes)
+    sections = [
+        statistics_section(engine, (*_STATISTICS[:-1], "p99.9", "max")),
+        _run_section(engine, facts, batch),
+        Section("stability", data=stability(engine), audience="programs"),
+    ]
+    if has_charts and not engine.queries.empty:
+        names = ("histogram", "percentiles", "over-time")
+        sections += [
+            Section(f"chart-{name}", chart=make_chart(engine, name), audience="people") for name in names
+        ]
+    if not engine.runs.empty:
+        sections.append(run_section(engine))
+    return Document("times", engine.name, sections, engine.notes)
+
+
+def run_section(engine: Engine) -> Section:
+    """Return the runs of files that hold several; `--run` chooses one."""
+    frame = engine.runs.assign(file=[str(path) for path in engine.runs["file"]])
+    section = Section("runs", "Runs", frame=frame, columns=list(RUNS.values()), noun="run")
+    return drop_empty_columns(section)
+
+
+def performance_sections(engine: Engine) -> Iterator[Section]:
+    """Yield the timing run and its gap to the layers, for `summary`, the report and the Overview."""
+    facts = timing_facts(engine)
+    if facts is None:
+        yield Section("timing", "Performance", sentences=[no_queries(engine)])
+    else:
+        table = statistics(engine)
+        idle = [name for name in _COPIES if name in table.index and table.loc[name, "max_ms"] == 0]
+        shown = [Fact(FACTS["throughput_qps"], facts.throughput_qps)] if facts.throughput_qps else []
+        if idle:
+            title = f"{', '.join(_HEADINGS[name] for name in idle)} ms"
+            shown.append(Fact(Column("", title), None, f"{MISSING} (no transfers)"))
+        steadiness = stability(engine)
+        needs = explain_absence(engine, "unknown (needs --exportTimes)", FileKind.TIMING)
+        words = needs if steadiness is None else " ".join(_describe_stability(steadiness))
+        shown.append(Fact(Column("", "Stability"), None, words))
+        shown.append(Fact(Column("", "Source"), None, describe_source(engine, facts)))
+        shown += [Fact(Column("", "Doubt"), None, printable(facts.doubt))] if facts.doubt else []
+        yield Section("timing", "Performance", shown, data=_values(engine, facts))
+        yield statistics_section(engine, _STATISTICS, without=idle)
+        yield Section("stability", data=steadiness, audience="programs")
+    if (gap := layer_gap(engine)) is not None:
+        yield Section("gap", "Layers vs. end to end", sentences=list(_describe_gap(engine, gap)), data=gap)
+
+
+def statistics_section(engine: Engine, names: Sequence[str], without: Sequence[str] = ()) -> Section:
+    """Return a row per statistic, a column per series.
+
+    Args:
+        without: Series that are left out.
+    """
+    table = statistics(engine).drop(index=list(without), errors="ignore")
+    table = table.loc[[name for name in _HEADINGS if name in table.index]]
+    keys = [percentile_key(float(name[1:])) if name[0] == "p" else f"{name}_ms" for name in names]
+    frame = table.reindex(columns=keys).T.reset_index(drop=True).astype(FLOAT)
+    frame.columns = [f"{name}_ms" for name in table.index]
+    frame.insert(0, "statistic", pd.array(list(names), TEXT))
+    frame = frame[frame.iloc[:, 1:].notna().any(axis=1)].reset_index(drop=True)
+    columns = [
+        Column("statistic", "ms"),
+        *(Column(f"{name}_ms", _HEADINGS[name], FACTS_OF_SERIES[name]) for name in table.index),
+    ]
+    return Section("statistics", frame=frame, columns=columns, noun="statistic", audience="people")
+
+
+FACTS_OF_SERIES = {
+    "latency": "H2D, compute and D2H of a query.",
+    "compute": "From the first to the last kernel of a query.",
+    "enqueue": "Time that the host needs to launch a query.",
+    "h2d": "Copy of the inputs from host to device.",
+    "d2h": "Copy of the outputs from device to host.",
+}
+
+
+def _values(engine: Engine, facts: TimingFacts) -> dict[str, object]:
+    """Return the facts and the statistics of each series, for programs."""
+    table = statistics(engine)
+    columns = [plain_values(table[key]) for key in table]
+    rows = {
+        name: dict(zip(table, row, strict=True)) for name, *row in zip(table.index, *columns, strict=True)
+    }
+    return {**facts._asdict(), **rows}
+
+
+def _run_section(engine: Engine, facts: TimingFacts, batch: int | None) -> Section:
+    stated = find_batch(engine)
+    size, source = (stated.size, stated.source) if stated else (None, None)
+    if batch is not None:
+        size, source = batch, "--batch"
+    qps = facts.throughput_qps
+    rate = None if qps is None or size is None else qps * size
+    missing = f"{MISSING} (no stamps, and trtexec's summary is not there)"
+    shown = [Fact(FACTS["throughput_qps"], qps, "" if qps else missing)]
+    if rate is not None:
+        shown.append(Fact(BATCH["samples_per_s"], rate, f"{rate:.2f} at batch {size} ({source})"))
+    steadiness = stability(engine)
+    if steadiness is not None:
+        shown.append(Fact(Column("", "Stability"), None, " ".join(_describe_stability(steadiness))))
+    for place, sentence in enumerate(_describe_limits(facts)):
+        shown.append(Fact(Column("", "" if place else "Enqueue"), None, sentence))
+    file = engine.files.get(FileKind.TIMING) if facts.queries else None
+    words = describe_source(engine, facts) + (f", {printable(file.name)}" if file else "")
+    shown.append(Fact(Column("", "Source"), None, words))
+    shown += [Fact(Column("", "Doubt"), None, printable(facts.doubt))] if facts.doubt else []
+    data = {"file": file, "batch": size, "batch_source": source, **_values(engine, facts)}
+    return Section("timing", facts=shown, data=data)
+
+
+def describe_source(engine: Engine, facts: TimingFacts) -> str:
+    """Return where the statistics come from: `6039 timing rows`."""
+    if facts.queries is None:
+        return "performance summary that trtexec printed"
+    left_out = facts.warmup_queries
+    words = plural(facts.queries, "timing row")
+    words += f", {plural(left_out, 'query', 'queries')} of warm-up excluded" if left_out else ""
+    table = statistics(engine)
+    if "enqueue" in table.index and table.loc["enqueue", "source"] != ROWS:
+        words += "; enqueue as printed by trtexec"
+    return words
+
+
+def _describe_stability(run: Stability) -> Iterator[str]:
+    yield f"{run.verdict.capitalize()}."
+    spread = run.windows_range_pct
+    if run.verdict == "stable" and spread is not None:
+        shown = f"{spread:.2g}" if spread >= _LEAST_PCT_SHOWN else f"less than {_LEAST_PCT_SHOWN}"
+        yield (
+            f"Medians of ten windows agree within {shown} %."
+            if spread
+            else "The medians of ten windows are equal."
+        )
+    if levels := run.levels:
+        yield (
+            f"{levels.low_share_pct:.0f} % of the rows are around {levels.low_ms:.4g} ms, the others around "
+            f"{levels.high_ms:.4g} ms ({levels.apart_pct:.1f} % apart). Probably two clock states; lock the clocks."
+        )
+    if (drift := run.drift) and drift.is_significant:
+        yield (
+            f"The latency {'rises' if drift.change_ms > 0 else 'falls'} by {abs(drift.change_ms):.3g} ms "
+            f"({abs(drift.change_pct):.1f} %) from the first to the last third of the run. Possible causes: warm-up, "
+            "changing clocks, throttling. Lock the clocks."
+        )
+    elif run.verdict == "spread":
+        yield (
+            f"Medians of ten windows differ by {spread:.2g} %. Possible causes: changing clocks, throttling, another "
+            "process. Lock the clocks."
+        )
+    if (outliers := run.outliers) and outliers.large:
+        yield (
+            f"{outliers.large}/{plural(run.rows, 'row')} are outliers (≥ {OUTLIER_LEAST_PCT:.0f} %), max "
+            f"{outliers.worst_pct:+.0f} % ({outliers.worst_ms:.4g} ms)."
+        )
+    if settling := run.settling:
+        lasts = plural(settling.rows, "row") if settling.lasts_s is None else f"{settling.lasts_s:.2f} s"
+        yield f"The first {lasts} run {settling.change_pct:+.1f} % off the rest: use a longer warm-up."
+
+
+def _describe_limits(facts: TimingFacts) -> Iterator[str]:
+    """Yield what limits the run beside the GPU's own work."""
+    if facts.enqueue_ratio is None:
+        yield f"Enqueue/compute ratio unknown: {facts.unknown['enqueue_ratio']}."
+    elif facts.is_enqueue_bound:
+        remedy = "shorten the host's work" if facts.uses_cuda_graph else "a CUDA graph may help"
+        limit = f"limit {100 * ENQUEUE_BOUND:.0f} %"
+        yield f"Enqueue-bound: {100 * facts.enqueue_ratio:.0f} % of the compute time ({limit}); {remedy}."
+    else:
+        graph = " (launch of a CUDA graph)" if facts.uses_cuda_graph else ""
+        below = "at most " if facts.is_enqueue_below_resolution else ""
+        yield f"Enqueue{graph}: {below}{100 * facts.enqueue_ratio:.2g} % of the compute time, not limiting."
+    for is_bound, way in ((facts.is_h2d_bound, "host-to-device"), (facts.is_d2h_bound, "device-to-host")):
+        if is_bound:
+            yield f"Bound by {way} copies, which take as long as the compute."
+    if facts.transfers_pct:
+        yield f"Copies take {facts.transfers_pct:.1f} % of the latency."
+    elif facts.transfers_pct is not None:
+        yield "No copy time: data transfers were off or too short."
+    if facts.gpu_idle_pct is not None:
+        yield f"The GPU idles {facts.gpu_idle_pct:.1f} % of the run between queries."
+
+
+def _describe_gap(engine: Engine, gap: LayerGap) -> Iterator[str]:
+    if gap.ratio is None or gap.latency_ms is None:
+        yield f"Layer sum {gap.sum_average_ms:.4g} ms; end-to-end latency unknown: {gap.unknown['ratio']}."
+    else:
+        yield (
+            f"Layer sum {gap.sum_average_ms:.4g} ms vs. median latency {gap.latency_ms:.4g} ms ({100 * gap.ratio:.1f} %)."
+        )
+    overhead, beyond = gap.overhead_us_per_layer, gap.compute_difference_ms
+    if gap.direction == "layers":
+        if overhead is not None and overhead > 0:
+            yield f"Profiling overhead: {overhead:.1f} µs/layer over {plural(gap.layers_timed, 'layer')}."
+            if overhead > USUAL_OVERHEAD_US[1]:
+                usual = f"More than {USUAL_OVERHEAD_US[1]:.0f} µs/layer is unusual"
+                yield f"{usual}: other clocks, or a profile without a CUDA graph."
+        if find_flag(engine, "cuda_graph"):
+            yield "The timing run uses a CUDA graph, which removes gaps between layers."
+    elif gap.direction == "end to end":
+        if gap.copies_ms and gap.difference_ms is not None:
+            yield f"The latency includes {gap.copies_ms:.4g} ms of copies, which are not layers."
+        if beyond is not None and beyond < 0:
+            untimed = "layers without a profile time, " if gap.layers_left_out else ""
+            yield (
+                f"The compute time exceeds the layer sum by {-beyond:.4g} ms: {untimed}launch gaps, host waits, loops, "
+                "or work outside the layers."
+            )
+        facts = timing_facts(engine)
+        if facts is not None and facts.is_enqueue_bound:
+            yield "Enqueue-bound run: the GPU waits between launches."
+    if gap.streams and gap.streams > 1:
+        yield f"{gap.streams} streams: the sum contains neither their overlap nor waits between streams."
+    if gap.layers_left_out:
+        yield f"{plural(gap.layers_left_out, 'layer')} without a profile time excluded from the sum."
+    if gap.iterations is not None and gap.iterations < FEW_ITERATIONS:
+        yield f"Profile of {plural(gap.iterations, 'iteration')}: layer times are single samples."
+    if gap.on_grid_pct is not None and gap.on_grid_pct >= GRID_SHARE_PCT:
+        step = f"{1000 * EVENT_GRID_MS:.3f} µs, the timer's step"
+        yield f"{gap.on_grid_pct:.0f} % of the layer times are multiples of {step}."
