@@ -342,8 +342,8 @@ def join_profile(
             "median_ms": pd.array(medians, FLOAT),
             "total_ms": pd.array(totals, FLOAT),
             "trtexec_pct": pd.array(shares, FLOAT),
-            "p99_ms": pd.array([spread and spread.p99_ms for spread in spreads], FLOAT),
-            "cv_pct": pd.array([spread and spread.cv_pct for spread in spreads], FLOAT),
+            "p99_ms": pd.array([spread.p99_ms if spread else None for spread in spreads], FLOAT),
+            "cv_pct": pd.array([spread.cv_pct if spread else None for spread in spreads], FLOAT),
             "row": np.arange(len(rows)),
         }
     )
@@ -356,6 +356,23 @@ def join_profile(
         joined,
         _note_leftovers(joined["name"][row.isna()], len(joined), unmatched, len(rows), file),
         len(unmatched),
+    )
+
+
+def build_calls(layers: pd.DataFrame, profile: Profile | None) -> pd.DataFrame:
+    """Return a row per single time of a layer, in order: layer, time_ms. Empty for profiles of trtexec, which have none."""
+    spreads = profile.spreads if profile else ()
+    names = [row.name for row in profile.rows] if profile and spreads else []
+    keys = zip(layers["name"], layers["occurrence"].tolist(), strict=True)
+    indices = {key: layer for layer, key in enumerate(keys)}
+    rows = zip(zip(names, count_occurrences(names), strict=True), spreads, strict=True)
+    times = [(indices[key], spread.times_ms) for key, spread in rows if spread and key in indices]
+    numbers = [layer for layer, series in times for _ in series]
+    return pd.DataFrame(
+        {
+            "layer": np.array(numbers, dtype="int64"),
+            "time_ms": np.array([time for _, series in times for time in series], dtype=float),
+        }
     )
 
 

@@ -29,6 +29,7 @@ from trex_tui.engine.columns import COLUMNS
 from trex_tui.engine.dla import add_transfers, place_layers
 from trex_tui.engine.frame import (
     build_bindings,
+    build_calls,
     build_frames,
     build_queries,
     join_profile,
@@ -279,6 +280,7 @@ def _join(
         tensors=tensors,
         bindings=build_bindings(info, tensors, chosen, contents.facts.tensors),
         queries=build_queries(contents.shown.timing),
+        calls=build_calls(layers, profile),
         facts=contents.facts,
         columns={**columns, **raw_columns(objects)},
         attributes=objects,

@@ -70,6 +70,7 @@ class Engine:
         attributes: The layers' objects of the layer information, verbatim, for attributes without a column.
         columns: Every column of the layers, those that are computed too. Rooms above this one add theirs.
         notes: Damage and doubts; every renderer shows them.
+        calls: A row per single time of a layer: layer, time_ms. Empty for profiles of trtexec, which have means only.
         runs: A row per run of files that hold several: file, number, is_shown, layers, iterations, sum_ms, queries,
             median_ms, throughput_qps, options. Empty without such files.
         has_graph: Whether there is layer information; without it layers come from the profile.
@@ -99,6 +100,7 @@ class Engine:
     columns: Mapping[str, Column] = field(repr=False)
     attributes: list[dict[str, Any]] = field(default_factory=list, repr=False)
     notes: tuple[Note, ...] = ()
+    calls: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     runs: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     has_graph: bool = True
     has_names_only: bool = False
