@@ -243,14 +243,18 @@ class _Folder:
     """One directory while its files are grouped into sets.
 
     Attributes:
+        files: The artifacts, with their kinds.
+        documents: Documents that quote a log, with the kind of that.
+        packed: Files from an archive: files beside the archive take precedence.
         groups: Stem -> files.
-        documents: Documents that quote a log.
         notes: Notes with the stem they belong to.
     """
 
     path: Path
+    files: list[tuple[FileKind, Path]] = field(default_factory=list)
+    documents: list[tuple[FileKind, Path]] = field(default_factory=list)
+    packed: set[Path] = field(default_factory=set)
     groups: dict[str, Group] = field(default_factory=dict)
-    documents: Group = field(default_factory=dict)
     notes: list[tuple[str, Note]] = field(default_factory=list)
 
     def note(self, severity: Severity, file: Path, message: str) -> None:
@@ -258,44 +262,22 @@ class _Folder:
 
 
 def _find_in_folder(directory: Path, files: Sequence[Path], found: _Found) -> None:
-    """Group the files of one directory into sets."""
+    """Make sets of the files of one directory."""
     folder = _Folder(directory)
-    documents: list[tuple[FileKind, Path]] = []
-    known: list[tuple[FileKind, Path]] = []
-    packed: set[Path] = set()
-    for path in files:
-        if is_archive(path):
-            unpacked = unpack(path)
-            if unpacked.problem:
-                folder.note(Severity.ERROR, path, unpacked.problem)
-            elif _has_several_engines(unpacked):
-                for place in unpacked.folders:
-                    _find_in_folder(place, [file for file in unpacked.files if file.parent == place], found)
-            else:
-                packed |= set(unpacked.files)
-    for path in (*files, *sorted(packed)):
-        if is_archive(path):
-            continue
-        kind, reason, is_damaged, is_foreign = recognize(path)
-        if kind is not None:
-            (documents if is_document(path) else known).append((kind, path))
-        elif is_damaged:
-            # Nothing else depends on samples of power: as damage, they are a warning.
-            folder.note(Severity.WARNING if names_power_log(path) else Severity.ERROR, path, reason)
-        if is_foreign:
-            found.foreign.append(path)
-        if kind is FileKind.PLAN or "--onnx" in reason:
-            found.models.append(path)
-    # Files beside an archive come first, then canonical names, so that they win if two files have the same kind.
-    for kind, path in sorted(known, key=lambda file: (file[1] in packed, not is_canonical(file[1]), file[1])):
-        group = folder.groups.setdefault(engine_stem(path), {})
-        if kind not in group:
-            group[kind] = path
-        elif path not in packed or group[kind] in packed:
-            of = f"for {engine_stem(path) or 'this directory'!r}"
-            severity = Severity.INFO if kind.is_companion else Severity.ERROR
-            folder.note(severity, path, f"is a second {kind.words} {of}; using {group[kind].name}")
-    _assemble(folder, documents, found)
+    for path in filter(is_archive, files):
+        unpacked = unpack(path)
+        if unpacked.problem:
+            folder.note(Severity.ERROR, path, unpacked.problem)
+        elif _has_several_engines(unpacked):
+            for place in unpacked.folders:
+                _find_in_folder(place, [file for file in unpacked.files if file.parent == place], found)
+        else:
+            folder.packed |= set(unpacked.files)
+    for path in (*files, *sorted(folder.packed)):
+        if not is_archive(path):
+            _recognize(path, folder, found)
+    _group_files(folder)
+    _assemble(folder, found)
 
 
 def _has_several_engines(unpacked: Unpacked) -> bool:
@@ -305,7 +287,36 @@ def _has_several_engines(unpacked: Unpacked) -> bool:
     return len(places) > 1
 
 
-def _assemble(folder: _Folder, documents: Sequence[tuple[FileKind, Path]], found: _Found) -> None:
+def _recognize(path: Path, folder: _Folder, found: _Found) -> None:
+    kind, reason, is_damaged, is_foreign = recognize(path)
+    if kind is not None:
+        (folder.documents if is_document(path) else folder.files).append((kind, path))
+    elif is_damaged:
+        # Nothing else depends on samples of power: as damage, they are a warning.
+        folder.note(Severity.WARNING if names_power_log(path) else Severity.ERROR, path, reason)
+    elif is_foreign:
+        found.foreign.append(path)
+    if kind is FileKind.PLAN or (kind is None and path.suffix.lower() == ".onnx" and not is_damaged):
+        found.models.append(path)
+
+
+def _group_files(folder: _Folder) -> None:
+    """Group the files by the engine in their names."""
+    packed = folder.packed
+    # Canonical names come first, so that they win if two files have the same kind.
+    for kind, path in sorted(
+        folder.files, key=lambda file: (file[1] in packed, not is_canonical(file[1]), file[1])
+    ):
+        group = folder.groups.setdefault(engine_stem(path), {})
+        if kind not in group:
+            group[kind] = path
+        elif path not in packed or group[kind] in packed:
+            of = f"for {engine_stem(path) or 'this directory'!r}"
+            severity = Severity.INFO if kind.is_companion else Severity.ERROR
+            folder.note(severity, path, f"is a second {kind.words} {of}; using {group[kind].name}")
+
+
+def _assemble(folder: _Folder, found: _Found) -> None:
     """Make sets of the groups: a group that describes no engine joins the set that lacks its files, if there is just one."""
     _join_solitary(folder.groups)
     engines = {stem: group for stem, group in folder.groups.items() if stem and _describes(group)}
@@ -314,7 +325,7 @@ def _assemble(folder: _Folder, documents: Sequence[tuple[FileKind, Path]], found
     if not engines and not folder.path.name.endswith(FAILED_ENDING):
         _join_logs(folder.groups)
         engines = {stem: group for stem, group in folder.groups.items() if _list_logs(group)}
-    for kind, path in documents:
+    for kind, path in folder.documents:
         if engines:
             folder.note(
                 Severity.INFO, path, f"is a document that quotes a {kind.words}; name it to open that"
@@ -462,9 +473,9 @@ def _add_elsewhere(
     # Further measurements of a capture are in `<name>.repeat-2/` and so on.
     name, mark, number = here.name.rpartition(".repeat-")
     manifest = here.parent / f"{name}.capture.json"
-    if mark and number.isdecimal() and engine_stem(manifest) == stem:
-        if recognize(manifest).kind is FileKind.MANIFEST:
-            group.setdefault(FileKind.MANIFEST, manifest)
+    is_repeated = mark and number.isdecimal() and engine_stem(manifest) == stem
+    if is_repeated and recognize(manifest).kind is FileKind.MANIFEST:
+        group.setdefault(FileKind.MANIFEST, manifest)
 
 
 def _add_measurements_above(here: Path, group: Group) -> None:

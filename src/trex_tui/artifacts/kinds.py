@@ -130,6 +130,11 @@ _MESSAGE = re.compile(
     r"(?:Persistent )?Memory: |Tactic Device request: \d"
 )
 """Messages that only the library prints, of TensorRT 8 to 11."""
+_UNSTAMPED = re.compile(
+    r"^(?:\x1b\[[\d;]*m)?(?:\[(?:TensorRT|TRT)\](?: \w+:| \[[VIWEF]\]| {2})|(?:VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:?)",
+    re.MULTILINE,
+)
+"""A message of the library in a log of Python or of another program."""
 _LEVEL = re.compile(
     r"\[[DVIWEFC]\]|(?<![A-Za-z])(?:[DVIWEFC](?=\d{4} )|(?i:INTERNAL_ERROR|CRITICAL|FATAL|ERROR|WARN(?:ING)?|NOTICE"
     r"|SUCCESS|INFO|DEBUG|TRACE|VERBOSE)(?![A-Za-z]))"
@@ -145,7 +150,8 @@ _ROOT_KEY = re.compile(
 )
 _LAYER_KEYS = re.compile(r'"(?:LayerType|Inputs|Outputs)"\s*:')
 _ONE_LAYER = re.compile(r'\{\s*"Name"\s*:[^{}]*"LayerType"\s*:')
-_SCHEMA = re.compile(r'\{\s*"schema"\s*:\s*"(trex-tui/(?P<name>[\w.-]*)[\w/.-]*)')
+_SCHEMA = re.compile(r'\{\s*"schema"\s*:\s*"trex-tui/(?P<name>[\w.-]*)')
+_OWN_KINDS = {"capture": FileKind.MANIFEST, "accuracy": FileKind.ACCURACY}
 _TIMES = re.compile(
     r'"(?:times|timings|per_?iteration|latenc(?:y|ies))(?:[ _]?in)?[ _(]*'
     r'(?:[mun\u00b5\u03bc]?s|(?:milli|micro|nano)?seconds)?\)?"\s*:\s*(?:\[\s*[-\d{]'
@@ -259,12 +265,14 @@ def is_onnx_model(head: str, path: Path) -> bool:
 
 def _is_relayed_log(text: str) -> bool:
     """Return whether a text has messages of the library with a severity, but without TensorRT's time stamps."""
+    if "\0" in text:
+        return False
     if _BARE.search(text):
         return True
     befores = [line[: match.start()] for line in text.splitlines() if (match := _MESSAGE.search(line))]
     levels = sum(len(before) <= _LONGEST_PREFIX and _LEVEL.search(before) is not None for before in befores)
-    return (levels > 1 and 2 * levels > len(befores)) or any(
-        "[TRT]" in before or "[TensorRT]" in before for before in befores
+    return (levels > 1 and 2 * levels > len(befores)) or (
+        bool(befores) and _UNSTAMPED.search(text) is not None
     )
 
 
@@ -299,12 +307,11 @@ def find_logged_engine(path: Path) -> tuple[str, str] | None:
 
 def _recognize_object(head: str, path: Path) -> Recognition:
     own = _SCHEMA.match(head)
-    if own and own["name"] == "capture":
-        return Recognition(FileKind.MANIFEST)
-    if (own and own["name"] == "accuracy") or path.name.lower() == OUTPUT_DIFF:
-        return Recognition(FileKind.ACCURACY)
-    if own:
-        return Recognition(None, f"is a result of trex-tui ({own[1]}); {_NAME_A_FILE}")
+    name = own["name"] if own else "accuracy" if path.name.lower() == OUTPUT_DIFF else ""
+    if name in _OWN_KINDS:
+        return Recognition(_OWN_KINDS[name])
+    if name:
+        return Recognition(None, f"is a result of trex-tui ({name}); {_NAME_A_FILE}")
     if root_key := _ROOT_KEY.search(head):
         if root_key["profile"] or root_key["build"]:
             return Recognition(FileKind.PROFILE_METADATA if root_key["profile"] else FileKind.BUILD_METADATA)
@@ -317,13 +324,12 @@ def _recognize_object(head: str, path: Path) -> Recognition:
         return Recognition(FileKind.IDLE_POWER)
     if _holds_layer_times(head, path):
         return Recognition(FileKind.PROFILE)
-    if _TIMES.search(head):
-        if other := _OTHER_BACKEND.search(head):
-            return Recognition(
-                None, f"is a benchmark of {other[1]}, not of TensorRT; {_NAME_A_FILE}", is_foreign=True
-            )
-        return Recognition(FileKind.TIMING)
-    return _describe_json(head, path)
+    if not _TIMES.search(head):
+        return _describe_json(head, path)
+    if other := _OTHER_BACKEND.search(head):
+        reason = f"is a benchmark of {other[1]}, not of TensorRT; {_NAME_A_FILE}"
+        return Recognition(None, reason, is_foreign=True)
+    return Recognition(FileKind.TIMING)
 
 
 def _recognize_list(head: str, path: Path) -> Recognition:

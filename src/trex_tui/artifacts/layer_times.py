@@ -1,8 +1,8 @@
 """Layer times in JSON of other tools: find the part of a document that holds them, and interpret its keys.
 
 Supported below any keys are rows with a name (`[{"name": "conv1", "avg_ms": 0.1}]`), names as keys (`{"conv1": 0.1}`,
-`{"conv1": {"avg": 0.1}}`), samples (`{"conv1": [0.1, 0.11]}`, possibly with a time stamp each, as in IProfiler dumps), and
-columns. Objects that map names to numbers count as layers only if a key around them, the name of the file or the names
+`{"conv1": {"avg": 0.1}}`), and samples (`{"conv1": [0.1, 0.11]}`, possibly with a time stamp each, as in IProfiler dumps).
+Objects that map names to numbers count as layers only if a key around them, the name of the file or the names
 themselves suggest it: a table of benchmarks looks the same.
 """
 
@@ -194,7 +194,7 @@ def _find_tables(node: object, around: _Around) -> Iterator[LayerTable]:
         unit = _find_unit(node) or around.unit
         count = next((node[key] for key in node if _is_count(key, node[key])), around.count)
         around = replace(around, unit=unit, count=count)
-        table = _read_columns(node, around) or _read_names(node, around)
+        table = _read_names(node, around)
         if table is not None:
             yield table
             return
@@ -238,25 +238,6 @@ def _find_rows(node: Sequence[object], around: _Around) -> Iterator[LayerTable]:
 def _find_name_key(row: Mapping[str, Any]) -> str | None:
     keys = {plain(key): key for key in row if isinstance(row[key], str)}
     return next((keys[name] for name in NAME_KEYS if name in keys), None)
-
-
-def _read_columns(node: Mapping[str, Any], around: _Around) -> LayerTable | None:
-    """Read `{"name": ["conv1", …], "avg_ms": [0.1, …]}`, or objects with a key for each row instead of lists (pandas)."""
-    lists = {key: list(value.values()) if isinstance(value, dict) else value for key, value in node.items()}
-    lists = {key: value for key, value in lists.items() if isinstance(value, list) and value}
-    names = next(
-        (key for key in lists if plain(key) in NAME_KEYS and set(map(type, lists[key])) == {str}), None
-    )
-    if names is None:
-        return None
-    columns = {
-        key: values for key, values in lists.items() if key != names and len(values) == len(lists[names])
-    }
-    table = around.make_table()
-    for index, name in enumerate(lists[names]):
-        figures = {key: column[index] for key, column in columns.items()}
-        table.add(_read_layer(name, figures, around.unit, table))
-    return table if table.rows else None
 
 
 def _read_names(node: Mapping[str, Any], around: _Around) -> LayerTable | None:

@@ -1,9 +1,9 @@
 """Head of a serialized engine (plan file): its mark, the version that built it, and what a tool wrote before it.
 
 `ftrt` begins plans of TensorRT 8.6 and later, `vtrt` those of TensorRT-RTX; the version is bytes 24 to 26, as trtexec's
-`--getPlanVersionOnly` reads it. Plans before that begin with `ptrt`, and have no version where trtexec looks for one. Ultralytics writes the length of a
-JSON object in 4 bytes, little endian, then the object, before the plan; trtexec cannot load such a file. Nothing else of a
-plan is read.
+`--getPlanVersionOnly` reads it. Plans before that begin with `ptrt`, and have no version where trtexec looks for one.
+Ultralytics writes the length of a JSON object in 4 bytes, little endian, then the object, before the plan; trtexec cannot
+load such a file. Nothing else of a plan is read.
 """
 
 from __future__ import annotations

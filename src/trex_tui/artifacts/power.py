@@ -1,21 +1,21 @@
 """Read power, temperature and clocks of a run: `<name>.monitor.csv` of `trex-tui capture`, and logs of other programs.
 
 Supported are tegrastats of JetPack 4 to 7, `nvidia-smi --query-gpu=… --format=csv` with and without header, units and time
-stamps, the CSV of jtop's logger, and lines of time, millivolts and milliamperes. Columns are arrays with NaN for unknown
-values.
+stamps, and lines of time, millivolts and milliamperes. Columns are arrays with NaN for unknown values.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
+from trex_tui.artifacts.layer_samples import LayerSample
+from trex_tui.artifacts.open import finite_number, load_json, read_text
 from trex_tui.artifacts.sensors import (
     POWER_LOG,
     QUANTITIES,
@@ -23,10 +23,8 @@ from trex_tui.artifacts.sensors import (
     Sample,
     feeding_rails,
     guess_smi_header,
-    is_jtop_header,
     is_smi_header,
     is_smi_row,
-    jtop_parser,
     number,
     parse_power_log,
     parse_tegrastats,
@@ -35,9 +33,6 @@ from trex_tui.artifacts.sensors import (
 )
 from trex_tui.errors import ArtifactError, Note, Severity
 from trex_tui.text import plural
-
-if TYPE_CHECKING:
-    from trex_tui.artifacts.layer_samples import LayerSample
 
 COLUMNS = (
     *("utc", "run_s", "stage", "stage_s", "source"),
@@ -51,7 +46,7 @@ MEASURING = "measuring"
 _DEFAULT_INTERVAL_S = 1.0
 """Interval of tegrastats, whose lines have no time stamp before JetPack 6."""
 _SAMPLE_LINES = 200
-"""Number of lines from which headings are guessed."""
+"""Number of lines from which program and headings are guessed."""
 
 
 class Producer(str, Enum):
@@ -60,7 +55,6 @@ class Producer(str, Enum):
     TREX_TUI = "trex-tui capture"
     TEGRASTATS = "tegrastats"
     NVIDIA_SMI = "nvidia-smi"
-    JTOP = "jtop"
     POWER_LOG = "power log"
 
 
@@ -106,17 +100,13 @@ def find_producer(head: str) -> Producer | None:
     """Return the program that wrote a file, by its head; None if it is not a log of power or clocks."""
     if TEGRASTATS.search(head):
         return Producer.TEGRASTATS
-    lines = [line for line in head.splitlines()[:20] if line.strip()]
-    if not lines:
-        return None
-    first = split_cells(lines[0])
-    if first[:4] == list(COLUMNS[:4]):
+    first = next((line for line in head.splitlines() if line.strip()), "")
+    cells = split_cells(first)
+    if cells[:4] == list(COLUMNS[:4]):
         return Producer.TREX_TUI
-    if is_jtop_header(first):
-        return Producer.JTOP
-    if len(first) > 1 and (is_smi_header(first) or is_smi_row(first)):
+    if len(cells) > 1 and (is_smi_header(cells) or is_smi_row(cells)):
         return Producer.NVIDIA_SMI
-    return Producer.POWER_LOG if POWER_LOG.match(lines[0]) else None
+    return Producer.POWER_LOG if POWER_LOG.match(first) else None
 
 
 def read_power_log(path: Path) -> PowerLog:
@@ -125,174 +115,109 @@ def read_power_log(path: Path) -> PowerLog:
     Raises:
         ArtifactError: It cannot be read, or has no samples.
     """
-    from trex_tui.artifacts.open import read_text
-
-    text = read_text(path)
-    producer = find_producer(text[: 1 << 16])
-    if producer is None:
-        raise ArtifactError(
-            path,
-            "has no samples of power, temperature or clocks; record it with capture --monitor, tegrastats or nvidia-smi",
-        )
-    lines = [line for line in text.splitlines() if line.strip()]
     notes: list[Note] = []
-    rows, left_out, remark = _READERS[producer](lines)
-    if not rows:
+    lines = [line for line in read_text(path, notes).splitlines() if line.strip()]
+    producer = find_producer("\n".join(lines[:_SAMPLE_LINES]))
+    if producer is None:
+        message = "has no samples of power, temperature or clocks; record it with capture --monitor, tegrastats or nvidia-smi"
+        raise ArtifactError(path, message)
+    parsed: Iterable[Sample | None]
+    if producer is Producer.TEGRASTATS:
+        parsed = map(parse_tegrastats, lines)
+    elif producer is Producer.POWER_LOG:
+        parsed = map(parse_power_log, lines)
+    elif producer is Producer.NVIDIA_SMI:
+        parsed = _parse_smi(lines, path, notes)
+    else:
+        parsed = _parse_own(lines)
+    samples = list(parsed)
+    known = [sample for sample in samples if sample is not None and (sample.values or sample.rails)]
+    if not known:
         raise ArtifactError(path, f"has no readable sample of {producer.value}; record it again")
-    if remark:
-        notes.append(Note(Severity.INFO, path, "", remark))
-    if left_out:
+    if left_out := len(samples) - len(known):
         message = f"{plural(left_out, 'line')} of {len(lines)} could not be read; skipped"
         notes.append(Note(Severity.WARNING, path, "", message))
-    rows = _choose_gpu(rows, path, notes)
-    return replace(_make_log(producer, rows), notes=tuple(notes))
+    known = _choose_gpu(known, path, notes)
+    return replace(_make_log(producer, known), notes=tuple(notes))
 
 
-@dataclass(slots=True)
-class _Row:
-    """A sample with the values that only trex-tui records."""
-
-    sample: Sample
-    run_s: float = math.nan
-    stage: str = ""
-    stage_s: float = math.nan
-
-
-class _Read(NamedTuple):
-    """Result of parsing: samples, number of skipped lines, and assumptions."""
-
-    rows: list[_Row]
-    left_out: int
-    remark: str = ""
-
-
-def _read_tegrastats(lines: Sequence[str]) -> _Read:
-    return _split(map(parse_tegrastats, lines))
-
-
-def _read_power_log(lines: Sequence[str]) -> _Read:
-    return _split(map(parse_power_log, lines))
-
-
-def _split(samples: Iterable[Sample | None], remark: str = "") -> _Read:
-    """Skip and count lines without any known value."""
-    rows, left_out = [], 0
-    for sample in samples:
-        if sample is None or not (sample.values or sample.rails):
-            left_out += 1
-        else:
-            rows.append(_Row(sample))
-    return _Read(rows, left_out, remark)
-
-
-def _read_smi(lines: Sequence[str]) -> _Read:
+def _parse_smi(lines: Sequence[str], path: Path, notes: list[Note]) -> Iterable[Sample | None]:
     cells = [split_cells(line) for line in lines]
-    header, remark = cells[0], ""
+    header = cells[0]
     if not is_smi_header(header):
         header = guess_smi_header(cells[:_SAMPLE_LINES])
         place = header.index("power.draw") + 1 if "power.draw" in header else None
         what = "the power is not known" if place is None else f"column {place} is read as the power"
-        remark = f"has no header: {what}; write it without noheader for all columns"
-    parse = smi_parser(header)
+        message = f"has no header: {what}; write it without noheader for all columns"
+        notes.append(Note(Severity.INFO, path, "", message))
     # Loops around nvidia-smi print the header repeatedly.
-    return _split((parse(row) for row in cells if row != header), remark)
+    return map(smi_parser(header), (row for row in cells if row != header))
 
 
-def _read_jtop(lines: Sequence[str]) -> _Read:
-    cells = [split_cells(line) for line in lines]
-    parse = jtop_parser(cells[0])
-    return _split(parse(row) for row in cells[1:])
-
-
-def _read_own(lines: Sequence[str]) -> _Read:
-    """Read `<name>.monitor.csv`; added or removed columns do not matter."""
+def _parse_own(lines: Sequence[str]) -> Iterable[Sample | None]:
+    """Parse `<name>.monitor.csv`; added or removed columns do not matter."""
     header = split_cells(lines[0])
-    places = {name: place for place, name in enumerate(header)}
-    rails = {
-        name[len(RAIL) : -len(RAIL_UNIT)]: place
-        for name, place in places.items()
-        if name.startswith(RAIL) and name.endswith(RAIL_UNIT)
-    }
-    rows, left_out = [], 0
     for line in lines[1:]:
         cells = split_cells(line)
         if len(cells) != len(header):
-            left_out += 1
+            yield None
             continue
-        texts = {name: cells[place] for name, place in places.items()}
-        sample = Sample()  # its `utc` is for people: the log beside it has local time
+        texts = dict(zip(header, cells, strict=True))
+        sample = Sample(
+            stage=texts.get("stage", "")
+        )  # its `utc` is for people: the log beside it has local time
         for quantity in QUANTITIES:
             sample.put(quantity, number(texts.get(quantity, "")))
-        for name, place in rails.items():
-            if (watts := number(cells[place])) is not None:
-                sample.put_rail(name, watts)
-        reasons = texts.get("throttle_reasons", "")
+        for name, text in texts.items():
+            if name.startswith(RAIL) and name.endswith(RAIL_UNIT) and (watts := number(text)) is not None:
+                sample.put_rail(name[len(RAIL) : -len(RAIL_UNIT)], watts)
         # `none` is a GPU that was not throttled; an empty cell is a program that does not report it.
-        sample.reasons = tuple(part.strip() for part in reasons.split(";")) if reasons else None
-        sample.reasons = () if reasons == "none" else sample.reasons
-        if not (sample.values or sample.rails):
-            left_out += 1
-            continue
+        if reasons := texts.get("throttle_reasons", ""):
+            parts = () if reasons == "none" else reasons.split(";")
+            sample.reasons = tuple(part.strip() for part in parts)
         run_s, stage_s = (number(texts.get(name, "")) for name in ("run_s", "stage_s"))
-        rows.append(
-            _Row(
-                sample,
-                math.nan if run_s is None else run_s,
-                texts.get("stage", ""),
-                math.nan if stage_s is None else stage_s,
-            )
-        )
-    return _Read(rows, left_out)
+        sample.run_s = math.nan if run_s is None else run_s
+        sample.stage_s = math.nan if stage_s is None else stage_s
+        yield sample
 
 
-_READERS: dict[Producer, Callable[[Sequence[str]], _Read]] = {
-    Producer.TREX_TUI: _read_own,
-    Producer.TEGRASTATS: _read_tegrastats,
-    Producer.NVIDIA_SMI: _read_smi,
-    Producer.JTOP: _read_jtop,
-    Producer.POWER_LOG: _read_power_log,
-}
-
-
-def _choose_gpu(rows: list[_Row], path: Path, notes: list[Note]) -> list[_Row]:
-    """Return the rows of the GPU with the highest power, of several: the others are unrelated to the engine."""
+def _choose_gpu(samples: list[Sample], path: Path, notes: list[Note]) -> list[Sample]:
+    """Return the samples of the GPU with the highest power, of several: the others are unrelated to the engine."""
     powers: dict[str, list[float]] = {}
-    for row in rows:
-        powers.setdefault(row.sample.gpu, []).append(row.sample.values.get("power_w", 0.0))
+    for sample in samples:
+        powers.setdefault(sample.gpu, []).append(sample.values.get("power_w", 0.0))
     if len(powers) < 2:
-        return rows
+        return samples
     chosen = max(powers, key=lambda gpu: math.fsum(powers[gpu]) / len(powers[gpu]))
     message = f"has samples of {len(powers)} GPUs; using {chosen!r} (highest power)"
     notes.append(Note(Severity.INFO, path, "", message))
-    return [row for row in rows if row.sample.gpu == chosen]
+    return [sample for sample in samples if sample.gpu == chosen]
 
 
-def _make_log(producer: Producer, rows: Sequence[_Row]) -> PowerLog:
-    samples = [row.sample for row in rows]
+def _make_log(producer: Producer, samples: Sequence[Sample]) -> PowerLog:
     columns = {
-        quantity: column
-        for quantity in QUANTITIES
-        if not all(map(math.isnan, column := _column(sample.values.get(quantity) for sample in samples)))
+        quantity: _column(sample.values.get(quantity) for sample in samples) for quantity in QUANTITIES
     }
-    names = list(dict.fromkeys(name for sample in samples for name in sample.rails))
+    rails = list(dict.fromkeys(name for sample in samples for name in sample.rails))
+    power_of = " + ".join(feeding_rails(dict.fromkeys(rails)))
+    if not rails:
+        power_of = "GPU" if producer in (Producer.NVIDIA_SMI, Producer.TREX_TUI) else "the measured supply"
     stamps = _rising(sample.local_s for sample in samples)
-    run_s = array("d", [row.run_s for row in rows])
+    run_s = array("d", [sample.run_s for sample in samples])
     has_run = not any(map(math.isnan, run_s))
     interval = _median_step(run_s if has_run else stamps)
-    is_assumed = interval is None and producer is Producer.TEGRASTATS and len(rows) > 1
+    is_assumed = interval is None and producer is Producer.TEGRASTATS and len(samples) > 1
     has_reasons = any(sample.reasons is not None for sample in samples)
     return PowerLog(
         producer,
-        len(rows),
-        columns,
-        {name: _column(sample.rails.get(name) for sample in samples) for name in names},
-        " + ".join(feeding_rails(dict.fromkeys(names)))
-        if names
-        else ("GPU" if producer in (Producer.NVIDIA_SMI, Producer.TREX_TUI) else "the measured supply"),
+        len(samples),
+        {quantity: column for quantity, column in columns.items() if not all(map(math.isnan, column))},
+        {name: _column(sample.rails.get(name) for sample in samples) for name in rails},
+        power_of,
         stamps,
         run_s if has_run else (),
-        [row.stage for row in rows] if any(row.stage for row in rows) else (),
-        array("d", [row.stage_s for row in rows]),
+        [sample.stage for sample in samples] if any(sample.stage for sample in samples) else (),
+        array("d", [sample.stage_s for sample in samples]),
         [sample.reasons for sample in samples] if has_reasons else (),
         _DEFAULT_INTERVAL_S if is_assumed else interval,
         is_assumed,
@@ -318,17 +243,12 @@ def _median_step(stamps: Sequence[float]) -> float | None:
     return round(steps[len(steps) // 2], 6) if steps else None
 
 
-# The idle board
-
-
 def read_idle_power_w(path: Path) -> float:
     """Read the power of the idle board, in watts; `idling_power.json` holds microwatts.
 
     Raises:
         ArtifactError: The file does not have it.
     """
-    from trex_tui.artifacts.open import finite_number, load_json
-
     root = load_json(path)
     value = finite_number(root.get("avg_idle_power")) if isinstance(root, dict) else None
     if value is None or value < 0:

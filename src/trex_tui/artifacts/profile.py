@@ -28,7 +28,7 @@ from trex_tui.artifacts.layer_times import (
     measure_spread,
 )
 from trex_tui.artifacts.open import COPY_AGAIN, finite_number, parse_documents, read_text
-from trex_tui.artifacts.timing import MS, UNIT_UNKNOWN, UnknownUnitError, find_unit
+from trex_tui.artifacts.timing import UNIT_UNKNOWN, UnknownUnitError
 from trex_tui.errors import ArtifactError, Note, Severity
 from trex_tui.text import plural
 
@@ -80,14 +80,6 @@ class ProfileRow(NamedTuple):
     median_ms: float | None
     percentage: float | None
 
-    def scaled(self, factor: float) -> ProfileRow:
-        """Return the row with all times multiplied."""
-        total, average, median = (
-            None if time is None else time * factor
-            for time in (self.total_ms, self.average_ms, self.median_ms)
-        )
-        return ProfileRow(self.name, total, average, median, self.percentage)
-
 
 class Profile(NamedTuple):
     """Content of the file: rows in execution order (names may repeat) and the number of iterations, if stated.
@@ -97,8 +89,8 @@ class Profile(NamedTuple):
         is_whole: Whether the end of the run is in the file.
         spreads: Of the single times of each row, where the recorder or another tool wrote them; else empty.
         file: File of the times, if it is not the profile of the set: a log; else None.
-        unit: Unit of the times in the file; None if neither the file nor its neighbours tell it: then milliseconds are
-            assumed, and every view says "unit unknown".
+        unit: Unit of the times in the file; None if it tells none: then milliseconds are assumed, and every
+            view says "unit unknown".
         stated_total_ms: Time of one iteration that the file states, if rows are missing; shares refer to it. Else None.
         missing_pct: Share of this time whose rows are missing; None if nothing is missing.
     """
@@ -130,7 +122,9 @@ class Profile(NamedTuple):
         """
         known = self.sum_ms
         total_ms = _find_total(self.rows) if total_ms is None else total_ms
-        if known is None or not total_ms or known >= total_ms - rounding_ms * len(self.rows):
+        if self.stated_total_ms is not None or known is None or not total_ms:
+            return self
+        if known >= total_ms - rounding_ms * len(self.rows):
             return self
         missing_pct = 100.0 * (1.0 - known / total_ms)
         if missing_pct < _LEAST_MISSING_PCT:
@@ -141,36 +135,6 @@ class Profile(NamedTuple):
         )
         note = Note(Severity.WARNING, path, "", message)
         return self._replace(notes=(*self.notes, note), stated_total_ms=total_ms, missing_pct=missing_pct)
-
-    def with_latency(self, latency_ms: float) -> Profile:
-        """Return the rows in the unit in which the layers take about as long as a query, if the unit is unknown.
-
-        Args:
-            latency_ms: Latency of a query of the same engine, or its time on the GPU.
-        """
-        if self.unit is not None or not self.sum_ms or latency_ms <= 0:
-            return self
-        unit = find_unit(self.sum_ms, latency_ms / 10, latency_ms * 10)
-        if unit is None:
-            return self
-        rows = [row.scaled(MS[unit]) for row in self.rows]
-        reason = f"unit {unit} by the latency beside it, {latency_ms:.4g} ms"
-        notes = [
-            note._replace(severity=Severity.INFO, message=note.message.replace(UNIT_UNKNOWN, reason))
-            if UNIT_UNKNOWN in note.message
-            else note
-            for note in self.notes
-        ]
-        return self._replace(
-            rows=tuple(rows),
-            notes=tuple(notes),
-            assumed=self.assumed.replace(UNIT_UNKNOWN, reason),
-            unit=unit,
-            spreads=tuple(
-                spread and measure_spread([time * MS[unit] for time in spread.times_ms])
-                for spread in self.spreads
-            ),
-        )
 
 
 def _find_total(rows: Sequence[ProfileRow]) -> float | None:
@@ -537,7 +501,7 @@ def _read_table(
     where = f" at {table.where}" if table.where else ""
     # An IProfiler is called with milliseconds.
     units = {name: unit or ("ms" if name == "samples" else None) for name, unit in table.units.items()}
-    names = ", ".join(f"{name} in {unit or 'ms'}" for name, unit in units.items())
+    names = ", ".join(f"{name} in {unit}" if unit else name for name, unit in units.items())
     total = None
     assumed = []
     if len(rows) >= _LEAST_LAYERS and rows[-1].name.strip().lower() in _SUMS:

@@ -1,4 +1,4 @@
-"""Parse lines of programs that monitor a board or a GPU: tegrastats, nvidia-smi, jtop, loggers of a power sensor.
+"""Parse lines of programs that monitor a board or a GPU: tegrastats, nvidia-smi, loggers of a power sensor.
 
 A line becomes a `Sample`, without missing and implausible values: a thermal zone that is switched off reads −256 °C, and
 nvidia-smi prints `[N/A]`.
@@ -45,6 +45,8 @@ class Sample:
         reasons: Throttle reasons, empty for none; None if the program does not report them.
         local_s: Seconds since 1970 in the local time of the machine; None without a time stamp.
         gpu: The GPU, if there are several; empty if unknown.
+        run_s, stage, stage_s: Seconds since trtexec was started, its stage, and seconds since that stage began; NaN and empty
+            where only `trex-tui capture` records them.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -52,6 +54,9 @@ class Sample:
     reasons: tuple[str, ...] | None = None
     local_s: float | None = None
     gpu: str = ""
+    run_s: float = math.nan
+    stage: str = ""
+    stage_s: float = math.nan
 
     def put(self, quantity: str, value: float | None) -> None:
         """Add a value, unless it is implausible."""
@@ -280,41 +285,6 @@ def guess_smi_header(rows: Sequence[Sequence[str]]) -> list[str]:
         if len(varying) == 1:
             header[varying[0]] = "power.draw"
     return header
-
-
-# jtop
-
-
-def is_jtop_header(cells: Sequence[str]) -> bool:
-    """Return whether a line names the columns of jtop's logger: the keys of `jtop.stats`."""
-    return "time" in cells and ("Power TOT" in cells or "power cur" in cells or "nvp model" in cells)
-
-
-def jtop_parser(header: Sequence[str]) -> Callable[[Sequence[str]], Sample | None]:
-    """Return a parser of jtop rows, as `smi_parser`. RAM is skipped: a share in one release and kilobytes in another."""
-    places = {name: place for place, name in enumerate(header)}
-    temperature = next((places[name] for name in places if name.casefold() == "temp gpu"), None)
-    rails = {
-        name.removeprefix("Power "): place for name, place in places.items() if name.startswith("Power ")
-    }
-
-    def parse(cells: Sequence[str]) -> Sample | None:
-        if len(cells) != len(header):
-            return None
-        sample = Sample(local_s=parse_time(cells[places["time"]]))
-        if "GPU" in places:
-            sample.put("gpu_utilization_pct", number(cells[places["GPU"]]))
-        if temperature is not None:
-            sample.put("gpu_temperature_c", number(cells[temperature]))
-        for name, place in rails.items():
-            if (milliwatts := number(cells[place])) is not None:
-                sample.put_rail(name, milliwatts / 1000.0)
-        if "power cur" in places and (current := number(cells[places["power cur"]])) is not None:
-            sample.put_rail("TOT", current / 1000.0)
-        sample.add_up_rails()
-        return sample
-
-    return parse
 
 
 # Loggers of a power sensor

@@ -26,7 +26,9 @@ _TORCH = re.compile(
 """Names in Torch-TensorRT's debug folder: `_run_on_acc_0_engine_layer_information.json` for engine `_run_on_acc_0`."""
 _EXTENSION = re.compile(r"(?:\.(?:json|log|txt|csv|gz|engine|plan|trt|tea))+$", re.IGNORECASE)
 _ENGINE_EXTENSION = re.compile(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
-_DOCUMENTS = (".md", ".markdown", ".rst", ".adoc", ".html", ".htm", ".ipynb")
+_DOCUMENTS = frozenset(
+    ".md .markdown .rst .adoc .html .htm .ipynb .py .sh .c .cc .cpp .h .hpp .yml .yaml".split()
+)
 _WORD = re.compile(r"[^._\-\s]+")
 _ROLE_WORDS = frozenset(
     [
@@ -133,7 +135,7 @@ def is_archive(path: Path) -> bool:
 
 
 def is_document(path: Path) -> bool:
-    """Return whether the name is that of a text about engines, which may quote logs."""
+    """Return whether the name is that of a document or of source, which may quote logs."""
     return path.suffix.lower() in _DOCUMENTS
 
 

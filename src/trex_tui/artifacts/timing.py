@@ -1,7 +1,6 @@
 """Read the timing run, one row per measured query: `--exportTimes`.
 
-Columns are arrays of doubles, with a tenth of the memory of the parsed rows. TensorRT 7.2 called host-to-device copies `in`
-and device-to-host copies `out`; 8.0 to 8.2 have an extra `endToEndMs`.
+Columns are arrays of doubles, with a tenth of the memory of the parsed rows. TensorRT 8.0 to 8.2 have an extra `endToEndMs`.
 
 Toolkits around trtexec write the same in four other forms: a list of numbers (`{"times": [0.5, 0.6]}`), a list of rows
 (`{"perIteration": [{"latency_us": 500}]}`), columns (`{"latency": {"unit": "us", "values": [500]}}`), and any of these below
@@ -103,33 +102,22 @@ def find_unit(value: float, low_ms: float, high_ms: float) -> str | None:
 
 
 TIMING_KEYS = (
-    "startEnqMs",
-    "endEnqMs",
-    "startH2dMs",
-    "endH2dMs",
-    "startComputeMs",
-    "endComputeMs",
-    "startD2hMs",
-    "endD2hMs",
-    "h2dMs",
-    "computeMs",
-    "d2hMs",
-    "latencyMs",
-    "endToEndMs",
+    *(
+        "startEnqMs",
+        "endEnqMs",
+        "startH2dMs",
+        "endH2dMs",
+        "startComputeMs",
+        "endComputeMs",
+        "startD2hMs",
+        "endD2hMs",
+    ),
+    *("h2dMs", "computeMs", "d2hMs", "latencyMs", "endToEndMs"),
 )
 ENQUEUE = "enqueueMs"
 """Column of enqueue durations, which trtexec itself writes as two stamps."""
 DURATIONS = frozenset(("h2dMs", "computeMs", "d2hMs", "latencyMs", "endToEndMs", ENQUEUE))
 """The columns that are durations, which are not negative."""
-_OLD_KEYS = {
-    "startH2dMs": "startInMs",
-    "endH2dMs": "endInMs",
-    "startD2hMs": "startOutMs",
-    "endD2hMs": "endOutMs",
-    "h2dMs": "inMs",
-    "d2hMs": "outMs",
-}
-"""Key of TensorRT 8.0 and later -> the key of 7.2, if it differs."""
 _NAMES = {
     "latencyMs": "latency latencies hostlatency hostlatencies totallatency inferencetime inferencetimes elapsed time times "
     "timings durations runtimes periteration",
@@ -141,9 +129,7 @@ _NAMES = {
 }
 """Column -> its names in toolkits, in lower-case letters and digits, without the unit."""
 _COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
-_OWN_COLUMNS = {key.lower(): key for key in TIMING_KEYS} | {
-    old.lower(): key for key, old in _OLD_KEYS.items()
-}
+_OWN_COLUMNS = {key.lower(): key for key in TIMING_KEYS}
 _HOLDERS = frozenset(("value", "values", "samples", "data", "raw"))
 """Keys without a meaning."""
 _MOST_DEPTH, _MOST_OTHERS = 12, 3
@@ -229,9 +215,8 @@ def _read_document(root: object, path: Path) -> Timing:
     keys = set().union(*rows)
     columns, doubtful = {}, set()
     for key in (*TIMING_KEYS, ENQUEUE):
-        name = key if key in keys else _OLD_KEYS.get(key, key)
-        if name in keys:
-            columns[key], is_doubtful = _read_column(rows, name)
+        if key in keys:
+            columns[key], is_doubtful = _read_column(rows, key)
             if is_doubtful:
                 doubtful.add(key)
     if not columns:
@@ -306,7 +291,10 @@ def _read_foreign(root: object, path: Path) -> Timing:
     best = max(tables, key=lambda table: (table.rows, len(table.columns)))
     units = set(best.units.values())
     unit = units.pop() if len(units) == 1 else None if None in units else "ms"
-    shown = [f"{column.removesuffix('Ms')} in {unit or 'ms'}" for column, unit in best.units.items()]
+    shown = [
+        f"{column.removesuffix('Ms')} in {stated}" if stated else column.removesuffix("Ms")
+        for column, stated in best.units.items()
+    ]
     assumed = f"is not in trtexec's format; read as {best.description} of {', '.join(shown)}"
     assumed += "" if unit else f"; {UNIT_UNKNOWN}"
     notes = [Note(Severity.INFO if unit else Severity.WARNING, path, "", assumed)]

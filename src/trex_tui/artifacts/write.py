@@ -9,7 +9,6 @@ import contextlib
 import errno
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -63,6 +62,9 @@ class Inputs:
                 raise TrexError(message)
 
 
+NO_INPUTS = Inputs()
+
+
 def _list_keys(path: Path) -> list[object]:
     """Return keys that two paths to one file share: the resolved path, and the file system's id, which hard links share."""
     try:
@@ -112,12 +114,7 @@ def write_output(path: Path, content: str | bytes, *, replace: bool = True) -> N
 
 
 def write_atomically(
-    path: Path,
-    content: str | bytes,
-    *,
-    make_directory: bool = False,
-    replace: bool = True,
-    is_private: bool = False,
+    path: Path, content: str | bytes, *, make_directory: bool = False, replace: bool = True
 ) -> None:
     """Write a file so that at any moment either the old or the new one exists, complete.
 
@@ -126,7 +123,6 @@ def write_atomically(
 
     Args:
         replace: Whether a file may exist; else one that appears meanwhile is an error.
-        is_private: Whether only the user may read it.
 
     Raises:
         OSError: It cannot be written; nothing is left behind.
@@ -136,7 +132,7 @@ def write_atomically(
         remove_stale(target.parent)
         temporary = _name_temporary(target)
         try:
-            _write_new(temporary, content, 0o600 if is_private else 0o666)
+            _write_new(temporary, content)
             if replace:
                 temporary.replace(target)
             else:
@@ -148,98 +144,24 @@ def write_atomically(
 
 
 def write_all(files: Mapping[Path, str | bytes]) -> None:
-    """Write several files, all or none; missing directories are created.
+    """Write several files; none is replaced before all are complete. Missing directories are created.
 
     Raises:
-        OSError: One cannot be written; the old files are in place, and nothing is left behind.
+        OSError: One cannot be written; no temporary file is left behind.
     """
-    with staging_directory(next(iter(files)).parent) as staging:
-        staged = {path: staging / str(number) for number, path in enumerate(files)}
-        for path, content in files.items():
-            _write_new(staged[path], content)
-        place_files(staged)
-
-
-@contextlib.contextmanager
-def staging_directory(directory: Path) -> Iterator[Path]:
-    """Yield a temporary directory on the file system of a directory, which may be missing; removes leftovers.
-
-    Raises:
-        OSError: It cannot be created.
-    """
-    existing = next(path for path in (directory, *directory.absolute().parents) if path.is_dir())
-    remove_stale(existing)
-    with tempfile.TemporaryDirectory(TEMPORARY_SUFFIX, temporary_prefix(), existing) as staging:
-        yield Path(staging)
-
-
-def place_files(staged: Mapping[Path, Path]) -> None:
-    """Move complete files into place, all or none; missing directories are created.
-
-    A missing directory appears with all of its files, even if the process is killed.
-
-    Args:
-        staged: Target -> the file that becomes it, on the same file system.
-
-    Raises:
-        OSError: One cannot be moved; the old files are in place.
-    """
-    targets = {Path(os.path.realpath(target)): file for target, file in staged.items()}
-    if not targets:
-        return
-    common = Path(os.path.commonpath([target.parent for target in targets]))
-    missing = [path for path in (common, *common.parents) if not os.path.lexists(path)]
-    if missing:
-        _place_new_directory(missing[-1], targets)
-    else:
-        _replace_files(targets)
-
-
-def _place_new_directory(directory: Path, files: Mapping[Path, Path]) -> None:
-    made = _name_temporary(directory)
-    try:
-        for target, file in files.items():
-            moved = made / target.relative_to(directory)
-            moved.parent.mkdir(parents=True, exist_ok=True)
-            file.replace(moved)
-        made.rename(directory)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-
-
-def _replace_files(files: Mapping[Path, Path]) -> None:
-    with made_directories(target.parent for target in files):
-        kept: dict[Path, Path | None] = {}
+    targets = {Path(os.path.realpath(path)): content for path, content in files.items()}
+    with made_directories(target.parent for target in targets):
+        temporary = {target: _name_temporary(target) for target in targets}
         try:
-            for target, file in files.items():
-                kept[target] = _keep_old(target)
+            for target, content in targets.items():
+                _write_new(temporary[target], content)
+            for target, file in temporary.items():
                 file.replace(target)
         except BaseException:
-            for target, old in kept.items():
+            for file in temporary.values():
                 with contextlib.suppress(OSError):
-                    if old is not None:
-                        old.replace(target)
-                    elif not files[target].exists():
-                        target.unlink()
+                    file.unlink()
             raise
-        finally:
-            for old in kept.values():
-                if old is not None:
-                    with contextlib.suppress(OSError):
-                        old.unlink()
-
-
-def _keep_old(target: Path) -> Path | None:
-    """Give a file that is to be replaced a second name; None if there is no file."""
-    if not target.is_file():
-        return None
-    old = _name_temporary(target)
-    try:
-        os.link(target, old)
-    except OSError:  # a file system without hard links
-        shutil.copy2(target, old)
-    return old
 
 
 @contextlib.contextmanager
@@ -264,12 +186,13 @@ def made_directories(directories: Iterable[Path]) -> Iterator[None]:
 
 
 def _name_temporary(target: Path) -> Path:
+    """Return an unused name beside a file, for a version of it that is not complete."""
     return target.with_name(f"{temporary_prefix()}{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
 
 
-def _write_new(path: Path, content: str | bytes, mode: int = 0o666) -> None:
+def _write_new(path: Path, content: str | bytes) -> None:
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+    with path.open("xb") as file:
         file.write(data)
 
 
