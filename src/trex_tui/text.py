@@ -34,6 +34,8 @@ _QUANTITY_UNITS: dict[str, dict[str, float]] = {
     "milliseconds": {"": 1.0, "ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "s": 1e3},
     "percent": {"": 1.0, "%": 1.0},
     "watts": {"": 1.0, "mw": 1e-3, "w": 1.0},
+    "seconds": {"": 1.0, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0},
+    "millijoules": {"": 1.0, "uj": 1e-3, "µj": 1e-3, "μj": 1e-3, "mj": 1.0, "j": 1e3},
     "joules": {"": 1.0, "uj": 1e-6, "µj": 1e-6, "μj": 1e-6, "mj": 1e-3, "j": 1.0},
     "bytes": _SCALES | {f"{scale}b": factor for scale, factor in _SCALES.items()},
 }  # fmt: skip

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from trex_tui.engine.model import Engine
 
 RAW_PREFIX = "attr."
-_OWN_KEYS = ("Name", "LayerType", "ParameterType", "Inputs", "Constants", "Outputs")
-_OWN_KEYS += ("TacticName", "TacticValue", "StreamId")
-"""Attributes with a column of their own."""
+_NO_ATTRIBUTES = ("Name", "Inputs", "Constants", "Outputs")
 _MOST_INTEGER = 2**63 - 1
 _MOST_AXES = 64
 _OPERATION = re.compile(r"pwgen::(\w+)\s*\(")
@@ -123,9 +121,9 @@ def _n_operations(engine: Engine) -> pd.Series:
 
 
 def raw_columns(objects: Iterable[Mapping[str, Any]]) -> dict[str, Column]:
-    """Return a column `attr.KEY` for each attribute without a column of its own, in the order of first appearance."""
+    """Return a column `attr.KEY` for each attribute, in the order of first appearance."""
     keys = dict.fromkeys(key for raw in objects for key in raw)
-    return {f"{RAW_PREFIX}{printable(key)}": _raw_column(key) for key in keys if key not in _OWN_KEYS}
+    return {f"{RAW_PREFIX}{printable(key)}": _raw_column(key) for key in keys if key not in _NO_ATTRIBUTES}
 
 
 def _raw_column(key: str) -> Column:

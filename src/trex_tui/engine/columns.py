@@ -131,14 +131,14 @@ _COLUMNS = (
         "LayerType",
         "`LayerType` of the file.",
         source=_LISTED,
-        aliases=("type", "attr.LayerType"),
+        aliases=("type",),
     ),
     Column(
         "parameter_type",
         "ParameterType",
         "`ParameterType` of the file; native layers have one.",
         source=_LISTED,
-        aliases=("param", "attr.ParameterType"),
+        aliases=("param",),
     ),
     Column(
         "precision",
@@ -264,7 +264,7 @@ _COLUMNS = (
         _LISTED,
         compute=partial(_footprint, key="io_allocated_bytes"),
     ),
-    Column("stream", "Stream", "`StreamId`.", source=_LISTED, aliases=("attr.StreamId",)),
+    Column("stream", "Stream", "`StreamId`.", source=_LISTED),
     Column(
         "device",
         "Device",
@@ -277,11 +277,10 @@ _COLUMNS = (
         "Tactic",
         "Kernel: `TacticName`, else its name in a verbose log.",
         source="layer information: TacticName, else a verbose log: `Tactic Name` and `Set Tactic Name`",
-        aliases=("attr.TacticName",),
         priority=4,
         is_free_text=True,
     ),
-    Column("tactic_value", "Tactic id", "`TacticValue`.", source=_LISTED, aliases=("attr.TacticValue",)),
+    Column("tactic_value", "Tactic id", "`TacticValue`.", source=_LISTED),
     Column(
         "input_shapes",
         "In shapes",
