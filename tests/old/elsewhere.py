@@ -18,7 +18,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from unittest.mock import MagicMock
 
 MODULES = (
     "fcntl",
@@ -103,13 +102,18 @@ def hide() -> None:
 
 def import_all() -> int:
     """Every module of the program, its libraries before."""
-    import rich.live
-    import rich.progress  # noqa: F401
-    import textual.app
-    import textual.widgets  # noqa: F401
-
-    for name in ("pandas", "networkx", "numpy"):  # they would look for the files of another system
-        sys.modules[name] = MagicMock(name=name)
+    # They look for the files of this system.
+    libraries = (
+        "networkx",
+        "numpy.typing",
+        "pandas",
+        "rich.live",
+        "rich.progress",
+        "textual.app",
+        "textual.widgets",
+    )
+    for name in libraries:
+        importlib.import_module(name)
     hide()
     import trex_tui
 

@@ -225,7 +225,11 @@ async def test_points_of_lines_are_read_off():
         assert "▲" in str(view.render())
         await session.press("enter")
         assert [note.message for note in session.app._notifications] == ["This mark opens nothing."]
-        await session.press("shift+tab", "n", "enter", "home", "l")
+        await session.press("shift+tab", "n")
+        await session.until(lambda: "Percentiles: 2000" in session.text, "the chart")
+        await session.press("enter", "home")
+        await session.until(lambda: words_of_line(session).startswith("p50"), "the first mark")
+        await session.press("l")
         await session.until(lambda: re.match(r"p75  0\.\d+ ms", words_of_line(session)), "the percentiles")
 
 
