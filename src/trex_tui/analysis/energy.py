@@ -17,7 +17,6 @@ import pandas as pd
 from trex_tui.analysis.options import timed_log
 from trex_tui.analysis.timing import timing_facts, warmup_ms
 from trex_tui.artifacts.power import MEASURING, PowerLog
-from trex_tui.buildlog.trace import PhaseKind
 from trex_tui.column import Column
 from trex_tui.engine.model import Engine, per_engine
 from trex_tui.frames import FLOAT, INT, text_array
@@ -97,7 +96,7 @@ def _find_window(engine: Engine) -> tuple[float, float] | None:
     trace = timed_log(engine)
     if trace is None or trace.began_s is None:
         return None
-    measured = [phase for phase in trace.phases if phase.kind is PhaseKind.INFERENCE]
+    measured = [phase for phase in trace.phases if phase.kind == "inference"]
     if not measured or measured[-1].ended_s is None:
         return None
     end = trace.began_s + measured[-1].ended_s

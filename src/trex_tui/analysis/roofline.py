@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -263,6 +264,10 @@ def roofline_gaps(engine: Engine) -> dict[str, int]:
     return dict(Counter(chain.from_iterable(roofline(engine)["reasons"])).most_common())
 
 
+def _read(engine: Engine, key: str) -> pd.Series:
+    return roofline(engine)[key]
+
+
 _BOUND_FORMULA = (
     f"launch: latency_ms ≤ {LAUNCH_FACTOR:g} · floor and roof_pct < {100 * LAUNCH_ROOF_SHARE:g}; else latency where"
     f" roof_pct < {LATENCY_ROOF_PCT:g}; else compute where flops_per_byte > ridge, else bandwidth"
@@ -279,7 +284,7 @@ COLUMNS = {
             "2 · macs / footprint_allocated_bytes",
             "layer information: Kernel, Groups, Dimensions",
             aliases=("intensity", "arithmetic_intensity"),
-            compute=lambda engine: roofline(engine)["flops_per_byte"],
+            compute=partial(_read, key="flops_per_byte"),
         ),
         Column(
             "achieved_flops_per_s",
@@ -288,7 +293,7 @@ COLUMNS = {
             "2 · macs / latency_ms",
             "layer information and profile",
             aliases=("flops",),
-            compute=lambda engine: roofline(engine)["achieved_flops_per_s"],
+            compute=partial(_read, key="achieved_flops_per_s"),
         ),
         Column(
             "achieved_bytes_per_s",
@@ -297,7 +302,7 @@ COLUMNS = {
             "footprint_allocated_bytes / latency_ms",
             "layer information and profile",
             aliases=("bandwidth",),
-            compute=lambda engine: roofline(engine)["achieved_bytes_per_s"],
+            compute=partial(_read, key="achieved_bytes_per_s"),
         ),
         Column(
             "roof_ms",
@@ -305,7 +310,7 @@ COLUMNS = {
             "Minimum time at the device peaks.",
             "max(2 · macs / peak FLOP/s, footprint_allocated_bytes / peak bandwidth)",
             _OF_DEVICE,
-            compute=lambda engine: roofline(engine)["roof_ms"],
+            compute=partial(_read, key="roof_ms"),
         ),
         Column(
             "roof_pct",
@@ -314,7 +319,7 @@ COLUMNS = {
             "100 · roof_ms / latency_ms",
             "as roof_ms, and the profile",
             aliases=("roof",),
-            compute=lambda engine: roofline(engine)["roof_pct"],
+            compute=partial(_read, key="roof_pct"),
         ),
         Column(
             "bound",
@@ -323,7 +328,7 @@ COLUMNS = {
             _BOUND_FORMULA,
             "as roof_pct",
             words=BOUNDS,
-            compute=lambda engine: roofline(engine)["bound"],
+            compute=partial(_read, key="bound"),
         ),
     )
 }

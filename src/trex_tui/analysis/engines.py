@@ -1,0 +1,637 @@
+"""The table of engines: a row per engine, or per run of files that hold several.
+
+Sets are read here, by an `Executor` (processes), or on a Dask cluster through its executor. A set that cannot be read is a
+row with its error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import pandas as pd
+
+from trex_tui.analysis.conditions import find_doubts
+from trex_tui.analysis.energy import power_facts
+from trex_tui.analysis.memory import memory_facts
+from trex_tui.analysis.options import find_batch
+from trex_tui.analysis.structure import compute_totals
+from trex_tui.analysis.timing import find_latency, timing_facts
+from trex_tui.artifacts.discover import ArtifactSet, Discovery
+from trex_tui.artifacts.kinds import FileKind
+from trex_tui.artifacts.outputs import read_accuracy
+from trex_tui.column import RARE, Column
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Engine
+from trex_tui.errors import ArtifactError, Note, Severity, TrexError
+from trex_tui.frames import FLOAT, INT, TEXT, plain_values
+
+Row = dict[str, Any]
+Value = Callable[[Engine], Any]
+
+
+class Loader(Protocol):
+    """Loads a set, or one run of it; a function at the top of a module, so that other processes find it."""
+
+    def __call__(self, source: ArtifactSet, run: int | None = None) -> Engine: ...
+
+
+# Values
+
+
+def _precision(engine: Engine) -> str | None:
+    """Return the precision with most time (most layers, without times) among layers that multiply, else among all working."""
+    layers = engine.layers[engine.layers["precision"].notna()]
+    multiplying = [kind.value for kind in LayerKind if kind.multiplies]
+    working = layers[layers["kind"].isin([kind.value for kind in LayerKind if kind.is_work])]
+    main = working[working["kind"].isin(multiplying)]
+    main = main if len(main) else working
+    is_timed = main["latency_ms"].gt(0).any()
+    weights = main["latency_ms"].fillna(0.0) if is_timed else pd.Series(1.0, main.index)
+    sums = weights.groupby(main["precision"], sort=False).sum()
+    return str(sums.idxmax()) if len(sums) else None
+
+
+def _batch(engine: Engine) -> int | None:
+    batch = find_batch(engine)
+    return batch[0] if batch else None
+
+
+def _qps(engine: Engine) -> float | None:
+    timing = timing_facts(engine)
+    return timing.throughput_qps if timing else None
+
+
+def _energy_j(engine: Engine) -> float | None:
+    power = power_facts(engine)
+    return power.energy_per_inference_j if power else None
+
+
+def _per_sample(value: Callable[[Engine], float | None], engine: Engine) -> float | None:
+    whole, batch = value(engine), _batch(engine)
+    return whole / batch if whole is not None and batch else None
+
+
+def _engine_bytes(engine: Engine) -> int | None:
+    """Return the size of the engine file, else as a log states it; None if it has whole MiB only."""
+    plan = engine.files.get(FileKind.PLAN)
+    try:
+        return engine.facts.memory.engine_bytes if plan is None else plan.stat().st_size
+    except OSError:
+        return engine.facts.memory.engine_bytes
+
+
+def _kinds(engine: Engine) -> dict[str, float | None]:
+    """Return kind -> share of the layer times; None for a kind whose layers have no time, empty without times."""
+    if engine.latency_sum_ms is None:
+        return {}
+    totals = compute_totals(engine, "kind")
+    return dict(zip(totals["kind"], plain_values(totals["latency_pct"]), strict=True))
+
+
+def _kind_pct(engine: Engine, kind: str) -> float | None:
+    return _kinds(engine).get(kind, 0.0) if engine.latency_sum_ms is not None else None
+
+
+def _main_kinds(engine: Engine) -> list[str] | None:
+    """Return the kinds with at least a twentieth of the time, the largest share first."""
+    return [f"{kind} {share:.0f}" for kind, share in _kinds(engine).items() if (share or 0.0) >= 5.0] or None
+
+
+def _missing(engine: Engine) -> list[str] | None:
+    parts = ["no layer info"] if not engine.has_graph else ["names only"] if engine.has_names_only else []
+    return parts + ([] if engine.has_profile else ["no profile"]) or None
+
+
+def _cautions(engine: Engine) -> list[str] | None:
+    """Return reasons to doubt the numbers: conditions of the capture, doubtful timing, damaged files."""
+    texts = [doubt.text for doubt in find_doubts(engine)]
+    timing = timing_facts(engine)
+    texts += [timing.doubt] if timing and timing.doubt else []
+    errors = (note for note in engine.notes if note.severity is Severity.ERROR)
+    texts += [f"{note.file.name if note.file else ''} {note.message}" for note in errors]
+    return texts or None
+
+
+def _accuracy(engine: Engine, measure: str, choose: Callable[[Iterable[float]], float]) -> float | None:
+    """Return a measure of the worst output against the reference; None without a result beside the engine."""
+    path = engine.files.get(FileKind.ACCURACY)
+    try:
+        outputs = read_accuracy(path).outputs if path else ()
+    except ArtifactError:
+        return None
+    known = [value for output in outputs if (value := output.values.get(measure)) is not None]
+    return choose(known) if known else None
+
+
+def _date(engine: Engine) -> str | None:
+    started = engine.capture.started if engine.capture else None
+    return None if started is None else started.isoformat(timespec="seconds")
+
+
+def _run(engine: Engine) -> int | None:
+    if engine.runs.empty:
+        return None
+    numbers = set(engine.runs["number"][engine.runs["is_shown"].astype(bool)].tolist())
+    return numbers.pop() if len(numbers) == 1 else None
+
+
+_TIMED = "timing file, else the summary that trtexec printed"
+_LAYERS = "layer information"
+_POWER = "log of power, temperature and clocks"
+_ACCURACY = "result of `trex-tui accuracy`"
+_VALUES: tuple[tuple[Column, Value], ...] = (
+    (Column("run", "run", "Number of the run in files with several runs."), _run),
+    (
+        Column("device", "device", "Device of the run.", source="metadata or log", is_free_text=True),
+        lambda engine: engine.facts.device_name,
+    ),
+    (
+        Column(
+            "tensorrt",
+            "TensorRT",
+            "Version of TensorRT.",
+            source="engine file, log or manifest",
+            aliases=("trt",),
+            is_free_text=True,
+        ),
+        lambda engine: engine.facts.tensorrt_version,
+    ),
+    (
+        Column(
+            "precision",
+            "precision",
+            "Precision of the main work: the one with most time among convolutions, GEMMs and attention.",
+            source=_LAYERS,
+        ),
+        _precision,
+    ),
+    (
+        Column("batch", "batch", "Samples per query.", source="inputs, else options of the run or the build"),
+        _batch,
+    ),
+    (
+        Column(
+            "latency_median_ms",
+            "median ms",
+            "Median latency end to end.",
+            source=_TIMED,
+            aliases=("median",),
+            priority=1,
+        ),
+        partial(find_latency, key="median_ms"),
+    ),
+    (
+        Column(
+            "latency_p99_ms",
+            "p99 ms",
+            "99th percentile of the latency end to end.",
+            source=_TIMED,
+            aliases=("p99",),
+            priority=3,
+        ),
+        partial(find_latency, key="p99_ms"),
+    ),
+    (
+        Column(
+            "throughput_qps",
+            "qps",
+            "Queries per second.",
+            source="summary that trtexec printed, else timing file",
+            aliases=("qps",),
+            priority=2,
+        ),
+        _qps,
+    ),
+    (
+        Column("queries", "queries", "Queries of the timing run, without its warm-up.", source=_TIMED, priority=RARE),
+        lambda engine: timing.queries if (timing := timing_facts(engine)) else None,
+    ),
+    (
+        Column("per_sample_ms", "ms per sample", "Median latency per sample.", "latency_median_ms / batch"),
+        partial(_per_sample, partial(find_latency, key="median_ms")),
+    ),
+    (
+        Column("samples_per_s", "samples/s", "Samples per second.", "throughput_qps · batch", priority=RARE),
+        lambda engine: qps * batch if (qps := _qps(engine)) is not None and (batch := _batch(engine)) else None,
+    ),
+    (
+        Column(
+            "weights_bytes",
+            "weights",
+            "Size of all constants; unknown if one layer hides its own and no log has the sum.",
+            source=f"{_LAYERS}, else a log",
+            aliases=("weights",),
+        ),
+        lambda engine: memory_facts(engine).weights_bytes,
+    ),
+    (
+        Column(
+            "engine_bytes",
+            "engine size",
+            "Size of the engine file; without it, as a log states it in bytes.",
+            source="engine file, else a log",
+            priority=RARE,
+        ),
+        _engine_bytes,
+    ),
+    (
+        Column(
+            "activation_peak_bytes",
+            "peak memory",
+            "Activations that are live at once, at most; the weights are separate. A lower bound where `is_peak_at_least`.",
+            "largest sum of live tensors over the layers",
+            _LAYERS,
+            ("peak",),
+        ),
+        lambda engine: memory_facts(engine).activation_peak_bytes,
+    ),
+    (
+        Column("is_peak_at_least", "peak ≥", "The peak leaves out tensors of unknown size.", priority=RARE),
+        lambda engine: memory_facts(engine).is_peak_at_least or None,
+    ),
+    (
+        Column(
+            "context_bytes",
+            "context",
+            "Device memory of the execution context, as a log states it.",
+            source="log",
+            priority=RARE,
+        ),
+        lambda engine: engine.facts.memory.context_bytes,
+    ),
+    (
+        Column("layers", "layers", "Number of layers.", source=f"{_LAYERS}, else the profile"),
+        lambda engine: len(engine) or None,
+    ),
+    (
+        Column(
+            "latency_sum_ms",
+            "layer times ms",
+            "Sum of the layer times, which usually exceeds the latency.",
+            source="profile",
+            priority=RARE,
+        ),
+        lambda engine: engine.latency_sum_ms,
+    ),
+    (
+        Column(
+            "main_kinds",
+            "% by kind",
+            "Kinds of layers with at least 5 % of the layer times, with their share in percent.",
+            source="profile",
+            aliases=("kinds",),
+            priority=7,
+            is_list=True,
+            is_free_text=True,
+        ),
+        _main_kinds,
+    ),
+    *(
+        (
+            Column(
+                f"{kind.value}_time_pct",
+                f"{kind.value} %",
+                f"Share of the layer times in layers of the kind {kind.value}.",
+                "100 · time of the kind / latency_sum_ms",
+                "profile",
+                priority=RARE,
+            ),
+            partial(_kind_pct, kind=kind.value),
+        )
+        for kind in LayerKind
+    ),
+    (
+        Column("energy_per_inference_j", "J", "Energy per query.", source=_POWER, aliases=("energy",)),
+        _energy_j,
+    ),
+    (
+        Column(
+            "energy_per_sample_j",
+            "J per sample",
+            "Energy per sample.",
+            "energy_per_inference_j / batch",
+            _POWER,
+            priority=RARE,
+        ),
+        partial(_per_sample, _energy_j),
+    ),
+    (
+        Column("power_mean_w", "W", "Mean power during the run.", source=_POWER),
+        lambda engine: power.power_mean_w if (power := power_facts(engine)) else None,
+    ),
+    (
+        Column("accuracy_max_abs", "max error", "Largest absolute difference of an output.", source=_ACCURACY),
+        partial(_accuracy, measure="max_abs", choose=max),
+    ),
+    (
+        Column("accuracy_cosine", "cosine", "Smallest cosine similarity of an output.", source=_ACCURACY),
+        partial(_accuracy, measure="cosine", choose=min),
+    ),
+    (
+        Column("accuracy_sqnr_db", "SQNR dB", "Smallest SQNR of an output.", source=_ACCURACY, priority=RARE),
+        partial(_accuracy, measure="sqnr_db", choose=min),
+    ),
+    (
+        Column("accuracy_argmax_pct", "argmax %", "Smallest share of equal argmax of an output.", source=_ACCURACY),
+        partial(_accuracy, measure="argmax_agreement_pct", choose=min),
+    ),
+    (Column("date", "date", "Start of the capture.", source="manifest", priority=4), _date),
+    (
+        Column(
+            "missing",
+            "missing",
+            "Layer information and profile that are missing, or have names only.",
+            source="all files",
+            priority=RARE,
+            is_list=True,
+        ),
+        _missing,
+    ),
+    (
+        Column(
+            "cautions",
+            "cautions",
+            "Reasons to doubt the numbers: conditions of the capture, changed files, damaged files.",
+            source="manifest and all files",
+            priority=8,
+            is_list=True,
+            is_free_text=True,
+        ),
+        _cautions,
+    ),
+)  # fmt: skip
+COLUMNS = {
+    column.key: column
+    for column in (
+        Column(
+            "engine",
+            "engine",
+            "Name of the engine, unique in the table.",
+            aliases=("name",),
+            priority=0,
+            is_free_text=True,
+        ),
+        Column(
+            "model",
+            "model",
+            "Name of the group of engines with equal inputs and outputs and mostly equal nodes.",
+            "names of inputs and outputs, and of the nodes in the names of layers",
+            priority=6,
+            is_free_text=True,
+        ),
+        Column(
+            "directory",
+            "directory",
+            "Directory of the files.",
+            aliases=("dir",),
+            priority=RARE,
+            is_free_text=True,
+        ),
+        *(column for column, _ in _VALUES),
+        Column(
+            "error",
+            "error",
+            "Why the files of the engine could not be read; such a row has no other values.",
+            priority=1,
+            is_free_text=True,
+        ),
+    )
+}
+"""Columns of the table of engines."""
+
+
+# Models
+
+
+class Signature(NamedTuple):
+    """Identity of a network: the names of its inputs and outputs, its main nodes, and the stem of its files."""
+
+    bindings: tuple[str, ...]
+    nodes: frozenset[str]
+    stem: str
+
+
+ALIKE = 0.8
+"""Share of common nodes from which two engines are of one model."""
+_SEPARATORS = " ._-/"
+
+
+def sign(engine: Engine) -> Signature:
+    """Return the identity of the network of an engine; quantization adds and removes other nodes than the main ones."""
+    multiplying = {kind.value for kind in LayerKind if kind.multiplies}
+    rows = zip(engine.layers["kind"], engine.layers["name"], engine.layers["onnx_nodes"], strict=True)
+    names = [(kind, nodes or re.split(r" \+ |\|\|", name)) for kind, name, nodes in rows]
+    main = {node for kind, nodes in names if kind in multiplying for node in nodes}
+    nodes = main or {node for _, nodes in names for node in nodes}
+    bindings = engine.bindings["role"].fillna("input") + ":" + engine.bindings["name"]
+    return Signature(tuple(sorted(bindings)), frozenset(nodes), engine.name)
+
+
+def group_models(signatures: Sequence[Signature | None]) -> list[str | None]:
+    """Return the name of the model of each engine; None for one that could not be read."""
+    groups: list[list[int]] = []
+    for index, signature in enumerate(signatures):
+        if signature is not None:
+            first = (group for group in groups if _are_alike(signature, signatures[group[0]]))
+            group = next(first, None)
+            if group is None:
+                groups.append([index])
+            else:
+                group.append(index)
+    names: list[str | None] = [None] * len(signatures)
+    seen: Counter[str] = Counter()
+    for group in groups:
+        stems = [signature.stem for index in group if (signature := signatures[index]) is not None]
+        name = common_words(stems) or stems[0]
+        seen[name] += 1
+        for index in group:
+            names[index] = name if seen[name] == 1 else f"{name} ({seen[name]})"
+    return names
+
+
+def _are_alike(signature: Signature, other: Signature | None) -> bool:
+    if other is None or signature.bindings != other.bindings:
+        return False
+    if not signature.nodes or not other.nodes:
+        return signature.nodes == other.nodes and signature.stem == other.stem
+    return len(signature.nodes & other.nodes) >= ALIKE * len(signature.nodes | other.nodes)
+
+
+def common_words(names: Sequence[str]) -> str:
+    """Return the words that all names begin with: `alexnet` of `alexnet_fp16` and `alexnet_fp32`; empty without any."""
+    first, last = min(names), max(names)
+    length = next(
+        (place for place, pair in enumerate(zip(first, last, strict=False)) if len(set(pair)) > 1), None
+    )
+    shared = first[:length]
+    if not all(name[len(shared) : len(shared) + 1] in ("", *_SEPARATORS) for name in names):
+        shared = shared[: max(map(shared.rfind, _SEPARATORS)) + 1]
+    shared = shared.rstrip(_SEPARATORS)
+    return shared if len(shared) > 2 else ""
+
+
+# The table
+
+
+@dataclass(frozen=True, eq=False)
+class EngineTable:
+    """A row per engine; a table that filters take.
+
+    Attributes:
+        frame: A row per engine or run, with the keys of `columns`; unknown is NA, lists are tuples.
+        notes: Damage and doubts of all sets.
+    """
+
+    frame: pd.DataFrame
+    columns: Mapping[str, Column]
+    notes: tuple[Note, ...] = ()
+
+    def column(self, key: str) -> pd.Series:
+        """Return a column; words of a filter are searched in `name`, which is that of the engine."""
+        return self.frame["engine" if key == "name" else key]
+
+
+SetRows = tuple[list[tuple[Row, Signature | None]], tuple[Note, ...]]
+"""The rows of a set, and the notes on its files."""
+
+
+class ReadRows(NamedTuple):
+    """Reads the rows of a set; what another process needs for it.
+
+    Attributes:
+        extra: Key -> value of further columns, such as the number of findings.
+    """
+
+    load: Loader
+    run: int | None = None
+    extra: Mapping[str, Value] = {}
+
+    def __call__(self, source: ArtifactSet) -> SetRows:
+        """Return a row per timed run, and the notes. Never raises for the content of files."""
+        place = {"engine": source.name, "directory": str(source.directory)}
+        try:
+            engines = list(_load_runs(source, self.load, self.run))
+        except TrexError as error:
+            note = getattr(error, "note", Note(Severity.ERROR, source.directory, "", str(error)))
+            notes = getattr(error, "notes", ()) or (note,)
+            return [({**place, "error": str(error)}, None)], tuple(notes)
+        notes = tuple(dict.fromkeys(note for engine in engines for note in engine.notes))
+        return [({**place, **make_row(engine, self.extra)}, sign(engine)) for engine in engines], notes
+
+
+def _load_runs(source: ArtifactSet, load: Loader, run: int | None) -> Iterator[Engine]:
+    engine = load(source, run)
+    yield engine
+    shown = _run(engine)
+    if run is None and shown is not None:
+        timed = engine.runs[engine.runs["queries"].notna()]
+        yield from (load(source, number) for number in sorted({*map(int, timed["number"])} - {shown}))
+
+
+def make_row(engine: Engine, extra: Mapping[str, Value] = {}) -> Row:
+    """Return key -> plain value of an engine."""
+    values = {column.key: value(engine) for column, value in _VALUES}
+    return values | {key: value(engine) for key, value in extra.items()}
+
+
+def read_engines(
+    found: Discovery,
+    load: Loader,
+    *,
+    run: int | None = None,
+    executor: Executor | None = None,
+    extra: Mapping[Column, Value] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> EngineTable:
+    """Return the table of all sets found.
+
+    Args:
+        load: Loads a set.
+        run: The run to show of files with several; None for all.
+        executor: Reads the sets; None for this process. A Dask cluster has one: `Client(address).get_executor()`.
+        extra: Further columns and their values.
+        progress: Called with the number of sets read and their total.
+    """
+    further = dict(extra or {})
+    read = ReadRows(load, run, {column.key: value for column, value in further.items()})
+    spread: Callable[..., Iterable[SetRows]] = map if executor is None else executor.map
+    rows: list[tuple[Row, Signature | None]] = []
+    notes = dict.fromkeys(found.notes)
+    for number, (of_set, notes_of_set) in enumerate(spread(read, found.sets), start=1):
+        rows += of_set
+        notes.update(dict.fromkeys(notes_of_set))
+        if progress is not None:
+            progress(number, len(found.sets))
+    columns = COLUMNS | {column.key: column for column in further}
+    models = group_models([signature for _, signature in rows])
+    values = [{**row, "model": model} for (row, _), model in zip(rows, models, strict=True)]
+    return EngineTable(_make_frame(values, columns), columns, tuple(notes))
+
+
+def _make_frame(rows: Sequence[Row], columns: Iterable[str]) -> pd.DataFrame:
+    series = {}
+    for key in columns:
+        values = [tuple(value) if isinstance(value := row.get(key), list) else value for row in rows]
+        known = {type(value) for value in values if value is not None}
+        kind: Any = (
+            TEXT if known <= {str} else "boolean" if known == {bool} else INT if known == {int} else FLOAT
+        )
+        kind = object if tuple in known else kind
+        series[key] = pd.Series(pd.array(values, kind))
+    return pd.DataFrame(series)
+
+
+CHANGES = {
+    f"{key}_change_pct": Column(
+        f"{key}_change_pct",
+        f"Δ {COLUMNS[key].title}",
+        f"Difference of {COLUMNS[key].title} to the set before of the same model, device and batch.",
+        f"100 · ({key} / {key} of the set before - 1)",
+    )
+    for key in (
+        "latency_median_ms",
+        "latency_p99_ms",
+        "throughput_qps",
+        "weights_bytes",
+        "energy_per_inference_j",
+    )
+}
+"""Columns that `sort_by_date` adds."""
+
+
+def sort_by_date(table: EngineTable) -> EngineTable:
+    """Return the rows in the order of their captures, with the differences to the set before; without a date last."""
+    frame = table.frame.sort_values("date", kind="stable", na_position="last", ignore_index=True)
+    groups = frame.groupby(["model", "device", "batch"], dropna=False)
+    for name in CHANGES:
+        values = frame[name.removesuffix("_change_pct")].astype(FLOAT)
+        before = groups[name.removesuffix("_change_pct")].shift().astype(FLOAT)
+        frame[name] = 100.0 * (values / before.where(before != 0) - 1.0)
+    return EngineTable(frame, {**table.columns, **CHANGES}, table.notes)
+
+
+def group_engines(table: EngineTable, keys: Sequence[str], measure: str) -> pd.DataFrame:
+    """Return a row per model and combination of columns: engines, count, min, median and max of a measure."""
+    groups = table.frame.groupby(
+        ["model", *(key for key in keys if key != "model")], dropna=False, sort=False
+    )
+    ranges = groups[measure].agg(["count", "min", "median", "max"])
+    ranges.insert(0, "engines", groups.size())
+    return ranges.reset_index()
+
+
+def varying_columns(table: EngineTable) -> list[str]:
+    """Return the columns that are worth showing: with more than one value; `engine` and `error` too."""
+    frame = table.frame
+    texts = frame.astype(str) if len(frame) > 1 else frame
+    are_varying = {key: len(frame) == 1 or texts[key].nunique() > 1 for key in frame}
+    is_repeated = frame["model"].isna() | frame["model"].eq(frame["engine"])
+    are_varying["model"] = not is_repeated.all() and are_varying["model"]
+    known = [key for key in frame if frame[key].notna().any()]
+    return [str(key) for key in known if are_varying[key] or key in ("engine", "error")]
