@@ -1,0 +1,422 @@
+"""Names of layers and tactics: the modules in them, their meaning, and short texts that stay different."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+
+from trex_tui.engine.layer_words import CONTINUATION, OPERATORS, find_layer_type, split_operators
+from trex_tui.engine.model import Engine, per_engine
+from trex_tui.engine.tactics import parse_tactic
+from trex_tui.frames import plain_values
+from trex_tui.text import (
+    ELLIPSIS,
+    format_shape,
+    join_words,
+    plural,
+    printable,
+    shorten_middle,
+    shorten_name_list,
+)
+
+MOST_LEVELS = 24
+"""Modules nested deeper than this are left out: no network nests so deeply, but a name may contain anything."""
+_LONGEST_NAME = 60
+_LONGEST_READ = 20_000
+"""Characters of a name that are read: names of fused layers grow with the network."""
+
+# Modules
+
+_REFORMAT = re.compile(
+    r"^Reformatting CopyNode for (?:(?P<role>Input|Output) Tensor (?P<port>\d+) to |Network (?P<network>Input|Output) )"
+)
+_WRAPPERS = re.compile(r"^(?:PWN\(|\{ForeignNode\[|\()+")
+_BLOCK = re.compile(r"^\{ForeignNode\[([^\[\]{}]+?)\.{3}([^\[\]{}]+)\]\}$")
+_INSERTED = re.compile(r"^(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_")
+_TORCH = re.compile(r"^.*?\[[\w.]*\]-\[(?=/)")
+"""Torch-TensorRT writes `[CONVOLUTION]-[aten_ops.convolution.default]-[/conv1/convolution]`."""
+_SEVERAL = re.compile(r" \+ |\.\.\.|, |\|\|")
+
+
+@lru_cache(maxsize=1 << 16)
+def split_name(name: str) -> tuple[tuple[str, ...], str]:
+    """Return the modules of the first ONNX node in a name, outermost first, and its own operator.
+
+    A reformat belongs to the modules of the layer that it serves. A name without a path has no modules.
+
+    >>> split_name("/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu")
+    (('layer1', '0', 'conv1'), 'Conv')
+    """
+    name = _INSERTED.sub("", _SEVERAL.split(_REFORMAT.sub("", name), maxsplit=1)[0])
+    if name.startswith("(Unnamed"):  # the only name of TensorRT's own with parentheses
+        return (), name
+    name = _WRAPPERS.sub("", name)
+    if "]-[/" in name:
+        name = _TORCH.sub("", name)
+    if name.startswith(("__myl", "(Unnamed", "entry^")):
+        return (), name
+    *modules, operator = _without_repeats(name.strip("])} ")) or [name]
+    return tuple(modules[:MOST_LEVELS]), operator
+
+
+def _without_repeats(name: str) -> list[str]:
+    """Split a path without repeats: PyTorch writes `/layer1/layer1.0/conv1/Conv` for `layer1/0/conv1/Conv`."""
+    if "." not in name:
+        return [step for step, _ in groupby(step for step in name.split("/") if step)]
+    kept: list[str] = []
+    for step in name.split("/"):
+        if "." in step:
+            parts = [part for part in step.split(".") if part]
+            repeated = next((size for size in range(len(parts), 0, -1) if kept[-size:] == parts[:size]), 0)
+            kept += parts[repeated:]
+        elif step and (not kept or kept[-1] != step):
+            kept.append(step)
+    return kept
+
+
+def label_name(name: str, node: str, depth: int) -> str:
+    """Return a name relative to the first `depth` modules, and fused layers as their operators.
+
+    `/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu` becomes `conv1/Conv + Relu` inside `layer1/0`, and a Myelin
+    block `{conv1/Conv...fc/Gemm}`. A name without a path is unchanged.
+
+    Args:
+        node: The name from which the modules are read: the first ONNX node, else the name.
+    """
+    if block := _BLOCK.match(name):
+        ends = [split_name(end) for end in block.groups()]
+        common = ends[0][0][:depth]
+        shown = (
+            "/".join([*(modules[depth:] if modules[:depth] == common else modules), operator])
+            for modules, operator in ends
+        )
+        return f"{{{'...'.join(shown)}}}"
+    reformat, inserted, path = _REFORMAT.match(name), _INSERTED.match(name), split_name(node)[0]
+    label = name[reformat.end() :] if reformat else name
+    if path:
+        label = "/".join([*path[depth:], " + ".join(split_name(part)[1] for part in label.split(" + "))])
+    if path and inserted:
+        return f"{inserted[0].replace('_', ' ')}{label}"
+    if reformat is None:
+        return label
+    if reformat["network"]:
+        return f"network {reformat['network'].lower()} {label}"
+    return f"{reformat['role'].lower()} {reformat['port']} of {label}"
+
+
+# Short names
+
+_PART = re.compile(r"[^/._+ \-:\[\](){},·]+|[/._+ \-:\[\](){},·]+")
+_SEPARATORS = frozenset("/._+ -:[](){},·")
+_OPENING = frozenset("[({/")
+_BEFORE_WORD = re.compile(r"[/. ](?=\w)")
+_LEAST_PARTS = 10
+_ODD = re.compile(r"[^\w/.+\-:*|,^~ \[\](){}]")
+"""Characters that no exporter writes in a path."""
+
+
+class ShortNames:
+    """Texts for names in a number of characters, different for different names if there is any room.
+
+    A label that is too long loses parts that others share, at separators.
+
+    Args:
+        labels: Name -> its whole label; different names have different labels.
+    """
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        self.labels = labels
+        self._by_width: dict[int, dict[str, str]] = {}
+
+    @classmethod
+    def of_layers(cls, layers: Iterable[tuple[str, str]]) -> ShortNames:
+        """Return short names of layers, of one engine or several.
+
+        Args:
+            layers: Name, and the name from which its modules are read (`label_name`); of equal names the first counts.
+        """
+        nodes: dict[str, str] = {}
+        for name, node in layers:
+            nodes.setdefault(name, node)
+        depth = _common_depth(nodes.values())
+        return cls(_distinguish({name: _label_layer(name, node, depth) for name, node in nodes.items()}))
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest label."""
+        return max(map(len, self.labels.values()), default=0)
+
+    def fit(self, name: str, width: int) -> str:
+        """Return a text of at most `width` characters; an unknown name is cut."""
+        label = self.labels.get(name, name)
+        if len(label) <= width:
+            return label
+        if name not in self.labels:
+            return shorten_label(printable(name), width)
+        if width not in self._by_width:
+            self._by_width[width] = _tell_apart(list(self.labels.values()), width)
+        return self._by_width[width][label]
+
+
+@per_engine
+def short_names(engine: Engine) -> ShortNames:
+    """Return the short names of an engine's layers."""
+    return ShortNames.of_layers(zip(engine.layers["name"], first_nodes(engine), strict=True))
+
+
+def first_nodes(engine: Engine) -> list[str]:
+    """Return the name from which the modules of each layer are read: its first ONNX node, else its own name."""
+    layers = engine.layers
+    return [
+        nodes[0] if nodes else name for name, nodes in zip(layers["name"], layers["onnx_nodes"], strict=True)
+    ]
+
+
+@per_engine
+def short_tactics(engine: Engine) -> ShortNames:
+    """Return the short names of the tactics of an engine's layers: `implicit gemm · 128×64×16 · st 3 · 16×8×16`.
+
+    Tactics with equal parts are followed by the words of their names that distinguish them.
+    """
+    names_of: dict[str, list[str]] = defaultdict(list)
+    for name in dict.fromkeys(filter(None, plain_values(engine.layers["tactic"]))):
+        names_of[describe_tactic(name)].append(name)
+    labels = {}
+    for text, names in names_of.items():
+        words = [dict.fromkeys(re.findall(r"[^_ ]+", name)) for name in names]
+        common = words[0].keys() if len(names) == 1 else set(words[0]).intersection(*words[1:])
+        for name, own in zip(names, words, strict=True):
+            rest = " ".join(word for word in own if word not in common)
+            labels[name] = printable(f"{text} · {rest}" if rest else text)
+    return ShortNames(_distinguish(labels))
+
+
+@lru_cache(maxsize=1 << 14)
+def describe_tactic(name: str) -> str:
+    """Return family, tile, stages, instruction and split of K of a tactic in one line; the name itself if it has no tile."""
+    tactic = parse_tactic(name)
+    if tactic is None or tactic.tile is None:
+        return name
+    parts = (
+        tactic.family,
+        format_shape(tactic.tile),
+        f"st {tactic.stages}" if tactic.stages else "",
+        format_shape(tactic.instruction) if tactic.instruction else "",
+        f"split {tactic.split_k}" if tactic.split_k else "",
+    )
+    return " · ".join(filter(None, parts))
+
+
+def _label_layer(name: str, node: str, depth: int) -> str:
+    return printable(name if _ODD.search(name) else shorten_name_list(label_name(name, node, depth)))
+
+
+def _common_depth(names: Iterable[str]) -> int:
+    """Return the number of modules that all names with a path share; for two names or more."""
+    paths = [path for name in names if (path := split_name(name)[0])]
+    if len(paths) < 2:
+        return 0
+    pairs = zip(min(paths), max(paths), strict=False)
+    return next((depth for depth, (first, last) in enumerate(pairs) if first != last), min(map(len, paths)))
+
+
+def _distinguish(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the label of each name; the name itself, then with a number, if another name has the same label."""
+    counts = Counter(labels.values())
+    distinct = {name: label if counts[label] == 1 else printable(name) for name, label in labels.items()}
+    counts = Counter(distinct.values())
+    taken = set(counts)
+    return {
+        name: label if counts[label] == 1 else _number(label, len(label) + _LEAST_PARTS, taken)
+        for name, label in distinct.items()
+    }
+
+
+@lru_cache(maxsize=4096)
+def shorten_label(label: str, width: int) -> str:
+    """Cut a label to `width` characters, between words if possible; its beginning and its last words stay."""
+    if len(label) <= width:
+        return label
+    if width < _LEAST_PARTS:
+        return shorten_middle(label, width)
+    most = (width - 1) * 3 // 5
+    starts = [match.end() for match in _BEFORE_WORD.finditer(label, len(label) - most - 1)]
+    is_long = starts and len(label) - starts[0] >= width // 5
+    tail = label[starts[0] :] if is_long else label[len(label) - most :]
+    head = label[: width - 1 - len(tail)]
+    cut = max(head.rfind(separator) for separator in "/. ") + 1
+    return (head[:cut] if cut > len(head) // 2 else head).rstrip(" +") + ELLIPSIS + tail
+
+
+def _tell_apart(labels: Sequence[str], width: int) -> dict[str, str]:
+    """Return a text of at most `width` characters for each label, all different if possible.
+
+    Labels that are equal after cutting are cut again: without the beginning that they share, else to the parts that the
+    fewest of them have. Labels that are still equal get a number.
+    """
+    texts = {label: shorten_label(label, width) for label in labels}
+    for cut_again in (_without_beginning, _rarest_parts, _rarest_parts):
+        alike: dict[str, list[str]] = defaultdict(list)
+        for label, text in texts.items():
+            alike[text].append(label)
+        for same in alike.values():
+            if len(same) > 1:
+                texts |= cut_again(same, width)
+    used = Counter(texts.values())
+    taken = set(used)
+    return {label: text if used[text] == 1 else _number(label, width, taken) for label, text in texts.items()}
+
+
+def _without_beginning(labels: Sequence[str], width: int) -> dict[str, str]:
+    """Return each label without the words that all begin with; as they were cut before if some would still be equal."""
+    first, last = min(labels), max(labels)
+    pairs = enumerate(zip(first, last, strict=False))
+    common = next((place for place, (one, other) in pairs if one != other), 0)
+    start = max(first.rfind(separator, 0, common) for separator in "/. ") + 1
+    texts = {label: ELLIPSIS + shorten_label(label[start:], width - 1) for label in labels}
+    if start > 1 and len(set(texts.values())) == len(labels):
+        return texts
+    return dict.fromkeys(labels, shorten_label(labels[0], width))
+
+
+def _rarest_parts(labels: Sequence[str], width: int) -> dict[str, str]:
+    """Return each label with only those words that the fewest labels have, in their order."""
+    split = {label: _PART.findall(label) for label in labels}
+    frequency = Counter(part for parts in split.values() for part in set(parts) if part[0] not in _SEPARATORS)
+    return {label: _keep_parts(parts, frequency, width) for label, parts in split.items()}
+
+
+def _keep_parts(parts: Sequence[str], frequency: Counter[str], width: int) -> str:
+    words = [number for number, part in enumerate(parts) if part[0] not in _SEPARATORS]
+    if not words:
+        return shorten_middle("".join(parts), width)
+    ranked = sorted(words, key=lambda number: (frequency[parts[number]], -number))
+    kept: set[int] = set()
+    text = ""
+    for number in [ranked[0], words[-1], *ranked[1:]]:
+        longer = _join(parts, kept | {number})
+        if len(longer) <= width:
+            kept.add(number)
+            text = longer
+    return text or shorten_middle(parts[ranked[0]], width)
+
+
+def _join(parts: Sequence[str], kept: set[int]) -> str:
+    """Return the kept words with the separators between them, an ellipsis for omitted words."""
+    text, last = "", -1
+    for number in sorted(kept):
+        between = parts[last + 1 : number]
+        if any(part[0] not in _SEPARATORS for part in between):
+            text += ELLIPSIS
+        elif between and (last >= 0 or set(between[0]) & _OPENING):
+            text += "".join(between)
+        text += parts[number]
+        last = number
+    rest = parts[last + 1 :]
+    return text + (ELLIPSIS if any(part[0] not in _SEPARATORS for part in rest) else "".join(rest))
+
+
+def _number(label: str, width: int, taken: set[str]) -> str:
+    """Return the label with a number that no other text has."""
+    number = 1
+    while True:
+        number += 1
+        mark = f"~{number}"
+        text = shorten_label(label, max(0, width - len(mark))) + mark
+        if text not in taken or len(mark) >= width:
+            taken.add(text)
+            return text
+
+
+# Meaning
+
+_GENERATED = re.compile(
+    r"__myl_(?P<operators>[A-Z][A-Za-z]*?)(?:_myl(?P<subgraph>\d+)_(?P<kernel>\d+))?\.{0,3}$"
+)
+_KERNEL = re.compile(r"_myl(?P<subgraph>\d+)_(?P<kernel>\d+)$")
+_COPY = re.compile(
+    r"Reformatting CopyNode for (?P<side>Input|Output) Tensor (?P<index>\d+) (?:to|from) (?P<layer>.+)$",
+    re.DOTALL,
+)
+_FOREIGN = re.compile(r"\{ForeignNode\[(?P<first>.*?)(?:\.{3}(?P<last>.*))?\]\}", re.DOTALL)
+_UNNAMED = re.compile(r"\(Unnamed Layer\* (?P<index>\d+)\)(?: \[(?P<type>[\w ]+)\])?")
+_NVM = re.compile(r".+ (?P<way>to|from) nvm$", re.DOTALL)
+_FINISH = re.compile(r"(?P<tensor>.+) copy finish$", re.DOTALL)
+_TENSOR_COPY = re.compile(r"(?P<tensor>.+) copy$", re.DOTALL)
+_INTERNAL = ("__mye", "_gemm_", "dummy_", "entry^", "exit^")
+"""Prefix of the names of Myelin kernels without a node of the model."""
+
+
+def describe_name(name: str, layer_type: str | None = None, parameter_type: str | None = None) -> str:
+    """Explain the name of a layer, or its type where the name has no known sign; empty if neither has.
+
+    >>> describe_name("__myl_MulSumAdd_myl0_3")
+    'Generated by Myelin: multiply, sum, add. Subgraph 0, kernel 3.'
+    """
+    word = find_layer_type(layer_type, parameter_type)
+    about_type = "" if word is None else word.definition.split(". ", 1)[0].rstrip(".") + "."
+    return _describe_name(name[:_LONGEST_READ]) or about_type
+
+
+@lru_cache(maxsize=1024)
+def _describe_name(name: str) -> str:
+    if match := _GENERATED.match(name):
+        number = f" Subgraph {match['subgraph']}, kernel {match['kernel']}." if match["subgraph"] else ""
+        return f"Generated by Myelin: {', '.join(spell_operators(match['operators']))}.{number}"
+    if match := _COPY.match(name):
+        side = "before" if match["side"] == "Input" else "after"
+        what = f"{match['side'].lower()} {match['index']}"
+        return f"Copy {side} {_short(match['layer'])} that changes the layout or type of {what}."
+    if match := _FOREIGN.match(name):
+        first, last = match["first"], match["last"]
+        nodes = f"all nodes from {_short(first)} to {_short(last)}" if last else _short(first)
+        return f"Subgraph compiled by Myelin: {nodes}. Its kernels are not listed."
+    if match := _UNNAMED.match(name):
+        type_ = f", of type {match['type']}" if match["type"] else ""
+        return f"Layer {match['index']} of the network, which has no name there{type_}."
+    if match := _NVM.match(name):
+        return f"Copy {'from the GPU to the DLA' if match['way'] == 'to' else 'from the DLA to the GPU'}."
+    if match := _FINISH.match(name):
+        return f"End of the copy of {_short(match['tensor'])} between GPU and DLA."
+    if match := _TENSOR_COPY.match(name):
+        return f"Copy of tensor {_short(match['tensor'])}, mostly into the output of a concatenation."
+    match = _KERNEL.search(name)
+    if match and not name.startswith(_INTERNAL):
+        return f"Kernel {match['kernel']} of Myelin subgraph {match['subgraph']}."
+    return _describe_signs(name)
+
+
+def _describe_signs(name: str) -> str:
+    """Explain `a + b`, `a || b` and `PWN(…)`."""
+    parts = []
+    if (nodes := name.count(" + ") + 1) > 1:
+        parts.append(f"{nodes} nodes in one kernel (+)")
+    if (products := name.count(" || ") + 1) > 1:
+        parts.append(f"{products} nodes with one input, side by side (||)")
+    if groups := name.count("PWN("):
+        parts.append(f"{plural(groups, 'group')} of fused element by element operators (PWN)")
+    return f"{join_words(parts)}." if parts else ""
+
+
+def spell_operators(text: str) -> list[str]:
+    """Return the operators in the name of a generated kernel, spelled out: `MulSumAdd`.
+
+    The last one may be cut, as names in profiles are: it is completed where only one operator begins so.
+    """
+    *tokens, last = split_operators(text) or ("",)
+    whole = [
+        meaning for name, meaning in OPERATORS.items() if last not in OPERATORS and name.startswith(last)
+    ]
+    end = f"{whole[0]} (name cut)" if len(whole) == 1 else _spell(last)
+    return [*map(_spell, tokens), end]
+
+
+def _spell(token: str) -> str:
+    return "and more" if token == CONTINUATION else OPERATORS.get(token, f"{token} (unknown abbreviation)")
+
+
+def _short(name: str) -> str:
+    return shorten_middle(printable(name.strip()), _LONGEST_NAME)
