@@ -136,6 +136,11 @@ def choose_colors(chart: Chart) -> dict[str, tuple[int, str]]:
     return {**known, **{word: free[place % len(free)] for place, word in enumerate(others)}}
 
 
+def choose_color(word: str | None) -> str:
+    """Return the color of a category in a picture."""
+    return COLORS.get(word or UNKNOWN, COLORS[OTHERS])[1]
+
+
 # Layers
 
 

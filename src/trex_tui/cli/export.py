@@ -1,0 +1,171 @@
+"""`export`: the graph, the layers or the times of an engine, for other programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from typing import TYPE_CHECKING
+
+from trex_tui.cli.options import (
+    CommandParser,
+    Words,
+    add_columns,
+    add_filter,
+    add_paths,
+    add_result,
+    whole,
+)
+from trex_tui.cli.results import Result, complain
+from trex_tui.errors import TrexError
+from trex_tui.report.document import plain
+
+if TYPE_CHECKING:
+    from trex_tui.engine.model import Engine
+
+HELP = "Export the graph, layers or times to a file"
+EPILOG = """\
+Pictures of graphs (svg, png) are drawn by Graphviz.
+
+examples:
+  trex-tui export results/alexnet -o alexnet.svg
+  trex-tui export results/alexnet -o alexnet.dot --color-by precision
+  trex-tui export results/alexnet -o hot.svg --highlight 'pct>5'
+  trex-tui export results/alexnet -o part.svg --around features.3/conv --edges
+  trex-tui export results/alexnet -o alexnet.graphml
+  trex-tui export results/alexnet -o alexnet.perfetto.json
+  trex-tui export results/alexnet -o alexnet.xlsx
+  trex-tui export results/alexnet --format dot | dot -Tpdf > alexnet.pdf
+  trex-tui export results/alexnet -o alexnet.metadata.json
+"""
+_TABLES = ("csv", "jsonl", "parquet", "xlsx")
+_FORMATS = ("dot", "svg", "png", "graphml", "json", "trace", *_TABLES, "trex-metadata")
+_WITH_NOTES = ("dot", "json", "trace")
+_ENDINGS = {"trace": "trace.json", "trex-metadata": "metadata.json"}
+_COLOR_BY = Words(("kind", "precision", "latency"))
+
+
+def add_arguments(parser: CommandParser) -> None:
+    add_paths(parser)
+    add_filter(parser)
+    add_columns(parser)
+    parser.add_argument(
+        "--around", metavar="LAYER", help="only this layer and its neighbours: name, part of a name, or index"
+    )
+    parser.add_argument(
+        "--radius", type=whole, metavar="N", help="distance of neighbours; default: 2, with --filter 0"
+    )
+    pictures = parser.add_argument_group("pictures and graphs")
+    pictures.add_argument(
+        "--color-by", type=_COLOR_BY, choices=_COLOR_BY, default="kind", metavar="COLUMN",
+        help="column shown by color: kind (default), precision, latency",
+    )  # fmt: skip
+    pictures.add_argument(
+        "--labels", metavar="A,B,C", help="columns in the boxes; default: name,kind,precision,latency"
+    )
+    pictures.add_argument("--edges", action="store_true", help="label edges with shape and format")
+    pictures.add_argument("--highlight", metavar="EXPR", default="", help="highlight matching layers")
+    pictures.add_argument("--constants", action="store_true", help="draw weights as inputs of layers")
+    add_result(parser, _FORMATS, default="")
+
+
+def run(options: argparse.Namespace) -> int:
+    from trex_tui.cli.loading import Loader
+    from trex_tui.report.document import Document
+    from trex_tui.report.graphs import (
+        LABELS,
+        Drawing,
+        Neighbourhood,
+        choose_layers,
+        draw,
+        find_layer,
+        make_graph,
+        write_dot,
+        write_graphml,
+        write_node_link,
+        write_trace,
+    )
+    from trex_tui.report.selection import choose_rows, named_columns, split_names
+    from trex_tui.report.views.layers import list_layers
+
+    result = Result(options)
+    if not result.format:
+        raise TrexError("name a file with -o, or the format with --format")
+    loader = Loader(options)
+    engine = loader.load_one()
+    if result.path is not None and (result.path.is_dir() or options.output.endswith("/")):
+        result.path /= f"{name_file(engine.name)}.{_ENDINGS.get(result.format, result.format)}"
+    rows = choose_rows(engine, options.filter) if options.filter else None
+    around = None if options.around is None else find_layer(engine, options.around)
+    layers = choose_layers(engine, Neighbourhood(rows, around, options.radius))
+    if not layers and len(engine):
+        complain(f"0 of {len(engine)} layers chosen")
+    columns = named_columns(engine, split_names(options.columns) or ["all"])
+    if result.format in _TABLES:
+        return result.write(list_layers(engine, engine.layers.index[layers], columns), loader.inputs())
+    if result.format == "trex-metadata":
+        content: str | bytes = _write_metadata(engine)
+    elif result.format == "trace":
+        content = write_trace(engine, layers)
+    else:
+        graph = make_graph(engine, layers, columns, has_constants=options.constants)
+        labels = tuple(column.key for column in named_columns(engine, split_names(options.labels) or LABELS))
+        marked = choose_rows(engine, options.highlight, "--highlight") if options.highlight else None
+        highlighted = frozenset() if marked is None else frozenset(marked.index[marked])
+        drawing = Drawing(options.color_by, labels, highlighted, options.edges)
+        if result.format == "graphml":
+            content = write_graphml(graph)
+        elif result.format == "json":
+            content = write_node_link(engine, graph)
+        elif result.format == "dot":
+            content = write_dot(engine, graph, drawing)
+        else:
+            content = draw(write_dot(engine, graph, drawing), result.format)
+    document = Document("export", engine.name, notes=engine.notes)
+    result.report(document.damage() if result.format in _WITH_NOTES else engine.notes)
+    result.write_content(content, loader.inputs(), [] if result.format in _WITH_NOTES else document.damage())
+    return result.exit_code(document)
+
+
+def name_file(name: str) -> str:
+    """Return a file name from the name of an engine that is valid on every file system."""
+    stem = re.sub(r"[^\w.-]+", "_", name).lstrip("._-")[:80]
+    stem = stem.encode()[:200].decode(errors="ignore").rstrip("._-")
+    # Windows reserves these names for devices, with any extension.
+    return re.sub(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)", r"\1_", stem) or "engine"
+
+
+def _write_metadata(engine: Engine) -> str:
+    """Return options, device and performance summary under trex's keys.
+
+    Raises:
+        TrexError: No file states any.
+    """
+    facts = engine.facts
+    sections = {
+        "model_options": facts.model_options,
+        "build_options": facts.build_options,
+        "performance_summary": {
+            label: _list_latency(engine, label, text) for label, text in facts.performance.items()
+        },
+        "inference_options": facts.inference_options,
+        "device_information": facts.device,
+    }
+    document = {name: section for name, section in sections.items() if section}
+    if not document:
+        raise TrexError(f"{engine.name}: no options, device or performance summary; needs a log of trtexec")
+    return json.dumps(plain(document), indent=4, allow_nan=False) + "\n"
+
+
+def _list_latency(engine: Engine, label: str, text: object) -> object:
+    """Return the numbers of a line such as `min = 0.49 ms, max = …` in trex's order; other values as they are."""
+    latency = engine.facts.latency(label) if isinstance(text, str) and "median" in text else None
+    if latency is None:
+        return text
+    return [
+        latency.min_ms,
+        latency.max_ms,
+        latency.mean_ms,
+        latency.median_ms,
+        *latency.percentiles_ms.values(),
+    ]

@@ -1,0 +1,382 @@
+"""The summary of an engine: performance, facts, work, power, conditions, files, totals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from trex_tui.analysis.compute import FACTS as COMPUTE
+from trex_tui.analysis.compute import compute_facts
+from trex_tui.analysis.conditions import FACTS as CAPTURE
+from trex_tui.analysis.conditions import capture_facts, find_doubts
+from trex_tui.analysis.energy import FACTS as POWER
+from trex_tui.analysis.energy import LAYER_ENERGY, SCOPES, layer_energy, power_facts, power_table, throttling
+from trex_tui.analysis.memory import FACTS as MEMORY
+from trex_tui.analysis.memory import memory_facts
+from trex_tui.analysis.structure import critical_path, find_reformats, find_transitions, stream_totals
+from trex_tui.artifacts.kinds import FileKind
+from trex_tui.column import Column
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Engine
+from trex_tui.errors import Severity
+from trex_tui.frames import plain_rows, total
+from trex_tui.report.document import Document, Fact, Section
+from trex_tui.report.views.layers import group_sections, hot_section, limit_rows, roofline_section
+from trex_tui.report.views.memory import describe_weights, memory_section
+from trex_tui.report.views.plan import plan_sections
+from trex_tui.report.views.timing import performance_sections, run_section
+from trex_tui.text import (
+    as_sentence,
+    format_bytes,
+    format_count,
+    format_energy,
+    format_ms,
+    format_pct,
+    format_watts,
+    join_words,
+    plural,
+    printable,
+)
+
+HOTTEST = 5
+"""Number of hottest layers without `--top`."""
+MOST_REFORMATS = 10
+_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
+ENGINE = {
+    column.key: column
+    for column in (
+        Column("tensorrt_version", "TensorRT", "Version of TensorRT.", source="plan, log or manifest"),
+        Column(
+            "precision",
+            "Precision",
+            "Precision of the main work: of the slowest convolutions, GEMMs and attention.",
+        ),
+        Column("layers", "Layers", "Number of layers, no-ops included."),
+        Column(
+            "latency_sum_ms",
+            "Layer times",
+            "Sum of the layer times; usually more than the latency.",
+            source="profile",
+        ),
+    )
+}
+
+
+def summarize(engine: Engine, top: int | None = HOTTEST) -> Document:
+    """Return the summary of an engine.
+
+    Args:
+        top: Number of hottest layers; None for all.
+    """
+    return Document("summary", engine.name, list(_summary_sections(engine, top)), engine.notes)
+
+
+def _summary_sections(engine: Engine, top: int | None) -> Iterator[Section]:
+    yield from performance_sections(engine)
+    yield from engine_sections(engine)
+    if len(engine):
+        yield from group_sections(engine)
+        yield roofline_section(engine)
+    if (hot := hot_section(engine, top)) is not None:
+        yield hot
+
+
+def engine_sections(engine: Engine) -> Iterator[Section]:
+    """Yield what the files state and what follows from the layers: for `summary`, the report and the Overview."""
+    yield Section("", "Engine", _engine_facts(engine), data=_engine_data(engine))
+    if not engine.runs.empty:
+        yield run_section(engine)
+    yield from plan_sections(engine)
+    yield Section("work", "Work", list(_work_facts(engine)), audience="people")
+    yield from _work_data(engine)
+    yield from _power_sections(engine)
+    yield from _capture_section(engine)
+    files = [
+        Fact(Column(kind.value, kind.value.replace("_", " ").capitalize()), path, printable(path.name))
+        for kind, path in engine.files.items()
+    ]
+    yield Section("files", "Files", files)
+
+
+# Engine
+
+
+def find_precision(engine: Engine) -> str | None:
+    """Return the precision with most time, or else most layers, among those that multiply; None if unknown."""
+    multiplies = engine.layers["kind"].map(lambda kind: LayerKind(kind).multiplies).astype(bool)
+    frame = engine.layers[multiplies & engine.layers["precision"].notna()]
+    if frame.empty:
+        return None
+    weights = (
+        frame["latency_ms"].fillna(0.0) if frame["latency_ms"].notna().any() else frame["occurrence"] * 0 + 1
+    )
+    return str(weights.groupby(frame["precision"]).sum().idxmax())
+
+
+def _engine_facts(engine: Engine) -> list[Fact]:
+    return [
+        Fact(ENGINE["tensorrt_version"], engine.facts.tensorrt_version, _describe_version(engine)),
+        Fact(ENGINE["precision"], find_precision(engine), find_precision(engine) or "unknown"),
+        Fact(
+            ENGINE["layers"],
+            len(engine) if engine.has_graph or engine.has_profile else None,
+            _describe_layers(engine),
+        ),
+        Fact(Column("", "Notes"), None, count_notes(engine)),
+    ]
+
+
+def _engine_data(engine: Engine) -> dict[str, object]:
+    return {
+        "tensorrt_version_source": engine.facts.tensorrt_version_source,
+        "names_only": engine.has_names_only,
+        "layer_details_source": engine.details_source,
+        "optimization_profile": engine.optimization_profile,
+        "optimization_profiles": len(engine.optimization_profiles),
+        "latency_sum_ms": engine.latency_sum_ms,
+        "profile_iterations": engine.iterations,
+    }
+
+
+def _describe_version(engine: Engine) -> str:
+    """Return the TensorRT version, with the library if its name is the source; or why it is unknown."""
+    facts = engine.facts
+    if facts.tensorrt_version is None:
+        has_log = FileKind.BUILD_LOG in engine.files or FileKind.PROFILE_LOG in engine.files
+        return "not in the log" if has_log else "unknown (needs a log or a plan)"
+    kind, separator, library = (facts.tensorrt_version_source or "").partition(": ")
+    source = f" (from {printable(library)} in the {kind.replace('_', ' ')})" if separator else ""
+    return printable(facts.tensorrt_version) + source
+
+
+def _describe_layers(engine: Engine) -> str:
+    if not engine.has_graph and not engine.has_profile:
+        on_dla = len(engine.facts.dla_layers)
+        known = f", {on_dla} on the DLA" if on_dla else ""
+        return f"unknown{known} (needs layer information or a profile)"
+    idle = int((~engine.layers["kind"].map(lambda kind: LayerKind(kind).is_work).astype(bool)).sum())
+    words = f"{len(engine)}" + (f" ({idle} no-op)" if idle else "")
+    if engine.has_names_only:
+        words += "; names only"
+    elif engine.details_source is not None:
+        words += f"; types, shapes and tactics from the {engine.details_source.replace('_', ' ')}"
+    if len(engine.optimization_profiles) > 1:
+        words += (
+            f"; optimization profile {engine.optimization_profile} of {len(engine.optimization_profiles)}"
+        )
+    return words
+
+
+def count_notes(engine: Engine) -> str:
+    """Count the notes by severity."""
+    counts = Counter(note.severity for note in engine.notes)
+    return ", ".join(plural(counts[one], name) for one, name in _SEVERITIES.items() if counts[one]) or "none"
+
+
+# Work
+
+
+def _work_facts(engine: Engine) -> Iterator[Fact]:
+    memory, stated = memory_facts(engine), engine.facts.memory
+    yield Fact(MEMORY["weights_bytes"], None, describe_weights(engine))
+    yield Fact(MEMORY["activation_peak_bytes"], None, _describe_activations(engine))
+    for title, size in (("Scratch", stated.scratch_bytes), ("Context", stated.context_bytes)):
+        if size is not None:
+            yield Fact(Column("", title), None, f"{format_bytes(size)} (stated in the log)")
+    if size_text := _describe_engine_size(stated.engine_bytes, stated.engine_mib):
+        yield Fact(Column("", "Engine size"), None, f"{size_text} (stated in the log)")
+    yield Fact(ENGINE["latency_sum_ms"], None, _describe_profile(engine))
+    yield Fact(COMPUTE["macs"], None, _describe_compute(engine))
+    yield Fact(Column("", "Streams"), None, _describe_streams(engine))
+    if (path := critical_path(engine)) is not None:
+        share = f"{format_ms(path.latency_ms)} ms, {format_pct(path.latency_pct)} % of all layers"
+        yield Fact(Column("", "Critical path"), None, f"{share}, over {plural(len(path.layers), 'layer')}")
+    changes = find_reformats(engine)
+    if len(changes):
+        time = total(changes["latency_ms"])
+        yield Fact(
+            Column("", "Reformats"),
+            None,
+            f"{plural(len(changes), 'layer')}, {'time unknown' if time is None else f'{format_ms(time)} ms'}",
+        )
+    if memory.layers_hiding_weights and memory.known_weights_bytes:
+        hidden = plural(memory.layers_hiding_weights, "layer hides its", "layers hide their")
+        yield Fact(Column("", "Lower bounds"), None, f"{hidden} weights")
+
+
+def _describe_engine_size(size: int | None, whole_mib: int | None) -> str:
+    """Return the size of a serialized engine, as precisely as stated; empty if unknown."""
+    if size is not None:
+        return format_bytes(size)
+    if whole_mib is None:
+        return ""
+    return f"{whole_mib} to {whole_mib + 1} MiB" if whole_mib else "under 1 MiB"
+
+
+def _describe_activations(engine: Engine) -> str:
+    memory, stated = memory_facts(engine), engine.facts.memory
+    if memory.activation_peak_bytes is None:
+        if stated.activation_bytes is not None:
+            return f"{format_bytes(stated.activation_bytes)} (stated in the log)"
+        if stated.context_bytes is not None:
+            return f"{format_bytes(stated.context_bytes)} (execution context, stated in the log)"
+        return "unknown"
+    at_least = "at least " if memory.is_peak_at_least else ""
+    words = (
+        f"{at_least}{format_bytes(memory.activation_peak_bytes)} live at once, at layer {memory.peak_layer}; "
+    )
+    if memory.traffic_bytes is None:
+        return words + "traffic unknown (missing tensor or weight sizes)"
+    at_least = "at least " if memory.is_traffic_at_least else ""
+    return words + f"traffic {at_least}{format_bytes(memory.traffic_bytes)} per inference, weights included"
+
+
+def _describe_profile(engine: Engine) -> str:
+    if engine.latency_sum_ms is None:
+        if engine.has_profile:
+            return "unknown: no layer times in the profile"
+        return f"unknown: {'unreadable profile' if FileKind.PROFILE in engine.files else 'no profile'}"
+    words = f"sum {format_ms(engine.latency_sum_ms)} ms"
+    if engine.iterations is not None:
+        words += f" over {plural(engine.iterations, 'iteration')}"
+        words += " (a single sample per layer)" if engine.iterations == 1 else ""
+    return words
+
+
+def _describe_compute(engine: Engine) -> str:
+    facts = compute_facts(engine)
+    if not len(engine):
+        return "unknown: no layers"
+    if facts.macs is None:
+        if engine.has_names_only:
+            return "unknown: layer names only"
+        reasons = facts.layers_without_macs
+        return f"unknown: {next(iter(reasons))}" if reasons else "no convolution, GEMM or attention"
+    missing = sum(facts.layers_without_macs.values())
+    at_least = "at least " if facts.is_at_least and not missing else ""
+    words = f"{at_least}{format_count(facts.macs)}MAC in {plural(facts.layers_with_macs, 'layer')}"
+    words += f", unknown for {missing}" if missing else ""
+    words += f", {facts.layers_with_padding} with padded channels" if facts.layers_with_padding else ""
+    return words
+
+
+def _describe_streams(engine: Engine) -> str:
+    streams = stream_totals(engine)
+    if not len(engine):
+        return "unknown: no layers"
+    if streams.empty:
+        return (
+            "unknown: layer names only" if engine.has_names_only else "unknown (listed from TensorRT 8.6 on)"
+        )
+    if len(streams) == 1:
+        return "One stream."
+    waits = int(engine.layers["kind"].eq(LayerKind.SYNC.value).sum())
+    head = f"{len(streams)} streams, {waits} signals and waits"
+    time, whole = total(streams["latency_ms"].head(1)), engine.latency_sum_ms
+    if time is None or not whole:
+        return f"{head}; overlap unknown without a profile."
+    return (
+        f"{head}: stream {streams['stream'].iloc[0]} is busiest with {time:.4f} ms; at most {whole - time:.4f} ms of the "
+        "others can overlap with it."
+    )
+
+
+def _work_data(engine: Engine) -> Iterator[Section]:
+    yield memory_section(engine)
+    compute = compute_facts(engine)
+    yield Section("compute", data=compute, audience="programs")
+    reformats = find_reformats(engine)
+    slowest = plain_rows(reformats.head(MOST_REFORMATS))
+    structure = {
+        "critical_path": critical_path(engine),
+        "streams": stream_totals(engine),
+        "device_transitions": find_transitions(engine) if engine.layers["device"].nunique() > 1 else [],
+        "reformats": {
+            "layers": len(reformats),
+            "latency_ms": total(reformats["latency_ms"]),
+            "slowest": slowest,
+        },
+    }
+    yield Section("structure", data=structure, audience="programs")
+
+
+# Power and conditions
+
+
+def _power_sections(engine: Engine) -> Iterator[Section]:
+    facts = power_facts(engine)
+    if facts is None:
+        return
+    table = power_table(engine)
+    shown = []
+    if facts.power_mean_w is not None:
+        peak = table.loc["power_w", "max"]
+        words = f"mean {format_watts(facts.power_mean_w)}, peak {format_watts(peak)} ({printable(facts.power_of)})"
+        shown.append(Fact(POWER["power_mean_w"], facts.power_mean_w, words))
+    for key in ("idle_w", "energy_per_inference_j", "energy_above_idle_j", "inferences_per_joule"):
+        value = getattr(facts, key)
+        if value is not None:
+            shown.append(Fact(POWER[key], value, format_energy(value) if key.endswith("_j") else ""))
+    for key, *values in zip(
+        table.index, *(table[name].tolist() for name in ("mean", "min", "max")), strict=True
+    ):
+        if key != "power_w":
+            shown.append(Fact(Column("", key), None, _describe_quantity(key, *values)))
+    reasons = throttling(engine)
+    if reasons is None:
+        state = f"not stated by {facts.producer}" if facts.samples else "unknown: no usable samples"
+    else:
+        state = ", ".join(map(printable, reasons["reason"])) or "none"
+    shown.append(Fact(Column("", "Throttling"), None, state))
+    count = (
+        f"{facts.samples} of {facts.all_samples}" if facts.samples < facts.all_samples else f"{facts.samples}"
+    )
+    every = "" if facts.interval_s is None else f", every {facts.interval_s:.3g} s"
+    every += " (assumed)" if facts.is_interval_assumed else ""
+    shown.append(
+        Fact(Column("", "Samples"), None, f"{count}, {SCOPES[facts.scope]}; {facts.producer}{every}")
+    )
+    is_throttled = reasons is not None and len(reasons) > 0
+    sentences = [f"GPU throttled during the measurement: {state}."] if is_throttled else []
+    sentences += [as_sentence(reason) for reason in facts.unknown.values()]
+    data = {**facts._asdict(), "quantities": table, "throttling": reasons}
+    yield Section("power", "Power", shown, sentences, data=data, is_warning=is_throttled)
+    energy = layer_energy(engine).dropna(subset=["energy_mj"]).sort_values("energy_mj", ascending=False)
+    if len(energy):
+        energy.insert(0, "name", engine.layers["name"][energy.index])
+        note = "Estimate: board power of the samples during calls of the layer, times its time."
+        columns = [engine.columns["name"], *LAYER_ENERGY.values()]
+        section = Section("layer_energy", "Energy of layers", (), [note], energy, columns, noun="layer")
+        yield limit_rows(section, 20)
+
+
+def _describe_quantity(key: str, mean: float, low: float, high: float) -> str:
+    write = Column(key, key).format
+    if low == high:
+        return write(mean, with_unit=True)
+    return f"mean {write(mean, with_unit=True)}, {write(low)} to {write(high, with_unit=True)}"
+
+
+def _capture_section(engine: Engine) -> Iterator[Section]:
+    facts = capture_facts(engine)
+    if facts is None:
+        return
+    doubts = find_doubts(engine)
+    shown = [Fact(CAPTURE["started"], facts.started)] if facts.started else []
+    machine = [facts.board, *(f"{CAPTURE[key].title} {value}" for key in ("l4t", "power_mode", "driver", "kernel")
+                              if (value := getattr(facts, key)))]  # fmt: skip
+    machine += [f"in {facts.container}"] if facts.container else []
+    shown.append(Fact(Column("", "Machine"), None, printable(" · ".join(filter(None, machine))) or "unknown"))
+    clocks = facts.clocks or "unknown"
+    if facts.sm_clock_before_mhz and facts.sm_clock_after_mhz:
+        clocks += f"; {facts.sm_clock_before_mhz:.0f} MHz before, {facts.sm_clock_after_mhz:.0f} MHz after"
+    shown.append(Fact(CAPTURE["clocks"], facts.clocks, clocks))
+    shown.append(Fact(CAPTURE["throttling"], facts.throttling, facts.throttling or "unknown"))
+    before, after = facts.temperature_before_celsius, facts.temperature_after_celsius
+    if before is not None and after is not None:
+        shown.append(
+            Fact(Column("", "Temperature"), None, f"GPU {before:.0f} °C before, {after:.0f} °C after")
+        )
+    sentences = [as_sentence(printable(doubt.text)) for doubt in doubts]
+    data = {**facts._asdict(), "doubts": doubts}
+    yield Section("capture", "Capture", shown, sentences, data=data, is_warning=bool(doubts))
