@@ -19,6 +19,8 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+EXTRAS = ("altair", "jinja2", "vl_convert")
+"""Libraries that an installation may lack."""
 MODULES = (
     "fcntl",
     "termios",
@@ -124,7 +126,11 @@ def import_all() -> int:
         if not name.endswith(("__main__", "posix_driver", "web_server", "agent.server"))
     ]
     for name in wanted:
-        importlib.import_module(name)
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as missing:
+            if missing.name not in EXTRAS:
+                raise
     return len(wanted) + 1
 
 
