@@ -1,102 +1,117 @@
 """Known failures of trtexec and of TensorRT: what they print, what it means, what to do; and the failure in a log.
 
-Texts differ between releases; the patterns match what they share. The first match wins, so causes come before the messages
-that follow from them.
+Texts differ between releases; the patterns match what they share. Where one message matches several, the first of the table
+wins. A remedy names options as `{workspace}`: `_OPTIONS` has their spelling by producer and release.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from trex_tui.buildlog.trace import BuildTrace, Message, PhaseKind
+from trex_tui.buildlog.tactics import SkippedTactic
+from trex_tui.buildlog.trace import BuildTrace, Message
+from trex_tui.text import format_bytes
+
+_OPTIONS: dict[str, dict[str, str]] = {
+    "workspace": {
+        "capture": "--workspace",
+        "onnxruntime": "trt_max_workspace_size",
+        "torch": "workspace_size",
+        "deepstream": "workspace-size",
+        "python": "config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, BYTES)",
+        "8.4": "--memPoolSize=workspace:MIB",
+        "": "--workspace=MIB",
+    },
+    "shapes": {
+        "capture": "--min-shapes, --opt-shapes and --max-shapes",
+        "": "--minShapes, --optShapes and --maxShapes",
+    },
+    "plugin": {"capture": "--plugin", "8.6": "--dynamicPlugins", "": "--plugins"},
+    "dla": {"capture": "--dla", "": "--useDLACore"},
+    "gpu_fallback": {"capture": "--allow-gpu-fallback", "": "--allowGPUFallback"},
+    "cuda_graph": {"capture": "use --no-cuda-graph", "": "remove --useCudaGraph"},
+    "calibration": {"capture": "--calib FILE", "": "--calib=FILE"},
+    "portable": {"capture": "--hardware-compatibility", "": "--hardwareCompatibilityLevel"},
+    "engine": {"capture": "--engine", "": "--loadEngine"},
+    "again": {"capture": "capture with", "": "run it with"},
+    "layer_types": {"11": "types in the model (it is strongly typed)", "": "--layerPrecisions"},
+}
+"""Option -> producer, or first release of trtexec -> spelling; the last is that of older releases."""
+_HISTORY = {
+    "exportLayerInfo": "it is an option since 8.2",
+    "dumpLayerInfo": "it is an option since 8.2",
+    "memPoolSize": "it is an option since 8.4; before, --workspace=MIB",
+    "workspace": "--memPoolSize=workspace:MIB replaces it since 8.4",
+    "skipInference": "it is an option since 8.6; before, --buildOnly",
+    "buildOnly": "--skipInference replaces it since 8.6",
+    "plugins": "--staticPlugins and --dynamicPlugins replace it since 8.6",
+    "builderOptimizationLevel": "it is an option since 8.6",
+    "hardwareCompatibilityLevel": "it is an option since 8.6",
+    "layerDeviceTypes": "it is an option since 8.6",
+    "stronglyTyped": "it is an option from 10 to 10.16; 11 builds strongly typed networks only",
+    **dict.fromkeys(
+        ("fp16", "bf16", "int8", "fp8", "int4", "best"),
+        "11 is strongly typed: the model states the types, convert it (TensorRT Model Optimizer)",
+    ),
+}
+"""Option of trtexec -> when it is one; facts that --help of the release at hand does not tell."""
+_SAME_BUILD = (
+    "build the engine again with this TensorRT on this device, or {again} the TensorRT that built it"
+)
+_PARSER = (
+    "simplify or constant-fold the model, export it with another opset, or use a newer TensorRT or a plugin"
+)
+_FREE_MEMORY = (
+    "stop what else uses the GPU (nvidia-smi). On a Jetson the page cache counts as used: sync; echo 3 > "
+    "/proc/sys/vm/drop_caches as root, and stop the desktop; in a container, a stub of libcuda reports a wrong size: mount "
+    "the libcuda of the host"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A known failure.
 
     Attributes:
         key: Short name, for the manifest.
-        pattern: Searched in each line of the output.
-        sentence: Meaning; may contain groups of the pattern.
-        remedy: What to do in a capture.
-        log_remedy: What to do with trtexec's own options; empty if it is the same.
+        pattern: Searched in each message.
+        cause: Meaning, one clause; may contain groups of the pattern.
+        remedy: What to do; may contain groups of the pattern and names of `_OPTIONS`.
+        is_general: Whether errors after it state the cause more precisely.
     """
 
     key: str
     pattern: re.Pattern[str]
-    sentence: str
+    cause: str
     remedy: str
-    log_remedy: str = ""
+    is_general: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Recognised:
-    """A failure found in an output: its sentence with the groups filled in, and the line that matched."""
-
-    key: str
-    sentence: str
-    remedy: str
-    line: str
-    log_remedy: str
-
-
-def known_failure(key: str, pattern: str, sentence: str, remedy: str, log_remedy: str = "") -> Failure:
+def known_failure(key: str, pattern: str, cause: str, remedy: str, *, is_general: bool = False) -> Failure:
     """Return a failure whose pattern ignores case."""
-    return Failure(key, re.compile(pattern, re.IGNORECASE), sentence, remedy, log_remedy)
+    return Failure(key, re.compile(pattern, re.IGNORECASE), cause, remedy, is_general)
 
-
-_SAME_BUILD = (
-    "build the engine again with this TensorRT on this device, or capture with the TensorRT that built it"
-)
-_SAME_BUILD_LOG = (
-    "build the engine again with this TensorRT on this device, or run it with the TensorRT that built it"
-)
 
 FAILURES = (
     known_failure(
         "unknown_option",
-        r"Unknown option: (?P<option>\S+)",
+        r"Unknown option: (?P<option>--?(?P<name>\w+)|\S+)",
         "trtexec does not know {option}",
-        "check the arguments after --; trex-tui passes only options listed by this trtexec --help",
-        "see trtexec --help of this release: --workspace became --memPoolSize=workspace:MIB in 8.4, --buildOnly "
-        "--skipInference in 8.6; 11 is strongly typed and has no --fp16, --int8 or --best",
+        "{history}",
     ),
     known_failure(
         "missing_library",
         r"error while loading shared libraries: (?P<library>[^:\s]+)"
-        r"|due to:? (?P<dependency>lib[^:\s]+): cannot open shared object|Could not load library (?P<other>[^:\s]+)"
-        r"|Unable to (?:open|load) library: (?P<third>[^:\s]+)",
-        "a library is missing: {library}{dependency}{other}{third}",
-        "add its directory to LD_LIBRARY_PATH, or install its package; all TensorRT libraries must be of "
-        "one release",
-    ),
-    known_failure(
-        "no_image",
-        r"No such image: (?P<image>\S+)|Unable to find image '(?P<other>[^']+)' locally",
-        "docker has no image {image}{other}",
-        "run docker pull first: TensorRT images take gigabytes",
-    ),
-    known_failure(
-        "no_docker",
-        r"Cannot connect to the Docker daemon|permission denied while trying to connect to the Docker daemon",
-        "the docker daemon does not answer",
-        "start it, or add the user to the group docker",
-    ),
-    known_failure(
-        "no_gpu_runtime",
-        r"could not select device driver .*capabilities: \[\[gpu\]\]|unknown or invalid runtime name: nvidia",
-        "docker cannot give containers access to GPUs",
-        "install nvidia-container-toolkit and restart docker",
+        r"|due to:? (?P<library2>lib[^:\s]+): cannot open shared object|Could not load library (?P<library3>[^:\s]+)"
+        r"|Unable to (?:open|load) library: (?P<library4>[^:\s]+)",
+        "a library is missing: {library}",
+        "add its directory to LD_LIBRARY_PATH, or install its package; all TensorRT libraries must be of one release",
     ),
     known_failure(
         "old_system",
         r"version [`'](?P<version>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found",
         "this system is too old for trtexec or a library: missing {version}",
-        "use this distribution's TensorRT package, or an NVIDIA container (--docker IMAGE)",
         "use this distribution's TensorRT package, or an NVIDIA container",
     ),
     known_failure(
@@ -121,8 +136,9 @@ FAILURES = (
         "old_driver",
         r"CUDA initialization failure with error: (?P<code>35|222)\b|CUDA driver version is insufficient"
         r"|the provided PTX was compiled with an unsupported toolchain",
-        "the GPU driver is older than the CUDA of this TensorRT",
-        "update the driver (on a Jetson: JetPack), or use a TensorRT for the CUDA version that nvidia-smi shows",
+        "no GPU driver, or one that is older than the CUDA of this TensorRT",
+        "check nvidia-smi: if it fails, there is no driver (a container needs --gpus all, a Jetson's --runtime nvidia); else "
+        "update the driver (on a Jetson: JetPack), or use a TensorRT for the CUDA version that it shows",
     ),
     known_failure(
         "no_gpu",
@@ -133,46 +149,49 @@ FAILURES = (
     ),
     known_failure(
         "plan_version",
-        r"engine plan file is not compatible with this version of TensorRT"
-        r"(?:, expecting library version (?P<expected>[\d.]*\d)(?: got (?P<got>[\d.]*\d))?)?",
+        r"expecting library version (?P<expected>[\d.]*\d) got (?P<got>[\d.]*\d)?",
         "the engine was built by another TensorRT (expected {expected}, got {got})",
         _SAME_BUILD,
-        _SAME_BUILD_LOG,
-    ),
-    known_failure(
-        "plan_version",
-        r"expecting library version (?P<expected>[\d.]*\d) got (?P<got>[\d.]*\d)",
-        "the engine was built by another TensorRT (expected {expected}, got {got})",
-        _SAME_BUILD,
-        _SAME_BUILD_LOG,
     ),
     known_failure(
         "plan_magic",
-        r"magicTag(?:Read)? == (?:rt::)?k(?:PLAN_)?MAGIC_TAG failed|Magic tag does not match",
+        r"magicTag(?:Read)? == (?:rt::)?k(?:PLAN_)?MAGIC_TAG failed|Magic tag does not match|Failed to read header",
         "the file is not an engine, or this TensorRT cannot read it",
         "check that the file is a complete engine; if it is, " + _SAME_BUILD,
-        "check that the file is a complete engine; if it is, " + _SAME_BUILD_LOG,
     ),
     known_failure(
         "plan_version",
-        r"stdVersionRead == (?:kSERIALIZATION_VERSION|serializationVersion) failed|Version tag does not match",
+        r"engine plan file is not compatible with this version of TensorRT"
+        r"|stdVersionRead == (?:kSERIALIZATION_VERSION|serializationVersion) failed|Version tag does not match",
         "the engine was built by another TensorRT",
         _SAME_BUILD,
-        _SAME_BUILD_LOG,
     ),
     known_failure(
         "plan_device",
         r"engine plan file is generated on an incompatible device(?:, expecting compute (?P<expected>[\d.]*\d) got "
         r"compute (?P<got>[\d.]*\d))?",
         "the engine was built for another GPU (compute capability {expected} here, {got} in the engine)",
-        "build it again on this device, or with --hardware-compatibility",
-        "build it again on this device, or with --hardwareCompatibilityLevel",
+        "build it again on this device, or with {portable}",
     ),
     known_failure(
         "unsupported_sm",
-        r"Unsupported SM: (?P<sm>0x[0-9a-f]+)|Target GPU SM (?P<other>\d+) is not supported",
-        "this TensorRT does not support this GPU (SM {sm}{other})",
+        r"Unsupported SM: (?P<sm>0x[0-9a-f]+)|Target GPU SM (?P<sm2>\d+) is not supported"
+        r"|does not support (?:this|the current) compute capability",
+        "this TensorRT does not support this GPU{sm_named}",
         "a newer GPU needs a newer TensorRT; an old, dropped one needs an older TensorRT",
+    ),
+    known_failure(
+        "hardware_types",
+        r"Cannot compile for target\(s\) (?P<target>[^,]+), because the model contains HW-specific datatypes: (?P<dtype>\w+)",
+        "the model has tensors of type {dtype}, which {target} does not have",
+        "build for a GPU with this type (FP8: compute capability 8.9 and later, FP4: 10.0 and later), or export the model "
+        "with INT8 or 16-bit types",
+    ),
+    known_failure(
+        "unsupported_target",
+        r"Cannot compile operation '(?P<layer>[^']+)' for (?P<target>[^:]+): (?P<why>.+?) is not supported",
+        "{target} cannot run {layer}: no {why}",
+        "export the layer with another type (FP16 in a strongly typed model), or leave this GPU out of the targets",
     ),
     known_failure(
         "no_kernel_image",
@@ -182,32 +201,42 @@ FAILURES = (
     ),
     known_failure(
         "missing_plugin",
-        r"Plugin not found, are the plugin name|getPluginCreator could not find plugin:? ?(?P<plugin>\S*)",
+        r"(?P<plugin>\w+) plugin creator version \d+ was not found|getPluginCreator could not find plugin:? ?(?P<plugin2>\S*)"
+        r"|Plugin not found, are the plugin name",
         "a plugin is missing{plugin_named}",
-        "give its library with --plugin; the same message appears for operators that need a newer TensorRT",
-        "give its library with --dynamicPlugins (up to 8.5 --plugins); the same message appears for operators that need "
-        "a newer TensorRT",
+        "give its library with {plugin}; the same message appears for operators that need a newer TensorRT",
     ),
     known_failure(
         "no_dla",
         r"Cannot create DLA engine",
         "no such DLA core on this device",
-        "remove --dla, or choose an existing core (0 or 1 on Xavier, AGX Orin and Orin NX)",
-        "remove --useDLACore, or choose an existing core (0 or 1 on Xavier, AGX Orin and Orin NX)",
+        "remove {dla}, or choose an existing core (0 or 1 on Xavier, AGX Orin and Orin NX)",
     ),
     known_failure(
         "dla_fallback",
         r"Assertion allowGPUFallback failed|not supported on DLA (?:but|and) GPU fallback is not enabled",
         "a layer cannot run on the DLA, and GPU fallback is not allowed",
-        "add --allow-gpu-fallback",
-        "add --allowGPUFallback",
+        "add {gpu_fallback}",
     ),
     known_failure(
         "type_mismatch",
-        r"(?:inputs?|operands?) (?:types )?must have (?:the )?same (?:input )?types?|must have same input types"
+        r"(?P<layer>[^\s(]+): [^:]*must have (?:the )?same (?:input )?types?\. But they are of types (?P<types>[^.)]+)"
+        r"|(?:inputs?|operands?) (?:types )?must have (?:the )?same (?:input )?types?|must have same input types"
         r"|in a strongly typed network",
-        "an operator has inputs of different types, which a strongly typed network does not convert",
+        "an operator has inputs of different types, which a strongly typed network does not convert{types_named}",
         "add a Cast to the model; up to TensorRT 10 without --stronglyTyped the builder converts",
+    ),
+    known_failure(
+        "block_size",
+        r"must have (?:a )?scalar block_?size|block_?size [^.]*(?:must|should|not supported)",
+        "the block size of a quantization does not suit this TensorRT",
+        "quantize with blocks that it supports (16 of NVFP4, 32 of MXFP8, 64 or 128 of INT4; a scalar for one dimension)",
+    ),
+    known_failure(
+        "dimensions",
+        r"nbDims\b.{0,20}MAX_DIMS",
+        "a tensor has more dimensions than TensorRT allows (8)",
+        "fold constants of the model, or export it with static shapes: an unknown rank is often the cause",
     ),
     known_failure(
         "unsupported_dtype",
@@ -219,7 +248,8 @@ FAILURES = (
         "unsupported_op",
         r"While parsing node number (?P<number>\d+) \[(?P<op>.+?) ->",
         "node {number} of the model, operator {op}, cannot be parsed",
-        "simplify or constant-fold the model, export it with another opset, or use a newer TensorRT or a plugin",
+        _PARSER,
+        is_general=True,
     ),
     known_failure(
         "no_file",
@@ -231,35 +261,34 @@ FAILURES = (
         "unsupported_op",
         r"Invalid Node - (?P<node>\S+)",
         "node {node} of the model cannot be parsed",
-        "simplify or constant-fold the model, export it with another opset, or use a newer TensorRT or a plugin",
+        _PARSER,
+        is_general=True,
     ),
     known_failure(
         "bad_onnx",
         r"Failed to parse onnx file|Failed to parse ONNX model from file|Parsing model failed|Failed to open file",
         "the ONNX file cannot be parsed",
         "check it with onnx.checker; external weights must be next to it",
+        is_general=True,
     ),
     known_failure(
         "bad_model",
         r"Model missing or format not recognized",
         "trtexec does not recognize the file as a model",
-        "--onnx takes ONNX, --engine a serialized engine",
-        "--onnx takes ONNX, --loadEngine a serialized engine",
+        "--onnx takes ONNX, {engine} a serialized engine",
     ),
     known_failure(
         "cuda_graph",
         r"cudaErrorStreamCapture|not permitted when stream is capturing|operation would make the legacy stream depend"
         r"|(?:CUDA|cuda) ?graph (?:capture )?(?:has )?failed|cudaStreamEndCapture|cudaGraphInstantiate",
         "the engine cannot be captured in a CUDA graph",
-        "use --no-cuda-graph",
-        "remove --useCudaGraph",
+        "{cuda_graph}",
     ),
     known_failure(
         "shapes_static",
         r"Static model does not take explicit shapes",
         "shapes are given, but the model's shapes are fixed",
-        "remove --shapes and --min/opt/max-shapes",
-        "remove --shapes, --minShapes, --optShapes and --maxShapes",
+        "remove --shapes, {shapes}",
     ),
     known_failure(
         "shapes_unknown",
@@ -270,19 +299,23 @@ FAILURES = (
     known_failure(
         "shapes_missing",
         r"Required shape for input (?P<name>\S+) is missing"
-        r"|Dynamic dimensions required for input:? (?P<other>[^,\s]+).*but no shapes were provided\.?$"
+        r"|Dynamic dimensions required for input:? (?P<name2>[^,\s]+).*but no shapes were provided\.?$"
         r"|network has dynamic or shape inputs, but no optimization profile has been defined",
         "the model has dynamic shapes, and none are given",
-        "add --min-shapes, --opt-shapes and --max-shapes (input:1x3x224x224)",
-        "add --minShapes, --optShapes and --maxShapes (input:1x3x224x224)",
+        "add {shapes} (input:1x3x224x224)",
+    ),
+    known_failure(
+        "shapes_constraints",
+        r"k(?P<which>MIN|OPT|MAX)\b.{0,80}violates? (?:the )?shape constraints|violates? shape constraints",
+        "the {which} shapes of the profile contradict each other or the model",
+        "{shapes} must agree in the dimensions that the model needs to be equal, and min ≤ opt ≤ max in every dimension",
     ),
     known_failure(
         "shapes_profile",
         r"(?P<name>[^\s(]+): for dimension number (?P<dimension>\d+) in profile (?P<number>\d+) does not match network"
         r"|does not match network definition \(got min",
         "the given shapes do not fit the model{where}",
-        "--min-shapes, --opt-shapes and --max-shapes must have the fixed dimensions of the model's input",
-        "--minShapes, --optShapes and --maxShapes must have the fixed dimensions of the model's input",
+        "{shapes} must have the fixed dimensions of the model's input",
     ),
     known_failure(
         "shapes_reshape",
@@ -294,16 +327,14 @@ FAILURES = (
         "calibration",
         r"Calibration failure occurred with no scaling factors|calibration (?:cache|table) (?:is )?(?:empty|invalid)",
         "INT8 calibration failed: missing scales",
-        "add the calibration cache of this model (--calib FILE), or use a model with Q/DQ nodes",
-        "add the calibration cache of this model (--calib=FILE), or use a model with Q/DQ nodes",
+        "add the calibration cache of this model ({calibration}), or use a model with Q/DQ nodes",
     ),
     known_failure(
         "shapes_range",
         r"(?:Static dimension mismatch|does not satisfy any optimization profiles|dimension[s]? .*out of range"
-        r"|Supplied binding dimension .* for bindings).*?(?:input (?P<name>[^.\s]+))?",
+        r"|Supplied binding dimension .* for bindings)",
         "a given shape is outside the range of the engine",
-        "choose --shapes between --min-shapes and --max-shapes of the build",
-        "choose --shapes between --minShapes and --maxShapes of the build",
+        "choose --shapes within the ranges of the build ({shapes})",
     ),
     known_failure(
         "illegal_access",
@@ -320,18 +351,16 @@ FAILURES = (
     known_failure(
         "out_of_memory",
         r"OutOfMemory|\(out of memory\)|could not be allocated|cudaErrorMemoryAllocation|std::bad_alloc"
-        r"|NvMapMemAllocInternalTagged: .* error 12",
+        r"|NvMapMemAllocInternalTagged: .* error 12|Device memory is insufficient",
         "out of memory",
-        "check what else runs (nvidia-smi; on a Jetson stop the desktop), lower --workspace, or use smaller shapes",
-        "check what else runs (nvidia-smi; on a Jetson stop the desktop), lower --memPoolSize=workspace:MIB, or use "
-        "smaller shapes",
+        _FREE_MEMORY + "; or lower {workspace}, or use smaller shapes",
     ),
     known_failure(
         "no_implementation",
         r"Could not find any implementation for node (?P<node>.+?)\.\)?(?: |$)",
         "TensorRT has no kernel for {node}",
-        "allow more memory (--workspace) or another precision for the layer, or use a newer TensorRT",
-        "allow more memory (--memPoolSize=workspace:MIB) or another precision for the layer, or use a newer TensorRT",
+        "allow more memory ({workspace}) or another precision for the layer ({layer_types}), or use a newer TensorRT",
+        is_general=True,
     ),
     known_failure(
         "library_status",
@@ -344,37 +373,98 @@ FAILURES = (
         r"Network must have at least one output",
         "the network has no output",
         "see errors of the parser before it; a network made with the API needs markOutput",
+        is_general=True,
     ),
     known_failure(
         "uncaught",
         r"Uncaught exception detected: (?P<what>.+)",
         "internal error of trtexec: {what}",
         "see the log for what preceded it",
+        is_general=True,
     ),
 )
 
 
-def recognise(lines: Iterable[str], failures: Iterable[Failure] = FAILURES) -> Recognised | None:
+class Recognised(NamedTuple):
+    """A failure found in an output.
+
+    Attributes:
+        line: The text that matched.
+        match: Its groups.
+    """
+
+    failure: Failure
+    line: str
+    match: re.Match[str]
+
+    @property
+    def key(self) -> str:
+        return self.failure.key
+
+    @property
+    def cause(self) -> str:
+        """The clause with its groups filled in."""
+        return self.failure.cause.format_map(_fields(self.match, {}))
+
+    def remedy(self, producer: str = "trtexec", version: str | None = None) -> str:
+        """Return what to do, with the options of the producer and of its release."""
+        options = {name: _spell(spellings, producer, version) for name, spellings in _OPTIONS.items()}
+        return self.failure.remedy.format_map(_fields(self.match, options))
+
+
+class _Fields(dict[str, str]):
+    """Groups of a pattern and options; what did not match is `not stated`."""
+
+    def __missing__(self, key: str) -> str:
+        return "not stated"
+
+
+def _fields(match: re.Match[str], options: Mapping[str, str]) -> Mapping[str, str]:
+    groups = {key.rstrip("234"): value for key, value in match.groupdict().items() if value}
+    named = {
+        "plugin_named": f": {groups['plugin']}" if groups.get("plugin") else "",
+        "sm_named": f" (SM {groups['sm']})" if "sm" in groups else "",
+        "types_named": f": {groups['layer']}, {groups['types'].strip()}" if "types" in groups else "",
+        "where": "",
+        "history": _HISTORY.get(groups.get("name", ""), "see trtexec --help of this release"),
+    }
+    if "dimension" in groups:
+        named["where"] = (
+            f": input {groups['name']}, dimension {groups['dimension']}, profile {groups['number']}"
+        )
+    return _Fields({**groups, **named, **options})
+
+
+def _spell(spellings: Mapping[str, str], producer: str, version: str | None) -> str:
+    if producer in spellings:
+        return spellings[producer]
+    known = parse_version(version)
+    for first, text in spellings.items():
+        if not first or (
+            first[0].isdigit() and (known is None or parse_version(first) or ()) <= (known or (99,))
+        ):
+            return text
+    return ""
+
+
+def parse_version(version: str | None) -> tuple[int, ...]:
+    """Return the numbers of a version, for comparison; empty if it is unknown, or of TensorRT-RTX, which counts anew."""
+    if not version or not version[0].isdigit():
+        return ()
+    return tuple(int(part) for part in re.findall(r"\d{1,9}", version))
+
+
+def recognise(texts: Iterable[str]) -> Recognised | None:
     """Find the first known failure, in the order of the table, in the lines of an output."""
-    texts = list(lines)
-    for failure in failures:
-        for text in texts:
-            if match := failure.pattern.search(text):
-                remedy = failure.log_remedy or failure.remedy
-                return Recognised(failure.key, _sentence(failure, match), failure.remedy, text, remedy)
+    lines = list(texts)
+    for failure in FAILURES:
+        for line in lines:
+            if match := failure.pattern.search(line):
+                return Recognised(failure, line, match)
     return None
 
 
-def _sentence(failure: Failure, match: re.Match[str]) -> str:
-    groups = {key: value or "" for key, value in match.groupdict().items()}
-    if "expected" in groups:
-        groups = {key: value or "not stated" for key, value in groups.items()}
-    if groups.get("name") and groups.get("dimension"):
-        where = f": input {groups['name']}, dimension {groups['dimension']}, profile {groups['number']}"
-        groups["where"] = where
-    groups.setdefault("where", "")
-    groups["plugin_named"] = f": {groups['plugin']}" if groups.get("plugin") else ""
-    return failure.sentence.format(**groups)
+# --- the failure in a log ----------------------------------------------------------------------------------------------
 
 
 class LogFailure(NamedTuple):
@@ -400,41 +490,61 @@ class LogFailure(NamedTuple):
 _REASON = re.compile(r"Error Code:? \d+: [^(]{0,60}\((?P<reason>.+)\)|Assertion failed: (?P<assertion>.+)")
 _CONSEQUENCES = re.compile(
     r"Failed to (?:parse|create)|(?:Engine|Parsing|Building|Inference|Network) .*(?:fail|could not|set up)"
-    r"|--- (?:Begin|End) node ---|Got invalid engine|Assertion engine(?:Ptr)? != nullptr failed",
+    r"|--- (?:Begin|End) node ---|Got invalid engine|Assertion engine(?:Ptr)? != nullptr failed"
+    r"|could not build engine|Failed to read header",
     re.IGNORECASE,
 )
 """Errors that follow from others."""
-_RESULTS = frozenset(
-    {PhaseKind.ENGINE_BUILD, PhaseKind.ENGINE_GENERATION, PhaseKind.DESERIALIZATION, PhaseKind.INFERENCE}
+_END_OF_BUILD = re.compile(
+    r"buildSerializedNetwork|buildEngineWithConfig|deserializeCudaEngine: Error|Failed to parse onnx file"
+    r"|Parsing model failed"
+)
+"""Errors after which there is no engine, in programs without a banner."""
+_NOT_LOADED = re.compile(r"Engine deserialization failed|Engine (?:set up|loading) failed", re.IGNORECASE)
+_RESULTS = ("engine build", "engine generation", "engine deserialization", "inference")
+_NEAR_LINES = 30
+"""Lines between a skipped tactic and the error that follows from it."""
+_PRODUCERS = (
+    ("onnxruntime", "TensorrtExecutionProvider"),
+    ("onnxruntime", "TensorRT EP"),
+    ("deepstream", "nvdsinfer"),
 )
 
 
 def find_failure(trace: BuildTrace) -> LogFailure | None:
     """Return why the last run of a log failed; None if it passed, or if nothing shows that it failed.
 
-    A log without the final banner counts as failed only if its errors are known failures, or end a build, and no result
-    follows them.
+    The cause is the first error that is not the consequence of another. A log without the final banner counts as failed only
+    if its errors are known failures, or end a build, and no result follows them. trtexec may print PASSED although the engine
+    was not loaded.
     """
     run = trace.runs[-1] if trace.runs else None
-    if run is not None and run.status not in (None, "FAILED"):
-        return None
-    is_certain = run is not None and run.status == "FAILED"
-    start = run.line if run is not None and len(trace.runs) > 1 else 0
+    start = run.line if run is not None and run.status is not None and len(trace.runs) > 1 else 0
     own = [message for message in trace.messages if message.last_line >= start]
     errors = [message for message in own if message.severity in "EF"]
-    if not is_certain and not _ends_with_errors(trace, errors):
+    is_loaded = not any(_NOT_LOADED.search(message.text) for message in errors)
+    if run is not None and run.status not in (None, "FAILED") and (is_loaded or not run.loads_engine):
         return None
-    known = recognise(message.text for message in errors)
-    if known is None:  # Some causes are warnings, which matter only if the run failed.
-        known = recognise(message.text for message in own)
-        known = known if known is not None and known.key == "out_of_memory" else None
+    is_certain = run is not None and run.status is not None
+    if not is_certain:
+        if not _ends_with_errors(trace, errors):
+            return None
+        is_certain = run is None and any(_END_OF_BUILD.search(message.text) for message in errors)
+    cause = _find_cause(errors) or _first_warning(own)
+    if cause is None:
+        return None
+    message, known = cause
     if known is None:
-        return _unknown_failure(errors, is_certain=is_certain)
-    at = next(message for message in own if message.text == known.line)
-    reason = _find_reason([at, *errors])
-    if reason is not None and reason.rstrip(".").lower() in known.sentence.lower():
+        text = " ".join(_reason(message.text) or message.text.split())
+        return LogFailure("", is_certain, text, None, "", message.line)
+    later = errors[errors.index(message) :] if message in errors else [message, *errors]
+    reason = next((" ".join(words) for error in later if (words := _reason(error.text))), None)
+    if known.key == "no_implementation" and (lack := _find_lack(trace, message.line)):
+        return _failure_of_memory(trace, known, lack, message.line, reason, is_certain=is_certain)
+    if reason is not None and reason.rstrip(".").lower() in known.cause.lower():
         reason = None
-    return LogFailure(known.key, is_certain, known.sentence, reason, known.log_remedy, at.line)
+    remedy = known.remedy(find_producer(trace), trace.tensorrt_version)
+    return LogFailure(known.key, is_certain, known.cause, reason, remedy, message.line)
 
 
 def _ends_with_errors(trace: BuildTrace, errors: list[Message]) -> bool:
@@ -442,24 +552,90 @@ def _ends_with_errors(trace: BuildTrace, errors: list[Message]) -> bool:
     if trace.performance is not None:
         results.append(trace.performance.line)
     last = max((message.last_line for message in errors), default=0)
-    is_end = recognise(message.text for message in errors) is not None or any(
-        _CONSEQUENCES.search(message.text) for message in errors
+    is_end = any(
+        pattern.search(message.text) for pattern in (_CONSEQUENCES, _END_OF_BUILD) for message in errors
     )
-    return is_end and last > max(results, default=0)
+    return (is_end or recognise(message.text for message in errors) is not None) and last > max(
+        results, default=0
+    )
 
 
-def _unknown_failure(errors: list[Message], *, is_certain: bool) -> LogFailure | None:
-    """Return the first error that is not a consequence of another, as the cause."""
-    first = next((message for message in errors if not _CONSEQUENCES.search(message.text)), None)
-    first = first or next(iter(errors), None)
-    if first is None:
-        return None
-    cause = " ".join(_reason(first.text) or first.text.split())
-    return LogFailure("", is_certain, cause, None, "", first.line)
+_Cause = tuple[Message, Recognised | None]
 
 
-def _find_reason(messages: Iterable[Message]) -> str | None:
-    return next((" ".join(reason) for message in messages if (reason := _reason(message.text))), None)
+def _find_cause(errors: list[Message]) -> _Cause | None:
+    """Return the first error that is not a consequence, with its entry.
+
+    A general one, and one without a reason or entry, gives way to the first precise one after it: the parser prints the
+    number of a node before what is wrong with it.
+    """
+    causes = [(error, recognise([error.text])) for error in errors if not _CONSEQUENCES.search(error.text)]
+    if not causes:
+        known = [(error, recognise([error.text])) for error in errors]
+        return next((cause for cause in known if cause[1] is not None), known[0] if known else None)
+    message, known_first = causes[0]
+    if known_first is None and _reason(message.text):
+        return causes[0]
+    if known_first is not None and not known_first.failure.is_general:
+        return causes[0]
+    precise = (cause for cause in causes[1:] if cause[1] is not None and not cause[1].failure.is_general)
+    general = (cause for cause in causes if cause[1] is not None)
+    return next(precise, None) or next(general, None) or causes[0]
+
+
+def _first_warning(messages: list[Message]) -> _Cause | None:
+    """Return a warning about memory that explains a failure without errors."""
+    known = ((message, recognise([message.text])) for message in messages)
+    return next((cause for cause in known if cause[1] is not None and cause[1].key == "out_of_memory"), None)
+
+
+def _find_lack(trace: BuildTrace, line: int) -> SkippedTactic | None:
+    """Return the tactic with the smallest need that was skipped for memory just before an error; None if none was."""
+    near = [
+        tactic
+        for tactic in trace.skipped
+        if line - _NEAR_LINES <= tactic.line < line and tactic.requested_bytes
+    ]
+    return min(near, key=lambda tactic: tactic.requested_bytes or 0, default=None)
+
+
+def _failure_of_memory(
+    trace: BuildTrace,
+    known: Recognised,
+    lack: SkippedTactic,
+    line: int,
+    reason: str | None,
+    *,
+    is_certain: bool,
+) -> LogFailure:
+    """Return the failure of a layer whose tactics need more memory than allowed or free."""
+    needed = format_bytes(lack.requested_bytes)
+    there = (
+        f", {format_bytes(lack.available_bytes)} are available" if lack.available_bytes is not None else ""
+    )
+    cause = f"too little memory for {known.match['node']}: its tactic needs {needed}{there}"
+    if lack.reason == "device memory":
+        remedy = _FREE_MEMORY
+    else:
+        producer, version = find_producer(trace), trace.tensorrt_version
+        mib = -(-(lack.requested_bytes or 0) // 2**20)
+        option = (
+            _spell(_OPTIONS["workspace"], producer, version)
+            .replace("MIB", str(mib))
+            .replace("BYTES", f"{mib} << 20")
+        )
+        amount = f" ≥ {mib} MiB" if str(mib) not in option else " or more (MiB)" if "--" in option else ""
+        remedy = f"allow a larger workspace: {option}{amount}; if it is large enough, free device memory"
+    return LogFailure("layer_memory", is_certain, cause, reason, remedy, line)
+
+
+def find_producer(trace: BuildTrace) -> str:
+    """Return who built the engine, for the spelling of options: `trtexec`, `onnxruntime`, `deepstream`, `python`."""
+    if trace.runs or trace.has_printed_options:
+        return "trtexec"
+    texts = " ".join(message.text for message in trace.messages)
+    known = next((producer for producer, mark in _PRODUCERS if mark in texts), None)
+    return known or ("trtexec" if any(message.is_trtexec for message in trace.messages) else "python")
 
 
 def _reason(text: str) -> list[str]:

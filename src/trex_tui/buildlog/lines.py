@@ -1,8 +1,7 @@
-"""Read the lines of a log in pieces of a few kilobytes, so that neither the file nor a single line must fit into memory.
+"""Lines of a log: decoding, the prefixes of every producer, two streams in one file, and the banner.
 
-trtexec writes warnings and errors to stderr, all else to stdout, and both may go to one file. stdout is buffered in blocks,
-so that a line of it may be split in two, with whole lines of stderr between the halves. The first half is held until the
-second arrives.
+Whoever prints the messages of the library puts something before them: `PREFIXES` has every form. What docker, journald, a CI
+or Python's logging add in front of that varies without limit, and is learned from lines that show where it ends.
 """
 
 from __future__ import annotations
@@ -10,24 +9,195 @@ from __future__ import annotations
 import calendar
 import codecs
 import re
-import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from trex_tui.artifacts.open import COPY_AGAIN, open_bytes, read_piece
-from trex_tui.buildlog.banner import MARK
-from trex_tui.buildlog.log_prefixes import ESCAPE, STAMPED, UNSTAMPED, strip_prefixes
-from trex_tui.buildlog.tuner import STAMP_INSIDE
 from trex_tui.errors import ArtifactError, describe_os_error
 
-GZIP_MARK = b"\x1f\x8b"
+# --- prefixes ----------------------------------------------------------------------------------------------------------
+
+_LETTERS = {
+    **dict.fromkeys(("VERBOSE", "DEBUG", "GRAPH", "TRACE", "LOG", "D"), "V"),
+    **dict.fromkeys(("INFO", "NOTICE", "SUCCESS", "FIXME"), "I"),
+    **dict.fromkeys(("WARNING", "WARN"), "W"),
+    "ERROR": "E",
+    **dict.fromkeys(("INTERNAL_ERROR", "CRITICAL", "FATAL", "C"), "F"),
+}
+"""Levels of loggers -> severity of TensorRT's."""
+_WORDS = "|".join(sorted((word for word in _LETTERS if len(word) > 1), key=len, reverse=True))
+_DATE = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
+PREFIXES: tuple[tuple[str, str], ...] = (
+    ("TensorRT's Python logger, up to 8.0", rf"(?P<library>\[(?:TensorRT|TRT)\]) (?P<level>{_WORDS}): "),
+    ("DeepStream", rf"(?P<level>{_WORDS}): (?P<library>\[?(?:TensorRT|TRT)\]?):? "),
+    ("nvdsinfer of DeepStream", rf"(?P<level>{_WORDS}): (?=\S*nvdsinfer\S*:\d+ |\[\w+ Engine Info\])"),
+    ("GStreamer", rf"\d+:\d\d:\d\d\.\d{{9}} +\d+ 0x[0-9a-f]+ (?P<level>{_WORDS}) +\S+ \S+:\d+:\S+:? "),
+    ("Torch-TensorRT", rf"(?P<level>{_WORDS}): ?(?P<library>\[Torch-TensorRT[^\]]{{0,80}}\]) - "),
+    ("Torch-TensorRT through Python", rf"(?P<level>{_WORDS}):(?P<library>torch_tensorrt[^:]{{0,80}}):"),
+    (
+        "ONNX Runtime's TensorRT provider",
+        rf"(?P<date>{_DATE})\S* \[[VIWEF]:onnxruntime:[^\]]{{0,200}}\] (?P<library>\[{_DATE} +(?P<level>{_WORDS})\]) ",
+    ),
+    ("ONNX Runtime", rf"(?P<date>{_DATE})\S* \[(?P<level>[VIWEF]):onnxruntime:[^\]]{{0,200}}\] "),
+    ("trtexec without time stamps", r"\[(?P<level>[VIWEF])\] (?P<library>\[TRT\] )?"),
+    ("logging.basicConfig of Python", rf"(?P<level>{_WORDS}):(?P<library>[\w.-]+):"),
+    ("Python, dated", rf"(?P<date>{_DATE})[\d.,]* - (?P<library>[\w.-]+) - (?P<level>{_WORDS}) - "),
+    (
+        "Python, in brackets",
+        rf"\[(?P<date>{_DATE})[\d.,]*\] \[(?P<library>)(?P<level>(?i:{_WORDS}))\] +(?:\[[\w.-]+\] )?",
+    ),
+    (
+        "Python, level first",
+        rf"(?:(?P<date>{_DATE})[\d.,]* )?(?P<library>)(?P<level>{_WORDS})(?: +\[\S+:\d+\])? +(?=\S)",
+    ),
+    ("loguru", rf"(?P<date>{_DATE})\.\d+ +\| (?P<library>)(?P<level>{_WORDS}) +\| \S+ - "),
+    ("glog", r"(?P<library>)(?P<level>[DIWEF])\d{4} [\d:.]+ +\d+ \S+:\d+\] "),
+    ("TensorRT's Python logger without time stamps", r"(?P<library>\[TRT\]) \[(?P<level>[VIWEF])\] "),
+    ("jetson-inference", r"(?P<library>\[TRT\]) {2,}"),
+)
+"""Producer -> what it puts before a message. Groups: `level`, `library` if the message is the library's own, `date`."""
+_STAMPED = re.compile(
+    r"\[(?P<stamp>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] "
+    r"(?:\[(?P<level>[VIWEF])\] ?(?P<library>\[TRT\] ?)?|\[TRT\] \[(?P<python>[VIWEF])\] ?)"
+)
+"""The prefix with a time stamp: `[V] msg` is trtexec, `[V] [TRT] msg` the library, `[TRT] [V] msg` the library in Python."""
+STAMP_INSIDE = "/20"
+"""Part of every time stamp; a second one after the prefix may mean that two streams were mixed into one line."""
+_FORMS = tuple(re.compile(pattern) for _, pattern in PREFIXES)
+MESSAGE = re.compile(
+    r"Registered plugin creator - |Plugin creator already registered - |Registering (?:layer|tensor): "
+    r"|Searching for input: |Parsing node: |Importing initializer: |Adding network (?:input|output): "
+    r"|\[MemUsage(?:Change|Snapshot|Stats)\] |Loaded engine size: |Deserialization required \d"
+    r"|Original: \d+ layers|={15} Computing |\*{15} Autotuning |-{15} Timing Runner: |>{15} Chose Runner "
+    r"|Tactic: \S+ Time: |Tactic Name: \S+ Tactic: |Fastest Tactic: |Engine Layer Information:"
+    r"|Engine generation completed in "
+    r"|Applying generic optimizations to the graph|Total (?:Host|Device|Scratch|Activation|Weights) "
+    r"(?:Persistent )?Memory: |Tactic Device request: \d|After [\w -]+: \d+ layers"
+)
+"""Messages that only the library prints, of TensorRT 8 to 11: such a line needs no prefix."""
+
+
+class Prefix(NamedTuple):
+    """A line split into its parts.
+
+    Attributes:
+        severity: V, I, W, E or F; empty if the line has no prefix of its own.
+        is_library: Printed by the library, not by trtexec or another program.
+        stamp: Seconds, from an arbitrary start; None without a time.
+        message: The rest of the line.
+        before: Text before the time stamp.
+    """
+
+    severity: str
+    is_library: bool
+    stamp: int | None
+    message: str
+    before: str = ""
+
+
+def parse_prefix(line: str) -> Prefix:
+    """Split one line. A line without any prefix is all message, with no severity."""
+    if match := _STAMPED.search(line):
+        is_library = bool(match["library"] or match["python"])
+        level = match["level"] or match["python"]
+        return Prefix(
+            level, is_library, _parse_stamp(match["stamp"]), line[match.end() :], line[: match.start()]
+        )
+    if line[:1] in _BEGINNINGS:
+        for form in _FORMS:
+            if match := form.match(line):
+                groups = match.groupdict()
+                level = groups.get("level") or "I"
+                stamp = parse_date(groups["date"]) if "date" in groups else None
+                return Prefix(
+                    _LETTERS.get(level, level), bool(groups.get("library")), stamp, line[match.end() :]
+                )
+    return Prefix("", False, None, line)
+
+
+_BEGINNINGS = frozenset("[0123456789") | {word[0] for word in _LETTERS}
+
+
+@lru_cache(maxsize=64)
+def _parse_stamp(stamp: str) -> int | None:
+    """Return the seconds since 1970 of `MM/DD/YYYY-HH:MM:SS`, in the time zone of the log; None for an invalid date."""
+    return _seconds(int(stamp[6:10]), int(stamp[:2]), int(stamp[3:5]), stamp[11:])
+
+
+def parse_date(date: str) -> int | None:
+    """Return the seconds of `YYYY-MM-DD HH:MM:SS` likewise."""
+    return _seconds(int(date[:4]), int(date[5:7]), int(date[8:10]), date[11:])
+
+
+def _seconds(year: int, month: int, day: int, clock: str) -> int | None:
+    hour, minute, second = map(int, clock.split(":"))
+    if not (
+        1 <= month <= 12 and 1 <= day <= 31 and year >= 1970 and hour < 24 and minute < 60 and second < 61
+    ):
+        return None
+    return calendar.timegm((year, month, day, hour, minute, second))
+
+
+# --- what other programs add -------------------------------------------------------------------------------------------
+
+RELAYS: tuple[tuple[str, str], ...] = (
+    ("docker compose", r"[\w.-]+ +\| {1,2}"),
+    ("Kubernetes", r"\d{4}-\d\d-\d\dT[\d:.]+Z std(?:out|err) [FP] "),
+    ("GitLab", r"\d{4}-\d\d-\d\dT[\d:.]+Z \d\d[EO][ +]"),
+    ("GitHub Actions", r"\ufeff?\d{4}-\d\d-\d\dT[\d:.]+Z "),
+    ("journald", r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^ \[:]+(?:\[\d+\])?: "),
+    ("name of the stream", r"\[std(?:out|err)\] "),
+    ("indentation", r"[ \t>]+"),
+)
+"""Program that hands on every line of another -> what it puts before it."""
+_RELAYS = tuple(re.compile(pattern) for _, pattern in RELAYS)
+_MOST_LEARNED = 200
+"""Lines with a prefix from which the relay is learned."""
+
+
+def _is_marked(line: str) -> bool:
+    """Return whether a line shows by itself that it is of TensorRT."""
+    return (
+        parse_prefix(line).severity != "" or BANNER.match(line) is not None or MESSAGE.match(line) is not None
+    )
+
+
+def _strip_relays(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Yield the lines of a log without what a relay put before them, keeping their number.
+
+    The relay is that of the first line that needs it; lines of other programs behind it become empty.
+    """
+    relay: re.Pattern[str] | None = None
+    for lines in pieces:
+        if relay is None:
+            relay = next(filter(None, map(_find_relay, lines)), None)
+        if relay is not None:
+            matches = [(line, relay.match(line)) for line in lines]
+            yield [
+                line[match.end() :] if match else line if _is_marked(line) else "" for line, match in matches
+            ]
+        else:
+            yield lines
+
+
+def _find_relay(line: str) -> re.Pattern[str] | None:
+    if line[3:4] == "/" or not line:  # a time stamp of TensorRT
+        return None
+    for relay in _RELAYS:
+        match = relay.match(line)
+        if match is not None and _is_marked(line[match.end() :]):
+            return relay
+    return None
+
+
+# --- bytes -------------------------------------------------------------------------------------------------------------
+
 PIECE_BYTES = 32 * 1024
 """Bytes decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
-
 LONGEST_LINE = 1 << 20
 """Characters kept per line; metadata of a large Myelin layer takes several hundred thousand."""
 _ENDLESS_LINE = 64 << 20
@@ -36,13 +206,9 @@ _MOST_PACKED = 250
 """Largest compression ratio. Logs reach about 20, a decompression bomb 1,000."""
 _HARMLESS_BYTES = 64 << 20
 """Bytes that are decompressed whatever the ratio."""
-
-_LEAST_READING_S = 10.0
-_READING_S_PER_MIB = 10.0
-"""Processor seconds allowed for a compressed log, several times what real logs need. A byte limit is not enough: 64 MiB
-of empty lines take a hundred times as long as 64 MiB of a log.
-"""
-
+_GZIP = b"\x1f\x8b"
+_ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+"""A colour, or another control sequence of a terminal (ECMA-48, 5.4)."""
 _HALF_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8})?$")
 _LONGEST_BEFORE = 400
 """Maximum number of characters before a banner in its line."""
@@ -57,14 +223,12 @@ class ReadState:
         cut_off: Whether its last line is incomplete.
         shortened: Number of lines longer than `LONGEST_LINE`.
         read_bytes: Bytes of the file read so far, before decompression.
-        is_packed: Whether the file is compressed.
     """
 
     damage: str = ""
     cut_off: bool = False
     shortened: int = 0
     read_bytes: int = 0
-    is_packed: bool = False
 
 
 def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
@@ -76,33 +240,25 @@ def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
     Raises:
         ArtifactError: The file cannot be opened.
     """
-    with open_log(path) as file:
-        yield from strip_prefixes(_lines(_texts(file, state), state))
-
-
-def open_log(path: Path) -> BinaryIO:
-    """Open a log, which may be a pipe.
-
-    Raises:
-        ArtifactError: It cannot be opened.
-    """
     try:
-        return open_bytes(path, may_be_pipe=True)
+        file = open_bytes(path, may_be_pipe=True)
     except OSError as error:
         raise ArtifactError(path, describe_os_error(error)) from error
+    with file:
+        yield from _strip_relays(_split_lines(_decode(file, state), state))
 
 
-def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:
+def _decode(file: BinaryIO, state: ReadState) -> Iterator[str]:
     decoder: codecs.IncrementalDecoder | None = None
     half = ""
-    for data in plain_pieces(file, state):
+    for data in _read_pieces(file, state):
         if decoder is None:
-            wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell redirects
-            decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")(errors="replace")
+            is_wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell redirects
+            decoder = codecs.getincrementaldecoder("utf-16" if is_wide else "utf-8-sig")(errors="replace")
         text = half + decoder.decode(data)
         half = ""
         if "\x1b" in text:
-            text = ESCAPE.sub("", text)
+            text = _ESCAPE.sub("", text)
             if match := _HALF_ESCAPE.search(text):
                 text, half = text[: match.start()], match[0]
         yield text
@@ -110,77 +266,59 @@ def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:
         yield half + decoder.decode(b"", final=True)
 
 
-def plain_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
+def _read_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
     """Yield the bytes of a log, decompressed if necessary; `state.damage` has the reason of an early end."""
     try:
         data = read_piece(file, PIECE_BYTES)
-        if data.startswith(GZIP_MARK):
-            state.is_packed = True
-            yield from _unpacked(data, file, state)
-            return
-        while data:
+        is_packed = data.startswith(_GZIP)
+        unpacker = _Unpacker(state)
+        while data and not state.damage:
             state.read_bytes += len(data)
-            yield data
+            if is_packed:
+                yield from filter(None, unpacker.unpack(data))
+            else:
+                yield data
             data = read_piece(file, PIECE_BYTES)
+        if is_packed:
+            yield from filter(None, unpacker.finish())
     except OSError as error:
         state.damage = describe_os_error(error, "cannot be read to its end")
-
-
-def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
-    """Decompress without the gzip module, which discards data before the damage."""
-    unpacker = zlib.decompressobj(wbits=31)
-    taken, given = len(data), 0
-    began_s = time.thread_time()
-    try:
-        while data:
-            state.read_bytes = taken
-            piece = unpacker.decompress(data, PIECE_BYTES)
-            if piece:
-                yield piece
-                given += len(piece)
-            if excess := _find_excess(taken, given, began_s):
-                state.damage = excess
-                return
-            if unpacker.eof:
-                data = unpacker.unused_data
-                if not data:
-                    data = read_piece(file, PIECE_BYTES)
-                    taken += len(data)
-                if not data.strip(b"\0"):
-                    return
-                unpacker = zlib.decompressobj(wbits=31)
-            else:
-                data = unpacker.unconsumed_tail
-                if not data:
-                    data = read_piece(file, PIECE_BYTES)
-                    taken += len(data)
     except zlib.error as error:
         state.damage = f"is damaged inside its compression ({error}); {COPY_AGAIN}"
-        return
-    if rest := unpacker.flush():
-        yield rest
-    state.damage = f"ends in the middle of its compression; {COPY_AGAIN}"
 
 
-def _find_excess(taken: int, given: int, began_s: float) -> str:
-    """Return the limit that a compressed log exceeds; empty if none.
+class _Unpacker:
+    """Decompresses gzip. The gzip module would discard the data before damage."""
 
-    Args:
-        taken: Bytes read so far.
-        given: Bytes after decompression.
-        began_s: Processor time of this thread when reading began. With wall time the result would depend on the load of the
-            machine.
-    """
-    if given > _HARMLESS_BYTES and given > _MOST_PACKED * taken:
-        return (
-            f"unpacks to more than {_MOST_PACKED} times its size, unlike any log; unpack it to read all of it"
-        )
-    if time.thread_time() - began_s > _LEAST_READING_S + _READING_S_PER_MIB * taken / 2**20:
-        return "takes too long to read for its size; unpack it to read all of it"
-    return ""
+    def __init__(self, state: ReadState) -> None:
+        self._state = state
+        self._unpacker = zlib.decompressobj(wbits=31)
+        self._is_inside = False
+        self._given = 0
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        """Yield the data after decompression, until it is more than any log has."""
+        while data:
+            piece = self._unpacker.decompress(data, PIECE_BYTES)
+            yield piece
+            self._given += len(piece)
+            if self._given > max(_HARMLESS_BYTES, _MOST_PACKED * self._state.read_bytes):
+                self._state.damage = (
+                    f"unpacks to more than {_MOST_PACKED} times its size, unlike any log; unpack it first"
+                )
+                return
+            self._is_inside, data = not self._unpacker.eof, self._unpacker.unconsumed_tail
+            if self._unpacker.eof:  # another member may follow
+                data = self._unpacker.unused_data.lstrip(b"\0")
+                self._unpacker = zlib.decompressobj(wbits=31)
+
+    def finish(self) -> Iterator[bytes]:
+        yield self._unpacker.flush()
+        if self._is_inside and not self._unpacker.eof and not self._state.damage:
+            self._state.damage = f"ends in the middle of its compression; {COPY_AGAIN}"
 
 
-def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
+def _split_lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
     rest = ""
     overlong = 0
     for text in texts:
@@ -205,66 +343,13 @@ def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
         if len(rest) > LONGEST_LINE:
             rest, overlong = rest[:LONGEST_LINE], len(rest)
             state.shortened += 1
-    if rest:
-        if rest.startswith("&&&& ") or MARK.search(rest[:_LONGEST_BEFORE]):
-            yield [rest.rstrip("\r")]
-        else:
-            state.cut_off = True
+    if BANNER.search(rest[:_LONGEST_BEFORE]):
+        yield [rest.rstrip("\r")]
+    else:
+        state.cut_off = bool(rest.strip())
 
 
-_WORDS = {"VERBOSE": "V", "INFO": "I", "WARNING": "W", "ERROR": "E", "INTERNAL_ERROR": "F"}
-
-
-class Prefix(NamedTuple):
-    """A line split into its parts.
-
-    Attributes:
-        severity: V, I, W, E or F; empty if the line has no prefix of its own.
-        is_library: Printed by the library, not by trtexec.
-        stamp: Seconds, from an arbitrary start; None without a time stamp.
-        text: The time stamp with its brackets and the following space, verbatim; empty without a time stamp.
-        message: The rest of the line.
-        before: Text before the time stamp.
-    """
-
-    severity: str
-    is_library: bool
-    stamp: int | None
-    text: str
-    message: str
-    before: str
-
-
-def parse_prefix(line: str) -> Prefix:
-    """Split one line. A line without any prefix is all message, with no severity."""
-    if match := STAMPED.search(line):
-        letter = match["severity"] or match["severity2"]
-        is_library = bool(match["library"] or match["severity2"])
-        stamp, message = match["stamp"], line[match.end() :]
-        return Prefix(letter, is_library, parse_stamp(stamp), f"[{stamp}] ", message, line[: match.start()])
-    if match := UNSTAMPED.match(line):
-        letter = _WORDS.get(match["word"] or match["word2"] or "", match["letter"] or match["letter2"] or "V")
-        is_library = match["letter2"] is None or match["library"] is not None
-        return Prefix(letter, is_library, None, "", line[match.end() :], "")
-    return Prefix("", False, None, "", line, "")
-
-
-def find_prefixes(line: str) -> list[int]:
-    """Return the positions of prefixes with a time stamp in a line."""
-    return [match.start() for match in STAMPED.finditer(line)]
-
-
-@lru_cache(maxsize=64)
-def parse_stamp(stamp: str) -> int | None:
-    """Return the seconds since 1970 of `MM/DD/YYYY-HH:MM:SS`, in the time zone of the log; None for an invalid date."""
-    month, day, year = int(stamp[:2]), int(stamp[3:5]), int(stamp[6:10])
-    hour, minute, second = int(stamp[11:13]), int(stamp[14:16]), int(stamp[17:19])
-    if not (
-        1 <= month <= 12 and 1 <= day <= 31 and year >= 1970 and hour < 24 and minute < 60 and second < 61
-    ):
-        return None
-    return calendar.timegm((year, month, day, hour, minute, second))
-
+# --- two streams in one file -------------------------------------------------------------------------------------------
 
 _ON_STDERR = frozenset("WEF")
 _MOST_BETWEEN = 10_000
@@ -272,20 +357,24 @@ _MOST_BETWEEN = 10_000
 
 
 class LogStreams:
-    """Reads lines that may be split, and passes on whole lines.
+    """Joins lines that were split, and passes on whole lines.
+
+    trtexec writes warnings and errors to stderr, all else to stdout, and both may go to one file. stdout is buffered in
+    blocks, so that a line of it may be split in two, with whole lines of stderr between the halves. The first half is held
+    until the second arrives.
 
     Args:
-        on_prefix: Receives a line with a prefix.
-        bare: Receives a line without a prefix.
+        on_message: Receives a line with a prefix.
+        on_bare: Receives a line without a prefix.
 
     Attributes:
         broken: The first half of a line; empty if none is held.
         lost: Number of dropped lines, whose second half is missing: a number in them may be truncated.
     """
 
-    def __init__(self, on_prefix: Callable[[Prefix], None], bare: Callable[[str], None]) -> None:
-        self._on_prefix = on_prefix
-        self._bare = bare
+    def __init__(self, on_message: Callable[[Prefix], None], on_bare: Callable[[str], None]) -> None:
+        self._on_message = on_message
+        self._on_bare = on_bare
         self.broken = ""
         self.lost = 0
         self._began = self._until = 0
@@ -296,25 +385,22 @@ class LogStreams:
         if self.broken and (number > self._until + 1 or number > self._began + _MOST_BETWEEN):
             self.settle()
         prefix = parse_prefix(line)
-        if not prefix.severity or (self.broken and not prefix.text):
+        if not prefix.severity or (self.broken and prefix.stamp is None):
             self._without_prefix(number, line)  # a line may also be split between its time stamp and `[TRT]`
-            return
-        starts = []
-        if prefix.before or STAMP_INSIDE in prefix.message:
-            starts = find_prefixes(line)[0 if prefix.before else 1 :]
-        if starts:
-            self._two_in_one(number, line, starts, is_rest=bool(prefix.before))
-            return
-        if self.broken and prefix.severity in _ON_STDERR and prefix.stamp is not None:
-            self._until, self._severity = number, prefix.severity
+        elif prefix.before or (STAMP_INSIDE in prefix.message and _STAMPED.search(prefix.message)):
+            self._several(number, line, has_rest=bool(prefix.before))
         else:
-            self.settle()
-        self._on_prefix(prefix)
+            if self.broken and prefix.severity in _ON_STDERR:
+                self._until, self._severity = number, prefix.severity
+            else:
+                self.settle()
+            self._on_message(prefix)
 
-    def _two_in_one(self, number: int, line: str, starts: list[int], *, is_rest: bool) -> None:
-        """Read a half line followed by another line; `is_rest` if the half has no prefix and may continue an earlier half."""
+    def _several(self, number: int, line: str, *, has_rest: bool) -> None:
+        """Read a half line followed by other lines; `has_rest` if the half has no prefix and may continue an earlier half."""
+        starts = [match.start() for match in _STAMPED.finditer(line)][0 if has_rest else 1 :]
         half = line[: starts[0]]
-        if is_rest and self.broken and len(self.broken) < LONGEST_LINE:
+        if has_rest and self.broken and len(self.broken) < LONGEST_LINE:
             half = self.broken + half
         else:
             self.settle()
@@ -323,23 +409,23 @@ class LogStreams:
         for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
             prefix = parse_prefix(line[start:end])
             self._severity = prefix.severity
-            self._on_prefix(prefix)
+            self._on_message(prefix)
 
     def _without_prefix(self, number: int, line: str) -> None:
-        match = MARK.search(line) if "&&&& " in line else None
+        match = BANNER.search(line) if "&&&& " in line else None
         if match is not None:
             self.settle()
-            self._bare(line[match.start() :])
+            self._on_bare(line[match.start() :])
         elif self.broken and line[:2].isspace() and len(line) > 2 and self._severity in "EF":
             self._until = number  # of an error of several lines
-            self._bare(line)
+            self._on_bare(line)
         elif self.broken and line:
             joined, self.broken = self.broken + line, ""
             self.line(number, joined)
         elif self.broken:
             self._hand_on()  # the second half was only the end of the line
         elif line:
-            self._bare(line)
+            self._on_bare(line)
 
     def settle(self) -> None:
         """Give up waiting for the second half of a line."""
@@ -353,6 +439,116 @@ class LogStreams:
         if line:
             prefix = parse_prefix(line)
             if prefix.severity:
-                self._on_prefix(prefix)
+                self._on_message(prefix)
             else:
-                self._bare(line)
+                self._on_bare(line)
+
+
+# --- banner and versions -----------------------------------------------------------------------------------------------
+
+_PRODUCT = r"TensorRT(?:[-_ ]?RTX)?"
+BANNER = re.compile(
+    rf"&&&& (?P<status>RUNNING|PASSED|FAILED|WAIVED|TASK_\w+) (?P<program>{_PRODUCT}\.\S+)"
+    rf"(?: \[(?P<product>{_PRODUCT}) v(?P<number>\d{{1,9}})\])?(?: \[b(?P<build>\d{{1,9}})\])?"
+    r"(?:[^#\n]*# (?P<command>[^\n]*))?"
+)
+"""`&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # command`; that of TensorRT-RTX's program is of the same form."""
+_STATED_VERSION = re.compile(
+    rf"(?:(?P<product>{_PRODUCT}) version:|TensorRT: starting export with TensorRT) "
+    r"(?P<version>\d{1,9}(?:\.\d{1,9}){0,4})"
+)
+_LIBRARY = re.compile(
+    r"(?:lib)?nv(?:infer|onnxparser)(?:_[A-Za-z]\w*?)?(?:\.so\.(?P<so>\d{1,3}(?:\.\d{1,3}){0,2})|_(?P<dll>\d{1,3})\.dll)"
+)
+_PROGRAMS = ("trtexec", "tensorrt_rtx")
+_RTX = "RTX "
+_FIRST_MAJOR = 7
+"""TensorRT-RTX has versions of its own, from 1.0 on, which are written `RTX 1.3.0`; trtexec has no such release."""
+
+
+class Banner(NamedTuple):
+    """Content of a banner.
+
+    Attributes:
+        status: RUNNING, PASSED, FAILED, WAIVED, or TASK_BEGIN and TASK_END.
+        program: `TensorRT.trtexec`, or the name of another program of NVIDIA's samples.
+        version: `10.16.1`, `RTX 1.3.0`; None in TensorRT 7 and older.
+        build: Number of the build; None before 10.4.
+        command: The command line; empty without one.
+    """
+
+    status: str
+    program: str
+    version: str | None
+    build: int | None
+    command: str
+
+    @property
+    def is_trtexec(self) -> bool:
+        """True if the program is trtexec or `tensorrt_rtx`."""
+        return self.program.partition(".")[2] in _PROGRAMS
+
+
+def find_banner(text: str, *, is_trtexec: bool = False) -> Banner | None:
+    """Return the first banner in a text; None without one.
+
+    Args:
+        is_trtexec: Skip those of other programs.
+    """
+    for match in BANNER.finditer(text):
+        number, build = match["number"], match["build"]
+        is_rtx = "rtx" in f"{match['program']} {match['product']}".lower()
+        version = _with_product(version_of_number(int(number)), is_rtx=is_rtx) if number else None
+        command = (match["command"] or "").strip()
+        banner = Banner(match["status"], match["program"], version, int(build) if build else None, command)
+        if banner.is_trtexec or not is_trtexec:
+            return banner
+    return None
+
+
+def find_stated_version(text: str) -> str | None:
+    """Return the version in the first line `TensorRT version: 10.16.1`, or that of an export by Ultralytics; 8.0 prints 8003.
+    None without one.
+    """
+    match = _STATED_VERSION.search(text)
+    if match is None:
+        return None
+    version = match["version"]
+    if version.isdecimal() and len(version) > 3:
+        version = version_of_number(int(version))
+    return _with_product(version, is_rtx="RTX" in (match["product"] or ""))
+
+
+def _with_product(version: str, *, is_rtx: bool) -> str:
+    return f"{_RTX}{version}" if is_rtx or 0 < int(version.partition(".")[0]) < _FIRST_MAJOR else version
+
+
+def is_rtx_version(version: str) -> bool:
+    """Return whether a version is one of TensorRT-RTX."""
+    return version.startswith(_RTX)
+
+
+def version_of_number(number: int) -> str:
+    """Decode the number in a banner.
+
+    Up to 9.3 it is major·1000 + minor·100 + patch, from 10.0 on major·10000 + minor·100 + patch. Both forms of TensorRT-RTX's
+    1.3.0, 1300 and 10300, result in the same.
+
+    >>> version_of_number(8601), version_of_number(101601), version_of_number(10300)
+    ('8.6.1', '10.16.1', '1.3.0')
+    """
+    if number < 10_000:
+        return f"{number // 1000}.{number // 100 % 10}.{number % 100}"
+    return f"{number // 10_000}.{number // 100 % 100}.{number % 100}"
+
+
+def version_of_library(text: str) -> tuple[str, str] | None:
+    r"""Return the version in the most precise name of a TensorRT library, and that name; None without one.
+
+    >>> version_of_library("Loaded shared library libnvinfer_builder_resource.so.10.4.0")
+    ('10.4.0', 'libnvinfer_builder_resource.so.10.4.0')
+    >>> version_of_library(r"C:\bin\nvinfer_10.dll")
+    ('10', 'nvinfer_10.dll')
+    """
+    names = [(match["so"] or match["dll"], match[0]) for match in _LIBRARY.finditer(text)]
+    return max(names, key=lambda name: name[0].count("."), default=None)

@@ -1,482 +1,815 @@
-"""Dispatch each message to its collector, by its first six characters or by words in it."""
+"""What each message means: collectors for the options, passes, memory, devices and results of one run or build.
+
+Each collector lists the beginnings of its messages in `heads`: the first six characters decide who reads a message, so that a
+log of millions of lines costs one look-up per line.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
 
-from trex_tui.buildlog.banner import version_of_library
-from trex_tui.buildlog.spans import Runs, Span, Spans, Stage
-from trex_tui.buildlog.trace import Message
-from trex_tui.buildlog.tuner import Tuner
+from trex_tui.artifacts.profile import ProfileRow
+from trex_tui.buildlog.lines import find_stated_version
+from trex_tui.buildlog.tactics import Handler, parse_number
+from trex_tui.buildlog.trace import (
+    BackendStrategy,
+    ContextMemory,
+    Dla,
+    DlaFallback,
+    Fusion,
+    LayerMemory,
+    MemoryPoint,
+    MemoryTotals,
+    Message,
+    OptimizerPass,
+    Performance,
+    Phase,
+    PhaseKind,
+    PrintedBinding,
+    ProfileTable,
+    StatedOptions,
+    Streams,
+    TimingCache,
+    TraceAverage,
+)
+
+KEY = 6
+"""Characters of a message that decide its handler."""
+_LONGEST_SENTENCE = 400
+
+
+def table_of(*entries: tuple[str, Handler]) -> dict[str, Handler]:
+    """Return beginning -> handler; an entry may have several beginnings, separated by `|`."""
+    return {head[:KEY]: handler for heads, handler in entries for head in heads.split("|")}
+
+
+# --- warnings and errors -----------------------------------------------------------------------------------------------
 
 MOST_GROUPS = 2000
 """Maximum number of groups of messages; later ones are counted as one group."""
 LONGEST_TEXT = 4000
-
 _VARYING = re.compile(r"0x[0-9a-fA-F]+|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _ABOUT_LAYER = re.compile(
     r"(?<=\b[Ll]ayer )\S.*?(?= (?:is|a|on|exceeds|has)\b)|(?<=for layer ).*|(?<=for tensor ).*?(?=, |$)"
     r"|(?<=with inputs ).*?(?=: )|(?<=[Tt]ensor )\S+(?= is uniformly)|^\S+(?=: )|(?<=- )\S+(?= weights)"
 )
 _FOREIGN = re.compile(
-    r"Traceback \(most recent call last\)|=== \w|  --\w|\w+: (?=input |output |building |export )"
+    r"Traceback \(most recent call last\)|=== \w|={4,}|```|#{1,4} \w|  --\w|\w+: (?=input |output |building |export )"
 )
-"""Beginnings of lines of other programs after a message: Python, trtexec's help, Ultralytics."""
-_PASTED = re.compile(r"=== (?:Performance summary ===|Profile \(\d+ iterations ?\) ===)")
-_FIGURE = re.compile(
-    r"\s*(?:Throughput|(?:End-to-End Host |H2D |D2H )?Latency|Enqueue Time|(?:Total )?GPU Compute Time|Total Host Walltime): "
-)
+"""Beginnings of lines of other programs after a message: Python, trtexec's help, Ultralytics, notes in Markdown."""
 _REST = "further messages of other kinds"
 
 
-@dataclass(slots=True)
-class _Group:
-    severity: str
-    text: str
-    count: int
-    line: int
-    last_line: int
-    is_trtexec: bool
-
-
 class Messages:
-    """Collects messages of severity W, E and F."""
+    """Collects messages of severity W, E and F. Those that differ only in names and numbers are one group."""
 
     def __init__(self) -> None:
-        self._groups: dict[tuple[str, str], _Group] = {}
-        self._last: _Group | None = None
+        self._groups: dict[tuple[str, str], Message] = {}
+        self._last: tuple[str, str] | None = None
 
     def add(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> None:
-        text = message.strip()
+        text = message.strip()[:LONGEST_TEXT]
         if not text:
             return
-        if message.startswith("  ") and self._last is not None and self._last.severity == severity:
+        if message.startswith("  ") and self._last is not None and self._last[0] == severity:
             self.more(line, text)  # trtexec indents the second half of its advice
             return
-        key = (severity, _VARYING.sub("#", _ABOUT_LAYER.sub("#", text[:LONGEST_TEXT])))
-        group = self._groups.get(key)
-        if group is None and len(self._groups) >= MOST_GROUPS:
-            key = (severity, "")
-            text = _REST
-            group = self._groups.get(key)
-        if group is None:
-            group = _Group(severity, text[:LONGEST_TEXT], 0, line, line, is_trtexec)
-            self._groups[key] = group
-        group.count += 1
-        group.last_line = line
-        self._last = group if group.count == 1 else None
+        key = (severity, _VARYING.sub("#", _ABOUT_LAYER.sub("#", text)))
+        if key not in self._groups and len(self._groups) >= MOST_GROUPS:
+            key, text = (severity, ""), _REST
+        known = self._groups.get(key)
+        if known is None:
+            self._groups[key] = Message(severity, text, 1, line, line, is_trtexec)
+        else:
+            self._groups[key] = replace(known, count=known.count + 1, last_line=line)
+        self._last = key if known is None else None
 
     def more(self, line: int, text: str) -> None:
-        """Append a line without a prefix to the previous message, if that is the first of its group.
-
-        The rest of a message ends where another program's output begins.
-        """
+        """Append a line without a prefix to the previous message, if that is the first of its group and was just before."""
         if _FOREIGN.match(text):
-            self._last = None
-        last = self._last
-        if last is not None and line == last.last_line + 1:
-            last.last_line = line
-            if (rest := text.strip()) and len(last.text) < LONGEST_TEXT:
-                last.text = f"{last.text} {rest}"[:LONGEST_TEXT]
+            self.end()
+        if self._last is None:
+            return
+        last = self._groups[self._last]
+        if line == last.last_line + 1:
+            rest = text.strip()
+            whole = (
+                f"{last.text} {rest}"[:LONGEST_TEXT] if rest and len(last.text) < LONGEST_TEXT else last.text
+            )
+            self._groups[self._last] = replace(last, text=whole, last_line=line)
+
+    def end(self) -> None:
+        """End the last message: another message begins."""
+        self._last = None
 
     def finished(self) -> tuple[Message, ...]:
-        return tuple(
-            Message(group.severity, group.text, group.count, group.line, group.last_line, group.is_trtexec)
-            for group in self._groups.values()
+        return tuple(self._groups.values())
+
+
+# --- options and network -----------------------------------------------------------------------------------------------
+
+SECTIONS = {
+    "Model Options": "model",
+    "Build Options": "build",
+    "System Options": "system",
+    "Inference Options": "inference",
+    "Reporting Options": "reporting",
+    "Device Information": "device",
+}
+"""Heading -> name of the section in `StatedOptions`."""
+_INPUT = re.compile(
+    r"Adding network input: (?P<name>.+) with dtype: (?P<dtype>\w*)(?:, dimensions: \((?P<dims>[-\d, ]*)\))?"
+)
+_OUTPUT = re.compile(r"Marking .+ as output: (?P<name>.+?)\s*$")
+_EXPORT = re.compile(
+    r"TensorRT: (?:starting export with TensorRT (?P<version>\d[\d.]*\d)"
+    r"|(?P<side>in|out)put \"(?P<name>.+)\" with shape ?\((?P<dims>[-\d, ]*)\) (?:DataType\.)?(?P<dtype>\w+))"
+)
+"""Lines that Ultralytics prints between the messages of the builder."""
+_CHOSEN_SHAPE = re.compile(r"Automatically (?:overriding|setting) shape to:? ?\S+", re.IGNORECASE)
+_ONNX = re.compile(
+    r"(?P<label>Input filename|ONNX IR version|Opset version|Producer name|Producer version|Domain|Model version|Doc string):"
+    r"\s*(?P<value>.*)$"
+)
+_MOST_LABELS, _MOST_VALUES, _MOST_SHAPES = 1000, 10_000, 1000
+
+
+class Options:
+    """Collects options and network of one run."""
+
+    def __init__(self) -> None:
+        self.version: str | None = None
+        self.onnx: dict[str, str] = {}
+        self.tensors: list[PrintedBinding] = []
+        self.chosen_shapes: list[str] = []
+        self._values: dict[str, dict[str, list[str]]] = {}
+        self._open = ""
+        self._label = ""
+        self.heads = table_of(
+            ("Marking", self.binding),
+            ("ONNX IR|Opset |Produc|Domain|Model |Doc st", self.header),
+            ("Tensor", self._version),
         )
 
+    @property
+    def is_open(self) -> bool:
+        """True if the following lines are options."""
+        return bool(self._open)
 
-KEY = 6
-_NO_VALID = " has no valid tactics for this config"
-SILENT = [
-    "Regist",
-    "Search",
-    "Import",
-    "Plugin",
-    "Parsin",
-    "Static",
-    "Using ",
-    "Block ",
-    "Kernel",
-    "    In",
-    "    Ou",
-    "      ",
-]
-"""Beginnings of frequent verbose messages of parsers and registries that contain nothing of use."""
-_LONGEST_WARNING = 4000
-_BLOCK_HEADS = {
-    "Performance summary": "summary",
-    "Explanations of the performance metrics": "explanations",
-    "Trace details": "trace",
-}
+    @property
+    def is_stated(self) -> bool:
+        return any(self._values.values())
 
-Handler = Callable[[int, str], None]
+    def has(self, heading: str) -> bool:
+        return SECTIONS.get(heading) in self._values
+
+    def begin(self, heading: str) -> bool:
+        """Open a section; False if the heading is of another block."""
+        self._open, self._label = SECTIONS.get(heading, ""), ""
+        if self._open:
+            self._values.setdefault(self._open, {})
+        return bool(self._open)
+
+    def close(self) -> None:
+        self._open = ""
+
+    def option(self, message: str) -> None:
+        """Parse a line of an open section; an empty line ends it.
+
+        Input files follow their label, one per line: `Inputs:`, then `x<-x.bin`.
+        """
+        text = message.strip()
+        if not text:
+            self._open = ""
+            return
+        values = self._values[self._open]
+        label, colon, value = text.partition(":")
+        before = values.get(self._label)
+        if before is not None and (
+            (self._label == "Inputs" and "<-" in text) or (not colon and not before[0])
+        ):
+            if len(before) < _MOST_VALUES:
+                before.append(text)
+            return
+        self._label = label.strip()
+        if self._label in values or len(values) < _MOST_LABELS:
+            known = values.setdefault(self._label, [])
+            if len(known) < _MOST_VALUES:
+                known.append(value.strip())
+
+    def stated(self) -> StatedOptions:
+        joined = {
+            name: {label: ", ".join(filter(None, parts)) for label, parts in values.items()}
+            for name, values in self._values.items()
+        }
+        return StatedOptions(**joined)
+
+    def value(self, label: str) -> str | None:
+        """Return the last value of an option, in any section; None if no section has it."""
+        values = [section[label][-1] for section in self._values.values() if label in section]
+        return values[-1] if values else None
+
+    def _version(self, _line: int, message: str) -> None:
+        """Parse `TensorRT version: 10.16.1`; 8.0 prints 8003."""
+        self.version = find_stated_version(message) or self.version
+
+    def chose_shape(self, message: str) -> None:
+        """Parse a warning that may report a shape chosen by trtexec."""
+        match = _CHOSEN_SHAPE.search(message)
+        if match is not None and len(self.chosen_shapes) < _MOST_SHAPES:
+            self.chosen_shapes.append(match[0])
+
+    def header(self, _line: int, message: str) -> None:
+        """Parse the ONNX parser's block about the model."""
+        if match := _ONNX.match(message):
+            if match["label"] == "Input filename":
+                self.onnx, self.tensors = {}, []
+            self.onnx[match["label"]] = match["value"].strip()
+
+    def binding(self, line: int, message: str) -> None:
+        """Parse an input or output of the network, as the ONNX parser prints it."""
+        if match := _INPUT.match(message):
+            dims = (match["dims"] or "").replace(", ", "x")
+            self.tensors.append(PrintedBinding(line, match["name"], True, dims, match["dtype"] or None))
+        elif match := _OUTPUT.match(message):
+            self.tensors.append(PrintedBinding(line, match["name"], False, "", None))
+
+    def export(self, line: int, text: str) -> bool:
+        """Parse a line of Ultralytics: the version, an input or an output of the network; False for any other line."""
+        match = _EXPORT.match(text) if text.startswith("TensorRT: ") else None
+        if match is None:
+            return False
+        if match["version"]:
+            self.version = match["version"]
+        else:
+            dims = match["dims"].rstrip(", ").replace(", ", "x")
+            is_input, dtype = match["side"] == "in", match["dtype"].lower()
+            self.tensors.append(PrintedBinding(line, match["name"], is_input, dims, dtype))
+        return True
 
 
-class MessageParser:
-    """Parses messages and stores their content.
+# --- passes, strategies, phases ----------------------------------------------------------------------------------------
 
-    Args:
-        make_tuner: Creates the collector of tuning messages for each span.
-        wanted: As for `Spans`.
+_COUNT = re.compile(r"(?:After )?(?P<name>.+): (?P<layers>\d{1,9}) layers\s*$")
+_RUNNING = re.compile(r"Running: (?P<rule>\S+) on (?P<layer>.+)$")
+_FUSING = re.compile(r"(?P<rule>\w+): Fusing (?P<layer>.+) with (?P<other>.+)$")
+_CONVERT = re.compile(
+    r"(?:Convert layer type of|Swap the layer type of) (?P<layer>.+) from (?P<before>\w+) to (?P<after>\w+)\s*$"
+)
+_BUILDING = re.compile(r"Building graph using backend strategy (?P<number>\d{1,9})")
+_ESTIMATE = re.compile(
+    r"(?P<verb>Use|Chose this engine with|Skip) backend strategy (?P<number>\d{1,9}) ?(?:with|since its) "
+    r"estimated inference time \((?P<estimate>[^)]+)\)"
+)
+_SECONDS = re.compile(r"(?P<seconds>\d[\d.eE+-]*)(?: (?:sec|seconds|s)\b)?\.?\s*$")
+_PHASES: tuple[tuple[str, PhaseKind], ...] = (
+    ("Finished parsing network model. Parse time:", "ONNX parsing"),
+    ("Graph construction and optimization completed in", "graph optimization"),
+    ("Graph construction completed in", "graph construction"),
+    ("Graph optimization time:", "graph optimization"),
+    ("Formats and tactics selection completed in", "formats and tactics selection"),
+    ("Calibration completed in", "calibration"),
+    ("Subgraph compilation completed in", "subgraph compilation"),
+    ("[MS] Multi stream splitting completed in", "multi-stream splitting"),
+    ("Engine generation completed in", "engine generation"),
+    ("Engine built in", "engine build"),
+    ("Engine loaded in", "engine loading"),
+    ("Engine deserialized in", "engine deserialization"),
+    ("Timing trace has", "inference"),
+)
+_WHOLE = ("ONNX parsing", "engine build", "engine loading", "engine deserialization", "inference")
+"""Phases that belong to no strategy."""
+_QUERIES = re.compile(r"Timing trace has (?P<queries>\d{1,18}) queries")
+
+
+class Passes:
+    """Collects passes, strategies and phases. `strategy` and `at_s` as in `Tuner`.
 
     Attributes:
-        spans: The finished spans.
-        library: TensorRT version in the name of a library, and that name; None if no message has one.
-        builds: Number of builds that went beyond reading a network.
-        handlers: First six characters of a message -> handler; these and `tuner` change with each span.
+        queries: Number of queries of the timing trace; None if not printed.
     """
 
-    def __init__(self, make_tuner: Callable[[], Tuner] = Tuner, wanted: int | None = None) -> None:
-        self._make_tuner = make_tuner
-        self.runs = Runs()
-        self.messages = Messages()
-        self.spans = Spans(wanted)
-        self.library: tuple[str, str] | None = None
-        self.builds = 0
-        self._block = ""
-        self._pasted = False
-        self._at_s: float | None = None
-        self._enter(Span(make_tuner()))
+    def __init__(self) -> None:
+        self.passes: list[OptimizerPass] = []
+        self.strategies: list[BackendStrategy] = []
+        self.phases: list[Phase] = []
+        self.queries: int | None = None
+        self.strategy: int | None = None
+        self.at_s: float | None = None
+        self._fusions: list[Fusion] = []
+        self._running: tuple[int, str, str] | None = None
+        self.heads = table_of(
+            ("Running", self._runs),
+            ("Removing", self._removing),
+            ("Conver|Swap t", self._converting),
+            ("After ", self.counted),
+        )
 
-    def _enter(self, span: Span) -> None:
-        self._span = span
-        self.tuner, self.optimizer, self.resources = span.tuner, span.optimizer, span.resources
-        self.sections, self.results, self.dumps = span.sections, span.results, span.dumps
-        self.at(self._at_s)
-        self.handlers = self._table()
+    def _runs(self, line: int, message: str) -> None:
+        self._settle()
+        if match := _RUNNING.match(message):
+            self._running = (line, match["rule"], match["layer"])
 
-    def _begin_span(self, line: int) -> None:
-        self.spans.add(self._span, line)
-        is_run = self.runs.is_open
-        index, command = (len(self.runs.all) - 1, self.runs.all[-1].command) if is_run else (None, "")
-        self._enter(Span(self._make_tuner(), index, command))
+    def fusing(self, line: int, message: str) -> None:
+        """Parse `ConvReluFusion: Fusing A with B`."""
+        if match := _FUSING.match(message):
+            self._running = None
+            self._fusions.append(Fusion(line, "fused", match["rule"], match["layer"], match["other"]))
 
-    def finish(self, line: int) -> tuple[Span, Span]:
-        """Finish the log; return the spans of the build and of the run that describe it, which may be the same."""
-        self.dumps.close()
-        self.spans.add(self._span, line)
-        return self.spans.shown or self._span, self.spans.timed or self._span
+    def _removing(self, line: int, message: str) -> None:
+        self._fusions.append(Fusion(line, "removed", self._end_rule(), message[9:].strip()))
 
-    def at(self, seconds: float | None) -> None:
-        """Set the current time; None if the log has no time stamps."""
-        self._at_s = seconds
-        self.tuner.at_s = self.optimizer.at_s = self.resources.at_s = seconds
+    def _converting(self, line: int, message: str) -> None:
+        if match := _CONVERT.match(message):
+            types = match["before"], match["after"]
+            self._fusions.append(Fusion(line, "converted", self._end_rule(), match["layer"], None, *types))
 
-    # --- builds ---------------------------------------------------------------------------------------------------
+    def _end_rule(self) -> str:
+        rule = self._running[1] if self._running else ""
+        self._running = None
+        return rule
 
-    def _reach(self, stage: Stage) -> None:
-        span = self._span
-        if not span.builds:
-            self.builds += stage >= Stage.UNDER_WAY
-        span.stage = max(span.stage, stage)
+    def counted(self, line: int, message: str) -> None:
+        """Parse `After vertical fusions: 5 layers`: the end of a pass."""
+        if match := _COUNT.match(message):
+            self._settle()
+            fusions = tuple(self._fusions)
+            self._fusions.clear()
+            self.passes.append(
+                OptimizerPass(line, self.strategy, match["name"], int(match["layers"]), fusions)
+            )
 
-    def _begins(self, line: int, stage: Stage, *, behind: Stage) -> None:
-        """Handle a library message that starts a build: a new one if the last is beyond `behind`. A run of trtexec has only
-        one build.
-        """
-        if self._span.stage > behind and not self.runs.is_open:
-            before = self.sections
-            self._begin_span(line)
-            self.sections.take_model(before)
-        self._reach(stage)
+    def begin_strategy(self, line: int, message: str) -> int | None:
+        """Parse `Building graph using backend strategy N`; return N, None for another line."""
+        match = _BUILDING.match(message)
+        if match is None:
+            return None
+        self.finish(line)
+        self.strategy = int(match["number"])
+        if all(strategy.number != self.strategy for strategy in self.strategies):
+            self.strategies.append(BackendStrategy(line, self.strategy, "only"))
+        return self.strategy
 
-    # --- lines ----------------------------------------------------------------------------------------------------
-
-    def banner(self, line: int, text: str) -> None:
-        self.dumps.close()
-        self.sections.close()
-        self._block = ""
-        known = len(self.runs.all)
-        if self.runs.banner(line, text):
-            self._begin_span(line)
-        elif len(self.runs.all) > known and self._span.run is None:
-            self._span.run = known  # its first banner is missing
-
-    def bare(self, line: int, text: str) -> None:
-        if _PASTED.match(text):
-            self.dumps.close()
-            self._pasted = True
-        if self._pasted:
-            self._pasted = not text.strip() or self._read_pasted(line, text)
-            if self._pasted:
+    def judged(self, line: int, message: str) -> None:
+        """Parse which strategy is used, chosen or skipped."""
+        match = _ESTIMATE.match(message)
+        if match is None:
+            return
+        number = int(match["number"])
+        judged = BackendStrategy(line, number, "skipped", parse_number(match["estimate"]))
+        if match["verb"] != "Skip":
+            judged = judged._replace(verdict="initial" if match["verb"] == "Use" else "chosen")
+        for index, known in enumerate(self.strategies):
+            if known.number == number:
+                self.strategies[index] = judged._replace(line=known.line)
                 return
-        if self.dumps.is_open or self.dumps.goes_on(text):
-            self.dumps.line(line, text)
-        elif not self.dumps.begins(line, text):
-            self.sections.export(line, text)
-            self.messages.more(line, text)
+        self.strategies.append(judged)
 
-    def _read_pasted(self, line: int, text: str) -> bool:
-        """Read a line of a summary or a profile whose prefixes were removed; False if it belongs to neither."""
-        if _PASTED.match(text):
-            return self._trtexec(line, "I", text)
-        if self._block == "summary" and _FIGURE.match(text):
-            self._trtexec(line, "I", text.strip())
-            return True
-        return self._block == "profile" and self._trtexec(line, "I", text)
+    def phase(self, line: int, message: str, layer: str) -> None:
+        """Parse a line with a duration; `layer` is the one being tuned."""
+        kind = next((kind for beginning, kind in _PHASES if message.startswith(beginning)), None)
+        match = _SECONDS.search(message[:_LONGEST_SENTENCE]) if kind else None
+        seconds = parse_number(match["seconds"]) if match else None
+        if kind is None or seconds is None:
+            return
+        about = layer or None if kind == "subgraph compilation" else None
+        strategy = None if kind in _WHOLE else self.strategy
+        self.phases.append(Phase(line, kind, seconds, strategy, about, self.at_s))
+        if kind == "inference" and (queries := _QUERIES.match(message)):
+            self.queries = int(queries["queries"])
 
-    def message(self, line: int, severity: str, message: str, *, is_library: bool) -> None:
-        self._pasted = False
-        if self.dumps.is_open and severity not in "WEF" and not message.startswith("Layer("):
-            self.dumps.interrupt()
-        if not is_library and self._trtexec(line, severity, message):
+    def finish(self, line: int) -> None:
+        """Add a pass without a count for the steps since the last count."""
+        self._settle()
+        if self._fusions:
+            self.passes.append(OptimizerPass(line, self.strategy, "", None, tuple(self._fusions)))
+            self._fusions.clear()
+
+    def _settle(self) -> None:
+        """Store a rule that ran without a result."""
+        if self._running is not None:
+            line, rule, layer = self._running
+            self._fusions.append(Fusion(line, "tried", rule, layer))
+            self._running = None
+
+
+# --- memory, cache, streams --------------------------------------------------------------------------------------------
+
+_CHANGE = re.compile(
+    r"\[MemUsageChange\] (?P<event>.+?): CPU (?P<cpu_change>[+-]\d{1,12}), GPU (?P<gpu_change>[+-]\d{1,12}), "
+    r"now: CPU (?P<cpu>-?\d{1,12}), GPU (?P<gpu>-?\d{1,12}) \(MiB\)"
+)
+_SNAPSHOT = re.compile(
+    r"\[MemUsageSnapshot\] (?P<event>.+?): CPU (?P<cpu>\d{1,12}) MiB, GPU (?P<gpu>\d{1,12}) MiB"
+)
+_PEAK = re.compile(
+    r"\[MemUsageStats\] Peak memory usage of .*: CPU (?P<cpu>\d{1,12}) MiB, GPU (?P<gpu>\d{1,12}) MiB"
+)
+_LAYER = re.compile(
+    r"Layer: (?P<name>.+) Host Persistent: (?P<host>\d{1,18})(?: bytes)? Device Persistent: (?P<device>\d{1,18})(?: bytes)? "
+    r"Scratch Memory: (?P<scratch>\d{1,18})(?: bytes)?\s*$"
+)
+_OLD_LAYER = re.compile(
+    r"Layer: (?P<name>.+?)(?: Weights: \d{1,18})? HostPersistent: (?P<host>\d{1,18}) "
+    r"DevicePersistent: (?P<device>\d{1,18})\s*$"
+)
+"""Up to 8.0, which does not print the scratch memory; 7.x also prints the weights."""
+_SILENT = re.compile(r"Skipped printing memory information for (?P<layers>\d{1,9}) layers")
+_TOTAL = re.compile(
+    r"(?:Total|Max) (?P<what>Host Persistent|Device Persistent|Scratch|Activation|Weights) Memory: (?P<bytes>\d{1,18})"
+)
+_PER_RUNNER = re.compile(r"Total per-runner (?P<what>host|device) persistent memory is (?P<bytes>\d{1,18})")
+_ALLOCATED = re.compile(r"Allocated (?:activation device|device scratch) memory of size (?P<bytes>\d{1,18})")
+_MIB = re.compile(r"(?P<mib>\d[\d.eE+-]*) MiB\s*$")
+_UNREADABLE = re.compile(r"Could not read cache from: (?P<file>.+?)\. A new cache")
+_CACHE_FILE = re.compile(
+    r"(?P<verb>Loaded|Saved) (?P<bytes>\d{1,18}) bytes of timing cache (?:from|to) (?P<file>.+?)\s*$"
+)
+_ENTRIES = re.compile(r"Serialized (?P<entries>\d{1,12}) timing cache entries")
+_DELETED = re.compile(r"Deleting timing cache: (?P<entries>\d{1,12}) entries, served (?P<hits>\d{1,12}) hits")
+_STREAMS = re.compile(
+    r"\[MS\] Number of (?P<what>streams used|aux streams|events used) is (?P<count>\d{1,6})"
+)
+_DISABLED = re.compile(r"\[MS\] Multi stream is disabled (?:because|as) (?P<why>.+?)\s*$")
+_AUXILIARY = re.compile(r"The engine uses (?P<count>\d{1,6}) auxiliary streams")
+_STREAM_COUNTS = {"streams used": "streams", "aux streams": "auxiliary", "events used": "events"}
+
+
+class Resources:
+    """Collects memory, timing cache and streams. `strategy` and `at_s` as in `Tuner`."""
+
+    def __init__(self) -> None:
+        self.points: list[MemoryPoint] = []
+        self.layers: list[LayerMemory] = []
+        self.totals: dict[int | None, MemoryTotals] = {}
+        self.peak: tuple[int | None, int | None] = (None, None)
+        self.context = ContextMemory()
+        self.engine_bytes: int | None = None
+        self.engine_mib: int | None = None
+        self.cache = TimingCache()
+        self.strategy: int | None = None
+        self.at_s: float | None = None
+        self.workspace_shortage: int | None = None
+        self._streams: dict[int | None, Streams] = {}
+        self.heads = table_of(
+            ("Layer:", self._layer),
+            ("Skippe|Total |Max Sc", self._total),
+            ("Alloca", self._allocated),
+            ("Could |Saved |Serial|Deleti", self.about_cache),
+            ("Some t", self._lacks_workspace),
+        )
+
+    def usage(self, line: int, message: str) -> None:
+        """Parse a line that begins with `[MemUsage`."""
+        if match := _CHANGE.match(message) or _SNAPSHOT.match(message):
+            fields = match.groupdict()
+            cpu, gpu = (int(fields[key]) if key in fields else None for key in ("cpu_change", "gpu_change"))
+            used = int(match["cpu"]), int(match["gpu"])
+            event = match["event"]
+            is_managed = event.startswith("TensorRT-managed")
+            self.points.append(MemoryPoint(line, event, self.at_s, *used, cpu, gpu, is_managed))
+        elif match := _PEAK.match(message):
+            self.peak = int(match["cpu"]), int(match["gpu"])
+
+    def _layer(self, line: int, message: str) -> None:
+        if match := _LAYER.match(message) or _OLD_LAYER.match(message):
+            scratch = int(match["scratch"]) if "scratch" in match.groupdict() else None
+            sizes = int(match["host"]), int(match["device"]), scratch
+            self.layers.append(LayerMemory(line, self.strategy, match["name"], *sizes))
+
+    def _total(self, _line: int, message: str) -> None:
+        known = self.totals.get(self.strategy) or MemoryTotals(self.strategy)
+        change: dict[str, Any] = {}
+        if match := _TOTAL.match(message):
+            change = {f"{match['what'].lower().replace(' ', '_')}_bytes": int(match["bytes"])}
+        elif match := _SILENT.match(message):
+            change = {"silent_layers": int(match["layers"])}
+        elif match := _PER_RUNNER.match(message):
+            key = f"{match['what']}_persistent_bytes"
+            self.context = self.context._replace(**{key: int(match["bytes"])})
+        if change:
+            self.totals[self.strategy] = known._replace(**change)
+
+    def _allocated(self, _line: int, message: str) -> None:
+        if match := _ALLOCATED.match(message):
+            self.context = self.context._replace(activation_bytes=int(match["bytes"]))
+
+    def size(self, message: str) -> None:
+        """Parse the size of the execution context or the engine, in MiB."""
+        match = _MIB.search(message[:_LONGEST_SENTENCE])
+        number = parse_number(match["mib"]) if match else None
+        if number is None:
             return
-        if severity in "WEF" and self._complaint(line, severity, message, is_trtexec=not is_library):
-            return
-        handler = self.handlers.get(message[:KEY])
-        if handler is not None:
-            handler(line, message)
+        size = round(number * 2**20)
+        if "device memory size" in message:
+            self.context = self.context._replace(context_bytes=size)
+        elif message.startswith("Loaded engine size"):
+            self.engine_mib = size >> 20  # printed as whole MiB
         else:
-            self.other(line, message)
+            self.engine_bytes = size
 
-    def _complaint(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> bool:
-        """Count a warning or an error; True if no other handler needs it."""
-        self.messages.add(line, severity, message, is_trtexec=is_trtexec)
-        if is_trtexec and "utomatically " in message:
-            self.sections.chose_shape(message)
-        if "DLA" in message:
-            self.resources.about_dla(line, message)
-        if "nvinfer" in message:
-            self._name_library(message)
-        if "insufficient" in message or "requested size" in message:
-            self.tuner.insufficient(line, message[:_LONGEST_WARNING])
+    def about_cache(self, _line: int, message: str) -> None:
+        """Parse a message about the timing cache."""
+        cache = self.cache
+        if message.startswith(("Local timing cache", "Global timing cache")):
+            self.cache = cache._replace(mode=message.partition(" ")[0].lower())
+        elif match := _UNREADABLE.match(message):
+            self.cache = cache._replace(unreadable=match["file"])
+        elif match := _CACHE_FILE.match(message):
+            key = f"{match['verb'].lower()}_bytes"
+            change: dict[str, Any] = {"file": match["file"], key: int(match["bytes"])}
+            self.cache = cache._replace(**change)
+        elif match := _ENTRIES.match(message):
+            self.cache = cache._replace(entries=int(match["entries"]))
+        elif match := _DELETED.match(message):
+            hits = (cache.hits or 0) + int(match["hits"])
+            self.cache = cache._replace(entries=int(match["entries"]), hits=hits)
+
+    def about_streams(self, message: str) -> None:
+        known = self._streams.get(self.strategy) or Streams()
+        if match := _STREAMS.match(message):
+            change: dict[str, Any] = {_STREAM_COUNTS[match["what"]]: int(match["count"])}
+            self._streams[self.strategy] = known._replace(**change)
+        elif match := _DISABLED.match(message):
+            why = known.disabled_because or match["why"]
+            self._streams[self.strategy] = known._replace(disabled_because=why)
+        elif match := _AUXILIARY.match(message):
+            self._streams[self.strategy] = known._replace(auxiliary=int(match["count"]))
+
+    def streams(self, strategy: int | None) -> Streams:
+        """Return the streams of a candidate engine, or of a loaded engine."""
+        return self._streams.get(strategy) or self._streams.get(None) or Streams()
+
+    def _lacks_workspace(self, line: int, message: str) -> None:
+        """Parse `Some tactics do not have sufficient workspace memory to run`, of any verbosity up to 8.x."""
+        if "sufficient workspace memory" in message:
+            self.workspace_shortage = self.workspace_shortage or line
+
+
+# --- DLA ---------------------------------------------------------------------------------------------------------------
+
+_LIST_HEAD = re.compile(r"-+ Layers running on (?P<device>DLA|GPU):")
+_PLACED = re.compile(r"\[(?P<device>Dla|Gpu)Layer\] (?:[A-Z][A-Z0-9_]*: )?(?P<name>.+?)\s*$")
+_FALLBACKS = (
+    (re.compile(r"Layer '(?P<layer>.+)' \((?P<type>\w+)\): Unsupported on DLA"), "unsupported on DLA"),
+    (
+        re.compile(r"Default DLA is enabled but layer (?P<layer>.+) is not (?:supported|running) on DLA"),
+        "unsupported on DLA",
+    ),
+    (
+        re.compile(
+            r"DLA supports only (?P<limit>\d{1,6}) subgraphs per DLA core\..* for layer (?P<layer>.+?)\s*$"
+        ),
+        "limit of {limit} subgraphs per DLA core",
+    ),
+    (
+        re.compile(
+            r"DLA only supports FP16 and Int8 precision type\. Switching (?P<layer>.+?) device type to GPU"
+        ),
+        "DLA has FP16 and INT8 only",
+    ),
+    (
+        re.compile(r"Validation failed for DLA layer: (?P<layer>.+?)\. Switching to GPU"),
+        "DLA validation failed",
+    ),
+    (
+        re.compile(r"DLA requests all profiles have same min, max, and opt value(?P<layer>)"),
+        "DLA needs profiles whose min, opt and max shapes are equal",
+    ),
+)
+_LONGEST_WARNING = 4000
+_MOST_PLACED = 200_000
+
+
+class Devices:
+    """Collects the layers by device, and why layers requested on DLA run on the GPU."""
+
+    def __init__(self) -> None:
+        self._layers: dict[str, list[str]] = {"DLA": [], "GPU": []}
+        self._fallbacks: list[DlaFallback] = []
+        self._limit: int | None = None
+        self._before = ""
+        self.listed = ""
+        """Device of the layers listed in the next message, as TensorRT 7 prints them."""
+        self.heads = table_of(("[DlaLa|[GpuLa", self._placed))
+
+    def finished(self) -> Dla:
+        dla, gpu = tuple(self._layers["DLA"]), tuple(self._layers["GPU"])
+        return Dla(dla, gpu, tuple(self._fallbacks), self._limit)
+
+    def begin_list(self, message: str) -> bool:
+        """Parse a heading: `--- Layers Running on DLA ---`, or `--- Layers running on DLA:` of TensorRT 7, whose names are in
+        the next message.
+        """
+        if " Layers Running on DLA " in message:
+            self._layers = {"DLA": [], "GPU": []}  # calibration builds an engine of its own first
             return True
-        return False
+        match = _LIST_HEAD.match(message)
+        self.listed = match["device"] if match else ""
+        return match is not None or " Layers Running on " in message
 
-    def _name_library(self, message: str) -> None:
-        """Parse a message that names a library of TensorRT; the most precise version wins."""
-        known = version_of_library(message)
-        if known is not None and (self.library is None or known[0].count(".") > self.library[0].count(".")):
-            self.library = known
+    def take_list(self, message: str) -> None:
+        """Parse the names in one message; commas within a name are not followed by a blank."""
+        names = self._layers[self.listed]
+        parts = [part.strip(" ,") for part in message.split(", ")]
+        names += [part for part in parts if part][: _MOST_PLACED - len(names)]
+        self.listed = ""
 
-    def _trtexec(self, line: int, severity: str, message: str) -> bool:
-        """Parse sections and tables of trtexec; False if the message belongs to none of them."""
-        if message.startswith("=== "):
-            heading = message.strip("= ")
-            if self.sections.has(heading):
-                self._begin_span(line)  # trtexec prints each once: the banner of another run is missing
-            if self.sections.begin(heading):
-                self._block = ""
-            else:
-                self._begin_block(line, heading)
+    def _placed(self, _line: int, message: str) -> None:
+        match = _PLACED.match(message)
+        if match is not None and len(self._layers["DLA"]) + len(self._layers["GPU"]) < _MOST_PLACED:
+            self._layers[match["device"].upper()].append(match["name"])
+
+    def complain(self, line: int, message: str) -> None:
+        """Parse a warning that mentions DLA: a fallback, or the reason for the next one."""
+        text = message[:_LONGEST_WARNING]
+        for pattern, reason in _FALLBACKS:
+            if match := pattern.search(text):
+                groups = match.groupdict()
+                layer, detail = match["layer"], self._before if match["layer"] in self._before else ""
+                if groups.get("limit"):
+                    self._limit = int(groups["limit"])
+                if len(self._fallbacks) < _MOST_PLACED:
+                    about = groups.get("type", ""), reason.format(**groups), message
+                    self._fallbacks.append(DlaFallback(line, layer, *about, detail if layer else ""))
+                self._before = ""
+                return
+        self._before = message
+
+
+# --- results of a run --------------------------------------------------------------------------------------------------
+
+_LABELS = (
+    "Throughput|Latency|End-to-End Host Latency|Enqueue Time|H2D Latency|GPU Compute Time|D2H Latency|Total Host Walltime"
+    "|Total GPU Compute Time"
+)
+FIGURE = re.compile(rf"\s*(?P<label>{_LABELS}): (?P<value>(?:min = |[\d.]).*)$")
+"""A line of the performance summary."""
+_OLD_BLOCKS = {"Host Latency": "Latency", "Host latency": "Latency", "GPU Compute": "GPU Compute Time"} | {
+    "Enqueue Time": "Enqueue Time"
+}
+"""Headings of TensorRT 7 -> labels of later versions."""
+_OLD_FIGURE = re.compile(
+    r"(?P<what>min|max|mean|median|percentile): (?P<ms>[\d.eE+-]+) ms(?: at (?P<percent>[\d.]+)%)?"
+    r"(?: \(end to end (?P<end>[\d.eE+-]+) ms)?"
+)
+_OLD_TOTALS = {
+    "throughput": "Throughput",
+    "walltime": "Total Host Walltime",
+    "total compute time": "Total GPU Compute Time",
+}
+_AVERAGE = re.compile(
+    r"Average (?:on|over) (?P<runs>\d{1,9}) runs (?:- GPU latency:|is) (?P<gpu>\S+) ms(?P<rest>.*)"
+)
+_HOST = re.compile(r"(?:Host latency:|host walltime is) (?P<ms>\S+) ms")
+_END = re.compile(r"end to end (?P<ms>\S+) ms")
+_ENQUEUE = re.compile(r"enqueue (?P<ms>\S+) ms")
+_OMITTED = re.compile(r"\.\.\. Omitting (?P<lines>\d{1,12}) lines")
+_PROFILE_HEAD = re.compile(r"Profile \((?P<iterations>\d{1,18}) iterations")
+_ROW_NUMBER = re.compile(r"(?:\d[\d.eE+-]*|-?nan|-?inf)$")
+_BINDING = re.compile(
+    r"(?:Created )?(?P<side>[Ii]nput|[Oo]utput) binding for (?P<name>.+) with dimensions (?P<dims>\S+)"
+    r"(?: and type (?P<dtype>\S+) is created\.)?\s*$"
+)
+
+
+class Results:
+    """Collects the results of one run: summary, trace averages, profile table, bindings."""
+
+    def __init__(self) -> None:
+        self.bindings: list[PrintedBinding] = []
+        self.averages: list[TraceAverage] = []
+        self.omitted = 0
+        self._values: dict[str, str] = {}
+        self._values_line = 0
+        self._warnings: list[str] = []
+        self._old_block = ""
+        self._profile_line = 0
+        self._iterations: int | None = None
+        self._has_median = self._name_first = False
+        self._rows: list[ProfileRow] = []
+        self._total: ProfileRow | None = None
+        self._decimals: set[int] = set()
+        self.heads = table_of(("Averag|... Om", self.averaged), ("Output", self.bound))
+
+    @property
+    def line(self) -> int:
+        """Line of the first result; 0 without one."""
+        lines = [self._values_line, self._profile_line, self.averages[0].line if self.averages else 0]
+        return next(filter(None, lines), 0)
+
+    def holds(self, block: str) -> bool:
+        """Return whether this run has printed a block, or one after it: `trace`, `summary` or `profile`."""
+        if block == "trace":
+            return bool(self.averages or self._values)
+        return bool(self._values if block == "summary" else block == "profile" and self._rows)
+
+    # --- performance summary ----------------------------------------------------------------------------------------------
+
+    def begin_summary(self, line: int) -> None:
+        self._values, self._values_line, self._warnings = {}, line, []
+
+    def has_figure(self, label: str) -> bool:
+        return label in self._values
+
+    def figure(self, line: int, label: str, value: str) -> None:
+        """Store a line of the summary, whose heading may be missing."""
+        self._values_line = self._values_line or line
+        self._values[label] = value.strip()
+
+    def advice(self, message: str) -> None:
+        """Parse a sentence after the summary: with a star, or the continuation of one."""
+        if message.startswith("* "):
+            self._warnings.append(message[2:].strip())
+        elif message.startswith("  ") and self._warnings:
+            self._warnings[-1] += " " + message.strip()
+
+    def old_figure(self, line: int, message: str) -> bool:
+        """Parse a line of TensorRT 7's summary; False for another line."""
+        if label := _OLD_BLOCKS.get(message.strip()):
+            self._old_block = label
             return True
-        if self.sections.is_open:
-            if severity == "I":
-                self.sections.option(message)
-                return True
+        what, colon, value = message.partition(": ")
+        if colon and what in _OLD_TOTALS:
+            if parse_number(value.partition(" ")[0]) != 0.0:  # of an explicit batch it prints 0 qps
+                self.figure(line, _OLD_TOTALS[what], value)
+            return True
+        match = _OLD_FIGURE.match(message) if self._old_block else None
+        if match is None:
             return False
-        if self._block == "profile":
-            if not self.results.profiled(message):
-                self._block = ""
-                return False
-            return severity == "I"
-        if self._block == "summary":
-            self.results.in_summary(severity, message)
-        elif self._block == "explanations" and severity == "V":
-            self.results.explained(message)
-        return False
+        name = f"percentile({match['percent'] or 99}%)" if match["what"] == "percentile" else match["what"]
+        times = [(self._old_block, match["ms"])]
+        times += [("End-to-End Host Latency", match["end"])] if match["end"] else []
+        for label, time in times:
+            before = self._values.get(label)
+            self.figure(line, label, f"{before + ', ' if before else ''}{name} = {time} ms")
+        return True
 
-    def _begin_block(self, line: int, heading: str) -> None:
-        self._block = "profile" if heading.startswith("Profile (") else _BLOCK_HEADS.get(heading, "")
-        if self.results.holds(self._block):
-            self._begin_span(
-                line
-            )  # trtexec prints each once: notes with the results of several runs, without banners
-        if self._block == "profile":
-            self.results.begin_profile(line, heading)
-        elif self._block == "summary":
-            self.results.begin_summary(line)
-        elif self._block == "trace":
-            self.results.begin_trace(line)
+    # --- trace and profile ------------------------------------------------------------------------------------------------
 
-    # --- what messages are ----------------------------------------------------------------------------------------
+    def averaged(self, line: int, message: str) -> None:
+        """Parse `Average on N runs`, or the number of omitted ones."""
+        if match := _OMITTED.match(message):
+            self.omitted += int(match["lines"])
+        if match := _AVERAGE.match(message):
+            rest = [pattern.search(match["rest"]) for pattern in (_HOST, _ENQUEUE, _END)]
+            times = [parse_number(found["ms"]) if found else None for found in rest]
+            self.averages.append(TraceAverage(line, int(match["runs"]), parse_number(match["gpu"]), *times))
 
-    def _table(self) -> dict[str, Handler]:
-        """Return first six characters -> handler."""
-        tuner, optimizer, resources = self.tuner, self.optimizer, self.resources
-        sections, results = self.sections, self.results
-        readers: tuple[tuple[str, Handler], ...] = (
-            ("======", tuner.heading),
-            ("******", tuner.formats),
-            ("------", self._ruled),
-            (">>>>>>", tuner.chose),
-            ("Fastes", tuner.fastest),
-            ("Skippi", self._skipping),
-            ("Adding", self._adding),
-            ("Markin", sections.binding),
-            ("Foreig", tuner.foreign_metadata),
-            (" (fore", tuner.myelin_note),
-            ("Runnin", optimizer.running),
-            ("Removi", optimizer.removing),
-            ("Conver|Swap t", optimizer.converting),
-            ("Origin", self._original),
-            ("After ", optimizer.counted),
-            ("Buildi", self._building),
-            ("Constr", self._constructing),
-            ("Use ba|Chose |Skip b", self._judging),
-            ("For la", self._non_conforming),
-            ("[MemUs", self._usage),
-            ("Layer:", resources.layer),
-            ("Skippe|Total |Max Sc", resources.total),
-            ("Could |Saved |Serial|Deleti", resources.about_cache),
-            ("Local |Global", self._cache_in_use),
-            ("[MS] M|[MS] N|The en", self._streams),
-            ("[DlaLa|[GpuLa", resources.placed),
-            ("Averag|... Om", results.averaged),
-            ("Some t", resources.lacks_workspace),
-            ("Input ", self._input),
-            ("Output", results.bound),
-            ("Create|Loaded", self._sized),
-            ("Start ", self._starting),
-            ("Engine", self._engine),
-            ("Finish|Graph |Format|Calibr|Subgra|Timing", self._phase),
-            ("ONNX I|Opset |Produc|Domain|Model |Doc st", sections.header),
-            ("Tensor", sections.stated_version),
-            ("Trying", lambda _line, message: self._name_library(message)),
-            ("Layer(|Layers", self._dumped),
-        )
-        return {beginning: reader for beginnings, reader in readers for beginning in beginnings.split("|")}
+    def begin_profile(self, line: int, heading: str) -> None:
+        match = _PROFILE_HEAD.match(heading)
+        self._profile_line = line
+        self._iterations = int(match["iterations"]) if match else None
+        self._rows, self._total, self._decimals = [], None, set()
+        self._has_median = self._name_first = False
 
-    def other(self, line: int, message: str) -> None:
-        if message.startswith("Tactic"):
-            self.tuner.timed(line, message)
-        elif ") profiling completed in " in message:
-            self.tuner.fastest(line, message)
-        elif "Set Tactic Name: " in message:
-            self.tuner.set_name(message)
-        elif ": Fusing " in message:
-            self.optimizer.fusing(line, message)
-        elif "] got cached result: " in message:
-            self.tuner.cached(line, message)
-        elif _NO_VALID in message:
-            self.tuner.no_valid_tactic(line, message.partition(_NO_VALID)[0])
-        elif " available tactics, " in message:
-            self.tuner.pruned(message)
-        elif self.resources.listed_device and message.strip():
-            self.resources.listed(message)
+    def profiled(self, message: str) -> bool:
+        """Parse a row of the profile table; False after its end."""
+        if "Time(ms)" in message or "Time (ms)" in message:
+            self._has_median = "Median" in message
+            self._name_first = message.lstrip().startswith("Layer")
+            return True
+        row = self._row(message)
+        if row is None:
+            return bool(message.strip())
+        if row.name == "Total":
+            self._total = row
+            return False
+        self._rows.append(row)
+        return True
 
-    def _ruled(self, line: int, message: str) -> None:
-        """Parse a message that begins with a horizontal rule."""
-        if " Layers running on " in message:
-            self.resources.begin_list(message)
-        elif " Layers Running on DLA " in message:
-            self.resources.begin_placement()
-        else:
-            self.tuner.runner(line, message)
+    def _row(self, message: str) -> ProfileRow | None:
+        count = 4 if self._has_median else 3
+        parts = message.rsplit(None, count) if self._name_first else message.split(None, count)
+        if len(parts) != count + 1:
+            return None
+        name, numbers = (parts[0], parts[1:]) if self._name_first else (parts[-1], parts[:-1])
+        if not all(map(_ROW_NUMBER.match, numbers)):
+            return None
+        self._decimals.add(len(numbers[1].partition(".")[2]))
+        values = [parse_number(number) for number in numbers]
+        middle = values.pop(2) if self._has_median else None
+        return ProfileRow(name.strip(), values[0], values[1], middle, values[2])
 
-    def _skipping(self, line: int, message: str) -> None:
-        runner, separator, _ = message[len("Skipping ") :].partition(": No valid tactics for ")
-        if separator:
-            self.tuner.no_valid_tactic(line, runner)
-        else:
-            self.tuner.insufficient(line, message)
+    # --- the rest ---------------------------------------------------------------------------------------------------------
 
-    def _adding(self, line: int, message: str) -> None:
-        if message.startswith("Adding reformat layer"):
-            self.tuner.adding(line, message)
-        else:
-            if message.startswith("Adding network input: "):
-                self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
-            self.sections.binding(line, message)
+    def bound(self, line: int, message: str) -> None:
+        """Parse `Input binding for x with dimensions 1x3x224x224 and type fp32 is created.`"""
+        if match := _BINDING.match(message):
+            is_input = match["side"].lower() == "input"
+            self.bindings.append(PrintedBinding(line, match["name"], is_input, match["dims"], match["dtype"]))
 
-    def _building(self, line: int, message: str) -> None:
-        if message.startswith("Building graph"):
-            self._reach(Stage.UNDER_WAY)
-            self.tuner.end()
-            number = self.optimizer.begin_strategy(line, message)
-            if number is not None:
-                self.tuner.strategy = self.resources.strategy = number
+    @property
+    def performance(self) -> Performance | None:
+        if not self._values:
+            return None
+        return Performance(self._values_line, dict(self._values), tuple(self._warnings))
 
-    def _constructing(self, _line: int, message: str) -> None:
-        _, separator, rest = message.partition("Constructing optimization profile number ")
-        number = rest.partition(" ")[0]
-        if separator and number.isdecimal() and len(number) < 6:
-            self.tuner.end()
-            self.tuner.profile = int(number)
-
-    def _judging(self, line: int, message: str) -> None:
-        self.tuner.end()
-        self.optimizer.judged(line, message)
-        self.resources.strategy = None  # what follows is of the engine that is kept
-
-    def _non_conforming(self, _line: int, message: str) -> None:
-        layer, separator, _ = message[len("For layer ") :].partition(
-            " a non-conforming implementation was chosen"
-        )
-        if separator:
-            self._span.non_conforming.append((self.tuner.strategy, layer))
-
-    def _streams(self, line: int, message: str) -> None:
-        if " completed in " in message:
-            self._phase(line, message)
-        else:
-            self.resources.about_streams(message)
-
-    def _input(self, line: int, message: str) -> None:
-        if message.startswith("Input filename"):
-            self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
-            self.sections.header(line, message)
-        else:
-            self.results.bound(line, message)
-
-    def _starting(self, line: int, message: str) -> None:
-        if message.startswith("Start parsing network model"):
-            if self._span.stage > Stage.BEGUN:
-                self._begin_span(line)
-            self._reach(Stage.BEGUN)
-
-    def _original(self, line: int, message: str) -> None:
-        if message.startswith("Original: "):
-            # Calibration builds its own engine first.
-            self._begins(line, Stage.UNDER_WAY, behind=Stage.UNDER_WAY)
-        self.optimizer.counted(line, message)
-
-    def _usage(self, line: int, message: str) -> None:
-        if " Init builder kernel library: " in message:
-            self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
-        elif " allocation in building engine: " in message:
-            self._reach(Stage.OVER)
-        self.resources.usage(line, message)
-
-    def _cache_in_use(self, line: int, message: str) -> None:
-        if " timing cache in use" in message:
-            self._reach(Stage.UNDER_WAY)
-        self.resources.about_cache(line, message)
-
-    def _engine(self, line: int, message: str) -> None:
-        if message.startswith("Engine Layer Information"):
-            self.tuner.end()
-            self.dumps.begin_builder(line)
-        else:
-            self._phase(line, message)
-
-    def _dumped(self, line: int, message: str) -> None:
-        if message.startswith("Layers:"):
-            self.dumps.begin_inspector(line)
-        elif message.startswith("Layer("):
-            if not self.dumps.is_open and not self.dumps.goes_on(message):
-                self.dumps.begin_builder(line)
-            self.dumps.line(line, message)
-
-    def _sized(self, line: int, message: str) -> None:
-        if "timing cache" in message:
-            self.resources.about_cache(line, message)
-        elif " binding for " in message:
-            self.results.bound(line, message)
-        elif " library " in message:
-            self._name_library(message)
-        else:
-            self.resources.size(message)
-
-    def _phase(self, line: int, message: str) -> None:
-        self.optimizer.phase(line, message, self.tuner.layer_name)
-        if message.startswith(("Formats and tactics", "Engine generation")):
-            self.tuner.end()
-            self._reach(Stage.UNDER_WAY if message.startswith("Formats") else Stage.OVER)
-        elif message.startswith("Engine built in"):
-            self._reach(Stage.OVER)
-        elif message.startswith("Calibration completed"):
-            self._span.stage = min(self._span.stage, Stage.UNDER_WAY)  # its own engine is not the build's
+    @property
+    def profile(self) -> ProfileTable | None:
+        if not self._profile_line:
+            return None
+        decimals = max(self._decimals, default=4)
+        return ProfileTable(self._profile_line, self._iterations, tuple(self._rows), self._total, decimals)

@@ -1,446 +1,62 @@
-"""Read a log as a stream: remove prefixes, parse tactics in batches, pass everything else to the parser.
+"""Read a log as a stream: each line to its run, each message to its collector, and all of it to a `BuildTrace`.
 
-There are two depths. A full trace holds every tactic. Most of a verbose log is about tuning, which an engine view does not
-need: the outline skips lines about tuning, recognized by 16 characters at a fixed position, and has everything else. This
-requires lines as trtexec and Python's logger write them; if two streams were written into one file and a line about tuning is
-split, the full log is read instead.
+A log may hold several runs, of several engines. A span is one run, from its banner to the next, or one build of a program
+without banners. The last build is described, by its own span alone; later runs that load its engine add measurements and
+their lists of layers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from itertools import compress
-from operator import itemgetter
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from pathlib import Path
+from typing import TypeVar
 
 from trex_tui.artifacts.open import gc_paused
-from trex_tui.buildlog.layer_dump import with_kernel_names
-from trex_tui.buildlog.layer_tuning import InsertedReformat, ReformatCost
-from trex_tui.buildlog.lines import LONGEST_LINE, LogStreams, Prefix, ReadState, parse_prefix, read_lines
-from trex_tui.buildlog.messages import KEY, SILENT, MessageParser
-from trex_tui.buildlog.trace import BuildTrace
-from trex_tui.buildlog.tuner import MYELIN_ROW, NAME_HEAD, STAMP_INSIDE, TIME, Tuner, parts_of_cached
+from trex_tui.buildlog.command import find_requests, options_of_command
+from trex_tui.buildlog.layer_lists import LayerLists, with_kernel_names
+from trex_tui.buildlog.lines import (
+    LONGEST_LINE,
+    MESSAGE,
+    STAMP_INSIDE,
+    LogStreams,
+    Prefix,
+    ReadState,
+    find_banner,
+    parse_prefix,
+    read_lines,
+    version_of_library,
+)
+from trex_tui.buildlog.messages import (
+    FIGURE,
+    KEY,
+    Devices,
+    Messages,
+    Options,
+    Passes,
+    Resources,
+    Results,
+    table_of,
+)
+from trex_tui.buildlog.tactics import Handler, Tuner
+from trex_tui.buildlog.trace import BuildTrace, LayerList, MeasuredRun, Run, StatedOptions
 from trex_tui.errors import ArtifactError, Note, Severity
 from trex_tui.text import plural
 
-_STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
-_VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
-"""Prefix of the library's verbose messages, from trtexec and from Python."""
-_PREFIX = _STAMP + len(_VERBOSE[0])
-_key = itemgetter(slice(_STAMP, _PREFIX + KEY))
-_said = itemgetter(slice(_STAMP, _PREFIX))
-
-_NAME_END = _PREFIX + len(NAME_HEAD)
-_TACTIC, _ROW, _PASSED = object(), object(), object()
-_ROW_NUMBER = _PREFIX + len(" (foreignNode) ")
-_ROW_BEGINS = frozenset(" 0123456789")
-_MANY_ROWS = 1024
-
-_TUNING = ("======", "******", "------", ">>>>>>", "Fastes", "Skippi", "Foreig", " (fore")
-"""Beginnings of verbose messages that only `Tuner` reads."""
-_MORE = (": Fusing ", "] got cached result: ", " Set Tactic Name: ")
-"""Marks of verbose messages that begin with a name but are not about tuning."""
-_HEADINGS = (" Computing ", " Autotuning ", " Timing Runner: ")
-
-
-class _IrregularError(Exception):
-    """The outline cannot skip lines of this log safely."""
-
-
-class _PassedTuner(Tuner):
-    """Replaces the tuner in an outline and counts. Messages it cannot handle end the reading."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        for names, instead in (
-            (("cached",), self._count),
-            (("insufficient",), lambda *_: None),  # a warning, counted with the others
-            (("heading", "formats", "runner"), self._ruled),
-            (("timed", "fastest", "chose", "no_valid_tactic", "set_name"), self._refuse),
-            (("myelin_rows", "myelin_note"), self._refuse),
-        ):
-            for name in names:
-                setattr(self, name, instead)
-
-    def _count(self, _line: int, message: str) -> None:
-        self.cached_results += parts_of_cached(message) is not None
-
-    def _ruled(self, _line: int, message: str) -> None:
-        """Handle a message that begins with a horizontal rule; some of them belong to the parser."""
-        if any(words in message for words in _HEADINGS):
-            raise _IrregularError
-
-    def _refuse(self, *_: object) -> None:
-        """Reject a line about tuning with an unexpected form."""
-        raise _IrregularError
-
-
-class _Reader:
-    """Reads one log once, at one of the two depths."""
-
-    def __init__(
-        self,
-        path: Path,
-        progress: Callable[[int], None] | None = None,
-        *,
-        is_whole: bool = True,
-        has_names: bool = True,
-        run: int | None = None,
-    ) -> None:
-        self._path = path
-        self._has_names = has_names
-        self._run = run
-        self._progress = progress
-        self._is_whole = is_whole
-        self._state = ReadState()
-        self._parser = MessageParser(Tuner if is_whole else _PassedTuner, run)
-        self._route = self._routes().get
-        self._number = 0
-        self._first_stamp: int | None = None
-        self._last_stamp: int | None = None
-        self._rows: list[str] = []
-        self._now: int | None = None
-        self._stamp: str | None = None
-        self._streams = LogStreams(self._said, self._bare)
-        self._passed = ""
-
-    def read(self) -> BuildTrace:
-        read_piece = self._whole_piece if self._is_whole else self._outline_piece
-        lines: list[str] = []
-        for lines in read_lines(self._path, self._state):
-            rest = lines
-            while rest:
-                rest = rest[read_piece(rest) :]
-            if self._progress is not None:
-                self._progress(self._state.read_bytes)
-        self._flush_rows(self._number)
-        self._look_at_passed(self._number, self._passed)
-        self._streams.settle()
-        self._move_on(lines)
-        return self._finished()
-
-    def _move_on(self, lines: list[str]) -> None:
-        """Advance to the time of the last of some lines; lines in batches are not parsed for theirs."""
-        for line in reversed(lines):
-            stamp = parse_prefix(line).stamp
-            if stamp is not None:
-                self._last_stamp = max(stamp, self._last_stamp or stamp)
-                return
-
-    def _whole_piece(self, lines: list[str]) -> int:
-        """Read some lines; return the number read, which is smaller if another build begins.
-
-        Frequent lines are recognized by 16 characters at a fixed position. All tactics are parsed first, in columns; then the
-        other lines one by one.
-        """
-        tuner = self._parser.tuner
-        tactics, rows, before = tuner.tactics, self._rows, self._number
-        actions: list[object] = list(map(self._route, map(_key, lines)))
-        others, is_taken = self._taken(lines, actions)
-        end = 0  # end of the lines to read, within `lines`
-        for index in others:
-            line, action = lines[index], actions[index]
-            tactics.next += index - end
-            end = index + 1
-            if action is _PASSED:
-                continue
-            if action is None:
-                self._look_before(before, index, lines, actions)
-            elif action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
-                if line.find(STAMP_INSIDE, _PREFIX) < 0:
-                    rows.append(line[_PREFIX:])
-                    continue
-            elif action is _TACTIC and not is_taken and TIME in line and line.find(STAMP_INSIDE, _PREFIX) < 0:
-                tuner.timed(before + end, line[_PREFIX:])
-                continue
-            if rows:
-                self._flush_rows(before + index)
-            self._line(before + end, line, action)
-            if self._parser.tuner is not tuner:
-                return self._enter_span(before, end)
-        tactics.next += len(lines) - end
-        if len(rows) > _MANY_ROWS:
-            self._flush_rows(before + len(lines))
-        self._number, self._passed = before + len(lines), lines[-1] if actions[-1] is _PASSED else ""
-        return len(lines)
-
-    def _outline_piece(self, lines: list[str]) -> int:
-        """As `_whole_piece`, without lines about tuning."""
-        tuner, before = self._parser.tuner, self._number
-        fusing, cached, named = _MORE
-        actions: list[object] = list(map(self._route, map(_key, lines)))
-        last = -1  # number of lines read
-        for index in [
-            index for index, action in enumerate(actions) if action is not _PASSED and action is not _TACTIC
-        ]:
-            line, action = lines[index], actions[index]
-            if action is None and _said(line) in _VERBOSE and fusing not in line and cached not in line:
-                if self._has_names and named in line:
-                    tuner.tactics.state_names((line[_PREFIX:],))
-                continue
-            if last < index - 1 or not index:
-                self._look_at_passed(before + index, lines[index - 1] if index else self._passed)
-            last = index
-            self._line(before + index + 1, line, action)
-            if self._streams.broken:
-                raise _IrregularError
-            if self._parser.tuner is not tuner:
-                self._state_names(tuner, lines[: index + 1], actions)
-                return self._enter_span(before, index + 1)
-        self._state_names(tuner, lines, actions)
-        self._number, self._passed = before + len(lines), lines[-1] if last < len(lines) - 1 else ""
-        return len(lines)
-
-    def _state_names(self, tuner: Tuner, lines: list[str], actions: list[object]) -> None:
-        """Store the names of kernels in lines that an outline skips."""
-        if self._has_names:
-            tuner.tactics.state_names(
-                [
-                    line[_PREFIX:].partition(TIME)[0]
-                    for line, action in zip(lines, actions, strict=False)
-                    if action is _TACTIC
-                ]
-            )
-
-    def _enter_span(self, before: int, count: int) -> int:
-        """Start another build after the lines read: other collectors receive its messages."""
-        self._route = self._routes().get
-        self._number, self._passed = before + count, ""
-        return count
-
-    def _look_before(self, before: int, index: int, lines: list[str], actions: list[object]) -> None:
-        passed = self._passed if not index else lines[index - 1] if actions[index - 1] is _PASSED else ""
-        if passed:
-            self._look_at_passed(before + index, passed)
-
-    def _look_at_passed(self, number: int, passed: str) -> None:
-        """Parse a line that was skipped, if another line begins in it."""
-        if passed.find(STAMP_INSIDE, _PREFIX) >= 0:
-            if not self._is_whole:
-                raise _IrregularError
-            self._line(number, passed, None)
-
-    def _taken(self, lines: list[str], actions: list[object]) -> tuple[list[int], bool]:
-        """Parse the tactics among some lines; return the indices of all other lines, and whether parsing succeeded."""
-        tactics = self._parser.tuner.tactics
-        timed = [line for line, action in zip(lines, actions, strict=True) if action is _TACTIC]
-        if not timed or tactics.take(timed, _PREFIX):
-            return [index for index, action in enumerate(actions) if action is not _TACTIC], True
-        # Most likely one of them was skipped for lack of memory and has no time.
-        is_timed = [action is _TACTIC and TIME in line for line, action in zip(lines, actions, strict=True)]
-        if tactics.take(list(compress(lines, is_timed)), _PREFIX):
-            return [index for index, timed in enumerate(is_timed) if not timed], True
-        return list(range(len(lines))), False
-
-    def _line(self, number: int, line: str, action: object) -> None:
-        """Read one line that is neither a tactic nor a row; `action` is the handler of its route."""
-        if line[:_STAMP] == self._stamp and not self._streams.broken and line.find(STAMP_INSIDE, _PREFIX) < 0:
-            if callable(action):
-                action(number, line[_PREFIX:])
-                return
-            if action is _ROW:
-                self._parser.tuner.myelin_note(number, line[_PREFIX:])
-                return
-            if line[_STAMP:_PREFIX] in _VERBOSE:
-                self._parser.other(number, line[_PREFIX:])
-                return
-        self._number = number
-        if not self._streams.broken and (not line or (line.startswith("&&&& ") and STAMP_INSIDE not in line)):
-            self._bare(line)
-        else:
-            self._streams.line(number, line)
-
-    def _routes(self) -> dict[str, object]:
-        """Return kind of line -> route: a batch, nothing, or a handler."""
-        routes: dict[str, object] = {}
-        for mark in _VERBOSE:
-            routes.update({mark + key: handler for key, handler in self._parser.handlers.items()})
-            routes.update(dict.fromkeys((mark + key for key in SILENT), _PASSED))
-            routes[f"{mark}Tactic"] = _TACTIC
-            routes[f"{mark} (fore"] = _ROW
-            if not self._is_whole:
-                routes.update(dict.fromkeys((mark + key for key in _TUNING), _PASSED))
-        return routes
-
-    def _flush_rows(self, number: int) -> None:
-        """Pass on the rows of a table, of which line `number` is the last."""
-        if self._rows:
-            self._parser.tuner.myelin_rows(number, self._rows)
-            self._rows.clear()
-
-    # --- one line -------------------------------------------------------------------------------------------------
-
-    def _said(self, prefix: Prefix) -> None:
-        if prefix.stamp is not None:
-            self._at(prefix.stamp)
-            # Lines with the same second need no further parsing.
-            self._stamp = prefix.text
-        self._message(prefix.severity, prefix.message, is_library=prefix.is_library)
-
-    def _message(self, severity: str, message: str, *, is_library: bool) -> None:
-        if severity not in "WEF" and is_library and message.startswith("Tactic"):
-            self._parser.tuner.timed(self._number, message)
-        elif is_library and MYELIN_ROW.match(message):
-            self._parser.tuner.myelin_rows(self._number, [message])
-        else:
-            self._parser.message(self._number, severity, message, is_library=is_library)
-
-    def _bare(self, line: str) -> None:
-        if line.startswith("&&&& "):
-            self._parser.banner(self._number, line)
-        else:
-            self._parser.bare(self._number, line)
-
-    def _at(self, stamp: int) -> None:
-        if stamp == self._now:
-            return
-        # Streams that are flushed later may have earlier time stamps.
-        self._now = stamp
-        self._first_stamp = min(stamp, stamp if self._first_stamp is None else self._first_stamp)
-        self._last_stamp = max(stamp, self._last_stamp or stamp)
-        self._parser.at(float(stamp - self._first_stamp))
-
-    # --- the end --------------------------------------------------------------------------------------------------
-
-    def _finished(self) -> BuildTrace:
-        parser, spans = self._parser, self._parser.spans
-        shown, timed = parser.finish(self._number)
-        self._check_run(len(spans.measured))
-        sections, tuner, optimizer, resources = shown.sections, shown.tuner, shown.optimizer, shown.resources
-        runs = tuple(parser.runs.all)
-        built_by, timed_by = (None if span.run is None else runs[span.run] for span in (shown, timed))
-        decoded = [run.tensorrt_version for run in (built_by, *reversed(runs)) if run is not None]
-        version = sections.version or next(filter(None, decoded), None)
-        library = None if version else parser.library
-        kernel_names = tuner.tactics.kernel_names()
-        trace = BuildTrace(
-            path=self._path,
-            is_whole=self._is_whole,
-            has_names=self._has_names,
-            lines=self._number,
-            runs=runs,
-            shown_run=built_by,
-            timed_run=timed_by,
-            tensorrt_version=library[0] if library else version,
-            tensorrt_library=library[1] if library else None,
-            stated_seconds=self._stated_seconds(),
-            began_s=self._first_stamp,
-            options=sections.options,
-            run_options=timed.sections.options,
-            onnx=sections.onnx,
-            phases=tuple(optimizer.phases),
-            passes=tuple(optimizer.passes),
-            strategies=tuple(optimizer.strategies),
-            tunings=tuple(tuner.tunings),
-            kernel_names=kernel_names,
-            reformat_costs=tuple(tuner.costs),
-            reformats=_with_costs(tuner.added, tuner.costs),
-            memory=tuple(resources.points),
-            layer_memory=tuple(resources.layers),
-            memory_totals=tuple(resources.totals.values()),
-            peak_cpu_mib=resources.peak[0] if resources.peak else None,
-            peak_gpu_mib=resources.peak[1] if resources.peak else None,
-            context_bytes=spans.context_bytes,
-            engine_bytes=spans.engine_bytes,
-            engine_mib=spans.engine_mib,
-            cache=resources.cache._replace(cached_results=tuner.cached_results),
-            dla=resources.dla,
-            workspace_shortage=resources.workspace_shortage,
-            messages=parser.messages.finished(),
-            dumps=tuple(with_kernel_names(dump, kernel_names) for dump in spans.dumps),
-            performance=spans.performance,
-            trace=spans.trace,
-            profile=spans.profile,
-            measured=tuple(
-                measured._replace(
-                    run=None if index is None else runs[index],
-                    is_shown=measured.number == timed.number,
-                )
-                for index, measured in spans.measured
-            ),
-            chosen_shapes=tuple(timed.sections.chosen_shapes),
-            network_inputs=tuple(tensor.name for tensor in sections.tensors if tensor.is_input),
-            network_outputs=tuple(tensor.name for tensor in sections.tensors if not tensor.is_input),
-            network_tensors=tuple(sections.tensors),
-            bindings=spans.bindings,
-            notes=self._diagnostics(),
-        )
-        winner = trace.winner
-        names = [name for strategy, name in shown.non_conforming if strategy in (winner, None)]
-        return replace(trace, streams=resources.streams(winner), non_conforming=tuple(dict.fromkeys(names)))
-
-    def _check_run(self, count: int) -> None:
-        if self._run is not None and not 1 <= self._run <= count:
-            known = f"holds runs 1 to {count}" if count > 1 else f"holds {plural(count, 'measured run')}"
-            raise ArtifactError(self._path, f"no run {self._run}; the log {known}")
-
-    def _stated_seconds(self) -> float | None:
-        if self._first_stamp is None or self._last_stamp is None:
-            return None
-        return float(max(self._last_stamp - self._first_stamp, 0))
-
-    def _diagnostics(self) -> tuple[Note, ...]:
-        notes = []
-
-        def note(severity: Severity, message: str, where: str = "") -> None:
-            notes.append(Note(severity, self._path, where, message))
-
-        state = self._state
-        if state.damage:
-            note(Severity.ERROR, f"{state.damage}; the {self._number} lines before were read")
-        elif state.cut_off:
-            note(
-                Severity.WARNING,
-                "is cut off in the middle of a line, which was left out",
-                f"line {self._number + 1}",
-            )
-        if self._parser.runs.is_open:
-            note(Severity.WARNING, "ends before trtexec does: there is no PASSED or FAILED at its end")
-        if state.shortened:
-            message = (
-                f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
-            )
-            note(Severity.WARNING, message)
-        if self._streams.lost:
-            message = f"has lines whose second half is missing ({self._streams.lost}), which were left out"
-            note(Severity.WARNING, message)
-        if self._parser.builds > 1:
-            which = "the last one" if self._run is None else f"the one of run {self._run}"
-            note(Severity.INFO, f"holds {self._parser.builds} builds; {which} is shown")
-        if self._parser.spans.left_out is not None:
-            line, why = self._parser.spans.left_out
-            note(Severity.INFO, f"{why}: what was measured there is left out", f"line {line}")
-        return tuple(notes)
-
-
-def _with_costs(added: list[InsertedReformat], costs: list[ReformatCost]) -> tuple[InsertedReformat, ...]:
-    """Add the measured cost to each reformat."""
-    known: dict[tuple[int | None, str, str, str], float] = {}
-    for cost in costs:
-        formats = (*cost.combination.inputs, *cost.combination.outputs)
-        time = cost.time_ms
-        if len(formats) == 2 and time is not None:
-            key = (cost.strategy, cost.tensor, *formats)
-            known[key] = min(time, known.get(key, time))
-    return tuple(
-        reformat._replace(
-            cost_ms=known.get((reformat.strategy, reformat.tensor, reformat.from_format, reformat.to_format)),
-        )
-        for reformat in added
-    )
-
+_T = TypeVar("_T")
 
 _known: dict[tuple[Path, int | None, int, int], BuildTrace] = {}
 """The last traces, so that a command reads a log once."""
-_MOST_KNOWN = 4
+_MOST_KNOWN = 6
 
 
 def read_log(path: Path, run: int | None = None, progress: Callable[[int], None] | None = None) -> BuildTrace:
     """Read a log of a build or a run, of any producer, compressed or not, complete or truncated.
 
     Unreadable parts are skipped and reported in `notes`. Memory depends on the content of the log, not on its length. The
-    last few traces are kept, so that a command reads a log once.
+    last few traces are kept.
 
     Args:
         path: The file, which may be a pipe.
@@ -454,11 +70,770 @@ def read_log(path: Path, run: int | None = None, progress: Callable[[int], None]
         status = path.stat()
         key = (path, run, status.st_size, status.st_mtime_ns)
     except (OSError, ValueError):  # a NUL in the path
-        key = (path, run, 0, 0)
-    if key not in _known:
-        with gc_paused():
-            trace = _Reader(path, progress, run=run).read()
-        while len(_known) >= _MOST_KNOWN:
-            del _known[next(iter(_known))]
-        _known[key] = trace
-    return _known[key]
+        key = (path, run, -1, 0)
+    if key in _known and path.is_file():
+        return _known[key]
+    with gc_paused():
+        trace = _Reader(path, run).read(progress)
+    while len(_known) >= _MOST_KNOWN:
+        _known.pop(next(iter(_known)), None)
+    _known[key] = trace
+    return trace
+
+
+# --- runs and spans ----------------------------------------------------------------------------------------------------
+
+
+class _Runs:
+    """The runs, by their banners.
+
+    A program may start others (the tuning of 11.1 does, between `TASK_BEGIN` and `TASK_END`): their banners are nested in its
+    own. `PASSED` and `FAILED` repeat the command line, which identifies the run.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[Run] = []
+        self._open: list[int] = []
+        self._unfinished: dict[str, int] = {}
+        self._in_task = False
+
+    @property
+    def is_open(self) -> bool:
+        """True if a program is running: its banner has no closing banner yet, and no other program has replaced it."""
+        return bool(self._open)
+
+    def banner(self, line: int, text: str) -> bool:
+        """Parse `&&&& RUNNING …`; True if another program begins here."""
+        banner = find_banner(text)
+        if banner is None:
+            return False
+        status, command = banner.status, banner.command
+        if status.startswith("TASK_"):
+            self._in_task = status == "TASK_BEGIN" and self.is_open
+            if not self._in_task:
+                del self._open[1:]  # the program that the task started has ended in some way
+            return False
+        is_running = status == "RUNNING"
+        if not is_running and self._ended(command, status):
+            return False
+        if is_running:
+            if not self._in_task:
+                self._open.clear()
+            self._unfinished[command] = len(self.all)
+            self._open.append(len(self.all))
+        ended = None if is_running else status
+        self.all.append(Run(line, banner.program, banner.version, banner.build, command, ended))
+        return is_running
+
+    def _ended(self, command: str, status: str) -> bool:
+        """Set the status of the last run of this command, else of the last open run; False without one."""
+        index = self._unfinished.pop(command, None)
+        if index is None and self._open:
+            index = self._open[-1]
+            self._unfinished.pop(self.all[index].command, None)
+        if index is None:
+            return False
+        self.all[index] = self.all[index]._replace(status=status)
+        while self._open and self._open[-1] >= index:
+            self._open.pop()
+        return True
+
+
+class _Stage(IntEnum):
+    """Progress of a build, according to the log."""
+
+    NOTHING = 0
+    """Nothing is built."""
+    BEGUN = 1
+    """A builder exists, or a network is read; a build need not follow."""
+    UNDER_WAY = 2
+    """The network is optimized, or tactics are timed."""
+    OVER = 3
+    """There is an engine. Others of the same build may follow, which are timed too."""
+
+
+@dataclass(slots=True, eq=False)
+class _Span:
+    """Collectors of the messages of one run.
+
+    Attributes:
+        run: Index of the run, by the banners; None without one.
+        command: Its command line from the banner; empty without one.
+        non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
+        number: Position among the measured runs, from 1; None without measurements.
+    """
+
+    run: int | None = None
+    command: str = ""
+    tuner: Tuner = field(default_factory=Tuner)
+    options: Options = field(default_factory=Options)
+    passes: Passes = field(default_factory=Passes)
+    resources: Resources = field(default_factory=Resources)
+    devices: Devices = field(default_factory=Devices)
+    results: Results = field(default_factory=Results)
+    lists: LayerLists = field(default_factory=LayerLists)
+    layer_lists: tuple[LayerList, ...] = ()
+    non_conforming: list[tuple[int | None, str]] = field(default_factory=list)
+    stage: _Stage = _Stage.NOTHING
+    number: int | None = None
+
+    @property
+    def builds(self) -> bool:
+        return self.stage >= _Stage.UNDER_WAY
+
+    def finish(self, line: int) -> None:
+        """End what is open; `line` is the last."""
+        self.tuner.end()
+        self.passes.finish(line)
+        self.layer_lists = self.lists.finished()
+        for collector in (self.tuner, self.options, self.passes, self.resources, self.devices, self.results):
+            collector.heads.clear()  # references to itself, which would keep every build of a long log
+
+    def engine_file(self, label: str, option: str) -> str | None:
+        """Return the name of the file that the run loads or saves its engine as; empty if it does not, None if unknown."""
+        path = self.options.value(label)
+        if path is None and self.command:
+            match = re.search(rf"(?:^|\s){option}=(\S+)", self.command)
+            path = match[1].strip("'\"") if match else ""
+        return None if path is None else re.split(r"[\\/]", path)[-1]
+
+    def loads_other_engine(self, shown: _Span) -> str:
+        """Return a description of the other engine that this run loads; empty if this cannot be determined.
+
+        Only file names are compared, since files are moved between a build and a run.
+        """
+        loaded = self.engine_file("Load engine", "--loadEngine")
+        action = "Save" if shown.builds else "Load"
+        known = shown.engine_file(f"{action} engine", f"--{action.lower()}Engine")
+        return f"loads another engine ({loaded}, not {known})" if loaded and known and known != loaded else ""
+
+
+class _Spans:
+    """Chooses the spans that describe the log.
+
+    Attributes:
+        measured: Every measured run, with the index of its banner.
+        shown: The span of the last build; without any, the last run that prints its options.
+        kept: The spans whose measurements and lists count, in order.
+        left_out: Line of the first result of another engine, and why it is skipped; None without one.
+    """
+
+    def __init__(self, wanted: int | None) -> None:
+        self.measured: list[tuple[int | None, MeasuredRun]] = []
+        self.shown: _Span | None = None
+        self.kept: list[_Span] = []
+        self.left_out: tuple[int, str] | None = None
+        self._wanted = wanted
+        self._is_over = False
+        self._first_result = 0
+
+    def add(self, span: _Span, line: int) -> None:
+        """Add a finished span; `line` is its last."""
+        span.finish(line)
+        self._measure(span)
+        if self._is_over:
+            return
+        if span.number is not None and span.number == self._wanted:
+            self._begin_wanted(span)
+        shown = self.shown
+        if span.builds and shown is not None:
+            self.left_out = (
+                None if shown.builds else self._result("the run before the build is of another engine")
+            )
+            self._forget()
+        elif shown is not None and (other := span.loads_other_engine(shown)):
+            if shown.builds:
+                result = (
+                    (span.results.line, f"the run after the build {other}") if span.results.line else None
+                )
+                self.left_out = self.left_out or result
+                return
+            self.left_out = self._result(f"the last run {other}")
+            self._forget()
+        is_better = shown is None or span.options.is_stated or not shown.options.is_stated
+        if shown is None or span.builds or (is_better and not shown.builds):
+            self.shown = span
+        self.kept.append(span)
+
+    def _forget(self) -> None:
+        self.kept, self._first_result = [], 0
+
+    def _measure(self, span: _Span) -> None:
+        results = span.results
+        if results.line:
+            span.number = len(self.measured) + 1
+            inference = span.options.stated().inference or options_of_command(span.command).inference
+            parts = results.performance, results.profile, tuple(results.averages)
+            self.measured.append((span.run, MeasuredRun(span.number, results.line, None, inference, *parts)))
+
+    def _begin_wanted(self, span: _Span) -> None:
+        """Drop the results of earlier runs, and a build of another engine."""
+        self._is_over = True
+        self.left_out = None
+        if self.shown is not None and span.loads_other_engine(self.shown):
+            self.shown = None
+            self._forget()
+        self._first_result = len(self.kept)
+
+    def _result(self, why: str) -> tuple[int, str] | None:
+        lines = [span.results.line for span in self.kept[self._first_result :] if span.results.line]
+        return (lines[-1], why) if lines else None
+
+    def last(self, find: Callable[[_Span], _T | None], *, own: bool = False) -> _T | None:
+        """Return the last result of a kept span that is not empty; with `own`, that of the shown span comes first."""
+        spans = (
+            self.kept[self._first_result :]
+            if not own
+            else [*self.kept, *([self.shown] if self.shown else [])]
+        )
+        return next((value for span in reversed(spans) if (value := find(span))), None)
+
+    @property
+    def timed(self) -> _Span | None:
+        """Return the span of the timed run, else of the run whose layers were timed, else the last; None without spans."""
+        finders: tuple[Callable[[_Span], object], ...] = (
+            lambda span: span.results.performance,
+            lambda span: span.results.profile,
+            lambda span: span.results.averages,
+        )
+        for find in finders:
+            found = [span for span in self.kept[self._first_result :] if find(span)]
+            if found:
+                return found[-1]
+        stated = [span for span in self.kept if span.options.is_stated]
+        return stated[-1] if stated else self.shown
+
+
+# --- the reader --------------------------------------------------------------------------------------------------------
+
+_STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
+_PREFIX = _STAMP + len("[V] [TRT] ")
+"""Length of the prefix of the library's messages, from trtexec and from Python."""
+_SILENT = "Regist|Search|Import|Plugin|Parsin|Static|Using |Block |Kernel|    In|    Ou|      "
+"""Beginnings of frequent verbose messages of parsers and registries that contain nothing of use."""
+_NO_VALID = " has no valid tactics for this config"
+_BLOCKS = {"Performance summary": "summary", "Trace details": "trace"}
+_TABLE_HEAD = re.compile(r"(?=.*\bLayer\b)(?:Layer)?\s*Time ?\(ms\)\s+Avg\. ?(?:Time )?\(ms\)")
+_LONGEST_WARNING = 4000
+
+
+def _pass(_line: int, _message: str) -> None:
+    """Read a message that contains nothing of use."""
+
+
+class _Reader:
+    """Reads one log once."""
+
+    def __init__(self, path: Path, wanted: int | None) -> None:
+        self._path = path
+        self._wanted = wanted
+        self._state = ReadState()
+        self._runs = _Runs()
+        self._spans = _Spans(wanted)
+        self._messages = Messages()
+        self._streams = LogStreams(self._on_message, self._on_bare)
+        self._library: tuple[str, str] | None = None
+        self._builds = 0
+        self._block = ""
+        self._is_pasted = False
+        self._number = 0
+        self._now: int | None = None
+        self._first_stamp: int | None = None
+        self._last_stamp: int | None = None
+        self._at_s: float | None = None
+        self._frequent: dict[str, Prefix] = {}
+        self._heads: dict[str, Handler] = {}
+        self._enter(_Span())
+
+    def read(self, progress: Callable[[int], None] | None) -> BuildTrace:
+        number = 0
+        for lines in read_lines(self._path, self._state):
+            for line in lines:
+                number += 1
+                self._number = number
+                # Most lines of a verbose log are the library's, of the same second, and whole.
+                known = self._frequent.get(line[:_PREFIX])
+                if known is None or self._streams.broken or line.find(STAMP_INSIDE, _PREFIX) >= 0:
+                    self._line(line)
+                    continue
+                if known.stamp != self._now:
+                    self._at(known.stamp)
+                message = line[_PREFIX:]
+                if known.severity != "V" or self._span.lists.is_open or self._is_pasted:
+                    self._message(known.severity, message, is_library=True)
+                elif (handler := self._heads.get(message[:KEY])) is not None:
+                    handler(number, message)
+                else:
+                    self._other(number, message)
+            if progress is not None:
+                progress(self._state.read_bytes)
+        self._streams.settle()
+        self._spans.add(self._span, number)
+        return self._finished()
+
+    def _line(self, line: str) -> None:
+        if not self._streams.broken and (not line or (line.startswith("&&&& ") and STAMP_INSIDE not in line)):
+            self._on_bare(line)
+            return
+        prefix = parse_prefix(line[:_PREFIX])
+        if prefix.stamp is not None and prefix.is_library and not prefix.message and not prefix.before:
+            self._frequent[line[:_PREFIX]] = prefix
+        self._streams.line(self._number, line)
+
+    # --- spans ------------------------------------------------------------------------------------------------------------
+
+    def _enter(self, span: _Span) -> None:
+        self._span = span
+        self._set_time()
+        tuner, passes, resources, results = span.tuner, span.passes, span.resources, span.results
+        own = table_of(
+            ("Origin", self._original),
+            ("Buildi", self._building),
+            ("Constr", self._constructing),
+            ("Use ba|Chose |Skip b", self._judging),
+            ("For la", self._non_conforming),
+            ("[MemUs", self._usage),
+            ("Local |Global", self._cache_in_use),
+            ("[MS] M|[MS] N|The en", self._about_streams),
+            ("------", self._ruled),
+            ("Adding", self._adding),
+            ("Input ", self._input),
+            ("Create|Loaded", self._sized),
+            ("Start ", self._starting),
+            ("Engine", self._engine),
+            ("Finish|Graph |Format|Calibr|Subgra|Timing", self._phase),
+            ("Trying", lambda _, message: self._name_library(message)),
+            ("Layer(|Layers", self._listed),
+            (_SILENT, _pass),
+        )
+        self._heads = tuner.heads | span.options.heads | passes.heads | resources.heads | span.devices.heads
+        self._heads |= results.heads | own
+
+    def _begin_span(self) -> None:
+        self._spans.add(self._span, self._number)
+        is_run = self._runs.is_open
+        index, command = (len(self._runs.all) - 1, self._runs.all[-1].command) if is_run else (None, "")
+        self._enter(_Span(index, command))
+
+    def _reach(self, stage: _Stage) -> None:
+        span = self._span
+        if not span.builds:
+            self._builds += stage >= _Stage.UNDER_WAY
+        span.stage = max(span.stage, stage)
+
+    def _begins(self, stage: _Stage, *, behind: _Stage) -> None:
+        """Handle a library message that starts a build: a new one if the last is beyond `behind`. A run of trtexec has only
+        one build.
+        """
+        if self._span.stage > behind and not self._runs.is_open:
+            before = self._span.options
+            self._begin_span()
+            self._span.options.onnx, self._span.options.tensors = dict(before.onnx), list(before.tensors)
+        self._reach(stage)
+
+    # --- lines ------------------------------------------------------------------------------------------------------------
+
+    def _at(self, stamp: int | None) -> None:
+        """Set the current time. Streams that are flushed later may have earlier time stamps."""
+        if stamp is None or stamp == self._now:
+            return
+        self._now = stamp
+        self._first_stamp = stamp if self._first_stamp is None else min(stamp, self._first_stamp)
+        self._last_stamp = stamp if self._last_stamp is None else max(stamp, self._last_stamp)
+        self._at_s = float(stamp - self._first_stamp)
+        self._set_time()
+
+    def _set_time(self) -> None:
+        span = self._span
+        span.tuner.at_s = span.passes.at_s = span.resources.at_s = self._at_s
+
+    def _on_message(self, prefix: Prefix) -> None:
+        self._at(prefix.stamp)
+        self._message(prefix.severity, prefix.message, is_library=prefix.is_library)
+
+    def _on_bare(self, text: str) -> None:
+        """Read a line without a prefix: a banner, a line of a list, a pasted result, or the rest of a message."""
+        line, span = self._number, self._span
+        if text.startswith("&&&& "):
+            self._banner(text)
+        elif self._read_pasted(text) or (not text and not span.lists.is_open):
+            return
+        elif span.lists.is_open or span.lists.goes_on(text):
+            span.lists.line(line, text)
+        elif span.lists.begins(line, text) or span.options.export(line, text):
+            self._messages.end()
+        elif MESSAGE.match(text):
+            self._messages.end()
+            self._message("V", text, is_library=True)
+        else:
+            self._messages.more(line, text)
+
+    def _banner(self, text: str) -> None:
+        self._span.lists.close()
+        self._span.options.close()
+        self._block, self._is_pasted = "", False
+        known = len(self._runs.all)
+        if self._runs.banner(self._number, text):
+            self._begin_span()
+        elif len(self._runs.all) > known and self._span.run is None:
+            self._span.run = known  # its first banner is missing
+            self._span.command = self._runs.all[known].command
+
+    def _read_pasted(self, text: str) -> bool:
+        """Read a line of a summary or a profile whose prefixes were removed; False if it belongs to neither."""
+        is_head = text.startswith(("=== Performance summary ===", "=== Profile (", "=== Trace details")) or (
+            _TABLE_HEAD.match(text.strip()) is not None
+        )
+        self._is_pasted = is_head or self._is_pasted
+        if is_head or FIGURE.match(text) or text.startswith("Average on "):
+            self._messages.end()
+            if not self._trtexec("I", text.strip() if not is_head else text):
+                self._span.results.averaged(self._number, text)
+            return True
+        if self._is_pasted and self._block == "profile":
+            return not text.strip() or self._trtexec("I", text)
+        return False
+
+    def _message(self, severity: str, message: str, *, is_library: bool) -> None:
+        line, lists = self._number, self._span.lists
+        self._is_pasted = False
+        if lists.is_open and severity not in "WEF" and not message.startswith("Layer("):
+            lists.interrupt()
+        if not is_library and self._trtexec(severity, message):
+            return
+        if severity in "WEF" and self._complaint(severity, message, is_trtexec=not is_library):
+            return
+        handler = self._heads.get(message[:KEY])
+        if handler is not None:
+            handler(line, message)
+        else:
+            self._other(line, message)
+
+    def _complaint(self, severity: str, message: str, *, is_trtexec: bool) -> bool:
+        """Count a warning or an error; True if no other handler needs it."""
+        line = self._number
+        self._messages.add(line, severity, message, is_trtexec=is_trtexec)
+        if "utomatically " in message:
+            self._span.options.chose_shape(message)
+        if "DLA" in message:
+            self._span.devices.complain(line, message)
+        if "nvinfer" in message:
+            self._name_library(message)
+        if "insufficient" in message or "requested size" in message:
+            self._span.tuner.insufficient(line, message[:_LONGEST_WARNING])
+            return True
+        return False
+
+    def _name_library(self, message: str) -> None:
+        """Parse a message that names a library of TensorRT; the most precise version wins."""
+        known = version_of_library(message)
+        if known is not None and (self._library is None or known[0].count(".") > self._library[0].count(".")):
+            self._library = known
+
+    # --- blocks of trtexec ------------------------------------------------------------------------------------------------
+
+    def _trtexec(self, severity: str, message: str) -> bool:
+        """Parse sections, tables and figures of trtexec; False if the message belongs to none of them."""
+        if message.startswith("=== "):
+            self._heading(message.strip("= "))
+            return True
+        if self._span.options.is_open:
+            if severity == "I":
+                self._span.options.option(message)
+            return severity == "I"
+        if self._block == "profile":
+            if self._span.results.profiled(message):
+                return severity == "I"
+            self._block = ""
+            return message.lstrip().startswith("Total ") or message.rstrip().endswith(" Total")
+        if severity == "I":
+            return self._figure(message)
+        if self._block == "summary":
+            self._span.results.advice(message)
+        return False
+
+    def _figure(self, message: str) -> bool:
+        """Parse a figure of the summary or the head of a table, whose heading may be missing; False if it is neither."""
+        if match := FIGURE.match(message):
+            if self._block != "summary" and self._span.results.has_figure(match["label"]):
+                self._begin_span()  # of another run, whose banner is missing too
+            self._span.results.figure(self._number, match["label"], match["value"])
+            return True
+        if _TABLE_HEAD.match(message.strip()):
+            self._begin_block("profile", "")
+            return self._span.results.profiled(message)
+        return self._span.results.old_figure(self._number, message)
+
+    def _heading(self, heading: str) -> None:
+        if self._span.options.has(heading):
+            self._begin_span()  # trtexec prints each once: the banner of another run is missing
+        if self._span.options.begin(heading):
+            self._block = ""
+        else:
+            block = "profile" if heading.startswith("Profile (") else _BLOCKS.get(heading, "")
+            self._begin_block(block, heading)
+
+    def _begin_block(self, block: str, heading: str) -> None:
+        if self._span.results.holds(block):
+            self._begin_span()  # likewise: notes with the results of several runs
+        self._block = block
+        if block == "profile":
+            self._span.results.begin_profile(self._number, heading)
+        elif block == "summary":
+            self._span.results.begin_summary(self._number)
+
+    # --- messages that concern more than one collector ---------------------------------------------------------------------
+
+    def _other(self, line: int, message: str) -> None:
+        """Read a message that begins with the name of a layer, or with nothing known."""
+        span = self._span
+        if ") profiling completed in " in message:
+            span.tuner.fastest(line, message)
+        elif "Set Tactic Name: " in message:
+            span.tuner.set_name(message)
+        elif ": Fusing " in message:
+            span.passes.fusing(line, message)
+        elif "] got cached result: " in message:
+            span.tuner.cached(line, message)
+        elif _NO_VALID in message:
+            span.tuner.no_valid_tactic(line, message.partition(_NO_VALID)[0])
+        elif " available tactics, " in message:
+            span.tuner.pruned(message)
+        elif span.devices.listed and message.strip():
+            span.devices.take_list(message)
+
+    def _ruled(self, line: int, message: str) -> None:
+        """Parse a message that begins with a horizontal rule."""
+        if not self._span.devices.begin_list(message):
+            self._span.tuner.runner(line, message)
+
+    def _adding(self, line: int, message: str) -> None:
+        if message.startswith("Adding reformat layer"):
+            self._span.tuner.adding(line, message)
+        else:
+            if message.startswith("Adding network input: "):
+                self._begins(_Stage.BEGUN, behind=_Stage.BEGUN)
+            self._span.options.binding(line, message)
+
+    def _building(self, line: int, message: str) -> None:
+        if message.startswith("Building graph"):
+            self._reach(_Stage.UNDER_WAY)
+            self._span.tuner.end()
+            number = self._span.passes.begin_strategy(line, message)
+            if number is not None:
+                self._span.tuner.strategy = self._span.resources.strategy = number
+
+    def _constructing(self, _line: int, message: str) -> None:
+        _, separator, rest = message.partition("Constructing optimization profile number ")
+        number = rest.partition(" ")[0]
+        if separator and number.isdecimal() and len(number) < 6:
+            self._span.tuner.end()
+            self._span.tuner.profile = int(number)
+
+    def _judging(self, line: int, message: str) -> None:
+        self._span.tuner.end()
+        self._span.passes.judged(line, message)
+        self._span.resources.strategy = None  # what follows is of the engine that is kept
+
+    def _non_conforming(self, _line: int, message: str) -> None:
+        layer, separator, _ = message[len("For layer ") :].partition(
+            " a non-conforming implementation was chosen"
+        )
+        if separator:
+            self._span.non_conforming.append((self._span.tuner.strategy, layer))
+
+    def _about_streams(self, line: int, message: str) -> None:
+        if " completed in " in message:
+            self._phase(line, message)
+        else:
+            self._span.resources.about_streams(message)
+
+    def _input(self, line: int, message: str) -> None:
+        if message.startswith("Input filename"):
+            self._begins(_Stage.BEGUN, behind=_Stage.BEGUN)
+            self._span.options.header(line, message)
+        else:
+            self._span.results.bound(line, message)
+
+    def _starting(self, _line: int, message: str) -> None:
+        if message.startswith("Start parsing network model"):
+            if self._span.stage > _Stage.BEGUN:
+                self._begin_span()
+            self._reach(_Stage.BEGUN)
+
+    def _original(self, line: int, message: str) -> None:
+        if message.startswith("Original: "):
+            # Calibration builds its own engine first.
+            self._begins(_Stage.UNDER_WAY, behind=_Stage.UNDER_WAY)
+        self._span.passes.counted(line, message)
+
+    def _usage(self, line: int, message: str) -> None:
+        if " Init builder kernel library: " in message:
+            self._begins(_Stage.BEGUN, behind=_Stage.BEGUN)
+        elif " allocation in building engine: " in message:
+            self._reach(_Stage.OVER)
+        self._span.resources.usage(line, message)
+
+    def _cache_in_use(self, line: int, message: str) -> None:
+        if " timing cache in use" in message:
+            self._reach(_Stage.UNDER_WAY)
+        self._span.resources.about_cache(line, message)
+
+    def _engine(self, line: int, message: str) -> None:
+        if message.startswith("Engine Layer Information"):
+            self._span.tuner.end()
+            self._span.lists.begin(line, "builder")
+        else:
+            self._phase(line, message)
+
+    def _listed(self, line: int, message: str) -> None:
+        lists = self._span.lists
+        if message.startswith("Layers:"):
+            lists.begin(line, "inspector")
+        elif message.startswith("Layer("):
+            if not lists.is_open and not lists.goes_on(message):
+                lists.begin(line, "builder")
+            lists.line(line, message)
+
+    def _sized(self, line: int, message: str) -> None:
+        if "timing cache" in message:
+            self._span.resources.about_cache(line, message)
+        elif " binding for " in message:
+            self._span.results.bound(line, message)
+        elif " library " in message:
+            self._name_library(message)
+        else:
+            self._span.resources.size(message)
+
+    def _phase(self, line: int, message: str) -> None:
+        self._span.passes.phase(line, message, self._span.tuner.layer_name)
+        if message.startswith(("Formats and tactics", "Engine generation")):
+            self._span.tuner.end()
+            self._reach(_Stage.UNDER_WAY if message.startswith("Formats") else _Stage.OVER)
+        elif message.startswith("Engine built in"):
+            self._reach(_Stage.OVER)
+        elif message.startswith("Calibration completed"):
+            self._span.stage = min(self._span.stage, _Stage.UNDER_WAY)  # its own engine is not the build's
+
+    # --- the end ----------------------------------------------------------------------------------------------------------
+
+    def _finished(self) -> BuildTrace:
+        spans = self._spans
+        self._check_run(len(spans.measured))
+        shown, timed = spans.shown or self._span, spans.timed or self._span
+        tuner, passes, resources = shown.tuner, shown.passes, shown.resources
+        runs = tuple(self._runs.all)
+        built_by, timed_by = (None if span.run is None else runs[span.run] for span in (shown, timed))
+        decoded = [run.tensorrt_version for run in (built_by, *reversed(runs)) if run is not None]
+        version = shown.options.version or next(filter(None, decoded), None)
+        library = None if version else self._library
+        lists: dict[str, LayerList] = {}
+        for span in spans.kept:
+            lists |= {found.form: found for found in span.layer_lists}
+        printed = shown.options.stated()
+        trace = BuildTrace(
+            path=self._path,
+            lines=self._number,
+            runs=runs,
+            shown_run=built_by,
+            timed_run=timed_by,
+            tensorrt_version=library[0] if library else version,
+            tensorrt_library=library[1] if library else None,
+            stated_seconds=self._stated_seconds(),
+            began_s=self._first_stamp,
+            options=_complete(printed, shown.command, version),
+            run_options=_complete(timed.options.stated(), timed.command, version),
+            has_printed_options=shown.options.is_stated,
+            requests=find_requests(printed, shown.command),
+            onnx=shown.options.onnx,
+            phases=tuple(passes.phases),
+            passes=tuple(passes.passes),
+            strategies=tuple(passes.strategies),
+            tunings=tuple(tuner.tunings),
+            skipped=tuple(tuner.skipped),
+            kernel_names=tuner.kernel_names,
+            reformat_costs=tuple(tuner.costs),
+            reformats=tuner.reformats(),
+            memory=tuple(resources.points),
+            layer_memory=tuple(resources.layers),
+            memory_totals=tuple(resources.totals.values()),
+            context=spans.last(lambda span: span.resources.context, own=True) or resources.context,
+            peak_cpu_mib=resources.peak[0],
+            peak_gpu_mib=resources.peak[1],
+            engine_bytes=spans.last(lambda span: span.resources.engine_bytes, own=True),
+            engine_mib=spans.last(lambda span: span.resources.engine_mib, own=True),
+            cache=resources.cache._replace(cached_results=tuner.cached_results),
+            dla=shown.devices.finished(),
+            workspace_shortage=resources.workspace_shortage,
+            messages=self._messages.finished(),
+            layer_lists=tuple(
+                with_kernel_names(lists[form], tuner.kernel_names)
+                for form in ("names", "builder", "inspector")
+                if form in lists
+            ),
+            performance=spans.last(lambda span: span.results.performance),
+            averages=spans.last(lambda span: tuple(span.results.averages)) or (),
+            omitted_queries=spans.last(lambda span: span.results.omitted) or 0,
+            queries=spans.last(lambda span: span.passes.queries),
+            profile=spans.last(lambda span: span.results.profile),
+            measured=tuple(
+                run._replace(run=None if index is None else runs[index], is_shown=run.number == timed.number)
+                for index, run in spans.measured
+            ),
+            chosen_shapes=tuple(timed.options.chosen_shapes),
+            network_tensors=tuple(shown.options.tensors),
+            bindings=spans.last(lambda span: tuple(span.results.bindings)) or (),
+            notes=tuple(self._notes()),
+        )
+        winner = trace.winner
+        names = [name for strategy, name in shown.non_conforming if strategy in (winner, None)]
+        return replace(trace, streams=resources.streams(winner), non_conforming=tuple(dict.fromkeys(names)))
+
+    def _check_run(self, count: int) -> None:
+        if self._wanted is not None and not 1 <= self._wanted <= count:
+            known = f"holds runs 1 to {count}" if count > 1 else f"holds {plural(count, 'measured run')}"
+            raise ArtifactError(self._path, f"no run {self._wanted}; the log {known}")
+
+    def _stated_seconds(self) -> float | None:
+        if self._first_stamp is None or self._last_stamp is None:
+            return None
+        return float(max(self._last_stamp - self._first_stamp, 0))
+
+    def _notes(self) -> Iterable[Note]:
+        def note(severity: Severity, message: str, where: str = "") -> Note:
+            return Note(severity, self._path, where, message)
+
+        state, stage = self._state, self._span.stage
+        if state.damage:
+            yield note(Severity.ERROR, f"{state.damage}; the {self._number} lines before were read")
+        elif state.cut_off:
+            # A pasted part may lack the end of its last line; a program that was running has not written it.
+            is_cut = self._runs.is_open or _Stage.NOTHING < stage < _Stage.OVER
+            severity = Severity.ERROR if is_cut else Severity.WARNING
+            message = "is cut off in the middle of a line, which was left out"
+            yield note(severity, message, f"line {self._number + 1}")
+        if self._runs.is_open:
+            yield note(Severity.WARNING, "ends before trtexec does: there is no PASSED or FAILED at its end")
+        if state.shortened:
+            message = (
+                f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
+            )
+            yield note(Severity.WARNING, message)
+        if self._streams.lost:
+            message = f"has lines whose second half is missing ({self._streams.lost}), which were left out"
+            yield note(Severity.WARNING, message)
+        if self._builds > 1:
+            which = "the last one" if self._wanted is None else f"the one of run {self._wanted}"
+            yield note(Severity.INFO, f"holds {self._builds} builds; {which} is shown")
+        if self._spans.left_out is not None:
+            line, why = self._spans.left_out
+            yield note(Severity.INFO, f"{why}: what was measured there is left out", f"line {line}")
+
+
+def _complete(printed: StatedOptions, command: str, version: str | None) -> StatedOptions:
+    """Return the printed options; of a run that printed no section, those of its command line."""
+    if not command or printed.build or printed.model or printed.inference:
+        return printed
+    major = (version or "").partition(".")[0]
+    given = options_of_command(command, int(major) if major.isdecimal() else None)
+    return replace(given, device=printed.device)

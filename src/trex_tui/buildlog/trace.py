@@ -1,24 +1,25 @@
-"""`BuildTrace`: the content of a log of trtexec or of the builder, as immutable objects (named tuples for long lists).
+"""`BuildTrace`: the content of a log, as records of plain values that `pandas.DataFrame(records)` takes as they are.
 
-Every part has its line in the log (`line`, from 1), so that a number can be looked up. Values missing in the log are None or
-empty. `strategy` is the number of the backend strategy of a part: TensorRT 8.6 and later name strategies, 10 builds several
-candidate engines in sequence and keeps one; None if no strategy is named.
+Every record has its line in the log (`line`, from 1), so that a number can be looked up. Values that the log does not have
+are None or empty. `strategy` is the number of the backend strategy of a record: TensorRT 8.6 and later name strategies, 10
+builds several candidate engines in sequence and keeps one; None if no strategy is named.
 """
 
 from __future__ import annotations
 
-from array import array
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple
+from statistics import median
+from typing import Any, Literal, NamedTuple
 
 from trex_tui.artifacts.profile import ProfileRow
-from trex_tui.buildlog.layer_tuning import InsertedReformat, LayerTuning, ReformatCost, parse_id
-from trex_tui.buildlog.log_options import StatedOptions
+from trex_tui.buildlog.tactics import InsertedReformat, LayerTuning, ReformatCost, SkippedTactic
 from trex_tui.errors import Note
+
+# --- runs and their results --------------------------------------------------------------------------------------------
 
 
 class Run(NamedTuple):
@@ -44,13 +45,37 @@ class Run(NamedTuple):
         """True if the run loaded an engine from a file instead of building one."""
         return "--loadEngine" in self.command
 
+    def argument(self, name: str) -> str | None:
+        """Return the value of `--NAME=VALUE`, the last of several, empty for a flag; None if the option is not given."""
+        values = [word.partition("=") for word in self.command.split() if word.startswith("-")]
+        return next((value for key, _, value in reversed(values) if key.lstrip("-") == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedOptions:
+    """The sections `=== … Options ===` and `=== Device Information ===` of one run: label -> value, whole and verbatim.
+
+    Values of a label that repeats within a section, and lines below a label without a value, are joined by `, `.
+    """
+
+    model: dict[str, str] = field(default_factory=dict)
+    build: dict[str, str] = field(default_factory=dict)
+    system: dict[str, str] = field(default_factory=dict)
+    inference: dict[str, str] = field(default_factory=dict)
+    reporting: dict[str, str] = field(default_factory=dict)
+    device: dict[str, str] = field(default_factory=dict)
+
+
+_VARIATION = re.compile(r"coefficient of varia(?:nce|tion) = ([\d.]+)%")
+
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """`=== Performance summary ===`, as printed.
+    """`=== Performance summary ===`, or the lines of it that the log has.
 
     Attributes:
-        values: Label (`Latency`, `Throughput`, …) -> text after the colon; `metadata.parse_latency` reads the pairs.
+        values: Label (`Latency`, `Throughput`, …) -> text after the colon; `artifacts.metadata.parse_latency` reads the
+            pairs. The blocks of TensorRT 7 are converted to these labels.
         warnings: The sentences with a star after the summary, each with its advice.
         explanations: Label -> definition, from a verbose log.
     """
@@ -60,21 +85,59 @@ class Performance:
     warnings: tuple[str, ...] = ()
     explanations: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def variation_pct(self) -> float | None:
+        """Coefficient of variation of the GPU compute time, which trtexec states if it is unstable; None otherwise."""
+        match = next(filter(None, map(_VARIATION.search, self.warnings)), None)
+        return float(match[1]) if match else None
 
-class TraceAverages(NamedTuple):
-    """`Average on N runs`, one entry per line, in milliseconds; NaN if a line has no such number.
 
-    Attributes:
-        omitted: Queries that trtexec omitted (`... Omitting N lines`, 9.1 and later, which counts queries).
-    """
+class TraceAverage(NamedTuple):
+    """`Average on N runs`, in milliseconds; None where the line has no such number."""
 
     line: int
-    runs: array[int]
-    gpu_ms: array[float]
-    host_ms: array[float]
-    enqueue_ms: array[float]
-    end_to_end_ms: array[float]
-    omitted: int = 0
+    runs: int
+    gpu_ms: float | None
+    host_ms: float | None
+    enqueue_ms: float | None
+    end_to_end_ms: float | None
+
+
+class Bursts(NamedTuple):
+    """Groups of `Average on N runs` that are slower than usual.
+
+    Attributes:
+        typical_ms: Median GPU time of the groups.
+        slow_ms: Mean of the slow groups, at least 5 % above the median.
+        slow_groups, groups: Their number, and the number of all groups.
+        every: Groups from the first of some slow groups to the first of the next ones, on the average.
+    """
+
+    typical_ms: float
+    slow_ms: float
+    slow_groups: int
+    groups: int
+    every: float
+
+
+_SLOW = 1.05
+_FEWEST_BURSTS = 3
+_LARGEST_SHARE = 0.5
+
+
+def find_bursts(averages: tuple[TraceAverage, ...]) -> Bursts | None:
+    """Return the bursts of slow queries in the averages of a run; None if less than three, or most groups are slow."""
+    times = [row.gpu_ms for row in averages if row.gpu_ms is not None]
+    if not times:
+        return None
+    typical = median(times)
+    is_slow = [time > _SLOW * typical for time in times]
+    starts = [place for place, slow in enumerate(is_slow) if slow and not (place and is_slow[place - 1])]
+    slow = [time for time in times if time > _SLOW * typical]
+    if len(starts) < _FEWEST_BURSTS or len(slow) > _LARGEST_SHARE * len(times):
+        return None
+    every = (starts[-1] - starts[0]) / (len(starts) - 1)
+    return Bursts(typical, sum(slow) / len(slow), len(slow), len(times), every)
 
 
 class ProfileTable(NamedTuple):
@@ -83,16 +146,18 @@ class ProfileTable(NamedTuple):
     Attributes:
         rows: In execution order, without `Total`; rounded as printed, less precise than `--exportProfile`.
         total: The row `Total`; None if the log ends before it.
+        decimals: Decimals of the average times: 4, or 2 up to TensorRT 7.
     """
 
     line: int
     iterations: int | None
     rows: tuple[ProfileRow, ...]
     total: ProfileRow | None = None
+    decimals: int = 4
 
 
 class MeasuredRun(NamedTuple):
-    """A run in the log that printed a performance summary or a profile table.
+    """A run in the log with a measurement: a performance summary, a profile table, or trace averages.
 
     Attributes:
         number: Position among these runs, from 1.
@@ -108,22 +173,52 @@ class MeasuredRun(NamedTuple):
     inference: dict[str, str]
     performance: Performance | None
     profile: ProfileTable | None
+    averages: tuple[TraceAverage, ...] = ()
     is_shown: bool = False
 
 
-class DumpForm(str, Enum):
-    """Form of a list of layers, the most detailed last."""
+class PrintedBinding(NamedTuple):
+    """An input or output of the network, as trtexec, the ONNX parser or Ultralytics prints it.
 
-    NAMES = "names"
-    """`--dumpLayerInfo` of an engine without detailed verbosity."""
-    BUILDER = "builder"
-    """`Engine Layer Information` of a verbose build: types, tactics, tensors."""
-    INSPECTOR = "inspector"
-    """`--dumpLayerInfo` of an engine with detailed verbosity, or a printed result of `IEngineInspector`: all JSON keys."""
+    Attributes:
+        dimensions: `1x3x224x224`, `-1` for dynamic ones; empty if not printed.
+        dtype: None if not printed, as up to 8.x for the bindings of an engine.
+    """
+
+    line: int
+    name: str
+    is_input: bool
+    dimensions: str
+    dtype: str | None
 
 
-class DumpedLayer(NamedTuple):
-    """A layer of the final engine, as the builder printed it.
+class Request(NamedTuple):
+    """A type or device that was requested for layers by their names.
+
+    Attributes:
+        kind: `precision`, `output type` or `device`.
+        layer: Name, or a pattern with `*`.
+        value: `fp32`, `fp16+fp32` for several outputs, `GPU`, `DLA`.
+        constraints: `obey` or `prefer`; empty if precisions are not constrained, and for devices.
+    """
+
+    kind: Literal["precision", "output type", "device"]
+    layer: str
+    value: str
+    constraints: str
+
+
+# --- lists of layers ---------------------------------------------------------------------------------------------------
+
+ListForm = Literal["names", "builder", "inspector"]
+LIST_FORMS: tuple[ListForm, ...] = ("names", "builder", "inspector")
+"""Forms of a list of layers, the most detailed last: `--dumpLayerInfo` of an engine without detailed verbosity; `Engine Layer
+Information` of a verbose build (types, tactics, tensors); `--dumpLayerInfo` of a detailed engine, or a printed result of
+`IEngineInspector` (all JSON keys)."""
+
+
+class ListedLayer(NamedTuple):
+    """A layer of the final engine.
 
     Attributes:
         raw: The layer as an object of `--exportLayerInfo`, with the keys that the log has.
@@ -142,68 +237,48 @@ class DumpedLayer(NamedTuple):
         """`CaskConvolution`, `Reformat`, `NoOp`, …; None if only the name is known."""
         return self.raw.get("LayerType")
 
-    @property
-    def tactic_id(self) -> int | None:
-        """The 64-bit number of the tactic; None if unknown."""
-        value = self.raw.get("TacticValue")
-        return parse_id(value) if isinstance(value, str) else None
 
-
-class LayerDump(NamedTuple):
+class LayerList(NamedTuple):
     """The final layers of the engine.
 
     Attributes:
-        bindings: Names after `Bindings:`; empty for the builder's form.
+        bindings: Names of the network's inputs and outputs after `Bindings:`; empty in the builder's form.
+        io_tensors: TensorRT 11's `I/O Tensors` as objects of `--exportLayerInfo`; empty before.
     """
 
     line: int
-    form: DumpForm
-    layers: tuple[DumpedLayer, ...]
+    form: ListForm
+    layers: tuple[ListedLayer, ...]
     bindings: tuple[str, ...] = ()
+    io_tensors: tuple[dict[str, Any], ...] = ()
 
 
-class PrintedBinding(NamedTuple):
-    """`Input binding for x with dimensions 1x3x224x224 and type fp32 is created.`
+# --- the builder -------------------------------------------------------------------------------------------------------
 
-    Attributes:
-        dimensions: `1x3x224x224`, `-1` for dynamic extents; empty if not printed.
-        dtype: None up to 8.x, which does not print it.
-    """
-
-    line: int
-    name: str
-    is_input: bool
-    dimensions: str
-    dtype: str | None
-
-
-class PhaseKind(str, Enum):
-    """Subject of a printed duration. `ENGINE_BUILD` contains the others up to `ENGINE_GENERATION`, which is per strategy."""
-
-    PARSING = "ONNX parsing"
-    GRAPH_CONSTRUCTION = "graph construction"
-    GRAPH_OPTIMIZATION = "graph optimization"
-    CALIBRATION = "calibration"
-    SUBGRAPH_COMPILATION = "subgraph compilation"
-    """One Myelin layer; part of `TACTIC_SELECTION`."""
-    TACTIC_SELECTION = "formats and tactics selection"
-    STREAM_SPLITTING = "multi-stream splitting"
-    ENGINE_GENERATION = "engine generation"
-    """From graph optimization to the engine, for one strategy."""
-    ENGINE_BUILD = "engine build"
-    """Whole build, as timed by trtexec."""
-    LOADING = "engine loading"
-    """From the file: up to 8.2 with the deserialization, which later versions print separately."""
-    DESERIALIZATION = "engine deserialization"
-    INFERENCE = "inference"
-    """The measured part of the run, without warm-up."""
+PhaseKind = Literal[
+    "ONNX parsing",
+    "graph construction",
+    "graph optimization",
+    "calibration",
+    "subgraph compilation",
+    "formats and tactics selection",
+    "multi-stream splitting",
+    "engine generation",
+    "engine build",
+    "engine loading",
+    "engine deserialization",
+    "inference",
+]
+"""Subjects of printed durations. `engine build` is the whole build by trtexec's clock; `engine generation`, from graph
+optimization to the engine, is per strategy, and contains those before it except for parsing; `subgraph compilation` is of one
+Myelin layer, within the selection of tactics. `engine loading` contains the deserialization up to 8.2."""
 
 
 class Phase(NamedTuple):
     """A duration printed in the log.
 
     Attributes:
-        layer: Layer of a `SUBGRAPH_COMPILATION`.
+        layer: Layer of a `subgraph compilation`.
         ended_s: Time stamp of the line, in seconds since the log's first; None without time stamps.
     """
 
@@ -215,29 +290,19 @@ class Phase(NamedTuple):
     ended_s: float | None = None
 
 
-class FusionKind(str, Enum):
-    """Effect of a pass on a layer."""
-
-    FUSED = "fused"
-    REMOVED = "removed"
-    CONVERTED = "converted"
-    """The layer type changed: `Convert layer type of X from A to B`, `Swap the layer type …`."""
-    TRIED = "tried"
-    """`Running: F on X` without a result in the log."""
-
-
 class Fusion(NamedTuple):
     """One step of a graph pass.
 
     Attributes:
+        kind: `tried` is `Running: F on X` without a result in the log.
         rule: `ConvReluFusion`, …; empty if not in the log.
         layer: The layer that the pass processed.
-        other: For `FUSED`, the layer fused with it.
-        from_type, to_type: For `CONVERTED`.
+        other: The layer fused with it.
+        from_type, to_type: Of a conversion.
     """
 
     line: int
-    kind: FusionKind
+    kind: Literal["fused", "removed", "converted", "tried"]
     rule: str
     layer: str
     other: str | None = None
@@ -261,28 +326,18 @@ class OptimizerPass(NamedTuple):
     fusions: tuple[Fusion, ...] = ()
 
 
-class StrategyVerdict(str, Enum):
-    """Result of a backend strategy."""
-
-    INITIAL = "initial"
-    CHOSEN = "chosen"
-    """Faster than the previous strategy, and replaces it."""
-    SKIPPED = "skipped"
-    ONLY = "only"
-    """Not compared with another strategy in the log."""
-
-
 class BackendStrategy(NamedTuple):
     """A candidate engine.
 
     Attributes:
-        number: Number in the log.
+        verdict: `initial`, `chosen` (faster than the previous strategy, and replaces it), `skipped`, or `only` without a
+            comparison in the log.
         estimate: `estimated inference time`; the log prints no unit, so it is only good for comparison.
     """
 
     line: int
     number: int
-    verdict: StrategyVerdict
+    verdict: Literal["initial", "chosen", "skipped", "only"]
     estimate: float | None = None
 
 
@@ -336,6 +391,21 @@ class MemoryTotals(NamedTuple):
     silent_layers: int | None = None
 
 
+class ContextMemory(NamedTuple):
+    """Memory that an execution context allocates, as a run prints it; None where not printed.
+
+    Attributes:
+        context_bytes: `Created execution context with device memory size`, which holds the activations.
+        activation_bytes: `Allocated activation device memory`, of a verbose log.
+        host_persistent_bytes, device_persistent_bytes: `Total per-runner … persistent memory`, likewise.
+    """
+
+    context_bytes: int | None = None
+    activation_bytes: int | None = None
+    host_persistent_bytes: int | None = None
+    device_persistent_bytes: int | None = None
+
+
 class TimingCache(NamedTuple):
     """State of the timing cache.
 
@@ -368,26 +438,40 @@ class Streams(NamedTuple):
 
 
 class DlaFallback(NamedTuple):
-    """A layer requested on DLA that DLA cannot run.
+    """A layer requested on DLA that runs on the GPU.
 
     Attributes:
-        layer: Its name; empty if the message has none.
+        layer: Its name; empty if the message is about all layers.
+        layer_type: `SHUFFLE`, `MATRIX_MULTIPLY`, …; empty if the message does not state it.
+        reason: `unsupported on DLA`, `limit of 16 subgraphs`, …: equal for equal causes.
         message: The whole message.
-        reason: The preceding message about the same layer, if any.
+        detail: The preceding message about the same layer, if any.
     """
 
     line: int
     layer: str
+    layer_type: str
+    reason: str
     message: str
-    reason: str = ""
+    detail: str = ""
 
 
 class Dla(NamedTuple):
-    """Layers by device. Up to 8.x the lists are printed for GPU-only builds too: then `dla_layers` is empty."""
+    """Layers by device. Up to 8.x the lists are printed for GPU-only builds too: then `dla_layers` is empty.
+
+    Attributes:
+        subgraph_limit: Number of subgraphs that one DLA core supports, if it was reached; the rest runs on the GPU.
+    """
 
     dla_layers: tuple[str, ...] = ()
     gpu_layers: tuple[str, ...] = ()
     fallbacks: tuple[DlaFallback, ...] = ()
+    subgraph_limit: int | None = None
+
+    @property
+    def by_reason(self) -> Counter[tuple[str, str]]:
+        """Return the number of fallbacks by reason and type of the layer."""
+        return Counter((fallback.reason, fallback.layer_type) for fallback in self.fallbacks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +483,7 @@ class Message:
         text: The first message, with its continuation lines.
         count: Number of messages.
         line, last_line: Lines of the first and last message.
-        is_trtexec: Printed by trtexec itself, not by the library.
+        is_trtexec: Printed by trtexec or another program, not by the library.
     """
 
     severity: str
@@ -410,57 +494,56 @@ class Message:
     is_trtexec: bool
 
 
-class OnnxHeader(NamedTuple):
-    """The parser's block about the model; label (`Input filename`, `Opset version`, …) -> value, verbatim."""
+# --- the whole ---------------------------------------------------------------------------------------------------------
 
-    line: int
-    values: dict[str, str]
+
+_NO_CONTEXT, _NO_CACHE, _NO_STREAMS, _NO_DLA = ContextMemory(), TimingCache(), Streams(), Dla()
 
 
 @dataclass(frozen=True, slots=True)
 class BuildTrace:
-    """Content of a log.
+    """Content of a log. A log of several builds describes the last build; results come from its run and later runs. A log
+    without a build describes the last run.
 
     Attributes:
         path: The file.
-        is_whole: False for the result of `read_outline`: then there are no tunings, no costs of reformats, and no layers in
-            phases; everything else is complete.
         lines: Number of lines.
-        runs: The runs, by their banners. A log of several builds describes the last build; results come from its run and
-            later runs. A log without a build describes the last run.
+        runs: The runs, by their banners.
         shown_run: The run of `options`, phases and passes; None if it has no banner.
         timed_run: The run of `performance`, else of `profile`, else the last run; None likewise.
         tensorrt_version: Printed version, else decoded from the banner, else from a library's name; None if all are missing.
         tensorrt_library: Name of that library; None if the version is printed.
         stated_seconds: From the first to the last time stamp; None without time stamps.
         began_s: The first time stamp, in seconds since 1970 in the time zone of the log; None without time stamps.
-        options, onnx, phases, passes, strategies: See their types.
+        options: Printed options of `shown_run`; those of its command line where no section is printed.
         run_options: Options of `timed_run`; equal to `options` if the build itself was timed, and in a log of one run.
+        has_printed_options: False if `options` come from the command line alone.
+        requests: Types and devices requested for layers by name.
+        onnx: The parser's block about the model; label (`Input filename`, `Opset version`, …) -> value, verbatim.
         tunings: Tuning per layer, in the log's order, over all strategies.
-        has_names: False if the names of kernels were not read.
+        skipped: Tactics that were not timed, over all layers, also where the log does not name the layer.
         kernel_names: Tactic number -> kernel name, as far as printed; without numbers that have several names.
         reformat_costs, reformats: Measured costs of layout changes, and the inserted reformats.
         non_conforming: Names in `For layer X a non-conforming implementation was chosen than was requested`.
         memory, layer_memory, memory_totals: Memory of the build; totals by strategy.
+        context: Memory of the execution context.
         peak_cpu_mib, peak_gpu_mib: `Peak memory usage of TRT CPU/GPU memory allocators`.
-        context_bytes: `Created execution context with device memory size`, in bytes, as precise as printed.
-        engine_bytes: `Created engine with size` or `Loaded engine with size`, likewise.
+        engine_bytes: `Created engine with size` or `Loaded engine with size`, as precise as printed.
         engine_mib: `Loaded engine size`, which is printed in whole MiB, rounded down.
-        cache, streams, dla: See their types.
         workspace_shortage: Line that states that tactics lack workspace, without their number; None without one.
         messages: Warnings and errors, grouped, in order of appearance.
-        dumps: The lists of layers, at most one of each form, the last of each.
-        performance, trace, profile: Results of the last measured run, or of the requested one; None without results.
+        layer_lists: The lists of layers, at most one of each form, the last of each, the most detailed last.
+        performance, averages, profile: Results of the last measured run, or of the requested one.
+        queries: Number of queries in the timing trace of that run; None if not printed.
+        omitted_queries: Queries without a line of averages (`... Omitting N lines`, 9.1 and later, which counts queries).
         measured: All runs with measurements, including those of other engines.
         chosen_shapes: Messages of `timed_run` about input shapes that trtexec chose because none was given.
-        network_inputs, network_outputs: Names as the ONNX parser of a verbose build prints them.
-        network_tensors: The same with shapes and types, as far as printed.
+        network_tensors: Inputs and outputs of the network, as the ONNX parser or Ultralytics prints them.
         bindings: Bindings that trtexec created for the engine.
         notes: Unreadable parts and other notes.
     """
 
     path: Path
-    is_whole: bool = True
     lines: int = 0
     runs: tuple[Run, ...] = ()
     shown_run: Run | None = None
@@ -471,37 +554,39 @@ class BuildTrace:
     began_s: int | None = None
     options: StatedOptions = field(default_factory=StatedOptions)
     run_options: StatedOptions = field(default_factory=StatedOptions)
-    onnx: OnnxHeader | None = None
+    has_printed_options: bool = False
+    requests: tuple[Request, ...] = ()
+    onnx: Mapping[str, str] = field(default_factory=dict)
     phases: tuple[Phase, ...] = ()
     passes: tuple[OptimizerPass, ...] = ()
     strategies: tuple[BackendStrategy, ...] = ()
     tunings: tuple[LayerTuning, ...] = ()
-    has_names: bool = True
-    kernel_names: Mapping[int, str] = field(default_factory=dict)
+    skipped: tuple[SkippedTactic, ...] = ()
+    kernel_names: Mapping[str, str] = field(default_factory=dict)
     reformat_costs: tuple[ReformatCost, ...] = ()
     reformats: tuple[InsertedReformat, ...] = ()
     non_conforming: tuple[str, ...] = ()
     memory: tuple[MemoryPoint, ...] = ()
     layer_memory: tuple[LayerMemory, ...] = ()
     memory_totals: tuple[MemoryTotals, ...] = ()
+    context: ContextMemory = _NO_CONTEXT
     peak_cpu_mib: int | None = None
     peak_gpu_mib: int | None = None
-    context_bytes: int | None = None
     engine_bytes: int | None = None
     engine_mib: int | None = None
-    cache: TimingCache = field(default_factory=TimingCache)
-    streams: Streams = field(default_factory=Streams)
-    dla: Dla = field(default_factory=Dla)
+    cache: TimingCache = _NO_CACHE
+    streams: Streams = _NO_STREAMS
+    dla: Dla = _NO_DLA
     workspace_shortage: int | None = None
     messages: tuple[Message, ...] = ()
-    dumps: tuple[LayerDump, ...] = ()
+    layer_lists: tuple[LayerList, ...] = ()
     performance: Performance | None = None
-    trace: TraceAverages | None = None
+    averages: tuple[TraceAverage, ...] = ()
+    omitted_queries: int = 0
+    queries: int | None = None
     profile: ProfileTable | None = None
     measured: tuple[MeasuredRun, ...] = ()
     chosen_shapes: tuple[str, ...] = ()
-    network_inputs: tuple[str, ...] = ()
-    network_outputs: tuple[str, ...] = ()
     network_tensors: tuple[PrintedBinding, ...] = ()
     bindings: tuple[PrintedBinding, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -509,17 +594,16 @@ class BuildTrace:
     @property
     def winner(self) -> int | None:
         """Number of the strategy whose engine was kept; None if no strategy is named."""
-        for verdict in (StrategyVerdict.CHOSEN, StrategyVerdict.INITIAL, StrategyVerdict.ONLY):
-            numbers = [strategy.number for strategy in self.strategies if strategy.verdict is verdict]
+        for verdict in ("chosen", "initial", "only"):
+            numbers = [strategy.number for strategy in self.strategies if strategy.verdict == verdict]
             if numbers:
                 return numbers[-1]
         return None
 
     @property
-    def dump(self) -> LayerDump | None:
+    def layer_list(self) -> LayerList | None:
         """The most detailed list of layers; None without a list."""
-        order = list(DumpForm)
-        return max(self.dumps, key=lambda dump: order.index(dump.form), default=None)
+        return self.layer_lists[-1] if self.layer_lists else None
 
     @property
     def shown_number(self) -> int | None:
