@@ -251,12 +251,17 @@ def write_graph(path: Path, layers: Sequence[Any], bindings: Sequence[Any] | Non
 
 
 def profile_line(
-    name: str, average: str | float, *, median: str | float | None = None, count: int = 10
+    name: str,
+    average: str | float,
+    *,
+    median: str | float | None = None,
+    count: int = 10,
+    percentage: float = 1.5,
 ) -> str:
     """A record exactly as trtexec prints it, name unescaped."""
     total = f"{average * count:.6g}" if isinstance(average, float) else average
     middle = "" if median is None else f', "medianMs" : {median}'
-    return f'{{ "name" : "{name}", "timeMs" : {total}, "averageMs" : {average}{middle}, "percentage" : 1.5 }}'
+    return f'{{ "name" : "{name}", "timeMs" : {total}, "averageMs" : {average}{middle}, "percentage" : {percentage:.6g} }}'
 
 
 def profile_text(lines: Sequence[str], count: int = 10) -> str:
@@ -265,7 +270,12 @@ def profile_text(lines: Sequence[str], count: int = 10) -> str:
 
 def write_profile(path: Path, times: Iterable[tuple[str, float]], count: int = 10) -> Path:
     """A profile of (name, averageMs), with all five keys."""
-    lines = [profile_line(name, average, median=average, count=count) for name, average in times]
+    times = list(times)
+    whole = sum(average for _, average in times) or 1.0
+    lines = [
+        profile_line(name, average, median=average, count=count, percentage=100.0 * average / whole)
+        for name, average in times
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(profile_text(lines, count), encoding="utf-8")
     return path

@@ -27,6 +27,7 @@ from trex_tui.artifacts.stems import (
     is_archive,
     is_canonical,
     is_document,
+    is_source,
     names_power_log,
     states_kind,
 )
@@ -165,7 +166,7 @@ def _drop_parts(sets: Iterable[ArtifactSet]) -> list[ArtifactSet]:
 def _explain_nothing(paths: Sequence[Path], found: _Found) -> ArtifactError:
     """Return the error for paths without a set: the only damaged file, or what to do with the files that are there."""
     where = paths[0] if len(paths) == 1 else Path(os.path.commonpath([path.absolute() for path in paths]))
-    problems = [note for note in found.notes if note.severity is Severity.ERROR]
+    problems = [note for note in found.notes if note.severity is not Severity.INFO]
     if len(problems) == 1 and problems[0].file:
         return ArtifactError(problems[0].file, problems[0].message, problems[0].where, tuple(found.notes))
     message = "no layer information, times or log of trtexec here or below; "
@@ -205,7 +206,6 @@ def _search(root: Path, most_files: int, found: _Found) -> None:
             reason = describe_os_error(error, "cannot be listed")
             found.notes.append(Note(Severity.ERROR, directory, "", reason))
             continue
-        # Configuration is no artifact: `[[lint.suppress]]` begins like JSON.
         files = [Path(entry.path) for entry in entries if _is_looked_at(entry)]
         looked_at += len(files)
         if looked_at > most_files:
@@ -227,7 +227,8 @@ def _is_looked_at(entry: os.DirEntry[str]) -> bool:
         is_directory = entry.is_dir()
     except OSError:
         is_directory = False
-    return not entry.name.endswith(".toml") and (not is_directory or is_canonical(Path(entry.name)))
+    path = Path(entry.name)
+    return not is_source(path) and (not is_directory or is_canonical(path))
 
 
 def _is_searched(entry: os.DirEntry[str]) -> bool:

@@ -131,7 +131,8 @@ _MESSAGE = re.compile(
 )
 """Messages that only the library prints, of TensorRT 8 to 11."""
 _UNSTAMPED = re.compile(
-    r"^(?:\x1b\[[\d;]*m)?(?:\[(?:TensorRT|TRT)\](?: \w+:| \[[VIWEF]\]| {2})|(?:VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:?)",
+    r"^(?:\x1b\[[\d;]*m)?(?:\[(?:TensorRT|TRT)\](?: \w+:| \[[VIWEF]\]| {2})"
+    r"|(?:VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:?)",
     re.MULTILINE,
 )
 """A message of the library in a log of Python or of another program."""

@@ -60,9 +60,6 @@ class StatedMemory(NamedTuple):
     engine_mib: int | None = None
 
 
-_NO_MEMORY = StatedMemory()
-
-
 class StatedTensor(NamedTuple):
     """An input or output of the network from a log; None where not stated."""
 
@@ -95,7 +92,7 @@ class Facts:
     device: dict[str, Any] = field(default_factory=dict)
     performance: dict[str, Any] = field(default_factory=dict)
     device_attributes: dict[str, Any] = field(default_factory=dict)
-    memory: StatedMemory = _NO_MEMORY
+    memory: StatedMemory = StatedMemory()
     tensors: tuple[StatedTensor, ...] = ()
     build_device: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
@@ -169,86 +166,49 @@ def parse_latency(value: Any) -> LatencySummary | None:  # noqa: ANN401
     return LatencySummary(**summary, percentiles_ms=percentiles) if summary else None
 
 
-def find_metadata_kind(root: dict[str, Any]) -> FileKind:
-    """Return the run of an object of sections: the profile run if it has sections of only that run."""
-    is_profile = "performance_summary" in root or "inference_options" in root
-    return FileKind.PROFILE_METADATA if is_profile else FileKind.BUILD_METADATA
-
-
-@dataclass(slots=True)
-class _Sections:
-    """Merged sections of several files; fields as in `Facts`."""
-
-    merged: dict[str, dict[str, Any]] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)
-    attributes: dict[str, Any] = field(default_factory=dict)
-    build_device: dict[str, Any] = field(default_factory=dict)
-    notes: list[Note] = field(default_factory=list)
-
-
 def read_metadata(paths: list[Path]) -> tuple[Facts, list[Note]]:
     """Read and merge the metadata files of a set, build before profile; a broken file is skipped."""
-    sections = _read_sections(paths)
-    merged = sections.merged
-    facts = Facts(
-        model_options=merged.get("model_options", {}),
-        build_options=merged.get("build_options", {}),
-        inference_options=merged.get("inference_options", {}),
-        device=merged.get("device_information", {}),
-        performance=merged.get("performance_summary", {}),
-        device_attributes=sections.attributes,
-        build_device=sections.build_device,
-        sources=sections.sources,
-    )
-    return facts, sections.notes + _unclear_latency(facts, paths)
-
-
-def read_metadata_document(paths: list[Path]) -> tuple[dict[str, dict[str, Any]], list[Note]]:
-    """Read and merge metadata files verbatim: the sections by name, `device_attributes` for an old device dump."""
-    sections = _read_sections(paths)
-    attributes = {"device_attributes": sections.attributes} if sections.attributes else {}
-    return sections.merged | attributes, sections.notes
-
-
-def _read_sections(paths: list[Path]) -> _Sections:
-    sections = _Sections()
+    sections: dict[str, dict[str, Any]] = {}
+    sources: dict[str, str] = {}
+    attributes: dict[str, Any] = {}
+    build_device: dict[str, Any] = {}
+    notes: list[Note] = []
     for path in paths:
         try:
-            root = load_json(path)
+            root = load_json(path, notes)
         except ArtifactError as error:
-            sections.notes.append(error.note)
+            notes.append(error.note)
             continue
-        if isinstance(root, list):
-            first = next((entry for entry in root if isinstance(entry, dict)), {})
-            sections.attributes = without_depths(first)
-        elif isinstance(root, dict):
-            _add_sections(sections, root, path)
-        else:
-            sections.notes.append(
-                Note(Severity.ERROR, path, "", "holds no sections; write it with `trex-tui metadata`")
-            )
-    return sections
-
-
-def _add_sections(sections: _Sections, root: dict[str, Any], path: Path) -> None:
-    kind = find_metadata_kind(root).value
-    for key, value in root.items():
-        if not isinstance(value, dict):
-            message = "is not a section of options; ignored"
-            sections.notes.append(Note(Severity.WARNING, path, key, message))
-        elif key == "device_attributes":
-            sections.attributes = without_depths(value)
-        else:
-            sections.merged[key] = sections.merged.get(key, {}) | without_depths(value)
-            name = _FIELDS.get(key, key)
-            sections.sources[name] = kind
-            if name == "device" and kind == FileKind.BUILD_METADATA.value:
-                sections.build_device = sections.merged[key]
-
-
-def _unclear_latency(facts: Facts, paths: list[Path]) -> list[Note]:
-    value = facts.performance.get("Latency")
-    if not isinstance(value, list) or len(value) in _PERCENTILES_BY_LENGTH:
-        return []
-    message = f"has {len(value)} values; percentiles after min, max, mean and median are unknown"
-    return [Note(Severity.INFO, paths[-1], "performance_summary.Latency", message)]
+        if isinstance(root, list):  # the dump of old trex
+            root = {"device_attributes": next((entry for entry in root if isinstance(entry, dict)), {})}
+        if not isinstance(root, dict):
+            message = "holds no sections; write it with `trex-tui export --format trex-metadata`"
+            notes.append(Note(Severity.ERROR, path, "", message))
+            continue
+        is_profile = "performance_summary" in root or "inference_options" in root
+        kind = FileKind.PROFILE_METADATA if is_profile else FileKind.BUILD_METADATA
+        for key, value in root.items():
+            if not isinstance(value, dict):
+                notes.append(Note(Severity.WARNING, path, key, "is not a section of options; ignored"))
+            elif key == "device_attributes":
+                attributes = without_depths(value)
+            else:
+                sections[key] = sections.get(key, {}) | without_depths(value)
+                sources[_FIELDS.get(key, key)] = kind.value
+                if key == "device_information" and not is_profile:
+                    build_device = sections[key]
+    facts = Facts(
+        model_options=sections.get("model_options", {}),
+        build_options=sections.get("build_options", {}),
+        inference_options=sections.get("inference_options", {}),
+        device=sections.get("device_information", {}),
+        performance=sections.get("performance_summary", {}),
+        device_attributes=attributes,
+        build_device=build_device,
+        sources=sources,
+    )
+    latency = facts.performance.get("Latency")
+    if isinstance(latency, list) and len(latency) not in _PERCENTILES_BY_LENGTH:
+        message = f"has {len(latency)} values; percentiles after min, max, mean and median are unknown"
+        notes.append(Note(Severity.INFO, paths[-1], "performance_summary.Latency", message))
+    return facts, notes

@@ -26,9 +26,8 @@ _TORCH = re.compile(
 """Names in Torch-TensorRT's debug folder: `_run_on_acc_0_engine_layer_information.json` for engine `_run_on_acc_0`."""
 _EXTENSION = re.compile(r"(?:\.(?:json|log|txt|csv|gz|engine|plan|trt|tea))+$", re.IGNORECASE)
 _ENGINE_EXTENSION = re.compile(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
-_DOCUMENTS = frozenset(
-    ".md .markdown .rst .adoc .html .htm .ipynb .py .sh .c .cc .cpp .h .hpp .yml .yaml".split()
-)
+_DOCUMENTS = (".md", ".markdown", ".rst", ".adoc", ".html", ".htm", ".ipynb")
+_SOURCES = (".py", ".pyc", ".sh", ".c", ".cc", ".cpp", ".h", ".hpp", ".cu", ".yml", ".yaml", ".toml")
 _WORD = re.compile(r"[^._\-\s]+")
 _ROLE_WORDS = frozenset(
     [
@@ -136,7 +135,12 @@ def is_archive(path: Path) -> bool:
 
 def is_document(path: Path) -> bool:
     """Return whether the name is that of a document or of source, which may quote logs."""
-    return path.suffix.lower() in _DOCUMENTS
+    return path.suffix.lower() in _DOCUMENTS or is_source(path)
+
+
+def is_source(path: Path) -> bool:
+    """Return whether the name is that of a program or its configuration, in which no search looks for logs."""
+    return path.suffix.lower() in _SOURCES
 
 
 def names_power_log(path: Path) -> bool:

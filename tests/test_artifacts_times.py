@@ -1,0 +1,584 @@
+"""Times of layers and queries: trtexec's own files, those of other tools, units, and what is missing."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers import (
+    ARTIFACTS,
+    REAL_SETS,
+    RealSet,
+    examples,
+    messages,
+    plain_json,
+    profile_line,
+    profile_text,
+    real_sets,
+    timing_row,
+    write_json,
+)
+from trex_tui.artifacts.kinds import FileKind, recognize
+from trex_tui.artifacts.layer_times import measure_spread
+from trex_tui.artifacts.open import parse_head
+from trex_tui.artifacts.profile import Profile, ProfileRow, read_profiles
+from trex_tui.artifacts.timing import ENQUEUE, MS, Timing, find_column, read_timings
+from trex_tui.errors import ArtifactError, Severity
+
+CASES = ARTIFACTS.parent / "cases"
+TIMES = {"conv1": 0.5, "relu1": 0.25, "conv2": 0.125}
+"""Milliseconds, on average."""
+
+
+def case(name: str) -> Path:
+    path = CASES / name
+    return path if path.exists() else pytest.skip(f"no case at {path}")
+
+
+def read_profile(path: Path) -> Profile:
+    (profile,) = read_profiles(path)
+    return profile
+
+
+def read_timing(path: Path) -> Timing:
+    (timing,) = read_timings(path)
+    return timing
+
+
+def averages(profile: Profile) -> dict[str, float | None]:
+    return {row.name: row.average_ms for row in profile.rows}
+
+
+# trtexec's own files
+
+
+@pytest.mark.parametrize("real", real_sets(having=["profile"]))
+def test_every_row_of_a_real_profile(real: RealSet) -> None:
+    profile = read_profile(real.path("profile"))
+    records = real.rows()
+    keys = ("timeMs", "averageMs", "medianMs", "percentage")
+    assert [row for row in profile.rows] == [
+        ProfileRow(record["name"], *(record.get(key) for key in keys)) for record in records
+    ]
+    assert (profile.notes, profile.assumed, profile.is_whole, profile.unit) == ((), "", True, "ms")
+    assert (profile.stated_total_ms, profile.missing_pct) == (None, None)
+    assert profile.sum_ms == pytest.approx(math.fsum(record["averageMs"] for record in records))
+
+
+@pytest.mark.parametrize("real", real_sets(having=["timing"]))
+def test_every_row_of_a_real_timing_file(real: RealSet) -> None:
+    timing = read_timing(real.path("timing"))
+    rows = real.json("timing")
+    assert timing.rows == len(rows)
+    assert {key: column.tolist() for key, column in timing.columns.items()} == {
+        key: [row[key] for row in rows] for key in timing.columns
+    }
+    assert (timing.notes, timing.assumed, timing.unit) == ((), "", "ms")
+    assert timing.latency_ms.tolist() == [row["latencyMs"] for row in rows]
+
+
+def test_runs_that_were_appended(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    first, second = ([profile_line(name, ms * factor) for name, ms in TIMES.items()] for factor in (1, 2))
+    path.write_text(profile_text(first) + profile_text(second, count=20), encoding="utf-8")
+    runs = read_profiles(path)
+    assert [(run.iterations, run.sum_ms) for run in runs] == [(10, 0.875), (20, 1.75)]
+    times = write_json(tmp_path / "t.json", [timing_row(1.0, 0.5)])
+    times.write_text(times.read_text() * 2, encoding="utf-8")
+    assert [timing.rows for timing in read_timings(times)] == [1, 1]
+
+
+def test_names_are_read_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(profile_text([profile_line('a"b\\n', 0.5), profile_line("c", 0.25)]), encoding="utf-8")
+    profile = read_profile(path)
+    assert [row.name for row in profile.rows] == ['a"b\\n', "c"]
+    assert messages(profile.notes) == [
+        "is not valid JSON (trtexec does not escape names and prints nan); all 2 records read by line"
+    ]
+
+
+def test_a_cut_file_keeps_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    text = profile_text([profile_line(name, ms) for name, ms in TIMES.items()])
+    path.write_text(text[: text.index("conv2") + 3], encoding="utf-8")
+    profile = read_profile(path)
+    assert averages(profile) == {"conv1": 0.5, "relu1": 0.25}
+    assert not profile.is_whole
+    assert profile.notes[0].severity is Severity.ERROR
+    assert "2 records were read by line, 1 lines lost (first: line 5)" in profile.notes[0].message
+
+
+def test_single_times_of_the_recorder(tmp_path: Path) -> None:
+    rows = [
+        {"name": name, "timeMs": 3 * ms, "averageMs": ms, "samplesMs": [ms / 2, ms, 1.5 * ms]}
+        for name, ms in TIMES.items()
+    ]
+    spread = read_profile(write_json(tmp_path / "p.json", [{"count": 3}, *rows])).spreads[0]
+    assert spread is not None
+    assert (list(spread.times_ms), spread.samples, spread.p99_ms) == ([0.25, 0.5, 0.75], 3, 0.75)
+    assert spread.cv_pct == pytest.approx(100 * math.sqrt(2 / 3) / 2)
+    assert measure_spread([1.0]).cv_pct is None
+
+
+# What is missing
+
+
+def test_a_profile_with_missing_rows_keeps_its_total(tmp_path: Path) -> None:
+    """Percentages that do not sum to 100: posts on forums leave rows out."""
+    real = next(one for one in REAL_SETS if one.name == "resnet18_fp16")
+    records = plain_json(real.directory / real.files["profile"])
+    whole = [record for record in records if "name" in record]
+    total = math.fsum(record["averageMs"] for record in whole)
+    kept = [record for record in records if record.get("percentage", 100) > 3]
+    profile = read_profile(write_json(tmp_path / "p.json", kept))
+    left_out = 100 - sum(record.get("percentage", 0) for record in kept)
+    assert profile.stated_total_ms == pytest.approx(total, rel=1e-4)
+    assert profile.missing_pct == pytest.approx(left_out, abs=0.01)
+    (note,) = profile.notes
+    assert note.severity is Severity.WARNING
+    assert " are missing: the rest sums to " in note.message
+    assert note.message.endswith("shares refer to the total")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("a", 1.0, 50.0), ("b", 1.0, 49.8)],  # rounded
+        [("a", 1.0, 1.0), ("b", 3.0, 1.0)],  # another share
+        [("a", 1.0, 0.5), ("b", 1.0, 0.5)],  # a fraction
+        [("a", 1.0, 60.0), ("b", 1.0, 60.0)],
+    ],
+)
+def test_percentages_that_tell_nothing(tmp_path: Path, rows: list[tuple[str, float, float]]) -> None:
+    records = [
+        {"name": name, "timeMs": ms, "averageMs": ms, "percentage": share} for name, ms, share in rows
+    ]
+    profile = read_profile(write_json(tmp_path / "p.json", [{"count": 1}, *records]))
+    assert (profile.stated_total_ms, profile.notes) == (None, ())
+
+
+def test_a_stated_total_counts(tmp_path: Path) -> None:
+    rows = [{"name": name, "avg_ms": ms} for name, ms in TIMES.items()]
+    for total, missing in ((0.875, None), (1.75, 50.0)):
+        path = write_json(tmp_path / "p.json", {"layers": [*rows, {"name": "Total", "avg_ms": total}]})
+        profile = read_profile(path)
+        assert (averages(profile), profile.missing_pct) == (TIMES, missing)
+    assert profile.with_total(path) is profile
+    log = profile._replace(stated_total_ms=None, missing_pct=None).with_total(path, 0.876, rounding_ms=0.001)
+    assert log.missing_pct is None
+
+
+def test_the_table_of_simple_profiler() -> None:
+    profile = read_profile(case("12-simple-profiler/vit.txt"))
+    assert profile.iterations == 20
+    assert profile.stated_total_ms == pytest.approx(29.67 / 20)
+    assert profile.missing_pct == pytest.approx(100 * (1 - 2.57 / 29.67))
+    name = "Reformatting CopyNode for Input Tensor 0 to patch embedding"
+    assert profile.rows[0] == ProfileRow(name, 0.95, 0.95 / 20, None, 3.2)
+    assert len(profile.rows) == 11
+    assert [note.severity for note in profile.notes] == [Severity.INFO, Severity.WARNING]
+
+
+TABLE = """\
+[I] ========== net profile ==========
+[I]          TensorRT layer name    Runtime, %  Invocations  Runtime, ms
+[I]            conv1_1 + relu1_1         50.0%            {count}        {first}
+[I]                  RPROI Fused         50.0%            {count}        {first}
+[I] ========== net total runtime = {total} ms ==========
+"""
+
+
+def test_tables_before_and_after_are_runs(tmp_path: Path) -> None:
+    """sampleFasterRCNN prints the prefix of a log on every line."""
+    path = tmp_path / "net.txt"
+    text = TABLE.format(count=2, first="3.00", total="6.00") + TABLE.format(count=1, first="1.25", total="2.5")
+    path.write_text(text, encoding="utf-8")
+    assert recognize(path).kind is FileKind.PROFILE
+    runs = read_profiles(path)
+    assert [averages(run) for run in runs] == [
+        {"conv1_1 + relu1_1": 1.5, "RPROI Fused": 1.5},
+        {"conv1_1 + relu1_1": 1.25, "RPROI Fused": 1.25},
+    ]
+    assert [(run.is_whole, run.missing_pct) for run in runs] == [(True, None)] * 2
+    path.write_text(text[: text.rindex("[I] ==")], encoding="utf-8")
+    cut = read_profiles(path)[-1]
+    assert not cut.is_whole
+    assert messages(cut.notes)[-1] == "has no end of the table; copy or export it again"
+
+
+# Times of layers in files of other tools
+
+
+def each(**keys: float) -> list[dict[str, Any]]:
+    """A row per layer: its name, and its time in milliseconds times a factor for each key."""
+    return [{"name": name} | {key: ms * factor for key, factor in keys.items()} for name, ms in TIMES.items()]
+
+
+ROWS = each(timeMs=10, averageMs=1, medianMs=1)
+COUNT = {"count": 10}
+FORMS: dict[str, Any] = {
+    "layers": {"layers": ROWS},
+    "below other keys": {"engine": "net", "results": [{"batch": 1, "profile": {"layers": ROWS}}]},
+    "both": {"layers": ROWS, "profile": ROWS},
+    "a count within": {"layers": [COUNT, *ROWS]},
+    "Layers": {"Layers": [{"Name": name, "avg_ms": ms} for name, ms in TIMES.items()]},
+    "mean latency": {"layers": each(latency_mean_ms=1)},
+    "avgUs": {"layers": each(avgUs=1000)},
+    "seconds": {"layers": each(avg_s=0.001)},
+    "nanoseconds": {"layers": each(time_ns=1e6)},
+    "a unit beside": {"unit": "us", "layers": each(avg=1000)},
+    "a value with its unit": {"layers": [{"name": name, "avg": {"value": ms, "unit": "ms"}} for name, ms in TIMES.items()]},
+    "timeMs alone": {"layers": each(timeMs=1)},
+    "timeMs and a count": [COUNT, *each(timeMs=10)],
+    "sum and calls": {"layers": [{**row, "calls": 4} for row in each(total_ms=4)]},
+    "layer": [{"layer": name, "avg_time_ms": ms} for name, ms in TIMES.items()],
+    "numbers in µs": {"layer_times_us": {name: ms * 1000 for name, ms in TIMES.items()}},
+    "objects": {"layers": {name: {"avg_ms": ms} for name, ms in TIMES.items()}},
+    "deep objects": {"net": {"profile": {name: {"gpu": {"avg_ms": ms}} for name, ms in TIMES.items()}}},
+    "samples": {name: [ms / 2, ms, ms * 1.5] for name, ms in TIMES.items()},
+    "samples with stamps": {name: [[ms, "20250101-10:00:00.00"]] * 3 for name, ms in TIMES.items()},
+    "samples of rows": {"layers": [{"name": name, "timeMs": [ms, ms]} for name, ms in TIMES.items()]},
+    "each row again": {"layers": [row for row in ROWS for _ in range(2)]},
+    "rows again in a list": ROWS + ROWS,
+    "a sum below": {"layers": [*each(avg_ms=1), {"name": "Total", "avg_ms": 0.875}]},
+    "a string": json.dumps({"layers": each(avg_ms=1)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(tmp_path: Path, form: str) -> None:
+    path = write_json(tmp_path / "net.json", FORMS[form])
+    assert recognize(path).kind is FileKind.PROFILE
+    profile = read_profile(path)
+    assert averages(profile) == pytest.approx(TIMES)
+    assert len(profile.rows) == len(TIMES)
+    assert profile.unit == "ms"
+    note = profile.notes[0]
+    assert (note.severity, note.message) == (Severity.INFO, profile.assumed)
+    assert note.message.startswith("is not in trtexec's format; read as 3 layers")
+
+
+def test_what_was_assumed_is_told(tmp_path: Path) -> None:
+    for form, words in {
+        "layers": "read as 3 layers at layers: time in ms, average in ms, median in ms",
+        "avgUs": "read as 3 layers at layers: average in µs",
+        "timeMs alone": "timeMs is read as the time of one inference",
+        "timeMs and a count": "timeMs is read as a sum over all iterations",
+        "each row again": "3 repeated rows merged",
+        "a sum below": "its row 'Total' is excluded from the layers",
+    }.items():
+        assert words in read_profile(write_json(tmp_path / "net.json", FORMS[form])).assumed
+
+
+def test_a_unit_that_nothing_tells_is_unknown(tmp_path: Path) -> None:
+    profile = read_profile(write_json(tmp_path / "net.json", {"layers": TIMES}))
+    assert (profile.unit, averages(profile)) == (None, TIMES)
+    assert profile.notes[0].severity is Severity.WARNING
+    assert "unit unknown: the file states none" in profile.notes[0].message
+
+
+def test_all_names_again_are_another_run(tmp_path: Path) -> None:
+    for form in (
+        {"layers": [*each(avg_ms=2), *each(avg_ms=1)]},
+        [*each(averageMs=2), *each(averageMs=1)],
+        {"runs": [{"layers": each(avg_ms=2)}, {"layers": each(avg_ms=1)}]},
+    ):
+        runs = read_profiles(write_json(tmp_path / "net.profile.json", form))
+        assert [run.sum_ms for run in runs] == [1.75, 0.875]
+        assert "read as 2 runs" in " ".join(messages(runs[0].notes))
+
+
+@pytest.mark.parametrize("names", ["abab", "abcab", "abcacb", "aaaaaa"])
+def test_other_repetition_is_no_run(tmp_path: Path, names: str) -> None:
+    layers = {"layers": [{"name": name, "avg_ms": 1 + index} for index, name in enumerate(names)]}
+    assert [row.name for row in read_profile(write_json(tmp_path / "net.profile.json", layers)).rows] == [*names]
+
+
+def test_layers_of_one_name_stay_apart(tmp_path: Path) -> None:
+    """Different times are of different layers; layers that take no time are not the same for that."""
+    rows = [("x", 1.0), ("y", 3.0), ("x", 2.0), ("noop", 0.0), ("noop", 0.0)]
+    layers = {"layers": [{"name": name, "avg_ms": ms} for name, ms in rows]}
+    profile = read_profile(write_json(tmp_path / "net.profile.json", layers))
+    assert [(row.name, row.average_ms) for row in profile.rows] == rows
+
+
+def test_real_samples_of_torch_tensorrt() -> None:
+    path = ARTIFACTS / "torch-trt" / "resnet18" / "trt_layer_latency.json"
+    if not path.exists():
+        pytest.skip(f"no real artifacts at {ARTIFACTS}")
+    samples = plain_json(path)
+    profile = read_profile(path)
+    assert averages(profile) == pytest.approx({name: sum(ms) / len(ms) for name, ms in samples.items()})
+    assert (profile.iterations, profile.unit) == (100, "ms")
+    assert [spread and spread.samples for spread in profile.spreads] == [100] * len(samples)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"resnet50": {"avg_ms": 1.0}, "vgg": {"avg_ms": 2.0}},
+        {"batch": 1, "throughput": 200.0},
+        {"latency_ms": {"mean": 1.0, "p99": 2.0}, "compute_ms": {"mean": 1.0}},
+        {"layers": [{"name": "conv1", "shape": 3}]},
+        {"results": [{"name": "resnet50", "avg_ms": 1.0}]},
+        {"properties": {"Layers": {"items": {"minLength": 1, "maxLength": 100}}}},
+        {"findings": {"CONV001": 1, "GEMM002": 3}},
+        {"traceEvents": [{"name": "conv1", "ph": "X", "ts": 1, "dur": 2, "args": {"latency_ms": 1.0}}]},
+    ],
+)
+def test_what_is_no_profile(tmp_path: Path, document: Any) -> None:
+    assert recognize(write_json(tmp_path / "net.json", document)).kind is not FileKind.PROFILE
+
+
+def test_rows_under_unknown_keys_are_not_an_empty_profile(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match=r"has no times of layers under a known key \(keys: layer, cost\)"):
+        read_profiles(write_json(tmp_path / "p.json", [{"layer": "a", "cost": 1}]))
+    with pytest.raises(ArtifactError, match="has the unknown time unit 'furlongs'; export it in ms, us, ns or s"):
+        read_profiles(write_json(tmp_path / "p.json", {"layers": [{"name": "a", "avg": 1}], "unit": "furlongs"}))
+    empty = read_profile(write_json(tmp_path / "p.json", [{"count": 0}]))
+    assert messages(empty.notes) == ["has no layers: nothing was profiled"]
+
+
+PERFETTO = [
+    {"name": name, "ph": "X", "ts": 0, "dur": 1000 * ms, "tid": 1, "pid": "_run_on_acc_0_engine Engine Execution", "args": {}}
+    for name, ms in TIMES.items()
+]  # fmt: skip
+
+
+def test_execution_profiles_of_torch_tensorrt(tmp_path: Path) -> None:
+    """The format `perfetto` has sums; in the format `trex` a comma follows the last figure of a row."""
+    path = write_json(tmp_path / "_run_on_acc_0_engine_engine_exectuion_profile.trace", PERFETTO)
+    assert recognize(path).kind is FileKind.PROFILE
+    profile = read_profile(path)
+    assert averages(profile) == pytest.approx(TIMES)
+    assert profile.notes[0].severity is Severity.WARNING
+    assert "sums over all calls" in profile.notes[0].message
+    rows = [
+        f'  {{\n    "name": "{name}",\n    "timeMs": {10 * ms},\n    "averageMs": {ms},\n    "percentage": {ms / 0.00875},\n  }}'
+        for name, ms in TIMES.items()
+    ]
+    path.write_text("[\n" + ",\n".join(rows) + "\n]\n", encoding="utf-8")
+    assert recognize(path).kind is FileKind.PROFILE
+    profile = read_profile(path)
+    assert (averages(profile), profile.iterations, profile.notes) == (TIMES, 10, ())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text('a"\\[]{},:\n', max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text('b"\\[{', max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.data())
+def test_heads_of_json(data: st.DataObject) -> None:
+    """The head of a document is a document; of a whole one it is that."""
+    document = data.draw(st.lists(JSON, max_size=3) | st.dictionaries(st.text(max_size=3), JSON, max_size=3))
+    text = json.dumps(document, indent=data.draw(st.sampled_from([None, 1])))
+    assert parse_head(text) == document
+    head = parse_head(text[: data.draw(st.integers(1, len(text)))])
+    assert isinstance(head, type(document))
+
+
+# Times of queries in files of other tools
+
+
+COLUMNS = {"latency": "latencyMs", "compute": "computeMs", "enqueue": ENQUEUE, "h2d": "h2dMs"}
+SPELLINGS = {
+    "latency": ("latency", "Latency", "host_latency", "totalLatency", "times", "inference_times"),
+    "compute": ("compute", "gpuCompute", "GPU Compute Time", "gpu_compute_time", "computeTime"),
+    "enqueue": ("enqueue", "enqueueTime", "enq", "Enqueue Time"),
+    "h2d": ("h2d", "H2D Latency", "h2d_time"),
+}
+UNITS = {"ms": "ms", "s": "s", "us": "µs", "µs": "µs", "ns": "ns", "seconds": "s", "milliseconds": "ms"}
+
+
+@st.composite
+def variants(draw: st.DrawFn) -> tuple[dict[str, list[float]], Any]:
+    """Rows in milliseconds, and a file that holds them in one of its forms."""
+    count = draw(st.integers(1, 12))
+    names = ["latency", *draw(st.lists(st.sampled_from(["compute", "enqueue", "h2d"]), unique=True))]
+    values = st.lists(st.floats(1e-3, 1e4), min_size=count, max_size=count)
+    rows = {name: draw(values) for name in names}
+    unit = draw(st.sampled_from(sorted(UNITS)))
+    scaled = {name: [value / MS[UNITS[unit]] for value in values] for name, values in rows.items()}
+    keys = {name: draw(st.sampled_from(SPELLINGS[name])) for name in rows}
+    form = draw(st.sampled_from(("rows", "rows with units", "columns", "series")))
+    body: Any
+    if form == "columns":
+        body = {f"{keys[name]}_{unit}": values for name, values in scaled.items()}
+    elif form == "series":
+        body = {keys[name]: {"values": values, "unit": unit} for name, values in scaled.items()}
+    else:
+        suffix = f"_{unit}" if form == "rows" else ""
+        body = [{keys[name] + suffix: values[row] for name, values in scaled.items()} for row in range(count)]
+        if form == "rows with units":
+            body = [{"iteration": 7, **row, "unit": unit} for row in body]
+    for key in draw(st.lists(st.sampled_from(("measurement", "perIteration", "results", "run 1")), max_size=3)):
+        body = {"shape": [1, 3, 224, 224], "name": "x", key: body}
+    return rows, body
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(variants())
+def test_any_form_has_the_same_rows(case: tuple[dict[str, list[float]], Any]) -> None:
+    rows, root = case
+    with tempfile.TemporaryDirectory() as directory:
+        timing = read_timing(write_json(Path(directory, "t.json"), root))
+    assert timing.rows == len(rows["latency"])
+    assert {key: pytest.approx(list(values), rel=1e-12) for key, values in timing.columns.items()} == {
+        COLUMNS[name]: values for name, values in rows.items()
+    }
+    assert timing.unit is not None
+
+
+BENCHMARK = {
+    "config": {"model": "alexnet", "backend": "tensorrt", "dtype": "float16", "input_shape": [1, 3, 224, 224]},
+    "total_time": 1.6006380360049661,
+    "latencies": [0.0013367, 0.0013569, 0.0013501, 0.0013112],
+    "avg_latency": 0.001338725,
+    "avg_throughput": 747.0,
+}
+"""As in the edge-vision repository."""
+
+
+@pytest.mark.parametrize("root", [BENCHMARK, json.dumps(BENCHMARK, indent=4)], ids=["json", "a string"])
+def test_a_throughput_tells_the_unit(tmp_path: Path, root: Any) -> None:
+    """Seconds were read as milliseconds: an engine of 0.0013 ms."""
+    path = write_json(tmp_path / "alexnet_tensorrt.json", root)
+    assert recognize(path).kind is FileKind.TIMING
+    timing = read_timing(path)
+    assert timing.latency_ms.tolist() == pytest.approx([1.3367, 1.3569, 1.3501, 1.3112])
+    assert timing.unit == "s"
+    (note,) = timing.notes
+    assert note.severity is Severity.INFO
+    assert note.message.endswith("unit s by avg_throughput: 747 per second")
+
+
+@given(
+    st.sampled_from(sorted(MS)), st.floats(0.05, 200.0), st.integers(1, 256), st.sampled_from(["qps", "throughput", "fps"])
+)
+@settings(max_examples=examples(60), deadline=None)
+def test_latency_and_throughput_of_any_batch(unit: str, ms: float, batch: int, key: str) -> None:
+    root = {"latencies": [ms / MS[unit]] * 3, key: 1000.0 * batch / ms}
+    with tempfile.TemporaryDirectory() as directory:
+        timing = read_timing(write_json(Path(directory, "t.json"), root))
+    assert (timing.unit, timing.latency_ms[0]) == (unit, pytest.approx(ms))
+
+
+def test_layers_are_a_witness_of_the_unit(tmp_path: Path) -> None:
+    timing = read_timing(write_json(tmp_path / "lat.json", {"latencies": [0.00074, 0.00075]}))
+    assert timing.unit is None
+    assert timing.notes[0].severity is Severity.WARNING
+    assert "unit unknown" in timing.notes[0].message
+    resolved = timing.with_layers(0.527)
+    assert (resolved.unit, resolved.latency_ms.tolist()) == ("s", pytest.approx([0.74, 0.75]))
+    assert resolved.notes[0].severity is Severity.INFO
+    assert resolved.notes[0].message.endswith("unit s by the layers beside it, 0.527 ms")
+    assert timing.with_layers(0.02) is timing  # 28 ms or 0.03 µs: neither fits
+    assert resolved.with_layers(500.0) is resolved
+
+
+@pytest.mark.parametrize(
+    ("root", "latencies", "words"),
+    [
+        ([0.5, 0.75], [0.5, 0.75], "read as 2 rows of latency; unit unknown"),
+        ({"times": [0.001], "unit": "s"}, [1.0], "read as 1 row at times of latency in s"),
+        ({"model": {"latencies_us": [500, None, 250]}}, [0.5, None, 0.25], "3 rows at model.latencies_us"),
+        ({"perIteration": [{"latency_us": 500}]}, [0.5], "1 row at perIteration of latency in µs"),
+        ({"times_us": {"latency": [1000], "enqueue": [100]}}, [1.0], "latency in µs, enqueue in µs"),
+        ([{"timeS": 0.25}], [250.0], "1 row of latency in s"),
+        ({"latency_in_ms": [1]}, [1.0], "latency in ms"),
+        ({"latency": [1.0], "enqueue_us": [100]}, [1.0], "of latency, enqueue in µs; unit unknown"),
+    ],
+)  # fmt: skip
+def test_what_was_assumed_of_queries(
+    tmp_path: Path, root: Any, latencies: list[float | None], words: str
+) -> None:
+    timing = read_timing(write_json(tmp_path / "t.json", root))
+    values = [None if math.isnan(value) else value for value in timing.latency_ms]
+    assert values == pytest.approx(latencies)
+    assert words in timing.assumed
+    assert (timing.unit is None) == ("unit unknown" in words)
+
+
+def test_the_s_of_a_plural_is_no_unit() -> None:
+    for key in ("times", "inferenceTimes", "elapsed", "host_latencies"):
+        assert find_column(key)[1] is None
+    assert find_column("computeMs") == ("computeMs", "ms")
+    assert find_column("name") == (None, None)
+
+
+def test_what_else_a_file_holds_is_told(tmp_path: Path) -> None:
+    root = {f"engine_{name}": {"times_ms": [1, 2, 3]} for name in "abcde"}
+    timing = read_timing(write_json(tmp_path / "t.json", root))
+    assert (timing.notes[1].severity, timing.notes[1].message) == (
+        Severity.WARNING,
+        "has rows of several runs; not read: 3 rows at engine_b.times_ms, 3 rows at engine_c.times_ms, 3 rows at "
+        "engine_d.times_ms, 1 more",
+    )
+
+
+def test_no_duration_is_below_zero(tmp_path: Path) -> None:
+    rows = [timing_row(1.0, 0.5), {**timing_row(2.0, 0.5), "latencyMs": -3, "h2dMs": -1.0}, {"computeMs": 1}, 7]
+    for form in (rows, {"runs": rows}):
+        timing = read_timing(write_json(tmp_path / "t.json", form))
+        assert [None if math.isnan(value) else value for value in timing.latency_ms] == [0.5, None, None]
+        assert messages(timing.notes)[-4:] == [
+            "1 entries are not timing rows; skipped",
+            "1 of 3 rows have a negative h2d; read as unknown",
+            "1 of 3 rows have a negative latency; read as unknown",
+            "1 of 3 rows have no latency",
+        ]
+
+
+@pytest.mark.parametrize(
+    "root",
+    [{"power": {"values": [1, 2]}}, {"shape": [1, 3]}, {"latency": {"p50": 1}}, [{"name": 3}], [], 7, None],
+)
+def test_no_timing(tmp_path: Path, root: Any) -> None:
+    with pytest.raises(ArtifactError, match="has no timing rows"):
+        read_timings(write_json(tmp_path / "t.json", root))
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(("times", "latency", "unit", "value", "name", "layers", "averageMs", "count", "conv")),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(ANY_JSON)
+def test_anything_is_rows_or_an_error(root: Any) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        path = write_json(Path(directory, "t.json"), root)
+        recognize(path)
+        try:
+            for timing in read_timings(path):
+                assert {len(values) for values in timing.columns.values()} == {timing.rows}
+        except ArtifactError:
+            pass
+        try:
+            for profile in read_profiles(path):
+                assert all(row.average_ms is None or row.average_ms >= 0 for row in profile.rows)
+        except ArtifactError:
+            pass
