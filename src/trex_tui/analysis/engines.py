@@ -44,7 +44,7 @@ class Loader(Protocol):
 # Values
 
 
-def _precision(engine: Engine) -> str | None:
+def find_precision(engine: Engine) -> str | None:
     """Return the precision with most time (most layers, without times) among layers that multiply, else among all working."""
     layers = engine.layers[engine.layers["precision"].notna()]
     multiplying = [kind.value for kind in LayerKind if kind.multiplies]
@@ -169,7 +169,7 @@ _VALUES: tuple[tuple[Column, Value], ...] = (
             "Precision of the main work: the one with most time among convolutions, GEMMs and attention.",
             source=_LAYERS,
         ),
-        _precision,
+        find_precision,
     ),
     (
         Column("batch", "batch", "Samples per query.", source="inputs, else options of the run or the build"),
@@ -430,7 +430,7 @@ def sign(engine: Engine) -> Signature:
     main = {node for kind, nodes in names if kind in multiplying for node in nodes}
     nodes = main or {node for _, nodes in names for node in nodes}
     bindings = engine.bindings["role"].fillna("input") + ":" + engine.bindings["name"]
-    return Signature(tuple(sorted(bindings)), frozenset(nodes), engine.name)
+    return Signature(tuple(sorted(bindings)), frozenset(nodes), engine.name.rpartition("/")[2])
 
 
 def group_models(signatures: Sequence[Signature | None]) -> list[str | None]:
