@@ -48,6 +48,7 @@ class StatedMemory(NamedTuple):
     Attributes:
         weights_bytes, activation_bytes, scratch_bytes: Sums of the builder, for the engine that was kept.
         context_bytes: Device memory of the execution context, which holds the activations.
+        persistent_bytes: Device memory that the layers keep while an execution context exists.
         engine_bytes: Size of the serialized engine.
         engine_mib: The same in whole MiB, rounded down, if a log has no more.
     """
@@ -58,6 +59,7 @@ class StatedMemory(NamedTuple):
     context_bytes: int | None = None
     engine_bytes: int | None = None
     engine_mib: int | None = None
+    persistent_bytes: int | None = None
 
 
 class StatedTensor(NamedTuple):
