@@ -140,7 +140,7 @@ def _read_raw(engine: Engine, key: str) -> pd.Series:
     types = {type(value) for value in values if value is not None}
     if types == {bool}:
         return pd.Series(pd.array(values, FLAG))
-    numbers = [value for value in values if type(value) in (int, float)]
+    numbers = [value for value in values if isinstance(value, (int, float))]
     is_finite = all(math.isfinite(value) and abs(value) <= _MOST_INTEGER for value in numbers)
     if types and types <= {int, float} and is_finite:
         return pd.Series(pd.array(values, INT if types == {int} else FLOAT))

@@ -230,7 +230,7 @@ def _is_skipped(name: str) -> bool:
 
 def _collect_rows(names: Sequence[str], found: Mapping[int, str]) -> list[_Block]:
     """Return each block with its rows: copies to the DLA come before it, those from it and their ends after it."""
-    blocks = [
+    blocks: list[_Block] = [
         {
             "layer": layer,
             "evidence": evidence,

@@ -637,7 +637,7 @@ def _list_values(column: Column, series: pd.Series, typed: str) -> list[str]:
     """Return the values of a column that begin with the typed text, the most frequent first."""
     if is_number(series):
         is_category = not _is_measure(column, series) and series.nunique() <= _MOST_NUMBERS
-        parts = [(str(value),) for value in series.dropna()] if is_category else []
+        parts: list[tuple[str, ...]] = [(str(value),) for value in series.dropna()] if is_category else []
     else:
         parts = [_parts(cell) for cell in _cells(column, series)]
     counts = Counter(part for cell in parts for part in cell)

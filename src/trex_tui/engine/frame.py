@@ -126,7 +126,10 @@ def _list_tensors(raw: Record, *keys: str) -> list[_Tensor]:
 def _tensor_frame(
     inputs: Sequence[list[_Tensor]], outputs: Sequence[list[_Tensor]], known: Collection[str]
 ) -> pd.DataFrame:
-    layers, roles, ports, rows = [], [], [], []
+    layers: list[int] = []
+    roles: list[str] = []
+    ports: list[int] = []
+    rows: list[_Tensor] = []
     for layer, sides in enumerate(zip(inputs, outputs, strict=True)):
         for role, tensors in zip(("input", "output"), sides, strict=True):
             layers += [layer] * len(tensors)
@@ -189,8 +192,8 @@ def build_frames(objects: Sequence[Record], bindings: Iterable[str]) -> tuple[pd
         listing = (tensors for raw, tensors in zip(objects, inputs, strict=True) if raw.get("ParameterType"))
         known.update(tensor.name for tensors in listing for tensor in tensors)
     known.update(tensor.name for tensors in outputs for tensor in tensors)
-    for raw, tensors in zip(objects, inputs, strict=True):
-        tensors += _list_tensors(raw, "Constants")  # TensorRT 10 lists them among the inputs
+    for raw, reads in zip(objects, inputs, strict=True):
+        reads += _list_tensors(raw, "Constants")  # TensorRT 10 lists them among the inputs
     tensors = _tensor_frame(inputs, outputs, known)
     rows = [
         _describe_layer(raw, reads, writes, known)

@@ -27,6 +27,7 @@ from trex_tui.column import Column
 from trex_tui.engine.attributes import raw_columns
 from trex_tui.engine.columns import COLUMNS
 from trex_tui.engine.dla import add_transfers, place_layers
+from trex_tui.engine.doubts import find_doubts
 from trex_tui.engine.frame import (
     build_bindings,
     build_calls,
@@ -65,8 +66,8 @@ def load_set(
         TrexError: The optimization profile does not exist.
     """
     with gc_paused():
-        contents = _read(source, run, begin)
-        return _join(source, contents, columns, optimization_profile)
+        engine = _join(source, _read(source, run, begin), columns, optimization_profile)
+        return replace(engine, notes=(*engine.notes, *find_doubts(engine)))
 
 
 @dataclass(slots=True)
@@ -178,10 +179,9 @@ def _add_logs(contents: _Contents, source: ArtifactSet, traces: Mapping[FileKind
 
 def _trace_of_run(trace: BuildTrace, shown: ShownRuns, kind: FileKind) -> BuildTrace:
     """Return a log as seen by the shown run; without results if it has no such run."""
-    runs = shown.runs
-    is_shown = bool(runs["is_shown"][runs["file"].eq(trace.path)].any())
+    is_shown = trace.path in shown.runs["file"][shown.runs["is_shown"]].tolist()
     if kind in shown.left_out or (kind is shown.log_kind and not is_shown):
-        return replace(trace, performance=None, trace=None, profile=None)
+        return replace(trace, performance=None, averages=(), profile=None)
     number = shown.log_runs.get(trace.path)
     return trace if number is None else read_log(trace.path, number)
 

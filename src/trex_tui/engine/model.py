@@ -15,6 +15,7 @@ import pandas as pd
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.artifacts.metadata import Facts
 from trex_tui.column import RARE, Column
+from trex_tui.engine.doubts import doubt_throughput, find_jumps
 from trex_tui.engine.graph import build_graph, find_links
 from trex_tui.errors import Note
 from trex_tui.frames import plain_values
@@ -158,6 +159,25 @@ class Engine:
         return self.stated_total_ms or self.latency_sum_ms
 
     @cached_property
+    def known_weights_bytes(self) -> int | None:
+        """Weights of the layers that list theirs; a constant that several layers read counts once. None without details."""
+        if not self.has_graph or self.has_names_only:
+            return None
+        constants = self.tensors[self.tensors["is_constant"] & self.tensors["bytes"].notna()]
+        listed = self.layers["weights_bytes"] - self.layers["constant_bytes"]
+        return int(listed.sum() + constants.groupby("name")["bytes"].max().sum())
+
+    @cached_property
+    def jumps(self) -> list[tuple[int, int]]:
+        """The jumps among the layers: layer and target, `len(self)` for the end."""
+        return find_jumps(self.layers["name"].tolist(), self.attributes)
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether a jump may repeat layers: sums over the layers are then lower bounds."""
+        return any(target <= layer for layer, target in self.jumps)
+
+    @cached_property
     def links(self) -> pd.DataFrame:
         """A row per tensor from layer to layer: source, target, tensor, port, dtype, bytes, is_loop."""
         return find_links(self.tensors)
@@ -166,6 +186,11 @@ class Engine:
     def graph(self) -> nx.MultiDiGraph[int]:
         """The layers as nodes 0…n-1, the links as edges, with scalar attributes for any networkx algorithm or writer."""
         return build_graph(self)
+
+    @property
+    def throughput_doubt(self) -> str:
+        """Why the stated throughput cannot be true; empty if it can."""
+        return doubt_throughput(self.facts)
 
     @cached_property
     def inputs(self) -> list[list[Port]]:

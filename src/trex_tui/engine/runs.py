@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -30,6 +30,7 @@ _MOST_NAMED = 8
 _MOST_OPTIONS = 120
 _EXPORTS = {FileKind.TIMING: "--exportTimes", FileKind.PROFILE: "--exportProfile"}
 _Row = dict[str, Any]
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,8 @@ def choose_runs(
     else:
         indices = {kind: _index_of(number, count, owners.get(kind)) for kind, count in counts.items()}
         log_index = None if log_kind is None else indices[log_kind]
-    profile = None if indices[FileKind.PROFILE] is None else profiles[indices[FileKind.PROFILE]]
-    timing = None if indices[FileKind.TIMING] is None else timings[indices[FileKind.TIMING]]
+    profile = _pick(profiles, indices[FileKind.PROFILE])
+    timing = _pick(timings, indices[FileKind.TIMING])
     if all(count <= 1 for count in counts.values()):
         return ShownRuns(profile, timing, _runs_frame([]))
     if log_kind is not None:
@@ -120,6 +121,10 @@ def choose_runs(
     is_default = log_index is None or log_index + 1 == traces[log_kind].shown_number
     log_runs = {} if is_default or log_index is None else {log: log_index + 1}
     return ShownRuns(profile, timing, _runs_frame(rows), log_kind, log_runs, left_out)
+
+
+def _pick(items: Sequence[_Item], index: int | None) -> _Item | None:
+    return None if index is None else items[index]
 
 
 def _check_number(number: int | None, counts: Sequence[tuple[Path, int]]) -> None:
@@ -203,13 +208,17 @@ def _find_stated_run(measured: Sequence[MeasuredRun], facts: Facts) -> int | Non
 
 
 def _runs_frame(rows: Sequence[_Row]) -> pd.DataFrame:
-    kinds = {"number": INT, "layers": INT, "iterations": INT, "queries": INT}
-    kinds |= {"sum_ms": FLOAT, "median_ms": FLOAT, "throughput_qps": FLOAT}
-    numbers = {key: pd.array([row.get(key) for row in rows], kind) for key, kind in kinds.items()}
-    frame = pd.DataFrame(numbers)
-    frame.insert(0, "file", pd.Series([row["file"] for row in rows], dtype=object))
-    frame.insert(2, "is_shown", pd.array([row["is_shown"] for row in rows], "bool"))
-    return frame.assign(options=text_array(row.get("options") for row in rows))
+    numbers: dict[str, Any] = dict.fromkeys(("number", "layers", "iterations", "queries"), INT)
+    numbers |= dict.fromkeys(("sum_ms", "median_ms", "throughput_qps"), FLOAT)
+    columns = {key: pd.array([row.get(key) for row in rows], kind) for key, kind in numbers.items()}
+    return pd.DataFrame(
+        {
+            "file": pd.Series([row["file"] for row in rows], dtype=object),
+            "is_shown": pd.Series([row["is_shown"] for row in rows], dtype=bool),
+            **columns,
+            "options": text_array(row.get("options") for row in rows),
+        }
+    )
 
 
 def _mark_shown(rows: list[_Row], count: int, shown: int | None) -> None:
