@@ -17,8 +17,8 @@ _JUMP_KEYS = ("JumpTarget", "JumpTargetThen", "JumpTargetElse")
 """Attributes of jumps: the name of a layer."""
 _MOST_AT_ONCE, _MOST_AT_ONCE_UNSTATED = 8.0, 64.0
 """More queries at a time for each stream are impossible; trtexec overlaps the copies of a few."""
-_SAME_WEIGHTS = 0.01
-"""Relative difference of two sums of weights that alignment explains."""
+_SAME_WEIGHTS, _ALIGNMENT_BYTES = 0.01, 4096
+"""Difference of two sums of weights that alignment explains: relative, and absolute."""
 _LONGEST_NAME = 40
 
 
@@ -38,7 +38,7 @@ def find_doubts(engine: Engine) -> Iterator[Note]:
         yield Note(Severity.WARNING, engine.files.get(FileKind(source)) if source else None, "", throughput)
     known, stated = engine.known_weights_bytes, engine.facts.memory.weights_bytes
     is_whole = bool(engine.layers["weights_bytes"].notna().all())
-    if known and stated and is_whole and abs(known - stated) > _SAME_WEIGHTS * stated:
+    if known and stated and is_whole and abs(known - stated) > _SAME_WEIGHTS * stated + _ALIGNMENT_BYTES:
         message = f"lists weights of {format_bytes(known)}; the builder states {format_bytes(stated)}"
         yield Note(Severity.WARNING, graph, "", message)
 
