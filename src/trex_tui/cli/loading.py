@@ -7,9 +7,10 @@ import atexit
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from trex_tui.analysis.device import StatedDevice, parse_peaks, read_device_settings, stated_for
 from trex_tui.artifacts.discover import ArtifactSet, Discovery, find_sets
@@ -22,12 +23,40 @@ from trex_tui.errors import ARCHIVES, ArtifactError, Note, TrexError
 STDIN = "-"
 
 
+class LoadSet(NamedTuple):
+    """Loads a set as the options say; other processes take it too.
+
+    Attributes:
+        devices: Name of a device -> what configuration files state about it.
+        stated: What options state about every device.
+    """
+
+    optimization_profile: int | None
+    devices: Mapping[str, StatedDevice]
+    stated: StatedDevice | None
+
+    def __call__(self, source: ArtifactSet, run: int | None = None) -> Engine:
+        """Load a set.
+
+        Raises:
+            ArtifactError: No file of it can be used.
+            TrexError: It has no such optimization profile.
+        """
+        from trex_tui.api import COLUMNS
+
+        engine = load_set(source, columns=COLUMNS, run=run, optimization_profile=self.optimization_profile)
+        found = stated_for(engine.facts.device_name, self.devices)
+        stated = found.updated_with(self.stated) if found and self.stated else self.stated or found
+        return engine if stated is None else replace(engine, stated_device=stated)
+
+
 class Loader:
     """Reads the sets at the paths of a command.
 
     Attributes:
         paths: The paths; standard input is a file.
         discovery: The sets found there.
+        load: Loads one of them.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -37,10 +66,9 @@ class Loader:
             ArtifactError: There are none.
             TrexError: An option or the configuration has an invalid value.
         """
-        from trex_tui.api import COLUMNS
-
-        self._options, self._columns = options, COLUMNS
-        self._settings = _read_devices(options.peak)
+        self._run = options.run
+        stated = parse_peaks(options.peak) if options.peak else None
+        self.load = LoadSet(options.optimization_profile, _read_devices(), stated)
         self.paths: list[str | Path] = [
             _read_stdin() if path == STDIN else path for path in options.paths or ["."]
         ]
@@ -50,20 +78,6 @@ class Loader:
         """Return the files that must never be overwritten."""
         files = [file for source in self.discovery.sets for file in source.files.values()]
         return Inputs([*files, *self.paths])
-
-    def load(self, source: ArtifactSet) -> Engine:
-        """Load one set.
-
-        Raises:
-            ArtifactError: No file of it can be used.
-            TrexError: It has no such optimization profile.
-        """
-        options = self._options
-        engine = load_set(
-            source, columns=self._columns, run=options.run, optimization_profile=options.optimization_profile
-        )
-        stated = self._settings(engine.facts.device_name)
-        return engine if stated is None else replace(engine, stated_device=stated)
 
     def load_all(self) -> tuple[list[Engine], list[Note]]:
         """Load every engine that can be loaded, and return the notes that belong to none.
@@ -77,7 +91,7 @@ class Loader:
         strays = list(self.discovery.notes)
         for source in self.discovery.sets:
             try:
-                engines.append(self.load(source))
+                engines.append(self.load(source, self._run))
             except ArtifactError as error:
                 if len(self.discovery.sets) == 1:
                     raise
@@ -101,23 +115,17 @@ class Loader:
         return replace(engines[0], notes=(*engines[0].notes, *strays)) if strays else engines[0]
 
 
-def _read_devices(peaks: Sequence[str]) -> Callable[[str | None], StatedDevice | None]:
-    """Return a function of the name of a device: what options and configuration state about it.
+def _read_devices() -> dict[str, StatedDevice]:
+    """Return name of a device -> what the configuration files state about it.
 
     Raises:
-        TrexError: An option or a file has an invalid value.
+        TrexError: A file has an invalid value.
     """
-    settings: dict[str, StatedDevice] = {}
+    devices: dict[str, StatedDevice] = {}
     for table in read_configuration():
         for name, stated in read_device_settings(table.values.get("device", {}), str(table.path)).items():
-            settings[name] = settings[name].updated_with(stated) if name in settings else stated
-    by_option = parse_peaks(peaks) if peaks else None
-
-    def find(name: str | None) -> StatedDevice | None:
-        stated = stated_for(name, settings)
-        return stated.updated_with(by_option) if stated and by_option else by_option or stated
-
-    return find
+            devices[name] = devices[name].updated_with(stated) if name in devices else stated
+    return devices
 
 
 def _read_stdin() -> Path:

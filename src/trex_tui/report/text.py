@@ -50,6 +50,8 @@ def render_text(document: Document, width: int | None = None, *, is_unfolded: bo
         if document.parts and part is not document:
             blocks.append(Text(printable(part.title), "bold underline"))
         for section in part.shown:
+            if not section.title and not section.key.startswith("chart") and blocks and not blocks[-1]:
+                blocks.pop()  # it goes on with the section before
             blocks += [render_section(section, width, is_unfolded=is_unfolded), Text()]
         notes = list(render_notes(part.notes, width))
         blocks += [*notes, Text()] if notes else []
@@ -151,7 +153,7 @@ class _Cells:
     """A column of a table that is aligned: its heading and texts."""
 
     def __init__(self, column: Column, cells: Sequence[str], values: Sequence[object]) -> None:
-        self.column = column
+        self.column, self._values = column, values
         self.texts = [column.title, *cells]
         known = [value for value in values if not is_missing(value)]
         self.is_number = all(
@@ -162,10 +164,14 @@ class _Cells:
         self.least = self.width if self.is_number else min(self.width, column.width or _NARROWEST)
 
     def shorten(self, width: int, shorten: Shorten) -> None:
+        """Cut the texts to a width; names are given to `shorten` as in the file, others as they are shown."""
         heading, *texts = self.texts
+        names = [
+            value if isinstance(value, str) else text for text, value in zip(texts, self._values, strict=True)
+        ]
         self.texts = [
             _fit_cell(heading, width, shorten_middle),
-            *(_fit_cell(text, width, shorten) for text in texts),
+            *(_fit_cell(name, width, shorten) for name in names),
         ]
         self.width = max(map(cell_len, self.texts))
 
@@ -180,14 +186,19 @@ def _fit(columns: list[_Cells], width: int, section: Section) -> list[_Cells]:
         cells.column.priority for cells in kept
     ):
         kept.remove(max(reversed(kept), key=lambda cells: cells.column.priority))
-    for cells in sorted(
-        kept, key=lambda cells: -cells.column.priority
-    ):  # texts that matter less give way first
-        excess = sum(other.width + GAP for other in kept) - GAP - width
-        if excess > 0 and cells.least < cells.width:
-            shorten = section.shorten.get(cells.column.key, shorten_middle)
-            cells.shorten(max(cells.least, cells.width - excess), shorten)
+    texts = sorted((cells for cells in kept if not cells.is_number), key=lambda cells: cells.column.priority)
+    room = width + GAP - sum(cells.width + GAP for cells in kept if cells.is_number)
+    for place, cells in enumerate(texts):  # those that matter most take what they need
+        room -= GAP
+        left = room - sum(other.least + GAP for other in texts[place + 1 :])
+        if cells.width > left:
+            cells.shorten(max(cells.least, left), section.shorten.get(cells.column.key, _cut))
+        room -= cells.width
     return kept
+
+
+def _cut(text: str, width: int) -> str:
+    return shorten_middle(printable(text), width)
 
 
 def _fit_cell(text: str, width: int, shorten: Shorten) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from trex_tui.analysis.compute import FACTS as COMPUTE
 from trex_tui.analysis.compute import compute_facts
@@ -11,6 +12,7 @@ from trex_tui.analysis.conditions import FACTS as CAPTURE
 from trex_tui.analysis.conditions import capture_facts, find_doubts
 from trex_tui.analysis.energy import FACTS as POWER
 from trex_tui.analysis.energy import LAYER_ENERGY, SCOPES, layer_energy, power_facts, power_table, throttling
+from trex_tui.analysis.engines import find_precision
 from trex_tui.analysis.memory import FACTS as MEMORY
 from trex_tui.analysis.memory import memory_facts
 from trex_tui.analysis.structure import critical_path, find_reformats, find_transitions, stream_totals
@@ -101,18 +103,6 @@ def engine_sections(engine: Engine) -> Iterator[Section]:
 # Engine
 
 
-def find_precision(engine: Engine) -> str | None:
-    """Return the precision with most time, or else most layers, among those that multiply; None if unknown."""
-    multiplies = engine.layers["kind"].map(lambda kind: LayerKind(kind).multiplies).astype(bool)
-    frame = engine.layers[multiplies & engine.layers["precision"].notna()]
-    if frame.empty:
-        return None
-    weights = (
-        frame["latency_ms"].fillna(0.0) if frame["latency_ms"].notna().any() else frame["occurrence"] * 0 + 1
-    )
-    return str(weights.groupby(frame["precision"]).sum().idxmax())
-
-
 def _engine_facts(engine: Engine) -> list[Fact]:
     return [
         Fact(ENGINE["tensorrt_version"], engine.facts.tensorrt_version, _describe_version(engine)),
@@ -177,16 +167,16 @@ def count_notes(engine: Engine) -> str:
 
 
 def _work_facts(engine: Engine) -> Iterator[Fact]:
-    memory, stated = memory_facts(engine), engine.facts.memory
+    stated = engine.facts.memory
     yield Fact(MEMORY["weights_bytes"], None, describe_weights(engine))
-    yield Fact(MEMORY["activation_peak_bytes"], None, _describe_activations(engine))
+    yield Fact(_renamed(MEMORY["activation_peak_bytes"], "Activations"), None, _describe_activations(engine))
     for title, size in (("Scratch", stated.scratch_bytes), ("Context", stated.context_bytes)):
         if size is not None:
             yield Fact(Column("", title), None, f"{format_bytes(size)} (stated in the log)")
     if size_text := _describe_engine_size(stated.engine_bytes, stated.engine_mib):
         yield Fact(Column("", "Engine size"), None, f"{size_text} (stated in the log)")
     yield Fact(ENGINE["latency_sum_ms"], None, _describe_profile(engine))
-    yield Fact(COMPUTE["macs"], None, _describe_compute(engine))
+    yield Fact(_renamed(COMPUTE["macs"], "Compute"), None, _describe_compute(engine))
     yield Fact(Column("", "Streams"), None, _describe_streams(engine))
     if (path := critical_path(engine)) is not None:
         share = f"{format_ms(path.latency_ms)} ms, {format_pct(path.latency_pct)} % of all layers"
@@ -199,9 +189,10 @@ def _work_facts(engine: Engine) -> Iterator[Fact]:
             None,
             f"{plural(len(changes), 'layer')}, {'time unknown' if time is None else f'{format_ms(time)} ms'}",
         )
-    if memory.layers_hiding_weights and memory.known_weights_bytes:
-        hidden = plural(memory.layers_hiding_weights, "layer hides its", "layers hide their")
-        yield Fact(Column("", "Lower bounds"), None, f"{hidden} weights")
+
+
+def _renamed(column: Column, title: str) -> Column:
+    return replace(column, title=title)
 
 
 def _describe_engine_size(size: int | None, whole_mib: int | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -13,6 +13,7 @@ from trex_tui.analysis.structure import TOTALS, compute_totals, slowest
 from trex_tui.column import Column, columns_of
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine
+from trex_tui.engine.names import short_names, short_tactics
 from trex_tui.errors import TrexError
 from trex_tui.frames import FLOAT, TEXT, total
 from trex_tui.report.absence import no_layers, no_profile
@@ -63,8 +64,9 @@ def _layer_section(
     return Section(key, title, frame=frame, columns=shown, bar=bar, noun="layer", shorten=_shorteners(engine))
 
 
-def _shorteners(engine: Engine) -> dict[str, object]:
-    return {}
+def _shorteners(engine: Engine) -> dict[str, Callable[[str, int], str]]:
+    """Return functions that shorten names so that different ones stay different."""
+    return {"name": short_names(engine).fit, "tactic": short_tactics(engine).fit}
 
 
 def describe_total(engine: Engine, index: pd.Index) -> str:

@@ -171,7 +171,10 @@ def _settings_section(engine: Engine, key: str, settings: pd.DataFrame, sentence
             facts.append(Fact(Column("", printable(row["label"])), None, text, is_folded=is_usual))
             continue
         defaults += [row["key"]] if row["is_default"] else []
-        facts.append(Fact(SETTINGS[row["key"]], row["value"], text, is_folded=bool(row["is_folded"])))
+        column, value = SETTINGS[row["key"]], row["value"]
+        if column.unit.name and isinstance(value, int | float) and not isinstance(value, bool):
+            text = f"{value:g} {column.unit.name}"
+        facts.append(Fact(column, value, text, is_folded=bool(row["is_folded"])))
     data: dict[str, Any] = {"other": other, "at_default": defaults}
     return Section(key, key.capitalize(), facts, [] if facts else [sentence], data=data if facts else None)
 

@@ -1,0 +1,138 @@
+"""`engines`: a row per engine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+
+from trex_tui.cli.options import (
+    CommandParser,
+    add_by,
+    add_columns,
+    add_filter,
+    add_paths,
+    add_result,
+    add_sort,
+    add_top,
+    positive,
+)
+from trex_tui.cli.results import Result, complain
+from trex_tui.errors import TrexError
+
+HELP = "Compare many engines in one table"
+EPILOG = """\
+Engines with the same inputs and outputs and mostly the same nodes are one
+model. --by never mixes models. A set that cannot be read is a row with its
+error. Columns with one value are left out of text; JSON, CSV and the like have
+all columns.
+
+--filter is the language of `trex-tui layers`, with the columns of this table;
+`trex-tui explain engines` lists them. --sort date adds the differences to the
+capture before of the same model. html and md have charts of each model.
+
+examples:
+  trex-tui engines nightly/
+  trex-tui engines nightly/ --filter 'device:orin p99<5' --sort p99 --reverse
+  trex-tui engines nightly/ --sort date
+  trex-tui engines nightly/ --by device,precision
+  trex-tui engines nightly/ --columns engine,median,weights,energy
+  trex-tui engines nightly/ --pareto median,energy,device -o fleet.html
+  trex-tui engines nightly/ --jobs 8 -o fleet.parquet
+"""
+
+
+def add_arguments(parser: CommandParser) -> None:
+    add_paths(parser)
+    add_columns(parser)
+    add_filter(parser, noun="engine")
+    add_sort(parser, "order found")
+    add_top(parser)
+    add_by(parser, "number of engines, range of measures and best engine, each within one model")
+    parser.add_argument(
+        "--pareto",
+        metavar="X,Y[,COLOR]",
+        help="measures of the Pareto charts in html and md, and the column shown by color",
+    )
+    reading = parser.add_argument_group("reading")
+    reading.add_argument(
+        "--jobs", type=positive, metavar="N", default=1, help="processes that read sets; default: 1"
+    )
+    reading.add_argument(
+        "--dask", metavar="ADDRESS", help="read on the workers of a Dask cluster, which see the same paths"
+    )
+    formats = ("text", "json", "jsonl", "csv", "md", "html", "xlsx", "parquet")
+    add_result(parser, formats, schema="engines/2")
+
+
+def run(options: argparse.Namespace) -> int:
+    from trex_tui.analysis.engines import read_engines, sort_by_date
+    from trex_tui.cli.loading import Loader
+    from trex_tui.report.selection import choose_rows, named_column, named_columns, sort_rows, split_names
+    from trex_tui.report.views.engines import RANGED, Axes, list_engine_groups, list_engines
+
+    result = Result(options)
+    loader = Loader(options)
+    with _make_executor(options) as executor:
+        found, load = loader.discovery, loader.load
+        table = read_engines(found, load, run=options.run, executor=executor, progress=_make_progress())
+    is_history = options.sort is not None and named_column(table, options.sort).key == "date"
+    if is_history:
+        table = sort_by_date(table)
+    rows = choose_rows(table, options.filter)
+    if options.filter and not rows.any():
+        complain(f"0 of {len(rows)} engines match")
+    index = sort_rows(table, rows, None if is_history else options.sort, is_reversed=options.reverse)
+    names, top = split_names(options.columns), options.top or None
+    columns = named_columns(table, names) if names else None
+    if options.by:
+        keys = named_columns(table, split_names(options.by))
+        measures = columns or [table.columns[key] for key in RANGED if table.frame[key].notna().any()]
+        if not measures:
+            raise TrexError("--by: no engine has a measured value; choose measures with --columns")
+        return result.write(list_engine_groups(table, index, keys, measures, top), loader.inputs())
+    axes = None
+    if result.format in ("md", "html"):
+        axes = Axes(*named_columns(table, split_names(options.pareto)))
+    return result.write(list_engines(table, index, columns, top, axes), loader.inputs())
+
+
+@contextmanager
+def _make_executor(options: argparse.Namespace) -> Iterator[Executor | None]:
+    """Yield what reads the sets: processes, the workers of a Dask cluster, or None for this process.
+
+    Raises:
+        TrexError: Dask is not installed, or the cluster cannot be reached.
+    """
+    if options.dask is not None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise TrexError("--dask needs Dask: pip install 'trex-tui[dask]'") from None
+        try:
+            with Client(options.dask, timeout=10) as client:
+                yield client.get_executor()
+        except (OSError, TimeoutError, ValueError) as error:
+            raise TrexError(f"--dask {options.dask}: {error or 'no answer'}; check the address") from error
+    elif options.jobs > 1:
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+
+        with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
+            yield pool
+    else:
+        yield None
+
+
+def _make_progress() -> Callable[[int, int], None] | None:
+    """Return a function that shows the number of engines read on a terminal; None if stderr is none."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(number: int, total: int) -> None:
+        sys.stderr.write(f"\r{number}/{total} engines" + ("\r\x1b[K" if number == total else ""))
+        sys.stderr.flush()
+
+    return show

@@ -1,0 +1,201 @@
+"""Many engines: a row each, groups of them, and charts of each model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import pandas as pd
+
+from trex_tui._version import __version__
+from trex_tui.analysis.engines import CHANGES, COLUMNS, EngineTable, varying_columns
+from trex_tui.column import RARE, Column
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.errors import TrexError
+from trex_tui.frames import is_number
+from trex_tui.report.charts import Chart
+from trex_tui.report.document import Document, Section
+from trex_tui.report.views.layers import limit_rows
+from trex_tui.text import fit_device_name, plural
+
+RANGED = ("latency_median_ms", "latency_p99_ms", "throughput_qps", "energy_per_inference_j")
+"""Measures of groups by default."""
+_X, _SECOND = "latency_median_ms", ("weights_bytes", "activation_peak_bytes", "latency_p99_ms")
+_WIDTHS = {
+    "engine": 16,
+    "model": 10,
+    "device": 12,
+    "directory": 16,
+    "main_kinds": 16,
+    "cautions": 12,
+    "error": 16,
+}
+_SHARE = "_time_pct"
+
+
+class Axes(NamedTuple):
+    """Columns of the Pareto charts; None for those that fit each model."""
+
+    x: Column | None = None
+    y: Column | None = None
+    color: Column | None = None
+
+
+def list_engines(
+    table: EngineTable,
+    index: pd.Index,
+    columns: Sequence[Column] | None = None,
+    top: int | None = None,
+    charts: Axes | None = None,
+) -> Document:
+    """Return a row per engine, in an order.
+
+    Args:
+        columns: Those of the table; None for all, of which people see the ones that differ.
+        charts: Add charts of each model.
+    """
+    frame = table.frame.loc[index]
+    shown = columns or [table.columns[key] for key in _main_columns(table)]
+    frame = frame[[column.key for column in columns]] if columns else frame
+    sentences = [_count(table, index), *(_describe_constants(table) if columns is None else ())]
+    section = limit_rows(_section("rows", frame, shown, sentences), top)
+    sections = [section, *(_chart_sections(table.frame.loc[index], charts) if charts else ())]
+    data = {"trex_tui": __version__, "rows_total": len(index)}
+    return Document("engines", "Engines", sections, table.notes, data=data, version=2)
+
+
+def _section(key: str, frame: pd.DataFrame, columns: Sequence[Column], sentences: Sequence[str]) -> Section:
+    fitted = [replace(column, width=_WIDTHS.get(column.key, column.width)) for column in columns]
+    shorten = {"device": fit_device_name}
+    return Section(
+        key, "Engines", sentences=sentences, frame=frame, columns=fitted, shorten=shorten, noun="engine"
+    )
+
+
+def _main_columns(table: EngineTable) -> list[str]:
+    varying = [key for key in varying_columns(table) if table.columns[key].priority < RARE or key in CHANGES]
+    if table.frame["is_peak_at_least"].fillna(False).any() and "activation_peak_bytes" in varying:
+        varying.insert(varying.index("activation_peak_bytes"), "is_peak_at_least")
+    return varying
+
+
+def _describe_constants(table: EngineTable) -> Iterator[str]:
+    """Yield the values that all engines share, whose columns are left out."""
+    if len(table.frame) < 2:
+        return
+    shown = set(_main_columns(table))
+    texts = []
+    for key in ("device", "tensorrt", "precision", "batch"):
+        values = table.frame[key].dropna()
+        if key not in shown and len(values) == len(table.frame):
+            texts.append(f"{table.columns[key].title} {table.columns[key].format(values.iloc[0])}")
+    if texts:
+        yield f"All: {', '.join(texts)}."
+
+
+def _count(table: EngineTable, index: pd.Index) -> str:
+    rows = table.frame.loc[index]
+    broken = int(rows["error"].notna().sum())
+    models = rows["model"][rows["error"].isna()].nunique()
+    sentence = f"{plural(len(rows), 'engine')} of {plural(models, 'model')}"
+    sentence += f"; {len(table.frame) - len(rows)} filtered out" if len(rows) < len(table.frame) else ""
+    return f"{sentence}; {broken} cannot be read." if broken else f"{sentence}."
+
+
+def list_engine_groups(
+    table: EngineTable,
+    index: pd.Index,
+    keys: Iterable[Column],
+    measures: Sequence[Column],
+    top: int | None = None,
+) -> Document:
+    """Return a row per model and combination of columns: engines, ranges of measures, and the engine with the best first one.
+
+    Raises:
+        TrexError: A measure is not a number.
+    """
+    frame = table.frame.loc[index]
+    for measure in measures:
+        if not is_number(frame[measure.key]):
+            raise TrexError(f"--columns: {measure.key} is not a number; groups have ranges of numbers")
+    by = ["model", *(column.key for column in keys if column.key != "model")]
+    groups = frame[frame["error"].isna()].groupby(by, dropna=False, sort=False)
+    ranges = groups.size().rename("engines").to_frame()
+    columns = [*(table.columns[key] for key in by), Column("engines", "engines", "Engines of the group.")]
+    for measure in measures:
+        for part in ("min", "median", "max"):
+            column = Column(f"{part}_{measure.key}", f"{part} {measure.title}", f"{part} of the group. {measure.help}",
+                            priority=1 if part == "median" else 3)  # fmt: skip
+            ranges[column.key] = groups[measure.key].agg(part)
+            columns.append(column)
+    first = measures[0]
+    is_rate = first.key.endswith(("_qps", "per_s"))
+    sorted_rows = frame.sort_values(first.key, ascending=not is_rate, kind="stable", na_position="last")
+    ranges["best"] = sorted_rows.groupby(by, dropna=False, sort=False)["engine"].first()
+    columns.append(Column("best", "best", f"Engine of the group with the best {first.title}.", width=12))
+    shown = ranges.reset_index()
+    section = _section(
+        "row_groups", shown, [c for c in columns if shown[c.key].notna().any()], [_count(table, index)]
+    )
+    section = limit_rows(replace(section, noun="group"), top)
+    data = {"trex_tui": __version__, "rows_total": len(index)}
+    return Document("engines", "Engines", [section], table.notes, data=data, version=2)
+
+
+# Charts
+
+
+def _chart_sections(frame: pd.DataFrame, axes: Axes) -> Iterator[Section]:
+    """Yield the charts of each model with several engines."""
+    for number, (model, rows) in enumerate(
+        frame[frame["error"].isna()].groupby("model", sort=False), start=1
+    ):
+        charts = [chart for chart in (_pareto(rows, axes), _trend(rows), _kinds(rows)) if chart is not None]
+        if len(rows) < 2:
+            continue
+        for place, chart in enumerate(charts):
+            yield Section(
+                f"chart-{number}-{place}", str(model) if place == 0 else "", chart=chart, audience="people"
+            )
+
+
+def _pareto(rows: pd.DataFrame, axes: Axes) -> Chart | None:
+    """Return one measure over another, or throughput over latency where batches differ."""
+    batches_differ = rows["batch"].nunique() > 1
+    second = next((key for key in _SECOND if rows[key].nunique() > 1), _SECOND[0])
+    x = axes.x or COLUMNS[_X]
+    y = axes.y or COLUMNS["samples_per_s" if batches_differ else second]
+    color = axes.color or COLUMNS["precision"]
+    known = rows[["engine", *dict.fromkeys([x.key, y.key, color.key])]].dropna(subset=[x.key, y.key])
+    if len(known) < 2:
+        return None
+    known = known.assign(
+        **{color.key: known[color.key].map(color.format, na_action="ignore").fillna("unknown")}
+    )
+    return Chart("scatter", f"{y.title} over {x.title}", known, x, y, color)
+
+
+def _trend(rows: pd.DataFrame) -> Chart | None:
+    known = rows.dropna(subset=["date", _X]).sort_values("date")
+    if len(known) < 2:
+        return None
+    days = pd.to_datetime(known["date"], utc=True, errors="coerce")
+    frame = pd.DataFrame(
+        {"day": (days - days.min()).dt.total_seconds() / 86400.0, _X: known[_X].astype(float)}
+    )
+    return Chart("line", "Median latency over time", frame.dropna(), Column("day", "Days"), COLUMNS[_X])
+
+
+def _kinds(rows: pd.DataFrame) -> Chart | None:
+    """Return the time of each engine by kind."""
+    keys = [f"{kind.value}{_SHARE}" for kind in LayerKind if f"{kind.value}{_SHARE}" in rows]
+    known = rows.dropna(subset=["latency_sum_ms"])
+    if len(known) < 2:
+        return None
+    parts = known.melt(["engine", "latency_sum_ms"], keys, "kind", "share_pct").dropna(subset=["share_pct"])
+    parts["kind"] = parts["kind"].str.removesuffix(_SHARE)
+    parts["latency_ms"] = parts["latency_sum_ms"].astype(float) * parts["share_pct"].astype(float) / 100.0
+    parts = parts[parts["latency_ms"] > 0]
+    x, y, color = Column("latency_ms", "Layer times"), COLUMNS["engine"], Column("kind", "Kind")
+    return Chart("bar", "Layer times by kind", parts[["engine", "kind", "latency_ms"]], x, y, color)
