@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import pandas as pd
 
+from trex_tui.analysis.compute import WORKING
 from trex_tui.column import Column
+from trex_tui.engine.dla import count_operators
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, Port, per_engine
-from trex_tui.frames import FLOAT, TEXT, plain_values, total
+from trex_tui.frames import FLOAT, INT, TEXT, plain_values, total
 
 SUMS = ("latency_ms", "latency_pct", "weights_bytes")
 
@@ -166,6 +169,67 @@ def stream_totals(engine: Engine) -> pd.DataFrame:
     return compute_totals(engine, "stream", rows=engine.layers["stream"].notna())
 
 
+# DLA
+
+
+class DlaFacts(NamedTuple):
+    """Use of the DLA by an engine; the keys are described in `DLA`.
+
+    Attributes:
+        fallbacks: Per pair of blocks, the GPU layers that compute between them.
+    """
+
+    blocks: int
+    dla_ms: float | None
+    gpu_ms: float | None
+    crossings: int
+    crossing_ms: float | None
+    fallbacks: tuple[tuple[int, ...], ...]
+
+
+def dla_facts(engine: Engine) -> DlaFacts | None:
+    """Return times on each device, and the cost of crossings between them; None without a DLA block."""
+    if engine.dla_blocks.empty:
+        return None
+    layers, roles = engine.layers, engine.column("dla_role")
+    times, on_dla = layers["latency_ms"], layers["device"].eq("DLA").fillna(False)
+    is_moving = layers["kind"].isin([LayerKind.REFORMAT.value, LayerKind.SHUFFLE.value])
+    computes = layers["kind"].isin(WORKING) & ~is_moving & ~on_dla
+    starts = engine.dla_blocks["layer"].tolist()
+    between = (computes[first + 1 : end] for first, end in pairwise(starts))
+    return DlaFacts(
+        blocks=len(starts),
+        dla_ms=total(times[on_dla]),
+        gpu_ms=total(times[~on_dla]),
+        crossings=2 * len(starts),
+        crossing_ms=total(times[_is_crossing(roles)]),
+        fallbacks=tuple(tuple(rows.index[rows].tolist()) for rows in between if rows.any()),
+    )
+
+
+def _is_crossing(roles: pd.Series) -> pd.Series:
+    return roles.notna() & ~roles.isin(["block", "wait"])
+
+
+def dla_times(engine: Engine) -> pd.DataFrame:
+    """Return a row per DLA block, in execution order; the columns are described in `DLA_BLOCKS`."""
+    times, whole = engine.layers["latency_ms"], engine.latency_total_ms
+    crossing = engine.column("dla_block")[_is_crossing(engine.column("dla_role"))]
+    rows = []
+    blocks = engine.dla_blocks
+    for layer, wait in zip(blocks["layer"].tolist(), plain_values(blocks["wait"]), strict=True):
+        moves = tuple(crossing.index[crossing.eq(layer)].tolist())
+        execution_ms = total(times[[layer] if wait is None else [layer, wait]])
+        share = 100.0 * execution_ms / whole if execution_ms is not None and whole else None
+        wait_ms = None if wait is None else total(times[[wait]])
+        operators = count_operators(str(engine.layers["name"].iat[layer]))
+        row = (layer, wait, operators, execution_ms, wait_ms, share, moves, total(times[list(moves)]))
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=[*DLA_BLOCKS], dtype=object)
+    floats = ("execution_ms", "wait_ms", "latency_pct", "crossing_ms")
+    return table.astype(dict.fromkeys(floats, FLOAT) | dict.fromkeys(("layer", "wait", "operators"), INT))
+
+
 TOTALS = {
     column.key: column
     for column in (
@@ -196,5 +260,40 @@ REFORMATS = {
         Column("changes_type", "Type", "Whether the type changes, not only the layout."),
         Column("producers", "After", "Layers that write its input."),
         Column("consumers", "Before", "Layers that read its output."),
+    )
+}
+DLA = {
+    column.key: column
+    for column in (
+        Column("blocks", "DLA blocks", "Parts of the network that run on the DLA."),
+        Column("dla_ms", "DLA", "Time of all blocks and of the rows that wait for them.", source="profile"),
+        Column("gpu_ms", "GPU", "Time of all other layers, crossings included.", source="profile"),
+        Column(
+            "crossings", "Crossings", "How often the execution changes between GPU and DLA.", "2 · blocks"
+        ),
+        Column(
+            "crossing_ms",
+            "Crossing ms",
+            "Time of copies and conversions between GPU and DLA.",
+            source="profile",
+        ),
+        Column("fallbacks", "Fallbacks", "GPU layers that compute between two blocks."),
+    )
+}
+DLA_BLOCKS = {
+    column.key: column
+    for column in (
+        Column("layer", "#", "Index of the block."),
+        Column("wait", "Wait", "Row whose time contains the execution of the block."),
+        Column(
+            "operators", "Operators", "Operators in the name of the block; missing if it does not list them."
+        ),
+        Column(
+            "execution_ms", "ms", "Submission and wait: the time on the DLA; a lower bound without a wait."
+        ),
+        Column("wait_ms", "Wait ms", "Time of the wait.", source="profile"),
+        Column("latency_pct", "%", "Share of the block in the time of all layers."),
+        Column("crossing_rows", "Crossing rows", "Rows that copy or convert its inputs and outputs."),
+        Column("crossing_ms", "Crossing ms", "Time of these rows.", source="profile"),
     )
 }
