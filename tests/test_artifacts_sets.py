@@ -30,7 +30,9 @@ from trex_tui.artifacts.stems import engine_stem
 from trex_tui.errors import ArtifactError, Severity
 
 STAMP = "[08/12/2023-10:00:00] [I]"
-BUILD_LOG = f"&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=a.onnx --saveEngine=a\n{STAMP} hello\n"
+BUILD_LOG = (
+    f"&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=a.onnx --saveEngine=a\n{STAMP} hello\n"
+)
 PROFILE_LOG = (
     f"&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --loadEngine=a\n{STAMP} hello\n"
 )
@@ -39,7 +41,12 @@ BUILD = {"model_options": {"Format": "ONNX"}, "build_options": {"Precision": "FP
 PERFORMANCE = {"performance_summary": {"Throughput": 2.0, "Latency": [1, 2, 3, 4, 5]}}
 DEVICE = [{"Name": "A100", "ComputeCapability": [8, 0], "CUDA_VERSION": 11040}]
 PLAN = b"ftrt" + bytes(20) + bytes([10, 16, 1, 11]) + b"\0\xff" * 40
-TIMES = {"config": {"backend": "tensorrt"}, "latencies": [0.001], "avg_latency": 0.001, "avg_throughput": 1000.0}
+TIMES = {
+    "config": {"backend": "tensorrt"},
+    "latencies": [0.001],
+    "avg_latency": 0.001,
+    "avg_throughput": 1000.0,
+}
 
 
 def sets_of(found: Discovery) -> dict[str, dict[str, str]]:
@@ -50,7 +57,9 @@ def test_all_real_sets_are_found_under_their_names() -> None:
     if not ARTIFACTS.is_dir():
         pytest.skip(f"no real artifacts at {ARTIFACTS}")
     found = find_sets([ARTIFACTS / folder for folder in {one.folder for one in REAL_SETS}])
-    by_directory = {(source.directory, next(iter(source.files.values())).name): source for source in found.sets}
+    by_directory = {
+        (source.directory, next(iter(source.files.values())).name): source for source in found.sets
+    }
     for real in REAL_SETS:
         source = by_directory[real.directory, next(iter(real.files.values()))]
         assert names_of(source.files) == real.files
@@ -101,7 +110,7 @@ def test_names_that_trex_gives(tmp_path: Path) -> None:
         ({"layers_int8.json": GRAPH, "profile_int8.json": PROFILE}, "int8"),
         ({"layerinfo.json": GRAPH, "profile.json": PROFILE}, "run7"),
         ({"alexnet.graph.json": GRAPH, "profile.json": PROFILE, "trtexec_stdout.log": BUILD_LOG}, "alexnet"),
-        ({"net-layer-info.json": GRAPH, "net_times.json": TIMING}, "run7"),
+        ({"net-layer-info.json": GRAPH, "net_times.json": TIMING}, "net"),
         ({"a.json": GRAPH, "b.json": PROFILE, "c.json": TIMING}, "a"),
         ({"vgg.graph.json": GRAPH, "b.json": PROFILE}, "vgg"),
         ({"GRAPH.JSON": GRAPH, "PROFILE.JSON": PROFILE}, "run7"),
@@ -144,7 +153,9 @@ def test_two_sets_in_a_directory(tmp_path: Path) -> None:
         "a": {"graph": "a.graph.json", "profile": "a.profile.json"},
         "b": {"graph": "b.graph.json", "timing": "b.timing.json"},
     }
-    with pytest.raises(ArtifactError, match=r"has 2 engines; name a file of one: .*a\.graph\.json, .*b\.graph\.json"):
+    with pytest.raises(
+        ArtifactError, match=r"has 2 engines; name a file of one: .*a\.graph\.json, .*b\.graph\.json"
+    ):
         find_one(tmp_path)
 
 
@@ -297,7 +308,9 @@ def test_a_benchmark_is_joined_with_the_layer_times_below(tmp_path: Path) -> Non
 
 
 def test_a_comparison_of_outputs_lies_in_a_directory_of_its_own(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.graph.json": GRAPH, "a.accuracy/output_diff.json": [{"name": "y", "max_abs": 1.0}]})
+    write_files(
+        tmp_path, {"a.graph.json": GRAPH, "a.accuracy/output_diff.json": [{"name": "y", "max_abs": 1.0}]}
+    )
     assert names_of(find_one(tmp_path).files) == {"graph": "a.graph.json", "accuracy": "output_diff.json"}
 
 
@@ -360,7 +373,9 @@ def test_logs_of_a_failed_capture_are_no_engine(tmp_path: Path) -> None:
 
 
 def test_foreign_files_are_one_count(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.graph.json": GRAPH, **{f"c{n}/config{n}.json": {"answer": n} for n in range(15)}})
+    write_files(
+        tmp_path, {"a.graph.json": GRAPH, **{f"c{n}/config{n}.json": {"answer": n} for n in range(15)}}
+    )
     found = find_sets(tmp_path)
     (note,) = found.notes
     assert (note.severity, note.file) == (Severity.INFO, tmp_path)
@@ -393,7 +408,10 @@ def test_a_document_that_quotes_a_log_is_named_by_its_file(tmp_path: Path) -> No
     [
         ({}, r"look at samples with `trex-tui demo`, or measure a model: trex-tui capture --onnx MODEL$"),
         ({"n.json": {"a": 1}}, r"trex-tui capture --onnx MODEL \(1 other JSON file\)$"),
-        ({"x.onnx": "\x08\x08\x12\x07pytorch"}, r"profile x\.onnx on its GPU: trex-tui capture --onnx .*/x\.onnx$"),
+        (
+            {"x.onnx": "\x08\x08\x12\x07pytorch"},
+            r"profile x\.onnx on its GPU: trex-tui capture --onnx .*/x\.onnx$",
+        ),
         (
             {"x.onnx": "\x08\x08\x12\x07pytorch", "my x.engine": PLAN},
             r"profile my x\.engine on its GPU: trex-tui capture --engine '.*/my x\.engine'$",
@@ -440,7 +458,9 @@ def test_the_only_damaged_file_is_the_error(tmp_path: Path) -> None:
 
 @pytest.fixture
 def odd_files(tmp_path: Path) -> Iterator[Path]:
-    write_files(tmp_path, {"net.graph.json": GRAPH, "net.engine": b"", "net.onnx": b"", "net.timing.json": b""})
+    write_files(
+        tmp_path, {"net.graph.json": GRAPH, "net.engine": b"", "net.onnx": b"", "net.timing.json": b""}
+    )
     (tmp_path / "net.profile.json").symlink_to("../.git/annex/objects/x")
     (tmp_path / "net.capture.json").symlink_to("net.capture.json")
     (tmp_path / "net.build.metadata.json").symlink_to("/dev/zero")

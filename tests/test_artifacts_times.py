@@ -158,9 +158,7 @@ def test_a_profile_with_missing_rows_keeps_its_total(tmp_path: Path) -> None:
     ],
 )
 def test_percentages_that_tell_nothing(tmp_path: Path, rows: list[tuple[str, float, float]]) -> None:
-    records = [
-        {"name": name, "timeMs": ms, "averageMs": ms, "percentage": share} for name, ms, share in rows
-    ]
+    records = [{"name": name, "timeMs": ms, "averageMs": ms, "percentage": share} for name, ms, share in rows]
     profile = read_profile(write_json(tmp_path / "p.json", [{"count": 1}, *records]))
     assert (profile.stated_total_ms, profile.notes) == (None, ())
 
@@ -199,7 +197,9 @@ TABLE = """\
 def test_tables_before_and_after_are_runs(tmp_path: Path) -> None:
     """sampleFasterRCNN prints the prefix of a log on every line."""
     path = tmp_path / "net.txt"
-    text = TABLE.format(count=2, first="3.00", total="6.00") + TABLE.format(count=1, first="1.25", total="2.5")
+    text = TABLE.format(count=2, first="3.00", total="6.00") + TABLE.format(
+        count=1, first="1.25", total="2.5"
+    )
     path.write_text(text, encoding="utf-8")
     assert recognize(path).kind is FileKind.PROFILE
     runs = read_profiles(path)
@@ -299,7 +299,9 @@ def test_all_names_again_are_another_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("names", ["abab", "abcab", "abcacb", "aaaaaa"])
 def test_other_repetition_is_no_run(tmp_path: Path, names: str) -> None:
     layers = {"layers": [{"name": name, "avg_ms": 1 + index} for index, name in enumerate(names)]}
-    assert [row.name for row in read_profile(write_json(tmp_path / "net.profile.json", layers)).rows] == [*names]
+    assert [row.name for row in read_profile(write_json(tmp_path / "net.profile.json", layers)).rows] == [
+        *names
+    ]
 
 
 def test_layers_of_one_name_stay_apart(tmp_path: Path) -> None:
@@ -339,10 +341,16 @@ def test_what_is_no_profile(tmp_path: Path, document: Any) -> None:
 
 
 def test_rows_under_unknown_keys_are_not_an_empty_profile(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match=r"has no times of layers under a known key \(keys: layer, cost\)"):
+    with pytest.raises(
+        ArtifactError, match=r"has no times of layers under a known key \(keys: layer, cost\)"
+    ):
         read_profiles(write_json(tmp_path / "p.json", [{"layer": "a", "cost": 1}]))
-    with pytest.raises(ArtifactError, match="has the unknown time unit 'furlongs'; export it in ms, us, ns or s"):
-        read_profiles(write_json(tmp_path / "p.json", {"layers": [{"name": "a", "avg": 1}], "unit": "furlongs"}))
+    with pytest.raises(
+        ArtifactError, match="has the unknown time unit 'furlongs'; export it in ms, us, ns or s"
+    ):
+        read_profiles(
+            write_json(tmp_path / "p.json", {"layers": [{"name": "a", "avg": 1}], "unit": "furlongs"})
+        )
     empty = read_profile(write_json(tmp_path / "p.json", [{"count": 0}]))
     assert messages(empty.notes) == ["has no layers: nothing was profiled"]
 
@@ -372,7 +380,11 @@ def test_execution_profiles_of_torch_tensorrt(tmp_path: Path) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text('a"\\[]{},:\n', max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text('a"\\[]{},:\n', max_size=4),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text('b"\\[{', max_size=3), inner, max_size=3)
     ),
@@ -425,7 +437,9 @@ def variants(draw: st.DrawFn) -> tuple[dict[str, list[float]], Any]:
         body = [{keys[name] + suffix: values[row] for name, values in scaled.items()} for row in range(count)]
         if form == "rows with units":
             body = [{"iteration": 7, **row, "unit": unit} for row in body]
-    for key in draw(st.lists(st.sampled_from(("measurement", "perIteration", "results", "run 1")), max_size=3)):
+    for key in draw(
+        st.lists(st.sampled_from(("measurement", "perIteration", "results", "run 1")), max_size=3)
+    ):
         body = {"shape": [1, 3, 224, 224], "name": "x", key: body}
     return rows, body
 
@@ -444,7 +458,12 @@ def test_any_form_has_the_same_rows(case: tuple[dict[str, list[float]], Any]) ->
 
 
 BENCHMARK = {
-    "config": {"model": "alexnet", "backend": "tensorrt", "dtype": "float16", "input_shape": [1, 3, 224, 224]},
+    "config": {
+        "model": "alexnet",
+        "backend": "tensorrt",
+        "dtype": "float16",
+        "input_shape": [1, 3, 224, 224],
+    },
     "total_time": 1.6006380360049661,
     "latencies": [0.0013367, 0.0013569, 0.0013501, 0.0013112],
     "avg_latency": 0.001338725,
@@ -467,7 +486,10 @@ def test_a_throughput_tells_the_unit(tmp_path: Path, root: Any) -> None:
 
 
 @given(
-    st.sampled_from(sorted(MS)), st.floats(0.05, 200.0), st.integers(1, 256), st.sampled_from(["qps", "throughput", "fps"])
+    st.sampled_from(sorted(MS)),
+    st.floats(0.05, 200.0),
+    st.integers(1, 256),
+    st.sampled_from(["qps", "throughput", "fps"]),
 )
 @settings(max_examples=examples(60), deadline=None)
 def test_latency_and_throughput_of_any_batch(unit: str, ms: float, batch: int, key: str) -> None:
@@ -531,7 +553,12 @@ def test_what_else_a_file_holds_is_told(tmp_path: Path) -> None:
 
 
 def test_no_duration_is_below_zero(tmp_path: Path) -> None:
-    rows = [timing_row(1.0, 0.5), {**timing_row(2.0, 0.5), "latencyMs": -3, "h2dMs": -1.0}, {"computeMs": 1}, 7]
+    rows = [
+        timing_row(1.0, 0.5),
+        {**timing_row(2.0, 0.5), "latencyMs": -3, "h2dMs": -1.0},
+        {"computeMs": 1},
+        7,
+    ]
     for form in (rows, {"runs": rows}):
         timing = read_timing(write_json(tmp_path / "t.json", form))
         assert [None if math.isnan(value) else value for value in timing.latency_ms] == [0.5, None, None]
@@ -557,7 +584,9 @@ ANY_JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(("times", "latency", "unit", "value", "name", "layers", "averageMs", "count", "conv")),
+            st.sampled_from(
+                ("times", "latency", "unit", "value", "name", "layers", "averageMs", "count", "conv")
+            ),
             inner,
             max_size=4,
         )

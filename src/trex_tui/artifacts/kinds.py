@@ -246,7 +246,7 @@ def _without_quotes(body: str) -> str:
 
 def _describe_unknown(body: str, path: Path) -> str:
     if names_power_log(path):
-        return "has no samples of tegrastats, nvidia-smi, jtop or `trex-tui capture`; record it again with one of these"
+        return "has no samples of tegrastats, nvidia-smi or `trex-tui capture`; record it again with one of these"
     if is_onnx_model(body, path):
         return f"is an ONNX model; build and profile it on its GPU: trex-tui capture --onnx {shlex.quote(str(path))}"
     if body.startswith("version https://git-lfs."):

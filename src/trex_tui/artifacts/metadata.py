@@ -62,6 +62,9 @@ class StatedMemory(NamedTuple):
     persistent_bytes: int | None = None
 
 
+_NO_MEMORY = StatedMemory()
+
+
 class StatedTensor(NamedTuple):
     """An input or output of the network from a log; None where not stated."""
 
@@ -94,7 +97,7 @@ class Facts:
     device: dict[str, Any] = field(default_factory=dict)
     performance: dict[str, Any] = field(default_factory=dict)
     device_attributes: dict[str, Any] = field(default_factory=dict)
-    memory: StatedMemory = StatedMemory()
+    memory: StatedMemory = _NO_MEMORY
     tensors: tuple[StatedTensor, ...] = ()
     build_device: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)

@@ -68,9 +68,7 @@ _MONITOR_WORDS = frozenset(
 )
 """The same for other files than JSON: an engine may have such a name."""
 _MONITORS = frozenset(("jtop", "monitor", "smi", "tegrastats"))
-SILENT_NAMES = _ROLE_WORDS | frozenset(
-    ("engines", "model", "models", "net", "result", "results", "trt_profiling")
-)
+SILENT_NAMES = _ROLE_WORDS | frozenset(("engines", "model", "models", "result", "results", "trt_profiling"))
 """Names of files and directories that identify no engine."""
 
 
