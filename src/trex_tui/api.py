@@ -2,41 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from trex_tui.artifacts.discover import find_sets
-from trex_tui.engine.columns import COLUMNS
+import pandas as pd
+
+from trex_tui.analysis.columns import COLUMNS as ANALYSIS_COLUMNS
+from trex_tui.analysis.device import parse_peaks
+from trex_tui.artifacts.discover import ArtifactSet, find_sets
+from trex_tui.engine.columns import COLUMNS as ENGINE_COLUMNS
+from trex_tui.engine.filter import find_column, find_matches, suggest_column
 from trex_tui.engine.load import load_set
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
 
+COLUMNS = ENGINE_COLUMNS | ANALYSIS_COLUMNS
+"""Every column of the layers, without raw attributes."""
+_MOST_NAMED = 8
+
 
 def load_engine(
-    path: str | Path | Iterable[str | Path], optimization_profile: int | None = None, run: int | None = None
+    path: str | Path | Iterable[str | Path],
+    optimization_profile: int | None = None,
+    run: int | None = None,
+    *,
+    onnx: str | Path | None = None,
+    peaks: Sequence[str] = (),
 ) -> Engine:
     """Load the one engine at a directory or file, or at several files of one set.
 
     Args:
-        path: Directory, file or files.
+        path: Directory, file or files; an archive `.tea` or a log counts as a file.
         optimization_profile: Optimization profile to show, if there are several; None for the profiled one.
         run: Run to show, from 1, if a file has several; None for the last one that fits the graph.
+        onnx: The ONNX model that the engine was built from: layers get its nodes.
+        peaks: Facts about the device that the files do not state: `["bandwidth=320", "fp16=65"]`.
 
     Raises:
-        ArtifactError: There is no usable file.
-        TrexError: There are several engines, or the optimization profile does not exist.
+        ArtifactError: There is no usable file; the message has file and line.
+        TrexError: There are several engines, use `load_engines`; or an argument is invalid.
+
+    >>> load_engine("sample_artifacts/alexnet")
+    <Engine 'alexnet_fp16': 14 layers, NVIDIA GeForce RTX 3060 Laptop GPU>
     """
     sets = find_sets(path).sets
     if len(sets) > 1:
-        names = ", ".join(source.name for source in sets[:8]) + (", …" if len(sets) > 8 else "")
+        names = ", ".join(source.name for source in sets[:_MOST_NAMED]) + (
+            ", …" if len(sets) > _MOST_NAMED else ""
+        )
         raise TrexError(f"{path}: has {len(sets)} engines ({names}); choose one, or use load_engines()")
-    return load_set(sets[0], columns=COLUMNS, optimization_profile=optimization_profile, run=run)
+    return _load(sets[0], optimization_profile, run, onnx, peaks)
 
 
-def load_engines(path: str | Path | Iterable[str | Path]) -> list[Engine]:
-    """Load every engine at a path.
+def load_engines(
+    path: str | Path | Iterable[str | Path], *, onnx: str | Path | None = None, peaks: Sequence[str] = ()
+) -> list[Engine]:
+    """Load every engine at a path; arguments as for `load_engine`.
 
     Raises:
         ArtifactError: There is no engine, or a set has no usable file.
     """
-    return [load_set(source, columns=COLUMNS) for source in find_sets(path).sets]
+    return [_load(source, None, None, onnx, peaks) for source in find_sets(path).sets]
+
+
+def _load(
+    source: ArtifactSet,
+    optimization_profile: int | None,
+    run: int | None,
+    onnx: str | Path | None,
+    peaks: Sequence[str],
+) -> Engine:
+    engine = load_set(
+        source, columns=COLUMNS, optimization_profile=optimization_profile, run=run, onnx=onnx and Path(onnx)
+    )
+    return replace(engine, stated_device=parse_peaks(peaks)) if peaks else engine
+
+
+def full_frame(engine: Engine) -> pd.DataFrame:
+    """Return a row per layer with every column, and every attribute of the file as `attr.KEY`."""
+    return engine.frame(*engine.columns)
+
+
+def select(engine: Engine, filter_text: str = "", columns: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a frame of the layers that a filter matches.
+
+    Args:
+        engine: The engine.
+        filter_text: Such as `kind:convolution ms>0.01`; empty for all layers.
+        columns: Keys or short names, such as `ms`; about forty columns by default.
+
+    Raises:
+        TrexError: The filter is invalid, or a name is no column.
+    """
+    keys = []
+    for name in columns:
+        column = find_column(engine, name)
+        if column is None:
+            raise TrexError(
+                f"no column {name!r}; {suggest_column(engine, name) or '`trex-tui explain` lists them'}"
+            )
+        keys.append(column.key)
+    return engine.frame(*keys)[find_matches(engine, filter_text)]

@@ -37,6 +37,7 @@ from trex_tui.engine.frame import (
     parse_optimization_profile,
 )
 from trex_tui.engine.model import Engine
+from trex_tui.engine.onnx_join import join_onnx
 from trex_tui.engine.runs import LOGS, ShownRuns, choose_runs, note_runs
 from trex_tui.errors import ArtifactError, Note, Severity, TrexError
 
@@ -50,6 +51,7 @@ def load_set(
     columns: Mapping[str, Column] = COLUMNS,
     run: int | None = None,
     optimization_profile: int | None = None,
+    onnx: Path | None = None,
     begin: Callable[[Path], None] | None = None,
 ) -> Engine:
     """Read and join the files of a set; a broken file costs itself, with a note.
@@ -59,6 +61,7 @@ def load_set(
         columns: The columns of its layers.
         run: Run to show, from 1, if a file has several; None for the last one that fits the graph.
         optimization_profile: Optimization profile to show, if there are several; None for the profiled one.
+        onnx: The ONNX model that it was built from.
         begin: Called with each large file before it is read; an exception from it ends the reading.
 
     Raises:
@@ -67,7 +70,8 @@ def load_set(
     """
     with gc_paused():
         engine = _join(source, _read(source, run, begin), columns, optimization_profile)
-        return replace(engine, notes=(*engine.notes, *find_doubts(engine)))
+        engine = replace(engine, notes=(*engine.notes, *find_doubts(engine)))
+        return engine if onnx is None else join_onnx(engine, onnx)
 
 
 @dataclass(slots=True)
