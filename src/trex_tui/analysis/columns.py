@@ -152,18 +152,6 @@ _LISTED = (
         compute=partial(_onnx, key="onnx_ops", kind=object),
     ),
     Column(
-        "onnx_patterns",
-        "Patterns",
-        "Patterns of which all ONNX nodes are in the layer: attention, layer norm, RMS norm, instance norm, group norm, "
-        "GELU, SiLU, MLP.",
-        source=_MODEL,
-        aliases=("pattern",),
-        priority=RARE,
-        is_list=True,
-        is_free_text=True,
-        compute=partial(_onnx, key="onnx_patterns", kind=object),
-    ),
-    Column(
         "onnx_macs",
         "ONNX MACs",
         "Multiply-accumulates of the convolutions and matrix products among the layer's ONNX nodes; missing if a shape is "
