@@ -135,25 +135,35 @@ def test_messages_of_the_library_make_a_log(tmp_path: Path, text: str) -> None:
 DAMAGED_GZIP = b"\x1f\x8b\x08\0\0\0\0\0\0\3" + b"\xff" * 50
 
 
+TEXT = "is text, but not JSON or a trtexec log; name a file that trtexec exported"
+BINARY = "is binary but not a TensorRT plan; name a file that trtexec exported"
+CUT = "is truncated: the JSON ends in the middle (expecting ',' delimiter); copy or export it again"
+UNKNOWN = "is JSON of an unknown kind (keys: answer); name a file that trtexec exported"
+LFS = "is a pointer of Git LFS, not the file; fetch it with `git lfs pull`"
+NO_SAMPLES = (
+    "has no samples of tegrastats, nvidia-smi or `trex-tui capture`; record it again with one of these"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reason", "is_damaged"),
     [
         ("a.graph.json", b"", "is empty; copy or export it again", True),
         ("a.txt", b"", "is empty; copy or export it again", False),
         ("build.log", " \n" * 10, "has white space only; copy or export it again", True),
-        ("a.graph.json", "hello", "is text, but not JSON or a trtexec log; name a file that trtexec exported", True),
-        ("notes.txt", "hello", "is text, but not JSON or a trtexec log; name a file that trtexec exported", False),
-        ("a.profile.json", bytes(range(256)) * 8, "is binary but not a TensorRT plan; name a file that trtexec exported", True),
-        ("any", '{"a": [1, 2', "is truncated: the JSON ends in the middle (expecting ',' delimiter); copy or export it again", True),
+        ("a.graph.json", "hello", TEXT, True),
+        ("notes.txt", "hello", TEXT, False),
+        ("a.profile.json", bytes(range(256)) * 8, BINARY, True),
+        ("any", '{"a": [1, 2', CUT, True),
         ("help.log", HELP, "is output of trtexec, but not the log of a run", False),
         ("a.json", gzip.compress(b'{"Layers": []}'), "is compressed JSON; unpack it first", True),
         ("a.log.gz", DAMAGED_GZIP, "is a damaged gzip file; copy or export it again", True),
         ("a.zip", b"PK\3\4...", "is a zip archive; unpack it, and name the directory", False),
-        ("a.profile.json", "version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS, not the file; fetch it with `git lfs pull`", True),
-        ("a.graph.json", {"answer": 42}, "is JSON of an unknown kind (keys: answer); name a file that trtexec exported", True),
-        ("a.monitor.csv", "a,b\n1,2\n", "has no samples of tegrastats, nvidia-smi or `trex-tui capture`; record it again with one of these", True),
+        ("a.profile.json", "version https://git-lfs.github.com/spec/v1\n", LFS, True),
+        ("a.graph.json", {"answer": 42}, UNKNOWN, True),
+        ("a.monitor.csv", "a,b\n1,2\n", NO_SAMPLES, True),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_artifact(tmp_path: Path, name: str, content: Any, reason: str, is_damaged: bool) -> None:
     write_files(tmp_path, {name: content})
     assert recognize(tmp_path / name) == (None, reason, is_damaged, False)

@@ -180,7 +180,7 @@ def read_metadata(paths: list[Path]) -> tuple[Facts, list[Note]]:
     notes: list[Note] = []
     for path in paths:
         try:
-            root = load_json(path, notes)
+            root: Any = load_json(path, notes)
         except ArtifactError as error:
             notes.append(error.note)
             continue
@@ -199,7 +199,7 @@ def read_metadata(paths: list[Path]) -> tuple[Facts, list[Note]]:
                 attributes = without_depths(value)
             else:
                 sections[key] = sections.get(key, {}) | without_depths(value)
-                sources[_FIELDS.get(key, key)] = kind.value
+                sources[_FIELDS.get(str(key), str(key))] = kind.value
                 if key == "device_information" and not is_profile:
                     build_device = sections[key]
     facts = Facts(

@@ -14,17 +14,15 @@ from typing import Any
 
 from trex_tui.errors import ArtifactError
 
-_ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 ENGINE_TEXT = "==== TensorRT Engine ===="
+_ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _INPUTS, _OUTPUTS = " Engine Input(s) ----", " Engine Output(s) ----"
-_LAYER = re.compile(r"\s*Layer (?P<index>\d+)\s*\| (?P<name>.*?)(?: \[Op: (?P<type>[^\]]*)\])?\s*$")
-_TENSOR = re.compile(r"(?P<name>\S.*?) \[(?P<facts>(?:dtype=[^,\]]*, )?shape=\([^)]*\)[^\]]*)\]")
-_SHAPE = re.compile(r"shape=\((?P<shape>[^)]*)\)")
-_DTYPE = re.compile(r"dtype=(?P<dtype>[\w.]+)")
+_LAYER = re.compile(r"Layer \d+ *\| (?P<name>.*)")
+_OPERATOR = " [Op: "
+_FACTS = re.compile(r" \[(?:dtype=(?P<dtype>[^,\[\]]*), )?shape=\((?P<shape>[^()\[]*)\)(?P<format>[^\[\]]*)\]")
 _FORMAT = re.compile(r"Format: (?P<format>[^,\]]+(?:, [^=\]]+)*)")
-_ATTRIBUTE = re.compile(r"\s*(?P<key>\w+) = (?P<value>.*?)\s*$")
 _PROFILE = re.compile(
-    r"\s*(?:Tensor: (?P<name>\S.*?)\s+\(Input\)|Binding Index: \d+ \(Input\) \s*\[Name: (?P<old>.+?)\]\s*)[^|]*"
+    r"(?:Tensor: (?P<name>.*)\(Input\)|Binding Index: \d+ \(Input\) *\[Name: (?P<old>.*)\])[^|]*"
     r"\| Shapes: min=\((?P<min>[^)]*)\), opt=\((?P<opt>[^)]*)\), max=\((?P<max>[^)]*)\)"
 )
 _UNKNOWN = "Unknown"
@@ -51,7 +49,8 @@ def read_engine_text(text: str, path: Path) -> dict[str, Any]:
     Raises:
         ArtifactError: The text lists no layers.
     """
-    lines = _ESCAPE.sub("", text[text.index(ENGINE_TEXT) :]).splitlines()
+    body = _ESCAPE.sub("", text[text.index(ENGINE_TEXT) :])
+    lines = [line.strip() for line in body.splitlines()]
     layers = list(_read_layers(lines))
     if not layers:
         raise ArtifactError(path, "lists no layers; run polygraphy inspect model ENGINE --show layers attrs")
@@ -66,20 +65,17 @@ def read_engine_text(text: str, path: Path) -> dict[str, Any]:
 
 def _read_io(lines: list[str], title: str, mode: str) -> Iterator[dict[str, Any]]:
     start = next((index + 1 for index, line in enumerate(lines) if title in line), len(lines))
-    block = []
-    for line in lines[start:]:
-        if not line.strip():
-            break
-        block.append(line)
-    for tensor in _read_tensors(" ".join(block), "DataType"):
+    end = next((index for index in range(start, len(lines)) if not lines[index]), len(lines))
+    for tensor in _read_tensors(" ".join(lines[start:end]), "DataType"):
         yield tensor | {"IOMode": mode}
 
 
 def _read_profiles(lines: list[str]) -> dict[str, list[dict[str, list[int]]]]:
+    """Return the shapes of each input per optimization profile."""
     shapes: dict[str, list[dict[str, list[int]]]] = {}
     for line in lines:
         if match := _PROFILE.match(line):
-            name = (match["name"] or match["old"]).partition(" [profile ")[0]
+            name = (match["name"] or match["old"]).strip().partition(" [profile ")[0]
             ranges = {f"{side.title()}Shape": _extents(match[side]) for side in ("min", "opt", "max")}
             shapes.setdefault(name, []).append(ranges)
     return shapes
@@ -92,9 +88,10 @@ def _read_layers(lines: list[str]) -> Iterator[dict[str, Any]]:
         if match := _LAYER.match(line):
             if layer is not None:
                 yield _finish(layer, block)
-            layer, block = {"Name": match["name"]}, []
-            if match["type"] not in (None, _UNKNOWN):
-                layer["LayerType"] = match["type"]
+            name, mark, operator = match["name"].rpartition(_OPERATOR)
+            layer, block = {"Name": name if mark else match["name"]}, []
+            if mark and operator.rstrip("]") != _UNKNOWN:
+                layer["LayerType"] = operator.rstrip("]")
         elif layer is not None:
             block.append(line)
     if layer is not None:
@@ -105,35 +102,33 @@ def _finish(layer: dict[str, Any], block: list[str]) -> dict[str, Any]:
     """Add tensors and attributes of a layer from the lines after its heading."""
     tensors: list[str] = []
     for line in block:
-        stripped = line.strip()
-        if (
-            (match := _ATTRIBUTE.match(line))
-            and not stripped.startswith(("{", "->"))
-            and "shape=" not in line
-        ):
-            if match["value"] != _UNKNOWN:
-                layer[_KEYS.get(match["key"], match["key"])] = _value(match["value"])
-        elif not stripped.startswith("-") or stripped.startswith("->"):
-            tensors.append(stripped)
+        key, is_attribute, value = line.partition(" = ")
+        if is_attribute and key.isidentifier() and "shape=" not in line:
+            if value != _UNKNOWN:
+                layer[_KEYS.get(key, key)] = _value(value)
+        elif line.startswith("->") or not line.startswith("-"):
+            tensors.append(line)
     inputs, arrow, outputs = " ".join(tensors).partition("-> {")
     if arrow:
-        layer["Inputs"], layer["Outputs"] = (
-            list(_read_tensors(side, "Format/Datatype")) for side in (inputs, outputs)
-        )
+        layer["Inputs"] = list(_read_tensors(inputs, "Format/Datatype"))
+        layer["Outputs"] = list(_read_tensors(outputs, "Format/Datatype"))
     return layer
 
 
 def _read_tensors(text: str, key: str) -> Iterator[dict[str, Any]]:
-    for match in _TENSOR.finditer(text.lstrip(" {")):
-        facts = match["facts"]
-        shape, dtype, layout = _SHAPE.search(facts), _DTYPE.search(facts), _FORMAT.search(facts)
-        tensor: dict[str, Any] = {"Name": match["name"].lstrip("{, ")}
-        if shape is not None:
-            tensor["Dimensions"] = _extents(shape["shape"])
+    """Yield the tensors of a list: names may have brackets, so each is what stands between two lists of facts."""
+    end = 0
+    for match in _FACTS.finditer(text):
+        tensor: dict[str, Any] = {
+            "Name": text[end : match.start()].lstrip("{}, "),
+            "Dimensions": _extents(match["shape"]),
+        }
+        end = match.end()
+        layout, dtype = _FORMAT.search(match["format"]), match["dtype"]
         if layout is not None:
             tensor["Format/Datatype"] = layout["format"]
-        elif dtype is not None and dtype["dtype"] != "None":
-            name = dtype["dtype"].rpartition(".")[2].lower()
+        elif dtype not in (None, "None"):
+            name = dtype.rpartition(".")[2].lower()
             tensor[key] = _TYPES.get(name, name)
         yield tensor
 

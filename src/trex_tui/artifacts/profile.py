@@ -38,11 +38,9 @@ TABLE_HEADING = re.compile(r"TensorRT layer name {2,}Runtime, % +Invocations +Ru
 """Heading of the table that SimpleProfiler prints."""
 ENGINE_TRACE = re.compile(r'"pid"\s*:\s*"[^"\n]{0,400} Engine Execution"')
 """An event of an execution profile of Torch-TensorRT."""
-_TABLE_ROW = re.compile(
-    r"(?:\[[VIWEF]\] )? *(?P<name>\S.*?) +(?P<share>\d+\.\d+)% +(?P<count>\d{1,9}) +(?P<total>\d+\.\d+)\s*$"
-)
-_TABLE_TOTAL = re.compile(r"={5,} .*total runtime = (?P<total>\d+(?:\.\d+)?(?:e\+\d+)?) ms ={5,}")
+_TABLE_TOTAL = re.compile(r" total runtime = (?P<total>\d+(?:\.\d+)?(?:e\+\d+)?) ms ={5}")
 _TABLE_STEP_MS = 0.01
+_LOG_PREFIX = re.compile(r"^\[[VIWEF]\] ")
 _LINE = re.compile(
     r'^[\[, ]*\{ "name" : "(?P<name>.*)", "timeMs" : (?P<total>\S+), "averageMs" : (?P<average>[^ ,]+)'
     r'(?:, "medianMs" : (?P<median>[^ ,]+))?, "percentage" : (?P<percentage>\S+) \}\s*,?\]?$'
@@ -371,7 +369,7 @@ def _read_by_line(text: str, path: Path, error: ArtifactError) -> list[Profile]:
 
 def _read_tables(text: str, path: Path) -> list[Profile]:
     """Read the tables that SimpleProfiler prints; each is a run."""
-    runs: list[tuple[list[re.Match[str]], float | None]] = []
+    runs: list[tuple[list[tuple[str, float, int, float]], float | None]] = []
     is_open = False
     for line in text.splitlines():
         if TABLE_HEADING.search(line):
@@ -380,23 +378,31 @@ def _read_tables(text: str, path: Path) -> list[Profile]:
         elif is_open and (total := _TABLE_TOTAL.search(line)):
             runs[-1] = (runs[-1][0], float(total["total"]))
             is_open = False
-        elif is_open and (row := _TABLE_ROW.match(line)):
+        elif is_open and (row := _parse_table_row(line)):
             runs[-1][0].append(row)
-    profiles = [_make_table(matches, total_ms, path) for matches, total_ms in runs if matches]
+    profiles = [_make_table(rows, total_ms, path) for rows, total_ms in runs if rows]
     if not profiles:
         raise ArtifactError(path, f"has no times of layers; {COPY_AGAIN}")
     return profiles
 
 
-def _make_table(matches: Sequence[re.Match[str]], total_ms: float | None, path: Path) -> Profile:
+def _parse_table_row(line: str) -> tuple[str, float, int, float] | None:
+    """Return name, share in percent, invocations and milliseconds; None for another line."""
+    cells = _LOG_PREFIX.sub("", line).strip().rsplit(maxsplit=3)
+    if len(cells) < 4 or not cells[1].endswith("%"):
+        return None
+    try:
+        return cells[0], float(cells[1][:-1]), int(cells[2]), float(cells[3])
+    except ValueError:
+        return None
+
+
+def _make_table(
+    table: Sequence[tuple[str, float, int, float]], total_ms: float | None, path: Path
+) -> Profile:
     # Some layers run twice per inference.
-    iterations = Counter(int(match["count"]) for match in matches).most_common(1)[0][0] or 1
-    rows = [
-        ProfileRow(
-            match["name"], total := float(match["total"]), total / iterations, None, float(match["share"])
-        )
-        for match in matches
-    ]
+    iterations = Counter(count for _, _, count, _ in table).most_common(1)[0][0] or 1
+    rows = [ProfileRow(name, ms, ms / iterations, None, share) for name, share, _, ms in table]
     assumed = f"is a table of SimpleProfiler: {plural(len(rows), 'layer')}, {iterations} invocations"
     notes = [Note(Severity.INFO, path, "", assumed)]
     if total_ms is None:
