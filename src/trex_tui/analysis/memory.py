@@ -92,9 +92,10 @@ def live_tensors(engine: Engine) -> pd.DataFrame:
     an unknown type. In order of the first writer.
     """
     values = _Values(frozenset(engine.bindings["name"]))
-    for layer, (kind, inputs, outputs) in enumerate(
-        zip(engine.layers["kind"], engine.inputs, engine.outputs, strict=True)
-    ):
+    kinds = engine.layers["kind"].mask(
+        engine.layers["layer_type"].eq("memset"), "memset"
+    )  # writes memory of its own
+    for layer, (kind, inputs, outputs) in enumerate(zip(kinds, engine.inputs, engine.outputs, strict=True)):
         values.read(layer, inputs)
         values.write(layer, kind, inputs, outputs)
     for (
