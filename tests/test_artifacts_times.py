@@ -64,7 +64,7 @@ def test_every_row_of_a_real_profile(real: RealSet) -> None:
     profile = read_profile(real.path("profile"))
     records = real.rows()
     keys = ("timeMs", "averageMs", "medianMs", "percentage")
-    assert [row for row in profile.rows] == [
+    assert list(profile.rows) == [
         ProfileRow(record["name"], *(record.get(key) for key in keys)) for record in records
     ]
     assert (profile.notes, profile.assumed, profile.is_whole, profile.unit) == ((), "", True, "ms")
@@ -370,7 +370,8 @@ def test_execution_profiles_of_torch_tensorrt(tmp_path: Path) -> None:
     assert profile.notes[0].severity is Severity.WARNING
     assert "sums over all calls" in profile.notes[0].message
     rows = [
-        f'  {{\n    "name": "{name}",\n    "timeMs": {10 * ms},\n    "averageMs": {ms},\n    "percentage": {ms / 0.00875},\n  }}'
+        f'  {{\n    "name": "{name}",\n    "timeMs": {10 * ms},\n    "averageMs": {ms},\n    '
+        f'"percentage": {ms / 0.00875},\n  }}'
         for name, ms in TIMES.items()
     ]
     path.write_text("[\n" + ",\n".join(rows) + "\n]\n", encoding="utf-8")
@@ -472,7 +473,11 @@ BENCHMARK = {
 """As in the edge-vision repository."""
 
 
-@pytest.mark.parametrize("root", [BENCHMARK, json.dumps(BENCHMARK, indent=4)], ids=["json", "a string"])
+@pytest.mark.parametrize(
+    "root",
+    [BENCHMARK, json.dumps(BENCHMARK, indent=4), {"results": BENCHMARK}],
+    ids=["json", "a string", "below a key"],
+)
 def test_a_throughput_tells_the_unit(tmp_path: Path, root: Any) -> None:
     """Seconds were read as milliseconds: an engine of 0.0013 ms."""
     path = write_json(tmp_path / "alexnet_tensorrt.json", root)

@@ -38,17 +38,12 @@ class Unpacked(NamedTuple):
     """Content of an archive.
 
     Attributes:
-        files: Possible artifacts.
+        files: Possible artifacts, of one engine: trex packs no others.
         problem: Why there are none, as the end of a sentence whose subject is the archive; empty without problems.
     """
 
     files: tuple[Path, ...]
     problem: str = ""
-
-    @property
-    def folders(self) -> list[Path]:
-        """The directories of the files."""
-        return list(dict.fromkeys(path.parent for path in self.files))
 
 
 def unpack(path: Path) -> Unpacked:

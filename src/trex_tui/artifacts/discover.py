@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from trex_tui.artifacts.archive import Unpacked, unpack
+from trex_tui.artifacts.archive import unpack
 from trex_tui.artifacts.kinds import LOG_KINDS, FileKind, describe_unopened, find_logged_engine, recognize
 from trex_tui.artifacts.open import OUTSIDE, is_allowed
 from trex_tui.artifacts.plan import describe_plan, read_plan_head
@@ -159,8 +159,10 @@ def _is_given_file(path: Path) -> bool:
 
 def _drop_parts(sets: Iterable[ArtifactSet]) -> list[ArtifactSet]:
     """Return the sets without those whose files all belong to a larger one, in another directory."""
-    kept = [(source, {path.absolute() for path in source.files.values()}) for source in sets]
-    return [source for source, files in kept if not any(files < others for _, others in kept)]
+    files = [(source, {path.absolute() for path in source.files.values()}) for source in sets]
+    uses = Counter(path for _, own in files for path in own)
+    shared = [own for _, own in files if any(uses[path] > 1 for path in own)]
+    return [source for source, own in files if not any(own < others for others in shared)]
 
 
 def _explain_nothing(paths: Sequence[Path], found: _Found) -> ArtifactError:
@@ -269,11 +271,7 @@ def _find_in_folder(directory: Path, files: Sequence[Path], found: _Found) -> No
         unpacked = unpack(path)
         if unpacked.problem:
             folder.note(Severity.ERROR, path, unpacked.problem)
-        elif _has_several_engines(unpacked):
-            for place in unpacked.folders:
-                _find_in_folder(place, [file for file in unpacked.files if file.parent == place], found)
-        else:
-            folder.packed |= set(unpacked.files)
+        folder.packed |= set(unpacked.files)
     for path in (*files, *sorted(folder.packed)):
         if not is_archive(path):
             _recognize(path, folder, found)
@@ -281,20 +279,14 @@ def _find_in_folder(directory: Path, files: Sequence[Path], found: _Found) -> No
     _assemble(folder, found)
 
 
-def _has_several_engines(unpacked: Unpacked) -> bool:
-    places = {
-        path.parent for path in unpacked.files if (kind := recognize(path).kind) and kind.describes_engine
-    }
-    return len(places) > 1
-
-
 def _recognize(path: Path, folder: _Folder, found: _Found) -> None:
     kind, reason, is_damaged, is_foreign = recognize(path)
     if kind is not None:
         (folder.documents if is_document(path) else folder.files).append((kind, path))
     elif is_damaged:
-        # Nothing else depends on samples of power: as damage, they are a warning.
-        folder.note(Severity.WARNING if names_power_log(path) else Severity.ERROR, path, reason)
+        # Nothing else depends on samples of power, or on the model.
+        is_optional = names_power_log(path) or path.suffix.lower() == ".onnx"
+        folder.note(Severity.WARNING if is_optional else Severity.ERROR, path, reason)
     elif is_foreign:
         found.foreign.append(path)
     if kind is FileKind.PLAN or (kind is None and path.suffix.lower() == ".onnx" and not is_damaged):
@@ -526,8 +518,8 @@ def _find_sets_of_archive(path: Path) -> list[ArtifactSet]:
     if unpacked.problem:
         raise ArtifactError(path, unpacked.problem)
     found = _Found()
-    beside = [] if _has_several_engines(unpacked) else _list_files(path.parent)
-    _find_in_folder(path.parent, [path, *(file for file in beside if not is_archive(file))], found)
+    beside = [file for file in _list_files(path.parent) if not is_archive(file)]
+    _find_in_folder(path.parent, [path, *beside], found)
     inside = set(unpacked.files)
     if sets := [source for source in found.sets if not inside.isdisjoint(source.files.values())]:
         return sets

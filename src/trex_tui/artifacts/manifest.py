@@ -82,11 +82,8 @@ def read_host_state(root: Any) -> HostState | None:  # noqa: ANN401 - any JSON v
         return None
     jetson, clock = table_in(root, "jetson"), table_in(root, "gpu_clock")
     current = finite_number(clock.get("current_hz"))
-    gpus = root.get("gpus")
     return HostState(
-        gpus=tuple(_gpu(gpu) for gpu in gpus[:_MOST] if isinstance(gpu, Mapping))
-        if isinstance(gpus, list)
-        else (),
+        gpus=tuple(_gpu(gpu) for gpu in list_in(root, "gpus")[:_MOST] if isinstance(gpu, Mapping)),
         kernel=text_in(root, "kernel"),
         container=text_in(root, "container"),
         is_jetson=bool(jetson),
@@ -160,6 +157,12 @@ def table_in(root: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def list_in(root: Mapping[str, Any], key: str) -> list[Any]:
+    """Return a list; empty if it is missing or another value."""
+    value = root.get(key)
+    return value if isinstance(value, list) else []
+
+
 def text_in(root: Mapping[str, Any], key: str) -> str | None:
     """Return a non-empty text, or None."""
     value = root.get(key)
@@ -189,9 +192,7 @@ LARGEST_DIGESTED = 16 << 20
 """Largest file in bytes whose content is compared; for larger ones, the size is. Hashing this much takes some 20 ms."""
 _MOST_REMARKS = 20
 _LONGEST_REMARK = 500
-_SECTIONS = ("trtexec", "model", "engine", "host", "files", "clocks")
 _VERSION = re.compile(r"(?:RTX )?\d{1,4}(?:\.\d{1,4}){1,3}")
-_LISTS = ("runs", "remarks")
 
 
 class ClockLock(NamedTuple):
@@ -260,27 +261,18 @@ def read_capture_manifest(path: Path, files: Iterable[Path] = ()) -> CaptureMani
     Raises:
         ArtifactError: It cannot be read, or is not an object.
     """
-    root = load_json(path)
+    notes: list[Note] = []
+    root = load_json(path, notes)
     if not isinstance(root, dict):
         raise ArtifactError(path, "is not a capture manifest: no JSON object; capture again")
-    notes = []
     if root.get("schema") != SCHEMA:
         message = (
             f"is from another version of trex-tui ({cut(str(root.get('schema')), 60)}); known keys are used"
         )
         notes.append(Note(Severity.INFO, path, "schema", message))
-    for keys, kind, name in ((_SECTIONS, dict, "object"), (_LISTS, list, "list")):
-        odd = [key for key in keys if not isinstance(root.get(key), (kind, type(None)))]
-        notes += [Note(Severity.WARNING, path, key, f"is no {name}; ignored") for key in odd]
-    manifest = _understood(root, notes)
-    return manifest._replace(changed=tuple(_changed(root, path, files)), notes=tuple(notes))
-
-
-def _understood(root: Mapping[str, Any], notes: list[Note]) -> CaptureManifest:
     host, trtexec = table_in(root, "host"), table_in(root, "trtexec")
-    remarks = root.get("remarks")
-    runs = root.get("runs")
-    runs = [run for run in runs if isinstance(run, Mapping)] if isinstance(runs, list) else []
+    runs = [run for run in list_in(root, "runs") if isinstance(run, Mapping)]
+    remarks = [remark for remark in list_in(root, "remarks")[:_MOST_REMARKS] if isinstance(remark, str)]
     build, version = trtexec.get("build"), text_in(trtexec, "version") or ""
     return CaptureManifest(
         status=text_in(root, "status"),
@@ -289,7 +281,7 @@ def _understood(root: Mapping[str, Any], notes: list[Note]) -> CaptureManifest:
         program=text_in(root, "trex_tui"),
         trtexec_version=version if _VERSION.fullmatch(version) else None,
         trtexec_build=str(build) if type(build) is int else text_in(trtexec, "build"),
-        clocks=_clocks(root.get("clocks")),
+        clocks=_clocks(root),
         before=read_host_state(host.get("before")),
         after=read_host_state(host.get("after")),
         is_remote=isinstance(root.get("remote"), dict),
@@ -297,11 +289,8 @@ def _understood(root: Mapping[str, Any], notes: list[Note]) -> CaptureManifest:
         model=text_in(table_in(root, "model"), "path"),
         build_command=_command(runs, "build"),
         command=_command(runs, "profile"),
-        remarks=tuple(
-            cut(remark, _LONGEST_REMARK) for remark in remarks[:_MOST_REMARKS] if isinstance(remark, str)
-        )
-        if isinstance(remarks, list)
-        else (),
+        remarks=tuple(cut(remark, _LONGEST_REMARK) for remark in remarks),
+        changed=tuple(_find_changed(root, path, files)),
         notes=tuple(notes),
     )
 
@@ -317,11 +306,12 @@ def _moment(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
         return None
 
 
-def _clocks(root: Any) -> ClockLock | None:  # noqa: ANN401 - any JSON value
-    if not isinstance(root, Mapping):
+def _clocks(root: Mapping[str, Any]) -> ClockLock | None:
+    if not isinstance(root.get("clocks"), Mapping):
         return None
+    clocks = table_in(root, "clocks")
     return ClockLock(
-        finite_number(root.get("target_mhz")), flag_in(root, "locked"), flag_in(root, "released")
+        finite_number(clocks.get("target_mhz")), flag_in(clocks, "locked"), flag_in(clocks, "released")
     )
 
 
@@ -343,7 +333,7 @@ def _has_passed(run: Mapping[str, Any], role: str) -> bool:
     return run.get("role") == role and run.get("passed") is True
 
 
-def _changed(root: Mapping[str, Any], path: Path, files: Iterable[Path]) -> list[str]:
+def _find_changed(root: Mapping[str, Any], path: Path, files: Iterable[Path]) -> list[str]:
     """Return names of files whose size or digest differs from the manifest."""
     listed = table_in(root, "files")
     names = []

@@ -7,7 +7,7 @@ measures under one of several names. A missing measure is None.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,7 +106,9 @@ def read_accuracy(path: Path) -> AccuracyResult:
     Raises:
         ArtifactError: It is not JSON, or has no measure of any output.
     """
-    return parse_accuracy(load_json(path), path)
+    notes: list[Note] = []
+    result = parse_accuracy(load_json(path, notes), path)
+    return replace(result, notes=(*notes, *result.notes))
 
 
 def parse_accuracy(root: Any, path: Path) -> AccuracyResult:  # noqa: ANN401 - any JSON value

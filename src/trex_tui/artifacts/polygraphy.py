@@ -19,7 +19,9 @@ _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _INPUTS, _OUTPUTS = " Engine Input(s) ----", " Engine Output(s) ----"
 _LAYER = re.compile(r"Layer \d+ *\| (?P<name>.*)")
 _OPERATOR = " [Op: "
-_FACTS = re.compile(r" \[(?:dtype=(?P<dtype>[^,\[\]]*), )?shape=\((?P<shape>[^()\[]*)\)(?P<format>[^\[\]]*)\]")
+_FACTS = re.compile(
+    r" \[(?:dtype=(?P<dtype>[^,\[\]]*), )?shape=\((?P<shape>[^()\[]*)\)(?P<format>[^\[\]]*)\]"
+)
 _FORMAT = re.compile(r"Format: (?P<format>[^,\]]+(?:, [^=\]]+)*)")
 _PROFILE = re.compile(
     r"(?:Tensor: (?P<name>.*)\(Input\)|Binding Index: \d+ \(Input\) *\[Name: (?P<old>.*)\])[^|]*"

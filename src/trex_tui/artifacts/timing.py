@@ -310,7 +310,8 @@ def _read_foreign(root: object, path: Path) -> Timing:
 def _infer_unit(timing: Timing, root: Mapping[str, Any]) -> Timing:
     """Return the rows in the unit that a throughput beside them implies: latency · throughput is the number in flight."""
     times = [time for time in timing.latency_ms if time > 0]
-    for key, value in root.items():
+    inside = [value for value in root.values() if isinstance(value, dict)]
+    for key, value in (item for node in (root, *inside) for item in node.items()):
         throughput = finite_number(value)
         if times and throughput and throughput > 0 and _PER_SECOND.fullmatch(plain(key)):
             ideal_ms = 1000.0 / throughput
@@ -353,9 +354,6 @@ def _read_rows(
             column, own_unit = find_column(key)
             if column is None:
                 continue
-            if isinstance(value, dict):
-                own_unit = stated_unit(value) or own_unit
-                value = value.get("value")
             number = finite_number(value)
             if number is None:
                 continue
