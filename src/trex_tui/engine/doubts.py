@@ -13,7 +13,7 @@ from trex_tui.text import format_bytes, shorten_middle
 if TYPE_CHECKING:
     from trex_tui.engine.model import Engine
 
-_JUMP_KEYS = ("JumpTarget", "JumpTargetThen", "JumpTargetElse")
+_JUMP_KEYS = {"JumpTarget", "JumpTargetThen", "JumpTargetElse"}
 """Attributes of jumps: the name of a layer."""
 _MOST_AT_ONCE, _MOST_AT_ONCE_UNSTATED = 8.0, 64.0
 """More queries at a time for each stream are impossible; trtexec overlaps the copies of a few."""
@@ -48,13 +48,14 @@ def find_jumps(names: Sequence[str], objects: Iterable[Mapping[str, Any]]) -> li
 
     A target before the layer closes a loop, a later one passes over a branch.
     """
-    places = {name: place for place, name in reversed(list(enumerate(names)))}
-    return [
-        (layer, places.get(target, len(names)))
+    targets = [
+        (layer, raw[key])
         for layer, raw in enumerate(objects)
-        for key in _JUMP_KEYS
-        if isinstance(target := raw.get(key), str)
+        for key in _JUMP_KEYS & raw.keys()
+        if isinstance(raw[key], str)
     ]
+    places = {name: place for place, name in reversed(list(enumerate(names)))} if targets else {}
+    return sorted((layer, places.get(target, len(names))) for layer, target in targets)
 
 
 def doubt_throughput(facts: Facts) -> str:

@@ -44,6 +44,10 @@ def parse_onnx_nodes(metadata: object) -> tuple[str, ...]:
     """Return the ONNX node names in a layer's `Metadata`: `[ONNX Layer: a]` entries separated by U+001E or U+001F."""
     if not isinstance(metadata, str) or not metadata:
         return ()
+    if "\x1e" not in metadata and "\x1f" not in metadata:
+        metadata = metadata.strip()
+        is_node = metadata.startswith(_ONNX_PREFIX)
+        return (metadata[len(_ONNX_PREFIX) :].removesuffix("]"),) if is_node else ()
     entries = map(str.strip, metadata.replace("\x1e", "\x1f").split("\x1f"))
     nodes = (
         entry[len(_ONNX_PREFIX) :].removesuffix("]") for entry in entries if entry.startswith(_ONNX_PREFIX)
@@ -81,19 +85,16 @@ def parse_shape(raw: object) -> tuple[int, ...]:
     """Return dimensions as a tuple; anything that is not an extent counts as dynamic."""
     if not isinstance(raw, list):
         return (-1,)
-    return tuple(extent if type(extent) is int and extent >= 0 else -1 for extent in raw)
+    return tuple([extent if type(extent) is int and extent >= 0 else -1 for extent in raw])
 
 
 def _parse_tensor(raw: Record) -> _Tensor:
     """Convert an entry of `Inputs` or `Outputs`: `Format/Datatype` up to TensorRT 10, `Datatype` and `Format` from 11 on."""
     name, location = raw.get("Name"), raw.get("Location")
     both = raw.get("Format/Datatype") or raw.get("Format/DataType")
-    if isinstance(both, str):
-        dtype, layout = parse_data_type(both), parse_format(both)
-    else:
-        stated, text = raw.get("Datatype") or raw.get("DataType"), raw.get("Format")
-        text = text if isinstance(text, str) else ""
-        dtype, layout = parse_data_type(stated if isinstance(stated, str) else text), parse_format(text)
+    stated, text = (both, both) if both else (raw.get("Datatype") or raw.get("DataType"), raw.get("Format"))
+    text = text if isinstance(text, str) else ""
+    dtype, layout = _parse_types(stated if isinstance(stated, str) else text, text)
     shape = parse_shape(raw.get("Dimensions"))
     return _Tensor(
         name if isinstance(name, str) else "",
@@ -103,6 +104,11 @@ def _parse_tensor(raw: Record) -> _Tensor:
         location if isinstance(location, str) else None,
         *_measure(shape, dtype, layout),
     )
+
+
+@lru_cache(maxsize=1024)
+def _parse_types(stated: str, layout: str) -> tuple[DataType | None, TensorFormat]:
+    return parse_data_type(stated), parse_format(layout)
 
 
 @lru_cache(maxsize=8192)  # an engine has few different ones
@@ -118,9 +124,10 @@ def _measure(
     return volume, -(-volume * dtype.bits // 8), allocated_bytes(shape, dtype, layout)
 
 
-def _list_tensors(raw: Record, *keys: str) -> list[_Tensor]:
-    listed = (entries for key in keys if isinstance(entries := raw.get(key), list))
-    return [_parse_tensor(entry) for entries in listed for entry in entries if isinstance(entry, dict)]
+def _list_tensors(listed: object) -> list[_Tensor]:
+    if not listed or not isinstance(listed, list):
+        return []
+    return [_parse_tensor(entry) for entry in listed if isinstance(entry, dict)]
 
 
 def _tensor_frame(
@@ -184,8 +191,8 @@ def build_frames(objects: Sequence[Record], bindings: Iterable[str]) -> tuple[pd
     if all(len(raw) == 1 for raw in objects):
         kinds = [classify_name(name).value for name in names]
         return _layer_frame(names, {"kind": kinds}), _tensor_frame([[]] * len(names), [[]] * len(names), ())
-    inputs = [_list_tensors(raw, "Inputs") for raw in objects]
-    outputs = [_list_tensors(raw, "Outputs") for raw in objects]
+    inputs = [_list_tensors(raw.get("Inputs")) for raw in objects]
+    outputs = [_list_tensors(raw.get("Outputs")) for raw in objects]
     known = set(bindings)
     if not known:
         # Inputs of the network are not named: those of layers that list their weights are no constants.
@@ -193,7 +200,7 @@ def build_frames(objects: Sequence[Record], bindings: Iterable[str]) -> tuple[pd
         known.update(tensor.name for tensors in listing for tensor in tensors)
     known.update(tensor.name for tensors in outputs for tensor in tensors)
     for raw, reads in zip(objects, inputs, strict=True):
-        reads += _list_tensors(raw, "Constants")  # TensorRT 10 lists them among the inputs
+        reads += _list_tensors(raw.get("Constants"))  # TensorRT 10 lists them among the inputs
     tensors = _tensor_frame(inputs, outputs, known)
     rows = [
         _describe_layer(raw, reads, writes, known)
@@ -222,10 +229,9 @@ def _layer_frame(names: Sequence[str], columns: dict[str, list[Any]]) -> pd.Data
 
 
 def _describe_layer(raw: Record, inputs: list[_Tensor], outputs: list[_Tensor], known: set[str]) -> Record:
-    layer_type, parameter_type, tactic, tactic_value = (
-        _text(raw.get(key)) for key in ("LayerType", "ParameterType", "TacticName", "TacticValue")
-    )
-    stream, nodes = raw.get("StreamId"), parse_onnx_nodes(raw.get("Metadata"))
+    layer_type, parameter_type = _text(raw.get("LayerType")), _text(raw.get("ParameterType"))
+    tactic, stream = _text(raw.get("TacticName")), raw.get("StreamId")
+    nodes = parse_onnx_nodes(raw.get("Metadata"))
     kind = classify(
         layer_type,
         parameter_type,
@@ -250,7 +256,7 @@ def _describe_layer(raw: Record, inputs: list[_Tensor], outputs: list[_Tensor], 
         "parameter_type": parameter_type,
         "precision": precision and precision.value,
         "tactic": tactic,
-        "tactic_value": tactic_value,
+        "tactic_value": _text(raw.get("TacticValue")),
         "stream": stream if type(stream) is int and 0 <= stream < 2**31 else None,
         "device": None if layer_type is None else "DLA" if "DLA" in layer_type else "GPU",
         "onnx_nodes": nodes,
@@ -264,8 +270,7 @@ def _text(value: object) -> str | None:
 
 
 def _add(sizes: list[int | None]) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
 def _find_precision(

@@ -80,7 +80,7 @@ class OnnxJoin:
 
     def nodes(self, layer: int) -> list[OnnxNode]:
         """Return the nodes of a layer, in the order of the model."""
-        return [self.model.nodes[index] for index in self.layers["nodes"].iat[layer]]
+        return [self.model.nodes[index] for index in self.layers["nodes"].tolist()[layer]]
 
 
 def join_onnx(engine: Engine, path: Path) -> Engine:
@@ -173,7 +173,7 @@ def _has_its_tensors(engine: Engine, shapes: Shapes) -> bool:
     rows = tensors[computes & tensors["role"].eq("output") & ~tensors["name"].isin(engine.bindings["name"])]
     computed = dict(zip(rows["name"], rows["shape"], strict=True))
     alike = sum(len(shape) > 1 and shape == shapes.extents.get(name, ()) for name, shape in computed.items())
-    return alike >= max(_LEAST_TENSORS, _LEAST_SHARE * len(computed))
+    return bool(alike >= max(_LEAST_TENSORS, _LEAST_SHARE * len(computed)))
 
 
 def _layers_frame(model: OnnxModel, shapes: Shapes, placed: Sequence[_LayerNodes]) -> pd.DataFrame:
@@ -187,7 +187,7 @@ def _layers_frame(model: OnnxModel, shapes: Shapes, placed: Sequence[_LayerNodes
     ]
     counts = [Counter(node.op for node in nodes) for nodes in rows]
     ops = [tuple(sorted(count, key=lambda op: (-count[op], op))) or None for count in counts]
-    numbers = {
+    numbers: dict[str, list[int | None]] = {
         "onnx_macs": [count_macs(nodes, shapes) if nodes else None for nodes in rows],
         "onnx_params": [sum(item.elements for item in items) for items in weights],
         "onnx_params_bytes": [sum(item.bytes for item in items) for items in weights],
