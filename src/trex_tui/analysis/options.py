@@ -46,7 +46,10 @@ class Option(NamedTuple):
     def fits(
         self, version: Version | None, producer: str = "", compute_capability: int | None = None
     ) -> bool | None:
-        """Return whether a release, producer and GPU have the option; None if that depends on an unknown fact."""
+        """Return whether a release, producer and GPU have the option; None if that depends on an unknown fact.
+
+        A release is one of TensorRT: TensorRT-RTX has other numbers (`parse_version`).
+        """
         if self.producer and producer and self.producer != producer:
             return False
         if version and self.first_version and version < self.first_version[: len(version)]:
@@ -55,8 +58,8 @@ class Option(NamedTuple):
             return False
         if compute_capability is not None and compute_capability < self.min_compute_capability:
             return False
-        is_unknown = (not version and (self.first_version or self.last_version)) or (
-            self.producer and not producer
+        is_unknown = not version and bool(
+            self.first_version or self.last_version or (self.producer and not producer)
         )
         is_unknown = is_unknown or (compute_capability is None and self.min_compute_capability > 0)
         return None if is_unknown else True

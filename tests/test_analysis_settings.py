@@ -1,0 +1,227 @@
+"""Options of trtexec: by release, as logs and metadata state them, and the batch."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import ARTIFACTS, layer, real_sets, tensor, write_graph, write_json
+from trex_tui.analysis.options import (
+    BUILD_SETTINGS,
+    OPTIONS,
+    RUN_SETTINGS,
+    SETTINGS,
+    build_run,
+    build_settings,
+    device_differences,
+    find_batch,
+    find_flag,
+    find_option,
+    options_in_arguments,
+    parse_pools,
+    parse_shapes,
+    parse_version,
+    run_settings,
+    timed_run,
+)
+from trex_tui.api import load_engine
+from trex_tui.engine.model import Engine
+
+FLAGS = ARTIFACTS.parent / "reference" / "trtexec-flags.json"
+LOG = """\
+&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=a.onnx --useCudaGraph --infStreams=2
+[07/07/2026-02:10:59] [I] === Model Options ===
+[07/07/2026-02:10:59] [I] Format: ONNX
+[07/07/2026-02:10:59] [I] === Build Options ===
+[07/07/2026-02:10:59] [I] Memory Pools: workspace: 1024 MiB, dlaSRAM: default
+[07/07/2026-02:10:59] [I] Precision: FP32+FP16
+[07/07/2026-02:10:59] [I] Refit: Enabled
+[07/07/2026-02:10:59] [I] Input build shape (profile 0): x=1x4+4x4+16x4
+[07/07/2026-02:10:59] [I] Unheard of: yes
+[07/07/2026-02:10:59] [I] === Inference Options ===
+[07/07/2026-02:10:59] [I] Duration: 3s (+ 500ms warm up)
+[07/07/2026-02:10:59] [I] Input inference shape : x=4x4
+[07/07/2026-02:10:59] [I] Inference Streams: 2
+[07/07/2026-02:10:59] [I] CUDA Graph: Enabled
+[07/07/2026-02:10:59] [I] === Device Information ===
+[07/07/2026-02:10:59] [I] Selected Device: NVIDIA Test GPU
+[07/07/2026-02:11:01] [I] === Performance summary ===
+[07/07/2026-02:11:01] [I] Throughput: 5 qps
+&&&& PASSED TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=a.onnx
+"""
+
+
+def engine_of(
+    folder: Path, log: str = "", *, metadata: dict[str, Any] | None = None, shape: tuple[int, ...] = (-1, 4)
+) -> Engine:
+    raw = layer("a", "kgen", [tensor("x", *shape)], [tensor("y", *shape)])
+    write_graph(folder / "net.graph.json", [raw], ["x", "y"])
+    if log:
+        (folder / "net.build.log").write_text(log, encoding="utf-8")
+    if metadata is not None:
+        write_json(folder / "net.profile.metadata.json", metadata)
+    return load_engine(folder)
+
+
+def test_releases_and_producers() -> None:
+    fp16, workspace = OPTIONS["--fp16"], OPTIONS["--workspace"]
+    assert [fp16.fits(version) for version in ((8, 6, 1), (10, 16, 2), (11, 0, 0))] == [True, True, False]
+    assert fp16.fits((1, 6), "tensorrt_rtx") is False
+    assert fp16.fits(None) is None
+    assert [workspace.fits(version) for version in ((8, 0, 3), (9, 3), (10, 0, 1))] == [True, True, False]
+    assert OPTIONS["--errorOnTimingCacheMiss"].fits((8, 6, 1), "trtexec") is False
+    assert OPTIONS["strongly typed"].fits((8, 6, 1)) is False
+    assert OPTIONS["FP8"].fits((10, 0), "", 86) is False
+    assert OPTIONS["FP8"].fits((10, 0), "", 90) is True
+    assert OPTIONS["FP8"].fits((10, 0)) is None
+    assert OPTIONS["fp16:chw4"].fits((10, 12)) is False
+    assert "fp32:chw4" not in OPTIONS
+    assert parse_version("10.16.1") == (10, 16, 1)
+    assert parse_version("RTX 1.6.1") is parse_version(None) is parse_version("unknown") is None
+
+
+@pytest.mark.skipif(not FLAGS.is_file(), reason="no reference")
+def test_releases_are_those_of_the_option_parser() -> None:
+    reference = json.loads(FLAGS.read_text(encoding="utf-8"))
+    # In 11 --int8 is read by the safe mode alone; the others came to public releases with 10.0.
+    corrected = {"--int8", "--errorOnTimingCacheMiss", "--stronglyTyped"}
+    for name, entry in reference["flags"].items():
+        for text in reference["versions"] if entry["parsed"] and name not in corrected else ():
+            is_between = entry["parsed"][0] in entry["parsed"]
+            version = parse_version(text)
+            first, last = parse_version(entry["parsed"][0]), parse_version(entry["parsed"][-1])
+            assert version is not None
+            assert is_between
+            assert OPTIONS[name].fits(version, "trtexec") is (first <= version <= last), (name, text)  # type: ignore[operator]
+
+
+@pytest.mark.skipif(not (ARTIFACTS / "help").is_dir(), reason="no real artifacts")
+@pytest.mark.parametrize("release", ["8.6.1", "10.6.0", "10.16.1"])
+def test_help_of_a_release_names_the_options_that_it_has(release: str) -> None:
+    text = (ARTIFACTS / "help" / f"trt{release}_help.txt").read_text(encoding="utf-8", errors="replace")
+    named = set(re.findall(r"^\s*(--\w+)", text, re.MULTILINE))
+    version = parse_version(release)
+    known = {name for name in named if name in OPTIONS}
+    assert len(known) > 60
+    wrong = {name for name in known if OPTIONS[name].fits(version, "trtexec") is False}
+    assert wrong <= {"--stronglyTyped", "--errorOnTimingCacheMiss", "--weightless"}
+
+
+def test_settings_of_a_log(tmp_path: Path) -> None:
+    engine = engine_of(tmp_path, LOG)
+    table = build_settings(engine).set_index("title")
+    assert table.loc["Memory pools", "value"] == {"workspace": 2**30, "dlaSRAM": None}
+    assert table.loc["Memory pools", "text"] == "workspace 1.00 GiB, others default"
+    assert table.loc["Refit", "value"] is True
+    shapes = [{"profile": 0, "name": "x", "min": [1, 4], "opt": [4, 4], "max": [16, 4]}]
+    assert table.loc["Optimization profiles", "value"] == shapes
+    assert table.loc["Optimization profiles", "text"] == "x 1×4 to 16×4, optimized for 4×4"
+    assert table.loc["Unheard of", ["key", "text"]].tolist() == [None, "yes"]
+    run = run_settings(engine).set_index("title")
+    assert (run.loc["Warm-up", "value"], run.loc["Streams", "value"]) == (500, 2)
+    assert (find_flag(engine, "cuda_graph"), find_option(engine, "streams")) == (True, 2)
+    assert find_flag(engine, "spin_wait") is None
+    assert build_run(engine).argument("--onnx") == "a.onnx"
+    assert timed_run(engine).device["Selected Device"] == "NVIDIA Test GPU"
+    assert device_differences(engine) == []
+
+
+def test_values_that_trex_cut_are_not_shown(tmp_path: Path) -> None:
+    options = {"LayerPrecisions": "{conv1", "Precision": "FP32+FP16", "Refit": True, "Input build shape": "x"}
+    metadata = {
+        "build_options": options,
+        "inference_options": {"Duration": "3s (+ 200ms warm up)", "Inputs": "C"},
+    }
+    raw = layer("a", "kgen", [tensor("x", 4)], [tensor("y", 4)])
+    write_graph(tmp_path / "net.graph.json", [raw], ["x", "y"])
+    write_json(tmp_path / "net.build.metadata.json", {"build_options": options})
+    write_json(tmp_path / "net.profile.metadata.json", {"inference_options": metadata["inference_options"]})
+    engine = load_engine(tmp_path)
+    table = build_settings(engine).set_index("key")
+    assert table.loc["layer_precisions", ["value", "is_cut"]].tolist() == [None, True]
+    assert table.loc["refit", "value"] is True
+    run = run_settings(engine).set_index("key")
+    assert run.loc["warmup_ms", ["value", "is_default", "is_folded"]].tolist() == [200, True, False]
+    assert run.loc["input_files", ["value", "is_cut"]].tolist() == [None, True]
+
+
+@pytest.mark.parametrize(
+    ("words", "stated"),
+    [
+        (["--avgTiming=4", "--refit"], {"avgTiming": "4", "Refit": "Enabled"}),
+        (["--best"], {"Precision": "FP32+FP16+INT8"}),
+        (["--stronglyTyped", "--fp16"], {"Precision": "Strongly Typed"}),
+        (["--memPoolSize=workspace:1G"], {}),
+        (["--noCompilationCache"], {"Enable Compilation Cache": "Disabled"}),
+        (
+            ["--minShapes=x:1x4", "--optShapes=x:4x4", "--maxShapes=x:8x4"],
+            {"Input build shape": "x=1x4+4x4+8x4"},
+        ),
+    ],
+)
+def test_options_of_a_command_line(words: list[str], stated: dict[str, str]) -> None:
+    assert options_in_arguments(["trtexec", *words], BUILD_SETTINGS) == stated
+
+
+def test_the_run_of_a_command_line() -> None:
+    words = ["trtexec", "--warmUp=100", "--noSpinWait", "--shapes='x':1x4"]
+    assert options_in_arguments(words, RUN_SETTINGS) == {
+        "Warm-up": "100",
+        "Spin-wait": "Disabled",
+        "Input inference shape": "x=1x4",
+        "Input build shape": "x=1x4+1x4+1x4",
+    }
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_value_or_none(text: str) -> None:
+    for setting in (*BUILD_SETTINGS, *RUN_SETTINGS):
+        setting.parse(text)
+        assert setting.is_default(text) in (True, False)
+        assert setting.is_cut(text) in (True, False)
+    assert parse_pools(text) is None or isinstance(parse_pools(text), dict)
+    assert parse_shapes(text) is None or isinstance(parse_shapes(text), list)
+
+
+def test_every_setting_is_described() -> None:
+    assert all(column.help.endswith(".") and column.title for column in SETTINGS.values())
+    flags = {
+        flag for setting in (*BUILD_SETTINGS, *RUN_SETTINGS) for flag in (*setting.flags, *setting.off_flags)
+    }
+    assert flags <= OPTIONS.keys()
+
+
+@pytest.mark.parametrize(
+    ("log", "metadata", "shape", "expected"),
+    [
+        ("", {"model_options": {"Format": "ONNX"}}, (8, 4), (8, "first extent of the inputs")),
+        (LOG, None, (-1, 4), (4, "shapes of the run")),
+        (LOG.replace("x=4x4", "model"), None, (-1, 4), (4, "optimal shapes of the build")),
+        ("", {"inference_options": {"Batch": "16"}}, (4, 4), (16, "--batch of the run")),
+        ("", {"inference_options": {"Batch": "Explicit"}}, (4, 4), (4, "first extent of the inputs")),
+        ("", None, (-1, 4), None),
+    ],
+)
+def test_batches(
+    tmp_path: Path, log: str, metadata: dict[str, Any] | None, shape: tuple[int, ...], expected: Any
+) -> None:
+    assert find_batch(engine_of(tmp_path, log, metadata=metadata, shape=shape)) == expected
+
+
+@pytest.mark.parametrize("real", real_sets(having=["build_metadata"]))
+def test_settings_of_real_sets(real: Any) -> None:
+    """No value of a real file is of an unknown form, and none is lost."""
+    engine = load_engine(real.paths())
+    stated = real.json("build_metadata")["build_options"]
+    table = build_settings(engine)
+    known = {label: text for label, text in stated.items() if text is not None}
+    assert set(table["label"]) <= set(build_run(engine).options)
+    for key, text in (("precision", "Precision"), ("refit", "Refit"), ("sparsity", "Sparsity")):
+        if text in known and build_run(engine).options[text]:
+            assert key in set(table["key"])
