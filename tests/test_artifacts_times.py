@@ -246,8 +246,6 @@ FORMS: dict[str, Any] = {
     "samples": {name: [ms / 2, ms, ms * 1.5] for name, ms in TIMES.items()},
     "samples with stamps": {name: [[ms, "20250101-10:00:00.00"]] * 3 for name, ms in TIMES.items()},
     "samples of rows": {"layers": [{"name": name, "timeMs": [ms, ms]} for name, ms in TIMES.items()]},
-    "each row again": {"layers": [row for row in ROWS for _ in range(2)]},
-    "rows again in a list": ROWS + ROWS,
     "a sum below": {"layers": [*each(avg_ms=1), {"name": "Total", "avg_ms": 0.875}]},
     "a string": json.dumps({"layers": each(avg_ms=1)}),
 }  # fmt: skip
@@ -272,7 +270,6 @@ def test_what_was_assumed_is_told(tmp_path: Path) -> None:
         "avgUs": "read as 3 layers at layers: average in µs",
         "timeMs alone": "timeMs is read as the time of one inference",
         "timeMs and a count": "timeMs is read as a sum over all iterations",
-        "each row again": "3 repeated rows merged",
         "a sum below": "its row 'Total' is excluded from the layers",
     }.items():
         assert words in read_profile(write_json(tmp_path / "net.json", FORMS[form])).assumed
@@ -289,11 +286,14 @@ def test_all_names_again_are_another_run(tmp_path: Path) -> None:
     for form in (
         {"layers": [*each(avg_ms=2), *each(avg_ms=1)]},
         [*each(averageMs=2), *each(averageMs=1)],
-        {"runs": [{"layers": each(avg_ms=2)}, {"layers": each(avg_ms=1)}]},
     ):
         runs = read_profiles(write_json(tmp_path / "net.profile.json", form))
         assert [run.sum_ms for run in runs] == [1.75, 0.875]
         assert "read as 2 runs" in " ".join(messages(runs[0].notes))
+    lists = {"runs": [{"layers": each(avg_ms=2)}, {"layers": each(avg_ms=1)}]}
+    profile = read_profile(write_json(tmp_path / "net.profile.json", lists))
+    assert profile.sum_ms == 1.75
+    assert messages(profile.notes)[1:] == ["has more than one profile; not read: 3 layers at runs.1.layers"]
 
 
 @pytest.mark.parametrize("names", ["abab", "abcab", "abcacb", "aaaaaa"])

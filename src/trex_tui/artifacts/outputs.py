@@ -7,7 +7,7 @@ measures under one of several names. A missing measure is None.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,11 +26,14 @@ MEASURES: dict[str, tuple[str, ...]] = {
     "argmax_agreement_pct": (),
 }
 """Measure -> its other names."""
+_SHARES = ("argmax_agreement", "top1_agreement", "top1_match")
+"""Names of the agreement as a fraction."""
+_NAMES = frozenset(name for measure, others in MEASURES.items() for name in (measure, *others))
+_HOLDERS = ("outputs", "tensors", "per_output", "per_tensor", "results", "metrics")
 _COUNTS = (
     *("samples", "elements", "compared", "nan_reference", "inf_reference", "nan_test", "inf_test"),
     *("nonfinite_mismatch", "outside", "argmax_rows"),
 )
-_MOST_NESTED = 3
 
 
 class ComparedSide(NamedTuple):
@@ -87,6 +90,7 @@ class AccuracyResult:
     Attributes:
         inputs: Description of the inputs, as written: `kind`, `samples`, `seed`, …
         is_ours: Whether `trex-tui accuracy` wrote it.
+        remarks: Sentences of `trex-tui accuracy` about the result.
     """
 
     path: Path
@@ -107,124 +111,102 @@ def read_accuracy(path: Path) -> AccuracyResult:
         ArtifactError: It is not JSON, or has no measure of any output.
     """
     notes: list[Note] = []
-    result = parse_accuracy(load_json(path, notes), path)
-    return replace(result, notes=(*notes, *result.notes))
+    return parse_accuracy(load_json(path, notes), path, notes)
 
 
-def parse_accuracy(root: Any, path: Path) -> AccuracyResult:  # noqa: ANN401 - any JSON value
+def parse_accuracy(root: Any, path: Path, notes: list[Note] | None = None) -> AccuracyResult:  # noqa: ANN401
     """Parse the content of a file.
 
     Raises:
         ArtifactError: It has no measure of any output.
     """
+    notes = [] if notes is None else notes
     document: Mapping[str, Any] = root if isinstance(root, dict) else {}
-    notes: list[Note] = []
-    outputs = tuple(_outputs(root, path, notes))
+    outputs = []
+    for name, entry in _find_entries(root):
+        output = _read_output(name, entry)
+        if output.reasons or any(value is not None for value in output.values.values()):
+            outputs.append(output)
+        else:
+            notes.append(Note(Severity.WARNING, path, name, "no known metrics; skipped"))
     if not outputs:
         raise ArtifactError(path, "has no metrics of outputs; write it with `trex-tui accuracy --json`")
-    inputs = document.get("inputs")
+    gates = [gate for gate in _get(document, "gates", list) if isinstance(gate, dict)]
     return AccuracyResult(
         path=path,
-        reference=_side(document, "reference", "ref", "baseline"),
-        test=_side(document, "test", "candidate", "target"),
-        outputs=outputs,
-        inputs=inputs if isinstance(inputs, dict) else {},
-        gates=tuple(_gates(document.get("gates"))),
-        remarks=tuple(note for note in _list(document.get("notes")) if isinstance(note, str)),
+        reference=_read_side(document, "reference", "ref", "baseline"),
+        test=_read_side(document, "test", "candidate", "target"),
+        outputs=tuple(outputs),
+        inputs=_get(document, "inputs", dict),
+        gates=tuple(
+            GateVerdict(
+                _get(gate, "gate", str),
+                _get(gate, "output", str),
+                gate.get("fell") is True,
+                _get(gate, "why", str),
+            )
+            for gate in gates
+        ),
         is_ours=str(document.get("schema", "")).startswith(SCHEMA),
+        remarks=tuple(remark for remark in _get(document, "notes", list) if isinstance(remark, str)),
         notes=tuple(notes),
     )
 
 
-def _outputs(root: Any, path: Path, notes: list[Note]) -> list[OutputDifference]:  # noqa: ANN401
-    outputs = []
-    for name, entry in _entries(root):
-        values = {measure: _first(entry, measure, *others) for measure, others in MEASURES.items()}
-        if values["argmax_agreement_pct"] is None:
-            share = _first(entry, "argmax_agreement", "top1_agreement", "top1_match")
-            values["argmax_agreement_pct"] = None if share is None else share * 100 if share <= 1 else share
-        reasons = entry.get("reasons")
-        if all(value is None for value in values.values()) and not isinstance(reasons, dict):
-            notes.append(Note(Severity.WARNING, path, name, "no known metrics; skipped"))
-            continue
-        outputs.append(
-            OutputDifference(
-                name,
-                values,
-                {key: value for key in _COUNTS if (value := _count(entry.get(key))) is not None},
-                {str(key): str(reason) for key, reason in reasons.items()}
-                if isinstance(reasons, dict)
-                else {},
-                (_text(entry.get("dtype_reference")) or None, _text(entry.get("dtype_test")) or None),
-            )
-        )
-    return outputs
-
-
-def _entries(root: Any, depth: int = 0) -> list[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401
+def _find_entries(root: Any, depth: int = 0) -> list[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401
     """Return names and measures from a list with names, an object by name, or either of them below a known key."""
     if isinstance(root, list):
-        named = [
-            (entry.get("name") or entry.get("tensor") or entry.get("output"), entry)
-            for entry in root
-            if isinstance(entry, dict)
-        ]
+        entries = [entry for entry in root if isinstance(entry, dict)]
+        names = [entry.get("name") or entry.get("tensor") or entry.get("output") for entry in entries]
         return [
-            (str(name) if name is not None else f"output {index}", entry)
-            for index, (name, entry) in enumerate(named)
+            (f"output {index}" if name is None else str(name), entry)
+            for index, (name, entry) in enumerate(zip(names, entries, strict=True))
         ]
-    if not isinstance(root, dict) or depth > _MOST_NESTED:
+    if not isinstance(root, dict) or depth > len(_HOLDERS):
         return []
-    for key in ("outputs", "tensors", "per_output", "per_tensor", "results", "metrics"):
-        if isinstance(root.get(key), (list, dict)):
-            return _entries(root[key], depth + 1)
-    known = {name for measure, others in MEASURES.items() for name in (measure, *others)}
-    if known & root.keys():
+    holder = next((root[key] for key in _HOLDERS if isinstance(root.get(key), (list, dict))), None)
+    if holder is not None:
+        return _find_entries(holder, depth + 1)
+    if _NAMES & root.keys():
         return [("all outputs", root)]
     return [
-        (str(name), entry) for name, entry in root.items() if isinstance(entry, dict) and known & entry.keys()
+        (str(name), entry)
+        for name, entry in root.items()
+        if isinstance(entry, dict) and _NAMES & entry.keys()
     ]
+
+
+def _read_output(name: str, entry: Mapping[str, Any]) -> OutputDifference:
+    values = {measure: _first(entry, measure, *others) for measure, others in MEASURES.items()}
+    if values["argmax_agreement_pct"] is None and (share := _first(entry, *_SHARES)) is not None:
+        values["argmax_agreement_pct"] = share * 100 if share <= 1 else share
+    counts = {key: entry[key] for key in _COUNTS if type(entry.get(key)) is int and entry[key] >= 0}
+    reasons = {str(key): str(reason) for key, reason in _get(entry, "reasons", dict).items()}
+    dtypes = (_get(entry, "dtype_reference", str) or None, _get(entry, "dtype_test", str) or None)
+    return OutputDifference(name, values, counts, reasons, dtypes)
 
 
 def _first(entry: Mapping[str, Any], *names: str) -> float | None:
     return next((value for name in names if (value := finite_number(entry.get(name))) is not None), None)
 
 
-def _count(value: Any) -> int | None:  # noqa: ANN401
-    return value if type(value) is int and value >= 0 else None
-
-
-def _side(document: Mapping[str, Any], *names: str) -> ComparedSide:
+def _read_side(document: Mapping[str, Any], *names: str) -> ComparedSide:
     raw = next((document[name] for name in names if name in document), None)
     if isinstance(raw, str):
         return ComparedSide(path=raw)
     if not isinstance(raw, dict):
         return ComparedSide()
+    size = raw.get("bytes")
     return ComparedSide(
-        _text(raw.get("kind")),
-        _text(raw.get("path")) or _text(raw.get("name")),
-        _count(raw.get("bytes")),
-        _text(raw.get("sha256")) or None,
-        _text(raw.get("tensorrt_version")) or None,
+        _get(raw, "kind", str),
+        _get(raw, "path", str) or _get(raw, "name", str),
+        size if type(size) is int and size >= 0 else None,
+        _get(raw, "sha256", str) or None,
+        _get(raw, "tensorrt_version", str) or None,
     )
 
 
-def _gates(raw: Any) -> list[GateVerdict]:  # noqa: ANN401
-    return [
-        GateVerdict(
-            _text(gate.get("gate")),
-            _text(gate.get("output")),
-            gate.get("fell") is True,
-            _text(gate.get("why")),
-        )
-        for gate in _list(raw)
-        if isinstance(gate, dict)
-    ]
-
-
-def _list(value: Any) -> list[Any]:  # noqa: ANN401
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:  # noqa: ANN401
-    return value if isinstance(value, str) else ""
+def _get(root: Mapping[str, Any], key: str, kind: type[Any]) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a value of a type; an empty one for any other."""
+    value = root.get(key)
+    return value if isinstance(value, kind) else kind()

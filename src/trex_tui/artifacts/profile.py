@@ -53,8 +53,6 @@ _LEAST_MISSING_PCT = 0.5
 _MOST_OTHERS = 3
 _LEAST_LAYERS = 3
 """Minimum size of a run identified by names alone: shorter sequences repeat within a network."""
-_INDEX = re.compile(r"(?<![^.])[0-9]+(?![^.])")
-"""The index in a list, in the path to a table."""
 _SUMS = frozenset(("total", "sum", "overall"))
 _CALL_SUMS = (
     "has sums over all calls, whose number the format perfetto does not state: shares are right, times only after a single "
@@ -215,16 +213,11 @@ def _time(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
 
 
 def _is_of_trtexec(root: object) -> bool:
-    """Return whether a document has trtexec's form: rows with an average, each once or after a count."""
-    if not isinstance(root, list):
-        return False
-    records = [record for record in root if isinstance(record, dict)]
-    if not any("averageMs" in record and "name" in record for record in records):
-        return bool(records) and all(record.keys() == {"count"} for record in records)
-    if any("count" in record for record in records):
+    """Return whether a document has trtexec's form: rows with an average, or a count without any rows."""
+    records = [record for record in root if isinstance(record, dict)] if isinstance(root, list) else []
+    if any("averageMs" in record and "name" in record for record in records):
         return True
-    rows = [repr(record) for record in records if "name" in record]
-    return len(set(rows)) == len(rows)
+    return bool(records) and all(record.keys() == {"count"} for record in records)
 
 
 @dataclass(slots=True)
@@ -445,10 +438,8 @@ def _read_foreign(root: object, path: Path) -> list[Profile]:
             path, f"has no times of layers under a known key{seen}; export it with --exportProfile"
         )
     best = max(tables, key=lambda table: len(table.rows))
-    same = [table for table in tables if _is_other_run(table, best)]
-    runs = _split_runs(best) if len(same) == 1 else [(table, table.rows) for table in same]
     notes = []
-    others = [table for table in tables if table not in same and table.rows != best.rows]
+    others = [table for table in tables if table.rows != best.rows]
     if others:
         named = [f"{plural(len(table.rows), 'layer')} at {table.where or 'the root'}" for table in others]
         more = [f"{len(named) - _MOST_OTHERS} more"] if len(named) > _MOST_OTHERS else []
@@ -457,29 +448,14 @@ def _read_foreign(root: object, path: Path) -> list[Profile]:
     if best.left_out:
         message = f"{best.left_out} entries without a layer name and time; skipped"
         notes.append(Note(Severity.WARNING, path, "", message))
-    assumed = "" if len(runs) == 1 else _describe_runs(len(runs), are_lists=len(same) > 1)
-    return [_read_table(table, rows, assumed, notes, path) for table, rows in runs]
+    length = _find_run_length([row.name for row in best.rows])
+    runs = [best.rows[start : start + length] for start in range(0, len(best.rows), length)]
+    assumed = _describe_runs(len(runs)) if len(runs) > 1 else ""
+    return [_read_table(best, rows, assumed, notes, path) for rows in runs]
 
 
 def _list_records(root: object) -> Iterable[dict[str, Any]]:
     return [record for record in (root if isinstance(root, list) else [root]) if isinstance(record, dict)]
-
-
-def _is_other_run(table: LayerTable, best: LayerTable) -> bool:
-    """Return whether two tables are elements of one list with the same layers and other times; or the same table."""
-    if table is best:
-        return True
-    is_of_list = [_INDEX.sub("", where) for where in (table.where, best.where)]
-    names = [[row.name for row in rows] for rows in (table.rows, best.rows)]
-    return is_of_list[0] == is_of_list[1] and names[0] == names[1] and len(names[0]) >= _LEAST_LAYERS
-
-
-def _split_runs(table: LayerTable) -> list[tuple[LayerTable, list[LayerTimes]]]:
-    """Split the table into one per repetition of all names; a repetition with equal figures is a duplicate, not a run."""
-    length = _find_run_length([row.name for row in table.rows])
-    parts = [table.rows[start : start + length] for start in range(0, len(table.rows), length)]
-    figures = {tuple(map(_identify, part)) for part in parts}
-    return [(table, table.rows)] if len(figures) == 1 else [(table, part) for part in parts]
 
 
 def _find_run_length(names: Sequence[str]) -> int:
@@ -491,13 +467,8 @@ def _find_run_length(names: Sequence[str]) -> int:
     return max(len(names), 1)
 
 
-def _describe_runs(count: int, *, are_lists: bool = False) -> str:
-    what = (
-        f"{count} lists name the same layers"
-        if are_lists
-        else f"all names repeat {count} times in the same order"
-    )
-    return f"{what}; read as {count} runs"
+def _describe_runs(count: int) -> str:
+    return f"all names repeat {count} times in the same order; read as {count} runs"
 
 
 def _read_table(
@@ -513,32 +484,21 @@ def _read_table(
     if len(rows) >= _LEAST_LAYERS and rows[-1].name.strip().lower() in _SUMS:
         assumed.append(f"its row {rows[-1].name!r} is excluded from the layers")
         rows, total = rows[:-1], _make_row(rows[-1], table.count)
-    # Layers of one name with different times are different layers, as in trtexec's own form.
-    unique = list({_identify(row): row for row in reversed(rows)}.values())[::-1]
-    if len(unique) < len(rows):
-        assumed.append(f"{plural(len(rows) - len(unique), 'repeated row')} merged")
-    what = f"is not in trtexec's format; read as {plural(len(unique), 'layer')}{where}: {names}"
+    what = f"is not in trtexec's format; read as {plural(len(rows), 'layer')}{where}: {names}"
     assumed = [what, *assumed, *([of_runs] if of_runs else [])]
     unit = None if None in units.values() else "ms"
     if unit is None:
         assumed.append(UNIT_UNKNOWN)
-    assumed += _describe_meanings(unique, table.count)
+    assumed += _describe_meanings(rows, table.count)
     text = "; ".join(assumed)
-    counts = {row.spread.samples if row.spread and not row.count else row.count for row in unique}
+    counts = {row.spread.samples if row.spread and not row.count else row.count for row in rows}
     iterations = table.count or (counts.pop() if len(counts) == 1 else None)
-    run = _Run([_make_row(row, table.count) for row in unique], iterations)
-    if any(row.spread for row in unique):
-        run.spreads = [row.spread for row in unique]
+    run = _Run([_make_row(row, table.count) for row in rows], iterations)
+    if any(row.spread for row in rows):
+        run.spreads = [row.spread for row in rows]
     note = Note(Severity.WARNING if unit is None else Severity.INFO, path, "", text)
     profile = _finish(path, run, [note, *file_notes], text)._replace(unit=unit)
     return profile if total is None else profile.with_total(path, total.average_ms)
-
-
-def _identify(row: LayerTimes) -> object:
-    """Return a key that rows share which a tool lists again: name and all figures are equal."""
-    figures = (row.average_ms, row.median_ms, row.total_ms, row.time_ms, row.percentage, row.count)
-    # Layers of one name that take no time need not be the same.
-    return (row.name, figures) if any(figures[:4]) else id(row)
 
 
 def _make_row(row: LayerTimes, count: int | None) -> ProfileRow:
