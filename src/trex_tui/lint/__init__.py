@@ -1,0 +1,1 @@
+"""Rules that find problems and possible savings in an engine."""

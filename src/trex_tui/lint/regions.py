@@ -1,0 +1,251 @@
+"""Regions of layers with one cause: floating-point islands between quantized layers, and plugins with the copies around them.
+
+An island is a value with the layers that move or transform it, from the quantized product that writes it, or from a
+dequantization, to the layers that quantize it again or add it to a quantized product. Quantizing the value where it is
+written removes the whole island: it is one cause, whatever the number of kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Port
+from trex_tui.lint.context import FLOATING, IDLE, QUANTIZED, Context, per_context, size_of
+
+COPIES = frozenset((LayerKind.REFORMAT, LayerKind.SHUFFLE))
+ELEMENTWISE = frozenset((LayerKind.POINTWISE, LayerKind.SCALE))
+_BARRIERS = frozenset((LayerKind.PLUGIN, LayerKind.MYELIN, LayerKind.FUSED, LayerKind.OTHER))
+_CONVERSIONS = frozenset((LayerKind.QUANTIZE, LayerKind.REFORMAT))
+_NORMALIZATIONS = (
+    "InstanceNormalization",
+    "GroupNorm",
+    "LayerNorm",
+    "skipLayerNorm",
+    "CustomSkipLayerNorm",
+    "CustomEmbLayerNorm",
+)
+_Node = tuple[int, str]
+"""A layer, or one side of a quantized product: index and `at`, `in` or `out`."""
+
+
+def conversion_role(context: Context, layer: int) -> str | None:
+    """Return `quantizes`, `dequantizes` or `requantizes`; None for other layers and for changes of the layout only."""
+    inputs = context.inputs[layer]
+    source, target = inputs[0].dtype if inputs else None, context.output_types[layer]
+    if target in QUANTIZED and source in FLOATING:
+        return "quantizes"
+    if source in QUANTIZED and target in FLOATING:
+        return "dequantizes"
+    if source in QUANTIZED and target in QUANTIZED and context.kinds[layer] != LayerKind.REFORMAT:
+        return "requantizes"
+    return None
+
+
+# Islands
+
+
+class Island(NamedTuple):
+    """A value in floating point between quantized layers.
+
+    Attributes:
+        writers: Quantized products that write it in floating point.
+        conversions: Q, DQ and reformats of it.
+        work: Other layers that process it: pools, pointwise layers.
+        readers: Quantized products that add it in floating point.
+    """
+
+    writers: tuple[int, ...]
+    conversions: tuple[int, ...]
+    work: tuple[int, ...]
+    readers: tuple[int, ...]
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """All of its layers once, in execution order."""
+        return tuple(sorted({*self.writers, *self.conversions, *self.work, *self.readers}))
+
+
+class _Groups:
+    """Disjoint sets of nodes (union-find)."""
+
+    def __init__(self) -> None:
+        self.parents: dict[_Node, _Node] = {}
+
+    def find(self, node: _Node) -> _Node:
+        root = node
+        while (parent := self.parents.setdefault(root, root)) != root:
+            root = parent
+        while self.parents[node] != root:
+            self.parents[node], node = root, self.parents[node]
+        return root
+
+    def join(self, first: _Node, second: _Node) -> None:
+        self.parents[self.find(first)] = self.find(second)
+
+
+@per_context
+def find_islands(context: Context) -> tuple[Island, ...]:
+    """Return all islands of an engine, in execution order."""
+    if not context.engine.tensors["dtype"].isin(QUANTIZED).any():
+        return ()
+    groups, blocked = _Groups(), set[_Node]()
+    for layer in range(len(context.engine)):
+        blocked.update(_join_values(context, groups, layer))
+        blocked.update(_find_edges(context, groups, layer))
+    for layer in range(len(context.engine)):
+        if _continues_residual(context, layer):
+            groups.join((layer, "in"), (layer, "out"))
+    closed = {groups.find(node) for node in blocked}
+    members: dict[_Node, list[_Node]] = {}
+    for node in list(groups.parents):
+        members.setdefault(groups.find(node), []).append(node)
+    found = (_make_island(context, nodes) for root, nodes in members.items() if root not in closed)
+    return tuple(sorted(filter(None, found), key=lambda island: island.layers[0]))
+
+
+def _join_values(context: Context, groups: _Groups, layer: int) -> Iterator[_Node]:
+    """Join a layer's floating-point inputs with their writers; yield the nodes that face a layer without a node."""
+    for link in context.links_into[layer]:
+        port = next((port for port in context.outputs[link.source] if port.name == link.tensor), None)
+        if port is None or not _is_float_data(port) or context.kinds[link.source] == LayerKind.CONSTANT:
+            continue
+        ends = _node(context, link.source, "out"), _node(context, layer, "in")
+        known = [end for end in ends if end is not None]
+        for end in known:
+            groups.join(known[0], end)
+        if len(known) < len(ends) or link.is_loop:
+            yield from known
+
+
+def _find_edges(context: Context, groups: _Groups, layer: int) -> Iterator[_Node]:
+    """Yield the nodes that read floating-point inputs of the network, or write such outputs."""
+    before, behind = _node(context, layer, "in"), _node(context, layer, "out")
+    outside = context.network_tensors - {link.tensor for link in context.links_into[layer]}
+    if before and any(_is_float_data(port) and port.name in outside for port in context.inputs[layer]):
+        yield groups.find(before)
+    bound = context.network_tensors
+    if behind and any(_is_float_data(port) and port.name in bound for port in context.outputs[layer]):
+        yield groups.find(behind)
+
+
+def _is_quantized_product(context: Context, layer: int) -> bool:
+    kind = LayerKind(context.kinds[layer])
+    return kind.multiplies and kind is not LayerKind.ATTENTION and context.is_quantized(layer)
+
+
+def _node(context: Context, layer: int, side: str) -> _Node | None:
+    """Return the node of a layer's inputs or outputs; None for layers whose data may not be quantizable."""
+    if LayerKind(context.kinds[layer]).multiplies:
+        return (layer, side) if _is_quantized_product(context, layer) else None
+    return None if context.kinds[layer] in _BARRIERS else (layer, "at")
+
+
+def _is_float_data(port: Port) -> bool:
+    return port.dtype in FLOATING and (size_of(port) or 0) > 1
+
+
+def _continues_residual(context: Context, layer: int) -> bool:
+    """Return whether a quantized product adds the floating-point result of another, or of a DQ, and writes floating point.
+
+    Then both values have the same cause: the residual branch is not quantized.
+    """
+    if not _is_quantized_product(context, layer) or context.output_types[layer] not in FLOATING:
+        return False
+    names = {port.name for port in context.data_inputs[layer][1:] if _is_float_data(port)}
+    sources = [link.source for link in context.links_into[layer] if link.tensor in names]
+    return bool(sources) and all(conversion_role(context, source) == "dequantizes" for source in sources)
+
+
+def _make_island(context: Context, nodes: list[_Node]) -> Island | None:
+    """Return the island of connected nodes; None if it is not between quantized layers, or is a bare pair of DQ and Q."""
+    writers, readers, between = (
+        tuple(layer for layer, own in sorted(nodes) if own == side) for side in ("out", "in", "at")
+    )
+    roles = {layer: conversion_role(context, layer) for layer in between}
+    conversions = tuple(layer for layer in between if context.kinds[layer] in _CONVERSIONS or roles[layer])
+    work = tuple(layer for layer in between if context.is_work(layer) and layer not in conversions)
+    begins = bool(writers) or "dequantizes" in roles.values()
+    ends = bool(readers) or "quantizes" in roles.values()
+    if not begins or not ends or not (writers or readers or work):
+        return None
+    return Island(writers, conversions, work, readers)
+
+
+@per_context
+def map_islands(context: Context) -> Mapping[int, Island]:
+    """Return the island of each layer: the one that the layer writes, if it belongs to two."""
+    islands = find_islands(context)
+    by_layer = {layer: island for island in islands for layer in island.readers}
+    for island in islands:
+        by_layer |= dict.fromkeys((*island.work, *island.conversions, *island.writers), island)
+    return by_layer
+
+
+# Plugins
+
+
+class PluginRegion(NamedTuple):
+    """A plugin and the layers it causes.
+
+    Attributes:
+        plugin: The plugin.
+        plugin_type: Type stated in the file, without its version.
+        is_normalization: Whether it is an instance, group or layer normalization.
+        copies: Each copy -> the part of it caused by the plugin: half if it has another reader.
+        pointwise: After a normalization, the layers that work element by element on its result alone: scale, activation.
+    """
+
+    plugin: int
+    plugin_type: str
+    is_normalization: bool
+    copies: Mapping[int, float]
+    pointwise: tuple[int, ...]
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """All of its layers, in execution order."""
+        return tuple(sorted({self.plugin, *self.copies, *self.pointwise}))
+
+
+@per_context
+def find_plugin_regions(context: Context) -> tuple[PluginRegion, ...]:
+    """Return the regions of all plugins, in execution order."""
+    return tuple(_find_region(context, plugin) for plugin in context.select(LayerKind.PLUGIN))
+
+
+@per_context
+def map_plugin_regions(context: Context) -> Mapping[int, PluginRegion]:
+    """Return the region of each of its layers; a copy between two plugins belongs to the later one."""
+    return {layer: region for region in find_plugin_regions(context) for layer in region.layers}
+
+
+def _find_region(context: Context, plugin: int) -> PluginRegion:
+    stated = context.attributes[plugin].get("PluginType")
+    plugin_type = str(stated or context.layer_types[plugin])
+    copies, pointwise = _find_copies(context, plugin), list[int]()
+    is_normalization = isinstance(stated, str) and stated.startswith(_NORMALIZATIONS)
+    layer = plugin
+    while is_normalization and (path := context.only_reader_beyond(layer, IDLE | COPIES)):
+        between, layer = path
+        if context.kinds[layer] not in ELEMENTWISE or not context.takes_time(layer) or layer in pointwise:
+            break
+        pointwise.append(layer)
+        copies |= {
+            step: 1.0 for step in between if context.kinds[step] in COPIES and context.takes_time(step)
+        }
+    return PluginRegion(plugin, plugin_type, is_normalization, dict(sorted(copies.items())), tuple(pointwise))
+
+
+def _find_copies(context: Context, plugin: int) -> dict[int, float]:
+    """Return copies next to a plugin, skipping layers without work; after it also skipping a scale."""
+    parts: dict[int, float] = {}
+    for layer in context.beyond(plugin, IDLE, forward=False):
+        if context.kinds[layer] in COPIES and context.takes_time(layer):
+            readers = set(context.beyond(layer, IDLE, forward=True))
+            parts[layer] = 1.0 if readers <= {plugin} else 0.5
+    for layer in context.beyond(plugin, IDLE | {LayerKind.SCALE}, forward=True):
+        if context.kinds[layer] in COPIES and context.takes_time(layer):
+            parts[layer] = 1.0
+    return parts

@@ -1,0 +1,351 @@
+"""Rules and findings.
+
+A rule is one object: its texts, needs and thresholds stand in the decorator of the function that checks an engine. The function
+yields findings, and what it could not check.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from trex_tui.lint.context import Context
+
+Remedy: TypeAlias = "str | tuple[str, ...]"
+"""A remedy, or alternatives: the first one whose options TensorRT's version, the GPU and the producer have is shown."""
+EVERY_RULE = ("*",)
+
+
+class FindingSeverity(str, Enum):
+    """Severity of a finding, the worst first, with its meaning."""
+
+    meaning: str
+
+    def __new__(cls, text: str, meaning: str) -> FindingSeverity:
+        """Store the meaning in the member."""
+        member = str.__new__(cls, text)
+        member._value_, member.meaning = text, meaning
+        return member
+
+    ERROR = "error", "The numbers cannot be trusted."
+    WARNING = "warning", "Time can be saved, or accuracy may be lost."
+    INFO = "info", "Information; often intended."
+    GOOD = "good", "A strength: nothing to improve."
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return list(FindingSeverity).index(self)
+
+    @property
+    def milder(self) -> FindingSeverity:
+        """Return the next lower severity of a warning; others stay."""
+        return INFO if self is WARNING else self
+
+
+ERROR, WARNING, INFO, GOOD = FindingSeverity
+
+
+class Confidence(str, Enum):
+    """Confidence in the saving of a finding, or in the finding itself if it has no saving."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+    @property
+    def rank(self) -> int:
+        """0 for high."""
+        return list(Confidence).index(self)
+
+
+HIGH, MEDIUM, LOW = Confidence
+
+
+class NotChecked(NamedTuple):
+    """What a rule did not check, which differs from no findings.
+
+    Attributes:
+        rule: Id of the rule.
+        reason: Missing data and how to get it: `no profile: run trtexec with --exportProfile`.
+        layers: Number of layers not checked; None for the whole engine.
+    """
+
+    rule: str
+    reason: str
+    layers: int | None = None
+
+
+Need: TypeAlias = "Callable[[Context], str]"
+"""Returns why a rule cannot check an engine; empty if it can."""
+Findings: TypeAlias = "Iterator[Finding | NotChecked]"
+"""Result of a rule."""
+Check: TypeAlias = "Callable[..., Iterable[Finding | NotChecked]]"
+"""Checks a `Context`. Thresholds of the rule are keyword arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule.
+
+    Attributes:
+        id: Stable: letters of its family and three digits; `OK-` and letters for strengths.
+        title: Short title.
+        severity: Default severity of its findings. A saving below one hundredth of the engine, or low confidence, lowers a
+            warning to info.
+        looks_for: The condition, in words and numbers.
+        why: Reason.
+        remedy: Remedy, unless a finding has its own.
+        references: Public documents by name, each with its address if it has one.
+        columns: Columns of layers that it reads; empty for rules that need no layers.
+        check: The function that finds.
+        not_when: Exceptions, in words.
+        needs: Requirements of the engine; if one is not met, `check` is not called.
+        thresholds: Name -> default. A configuration changes them as `ID.name`.
+        estimate: What the saving assumes, in words.
+        formula: How the saving is computed.
+        covered_by: Ids and families whose findings, with a saving on half of the time of its layers, explain a finding of
+            this rule, which is then left out; `EVERY_RULE` for all.
+        is_remark: Its findings are about the build as a whole, outside of the list.
+    """
+
+    id: str
+    title: str
+    severity: FindingSeverity
+    looks_for: str
+    why: str
+    remedy: Remedy
+    references: tuple[str, ...]
+    columns: tuple[str, ...]
+    check: Check
+    not_when: str = ""
+    needs: tuple[Need, ...] = ()
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    estimate: str = ""
+    formula: str = ""
+    covered_by: tuple[str, ...] = ()
+    is_remark: bool = False
+
+    @property
+    def family(self) -> str:
+        """Letters of the id: `CONV` of `CONV001`, `OK` of `OK-TC`."""
+        return self.id.split("-", 1)[0].rstrip("0123456789")
+
+    @property
+    def named_thresholds(self) -> dict[str, float]:
+        """Return name in the configuration -> default: `CONV003.waste_pct`."""
+        return {f"{self.id}.{name}": float(value) for name, value in sorted(self.thresholds.items())}
+
+    def is_named_by(self, names: Sequence[str]) -> bool:
+        """Return whether ids or families include the rule."""
+        return self.id in names or self.family in names
+
+    def look(self, context: Context) -> Findings:
+        """Yield the results of the rule; cached per context, so that another rule may ask for them."""
+        known = context.results.get(self.id)
+        if known is not None and known[0] is self:
+            yield from known[1]
+            return
+        results = []
+        for result in self._check(context):
+            results.append(result)
+            yield result
+        context.results[self.id] = (self, results)
+
+    def find(self, context: Context) -> list[Finding]:
+        """Return the findings of the rule."""
+        return [result for result in self.look(context) if isinstance(result, Finding)]
+
+    def _check(self, context: Context) -> Findings:
+        for need in self.needs:
+            if reason := need(context):
+                yield NotChecked(self.id, reason)
+                return
+        limits = {
+            name: context.thresholds.get(f"{self.id}.{name}", default) for name, default in self.thresholds.items()
+        }
+        for result in self.check(context, **limits):
+            if isinstance(result, NotChecked):
+                yield result._replace(rule=self.id)
+            else:
+                yield replace(result, rule=self)
+
+
+_NO_RULE = Rule("", "", INFO, "", "", "", (), (), lambda _: ())
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding of a rule. Rules make it by `finding`; `run_rules` adds the fields from `is_demoted` on.
+
+    Attributes:
+        rule: The rule.
+        message: One sentence with numbers, about this engine, not about the rule.
+        layers: Its layers, in execution order; empty for the engine as a whole.
+        stated_severity: None for the rule's own.
+        confidence: Confidence in the saving, or in the finding if it has no saving.
+        savings_ms: Possible savings in milliseconds by layer: an estimate, never more than the layer takes. Layers with
+            unknown savings are left out. `saving_ms` is their sum; totals over findings take the largest saving of each
+            layer, so that nothing counts twice.
+        engine_saving_ms: A saving that belongs to no layer (time between layers); None if there is none.
+        estimate: What the saving assumes, in words; empty without a saving.
+        evidence: The values that triggered the rule by name, the most relevant first. Names are columns of layers
+            (`tactic`, `latency_ms`), or the rule's own with the unit at the end.
+        remedy: Remedy in this case.
+        group: Text for several findings of the rule with this cause, after their number: `layers convert a network input,
+            FP32 → FP16`. Findings with the same text and remedy are merged. Empty to keep the finding separate.
+        is_demoted: Its saving is small, or its confidence low.
+        layer_ms: Time of its layers; None if none of them has a time, or it has no layers.
+        layers_without_time: Number of its layers missing in `layer_ms`.
+        suppressed_layers: Number of its layers that the configuration removed.
+        reason, origin: Why it is suppressed, and the file and key; empty if it is not.
+    """
+
+    message: str
+    rule: Rule = _NO_RULE
+    layers: tuple[int, ...] = ()
+    stated_severity: FindingSeverity | None = None
+    confidence: Confidence = MEDIUM
+    savings_ms: Mapping[int, float] = field(default_factory=dict)
+    engine_saving_ms: float | None = None
+    estimate: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    remedy: Remedy = ""
+    group: str = ""
+    is_demoted: bool = False
+    layer_ms: float | None = None
+    layers_without_time: int = 0
+    suppressed_layers: int = 0
+    reason: str = ""
+    origin: str = ""
+
+    @property
+    def severity(self) -> FindingSeverity:
+        own = self.stated_severity or self.rule.severity
+        return own.milder if self.is_demoted else own
+
+    @property
+    def saving_ms(self) -> float | None:
+        """Possible saving of this finding alone, in milliseconds; None if unknown."""
+        if not self.savings_ms:
+            return self.engine_saving_ms
+        return math.fsum(self.savings_ms.values()) + (self.engine_saving_ms or 0.0)
+
+
+def finding(
+    message: str,
+    layers: Iterable[int] = (),
+    *,
+    severity: FindingSeverity | None = None,
+    confidence: Confidence = MEDIUM,
+    savings: Mapping[int, float] | None = None,
+    engine_saving_ms: float | None = None,
+    estimate: str = "",
+    evidence: Mapping[str, Any] | None = None,
+    remedy: Remedy = "",
+    group: str = "",
+) -> Finding:
+    """Return a finding of the rule that yields it.
+
+    Args:
+        savings: Milliseconds by layer.
+        estimate: What they assume, if it differs from the rule's.
+    """
+    return Finding(
+        message,
+        layers=tuple(sorted(set(layers))),
+        stated_severity=severity,
+        confidence=confidence,
+        savings_ms=savings or {},
+        engine_saving_ms=engine_saving_ms,
+        estimate=estimate,
+        evidence=evidence or {},
+        remedy=remedy,
+        group=group,
+    )
+
+
+def not_checked(reason: str, layers: int | None = None) -> NotChecked:
+    """Return what the rule that yields it did not check."""
+    return NotChecked("", reason, layers)
+
+
+def rule(
+    rule_id: str,
+    title: str,
+    severity: FindingSeverity,
+    *,
+    looks_for: str,
+    why: str,
+    remedy: Remedy,
+    references: tuple[str, ...] = (),
+    columns: tuple[str, ...] = (),
+    not_when: str = "",
+    needs: tuple[Need, ...] = (),
+    thresholds: Mapping[str, float] | None = None,
+    estimate: str = "",
+    formula: str = "",
+    covered_by: tuple[str, ...] = (),
+    is_remark: bool = False,
+) -> Callable[[Check], Rule]:
+    """Return a decorator that makes a function a rule with these texts."""
+
+    def declare(check: Check) -> Rule:
+        return Rule(
+            rule_id,
+            title,
+            severity,
+            looks_for,
+            why,
+            remedy,
+            references,
+            columns,
+            check,
+            not_when,
+            needs,
+            thresholds or {},
+            estimate,
+            formula,
+            covered_by,
+            is_remark,
+        )
+
+    return declare
+
+
+def strength(
+    name: str, title: str, looks_for: str, columns: tuple[str, ...], without: tuple[Rule, ...] = ()
+) -> Callable[[Callable[[Context], Finding | None]], Rule]:
+    """Return a decorator that makes a function the rule `OK-name`: it returns a finding about a strength, or None.
+
+    If data is missing there is no finding, and the rule is not reported as not checked.
+
+    Args:
+        without: Rules that must have no findings.
+    """
+
+    def declare(praise: Callable[[Context], Finding | None]) -> Rule:
+        def check(context: Context) -> Findings:
+            if any(other.find(context) for other in without):
+                return
+            if good := praise(context):
+                yield replace(good, confidence=HIGH)
+
+        return Rule(
+            id=f"OK-{name}",
+            title=title,
+            severity=GOOD,
+            looks_for=looks_for,
+            why="Already optimal; no work needed here.",
+            remedy="None; keep it.",
+            references=(),
+            columns=columns,
+            check=check,
+            not_when="Engines without the needed data.",
+        )
+
+    return declare

@@ -1,0 +1,473 @@
+"""FMT: reformats, casts and copies, which change type or layout of data without computing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from trex_tui.analysis.roofline import LAUNCH_FACTOR
+from trex_tui.analysis.structure import describe
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Port
+from trex_tui.lint.context import (
+    COMMAND_LINE_PROGRAMS,
+    FLOATING,
+    FUSION_CATALOG,
+    MOVING_OPERATORS,
+    QUANTIZED,
+    Context,
+    details,
+    issue,
+    per_context,
+    profile,
+    size_of,
+    vector_of,
+)
+from trex_tui.lint.regions import map_islands, map_plugin_regions
+from trex_tui.lint.rule import EVERY_RULE, HIGH, INFO, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.text import plural
+
+LONGEST_FILLING = 8
+MANY_ELEMENTS = 1024
+"""Without a profile, smaller tensors are assumed to cost nothing."""
+MOST_MOVEMENT_PCT = 3.0
+_CHANGES_TYPE = frozenset((LayerKind.REFORMAT, LayerKind.SLICE, LayerKind.SHUFFLE, LayerKind.CONCAT))
+_MAY_TURN_QUANTIZED = _CHANGES_TYPE - {LayerKind.REFORMAT}
+"""Without reformats: a reformat to or from a quantized type is a Q or DQ (QDQ001)."""
+_COPIES = frozenset(("Cast", "Resh", "Res", "Move", "Copy"))
+_LIGHT = frozenset(
+    (
+        LayerKind.PLUGIN,
+        LayerKind.POINTWISE,
+        LayerKind.SCALE,
+        LayerKind.POOLING,
+        LayerKind.SHUFFLE,
+        LayerKind.SLICE,
+        LayerKind.SOFTMAX,
+        LayerKind.REDUCTION,
+        LayerKind.NORMALIZATION,
+        LayerKind.NOOP,
+    )
+)
+_DIGITS = re.compile(r"\d+")
+# Names of layouts in trtexec's `--inputIOFormats`. NHWC4 and NHWC2 can be bound only as chw4 and chw2, which is the same
+# order of bytes if all channels fit one vector.
+_BINDINGS = {
+    "NCHW": "chw",
+    "NC/2HW2": "chw2",
+    "NC/4HW4": "chw4",
+    "NC/16HW16": "chw16",
+    "NC/32HW32": "chw32",
+    "NHWC": "hwc",
+    "NHWC8": "hwc8",
+    "NHWC16": "hwc16",
+    "NDHWC": "dhwc",
+    "NDHWC8": "dhwc8",
+    "NC/32DHW32": "cdhw32",
+}
+_BOUND_TYPES = frozenset("FP32 FP16 BF16 INT32 INT64 INT8 UINT8 BOOL FP8 INT4".split())
+
+
+def _find_plugin(context: Context, layers: Iterable[int]) -> int | None:
+    return next((layer for layer in layers if context.kinds[layer] == LayerKind.PLUGIN), None)
+
+
+@rule(
+    "FMT001",
+    "Type conversion inside the network",
+    WARNING,
+    looks_for="A reformat between two floating-point types, or a slice, shuffle or concatenation whose output has another "
+    "floating-point or quantized type than its input, away from the network's inputs and outputs.",
+    why="Two neighbours use different types: a plugin, a constant, a pinned layer, an FP32 stem.",
+    remedy="Change the type of the plugin, the constant or the pinned layer to that of its neighbours.",
+    references=(FUSION_CATALOG, issue(4039), issue(2136)),
+    columns=("kind", "input_formats", "output_formats", "latency_ms"),
+    not_when="The same type by two names (Half, FP16); Q and DQ (QDQ001); floating-point islands (PREC002); copies "
+    "for a plugin (PLUG001, FUSE004); integer types; the network's edge (FMT004).",
+    needs=(details,),
+    estimate="assumes that its neighbours use one type",
+    formula="layer time of reformats",
+)
+def type_conversion(context: Context) -> Findings:
+    left_alone = context.flow.at_edge | map_islands(context).keys() | map_plugin_regions(context).keys()
+    for layer in range(len(context.engine)):
+        if layer in left_alone or not context.takes_time(layer) or not _converts_type(context, layer):
+            continue
+        source, target = context.inputs[layer][0].dtype, context.output_types[layer]
+        yield finding(
+            f"{context.quote(layer)} converts {context.format_types(layer)}: {context.format_time(layer)}.",
+            [layer],
+            confidence=HIGH,
+            savings=context.times([layer]) if context.kinds[layer] == LayerKind.REFORMAT else {},
+            evidence=context.evidence(layer, kind=context.kinds[layer]),
+            group=f"layers convert {source or 'unknown'} to {target or 'unknown'} inside the network",
+        )
+
+
+def _converts_type(context: Context, layer: int) -> bool:
+    """Return whether a movement layer changes the type as well."""
+    kind = context.kinds[layer]
+    ends = context.conversion(layer) if kind in _CHANGES_TYPE else None
+    if ends is None or ends[0].dtype == ends[1].dtype:
+        return False
+    return {ends[0].dtype, ends[1].dtype} <= (FLOATING | QUANTIZED if kind in _MAY_TURN_QUANTIZED else FLOATING)
+
+
+# Layouts that are changed and restored
+
+
+class Detour(NamedTuple):
+    """A reformat, light work in the other layout, and the reformat back."""
+
+    there: int
+    filling: tuple[int, ...]
+    back: int
+
+
+def _layout_family(port: Port) -> str | None:
+    """Return the layout without the width of its vector: `NHWC8` and `NHWC16` are both `NHWC`; None if unknown."""
+    return _DIGITS.sub("", port.format) if port.format else None
+
+
+@per_context
+def find_detours(context: Context) -> tuple[Detour, ...]:
+    """Return all places where a layout or type is changed for light work and then restored, in execution order."""
+    detours: list[Detour] = []
+    taken: set[int] = set()
+    for layer in range(len(context.engine)):
+        if layer in taken or layer in context.flow.at_input or not _changes_layout(context, layer):
+            continue
+        if detour := _follow_detour(context, layer):
+            detours.append(detour)
+            taken |= {layer, detour.back}
+    return tuple(detours)
+
+
+def _changes_layout(context: Context, layer: int) -> bool:
+    """Return whether a layer is a reformat that runs and changes the type, or the layout beyond the vector width."""
+    inputs, outputs = context.inputs[layer], context.outputs[layer]
+    if context.kinds[layer] != LayerKind.REFORMAT or not inputs or not outputs or not context.takes_time(layer):
+        return False
+    source, target = inputs[0], outputs[0]
+    if source.format is None or target.format is None:
+        return False
+    if source.dtype != target.dtype and {source.dtype, target.dtype} & QUANTIZED:
+        return False  # a Q or DQ
+    return not _is_alike(source, target)
+
+
+def _is_alike(source: Port, target: Port) -> bool:
+    return (_layout_family(source), source.dtype) == (_layout_family(target), target.dtype)
+
+
+def _follow_detour(context: Context, there: int) -> Detour | None:
+    filling: list[int] = []
+    layer = there
+    while len(filling) <= LONGEST_FILLING:
+        readers = context.consumers[layer]
+        if len(readers) != 1 or readers[0] <= layer or layer in context.output_writers:
+            return None
+        layer = readers[0]
+        if _changes_layout(context, layer):
+            returns = _is_alike(context.inputs[there][0], context.outputs[layer][0])
+            return Detour(there, tuple(filling), layer) if returns else None
+        if context.kinds[layer] not in _LIGHT:
+            return None
+        filling.append(layer)
+    return None
+
+
+@rule(
+    "FMT002",
+    "Layout changed and restored",
+    WARNING,
+    looks_for="A reformat to another layout or type, up to 8 light layers with one reader each (pointwise, scale, "
+    "pool, shuffle, slice, softmax), and a reformat back. Vector widths are not distinguished.",
+    why="Two copies of the tensor for layers that support either layout.",
+    remedy="Run the layers in between in the first layout.",
+    references=(issue(1489), issue(3192), issue(4039)),
+    columns=("kind", "input_formats", "output_formats", "latency_ms"),
+    not_when="A convolution, GEMM or closed block in between, which may need the layout; a plugin (PLUG001, FUSE004).",
+    needs=(details,),
+    estimate="without both reformats",
+    formula="time of both reformats",
+)
+def layout_detour(context: Context) -> Findings:
+    regions = map_plugin_regions(context)
+    for there, filling, back in find_detours(context):
+        if any(layer in regions for layer in (there, *filling, back)):
+            continue
+        source, target = describe(context.inputs[there][0]), describe(context.outputs[there][0])
+        count = plural(len(filling), "layer") if filling else "nothing"
+        yield finding(
+            f"{context.quote(there)} converts {source} to {target}, and {context.quote(back)} converts back, "
+            f"with {count} in between: {context.format_time(there, back)}.",
+            (there, *filling, back),
+            confidence=HIGH,
+            savings=context.times((there, back)),
+            evidence=context.evidence(
+                there, filling=", ".join(context.kinds[layer] for layer in filling) or "nothing"
+            ),
+            group=f"times {source} converted to {target} and back",
+        )
+    bare = [
+        layer
+        for layer in context.select(LayerKind.REFORMAT)
+        if context.inputs[layer] and context.inputs[layer][0].format is None
+    ]
+    if bare:
+        yield not_checked("layouts are missing: export the layers in the profile run", len(bare))
+
+
+@rule(
+    "FMT003",
+    "Reformat costs half of its layer",
+    WARNING,
+    looks_for="A reformat of at least 0.2 % of the time that takes at least half the time of its layer.",
+    why="The conversion costs what the faster kernel saves.",
+    remedy="Keep one layout along the chain: find what forces the other one (a plugin, the network input, an old "
+    "operator).",
+    references=(issue(2136),),
+    columns=("kind", "name", "input_formats", "output_formats", "latency_ms"),
+    not_when="Reformats reported by FMT001, FMT002 or, at the network's edge, FMT004; up to twice the time of the "
+    "shortest layer (launch floor).",
+    needs=(details, profile),
+    thresholds={"share_pct": 0.2, "ratio": 0.5},
+    estimate="assumes one layout along the chain",
+    formula="layer time",
+)
+def expensive_reformat(context: Context, share_pct: float, ratio: float) -> Findings:
+    in_detours = {layer for detour in find_detours(context) for layer in (detour.there, detour.back)}
+    left_alone = in_detours | map_islands(context).keys() | context.flow.at_edge
+    for layer in (layer for layer in range(len(context.engine)) if _changes_layout(context, layer)):
+        if layer in left_alone or context.share_pct(layer) < share_pct or _converts_type(context, layer):
+            continue
+        own, served = context.ms[layer], _find_served(context, layer)
+        time = context.sum_ms(served)
+        if not own or own <= LAUNCH_FACTOR * (context.floor_ms or 0.0) or not time or own < ratio * time:
+            continue
+        what = f"{context.quote(served[0])} (its layer) takes"
+        if len(served) > 1:
+            what = f"its {len(served)} layers take"
+        yield finding(
+            f"{context.quote(layer)}, {context.format_types(layer)}, takes {context.format_time(layer)}: "
+            f"{100 * own / time:.0f} % of the time that {what}.",
+            [layer],
+            savings=context.times([layer]),
+            evidence=context.evidence(layer, served_ms=time, served_layers=len(served)),
+            group="reformats take at least half of the time of their layers",
+        )
+
+
+def _find_served(context: Context, layer: int) -> list[int]:
+    """Return the layers that a reformat serves: the layer in its name, skipping NoOps.
+
+    `… for Output Tensor 0 to X` serves the layer that writes, all others the layers that read.
+    """
+    forward = "Output Tensor" not in context.names[layer]
+    return sorted(context.beyond(layer, {LayerKind.NOOP}, forward=forward))
+
+
+@rule(
+    "FMT004",
+    "Conversion at a network input or output",
+    INFO,
+    looks_for="A reformat, transpose or cast of 0.05 % of the time or more that reads a network input or writes a network "
+    "output, also past NoOps; a warning from 2 % on. Without a profile, of 1 024 elements or more.",
+    why="Caller and network use different types or layouts, so every inference converts.",
+    remedy="Pass data in the network's type and layout: --inputIOFormats and --outputIOFormats.",
+    references=(issue(2136), issue(1542), COMMAND_LINE_PROGRAMS),
+    columns=("kind", "input_formats", "output_formats", "latency_ms"),
+    not_when="Q and DQ at the edge (QDQ001); copies without a change (FMT006).",
+    needs=(details,),
+    thresholds={"share_pct": 0.05},
+    estimate="assumes that the caller uses the network's type and layout",
+    formula="layer time",
+)
+def conversion_at_edge(context: Context, share_pct: float) -> Findings:
+    flow = context.flow
+    for layer in sorted(flow.at_edge):
+        if not context.takes_time(layer) or not _is_conversion(context, layer):
+            continue
+        share, at_input = context.pct(context.ms[layer]), layer in flow.at_input
+        source, target = context.inputs[layer][0], context.outputs[layer][0]
+        if (share or 0.0) < share_pct if context.has_profile else (size_of(target) or 0) < MANY_ELEMENTS:
+            continue
+        side = "input" if at_input else "output"
+        converts, types = "transposes", describe(source)
+        if types != describe(target):
+            converts, types = "converts", context.format_types(layer)
+        neighbours = context.consumers[layer] if at_input else context.producers[layer]
+        yield finding(
+            f"{context.quote(layer)} {converts} a network {side}, {types}: {context.format_time(layer)}.",
+            [layer],
+            severity=WARNING if share is not None and share >= 2 else None,
+            confidence=HIGH,
+            savings=context.times([layer]),
+            evidence=context.evidence(layer, side=side, neighbours_ms=context.sum_ms(neighbours)),
+            remedy=_advise_binding(context, layer, target if at_input else source, side),
+            group=f"layers {converts.removesuffix('s')} network {side}s, {types}",
+        )
+
+
+def _is_conversion(context: Context, layer: int) -> bool:
+    """Return whether a layer only changes layout or type: a reformat, transpose or cast; no Q or DQ, no plain copy."""
+    ends = context.conversion(layer)
+    if ends is None or {ends[0].dtype, ends[1].dtype} & QUANTIZED:
+        return False
+    if names := context.operators(layer):
+        return MOVING_OPERATORS.issuperset(names) and ("Tran" in names or ends[0].dtype != ends[1].dtype)
+    return context.kinds[layer] in (LayerKind.REFORMAT, LayerKind.SHUFFLE)
+
+
+def _advise_binding(context: Context, layer: int, inner: Port, side: str) -> str:
+    if context.kinds[layer] == LayerKind.SHUFFLE or "Tran" in context.operators(layer):
+        return (
+            f"The transpose is part of the model: export it with the {side} in the computed order (tf2onnx: "
+            f"--{side}s-as-nchw)."
+        )
+    binding = format_binding(inner)
+    if binding is None:
+        return f"Use {describe(inner)} in the caller if a binding supports it; otherwise ignore this finding."
+    return f"Use {describe(inner)} in the caller: --{side}IOFormats={binding} for this {side}."
+
+
+def format_binding(port: Port) -> str | None:
+    """Return type and layout of a tensor for trtexec's `--inputIOFormats`: `fp16:hwc8`; None if a binding cannot have it."""
+    if port.dtype is None or port.dtype not in _BOUND_TYPES:
+        return None
+    name = _BINDINGS.get(port.format or "NCHW")
+    width = vector_of(port)
+    channels = port.shape[1] if len(port.shape) > 1 else None
+    if name is None and port.format in ("NHWC2", "NHWC4") and channels is not None and 0 < channels <= width:
+        name = f"chw{width}"
+    return None if name is None else f"{port.dtype.lower()}:{name}"
+
+
+@rule(
+    "FMT005",
+    "High share of data movement",
+    WARNING,
+    looks_for="Reformats, transposes, copies, concatenations, Q and DQ that add up to 5 % of the time; a warning from 10 % "
+    "on.",
+    why="Data movement computes nothing. Its share shows whether layouts and quantization need work.",
+    remedy="Keep one type and layout from layer to layer: remove transposes and casts from the model, use the "
+    "network's input and output formats (--inputIOFormats, --outputIOFormats), let plugins accept their "
+    "neighbours' layout.",
+    references=(issue(2136), issue(4039)),
+    columns=("kind", "latency_ms"),
+    not_when="Engines where other rules cover at least half of this time.",
+    needs=(profile,),
+    thresholds={"info_pct": 5.0, "warning_pct": 10.0},
+    covered_by=EVERY_RULE,
+)
+def movement_share(context: Context, info_pct: float, warning_pct: float) -> Findings:
+    moving = [layer for layer in range(len(context.engine)) if context.is_movement(layer) and context.ms[layer]]
+    share = context.share_of(moving)
+    if share is None or share < info_pct:
+        return
+    largest = sorted(moving, key=lambda layer: (-(context.ms[layer] or 0.0), layer))[:5]
+    shares = ", ".join(f"{context.quote(layer)} {context.share_pct(layer):.1f} %" for layer in largest)
+    only = "only moves or converts" if len(moving) == 1 else "only move or convert"
+    yield finding(
+        f"{plural(len(moving), 'layer')} {only} data: {context.format_time(*moving)}. The largest: {shares}.",
+        moving,
+        severity=WARNING if share >= warning_pct else INFO,
+        confidence=HIGH,
+        evidence={"movement_ms": context.sum_ms(moving), "movement_pct": round(share, 2)},
+        remedy=""
+        if context.has_details
+        else "Build with --profilingVerbosity=detailed and export with --exportLayerInfo: types and layouts then show "
+        "what forces each copy.",
+    )
+
+
+@rule(
+    "FMT006",
+    "Redundant copy",
+    WARNING,
+    looks_for="A generated Myelin kernel of casts, reshapes, moves and copies only, with one output of its input's "
+    "type and element count.",
+    why="It reads and writes a whole tensor only for a layout, or without effect.",
+    remedy="Find the cause: a plugin's format (PLUG001), a network input used directly, a reshape across layouts, "
+    "a redundant cast in the model.",
+    references=(issue(1489), FUSION_CATALOG),
+    columns=("tactic", "input_formats", "output_formats", "latency_ms"),
+    not_when="Copies next to a plugin (PLUG001, FUSE004); transposes; writers of network outputs; data that a native "
+    "layer wrote in a vectorised or channels-last layout. Myelin does not export layouts, so a copy may be "
+    "a layout change.",
+    needs=(details,),
+    estimate="without the copy",
+    formula="layer time",
+)
+def needless_copy(context: Context) -> Findings:
+    regions = map_plugin_regions(context)
+    for layer, layer_type in enumerate(context.layer_types):
+        if layer_type != "kgen" or not context.takes_time(layer):
+            continue
+        if layer in regions or layer in context.output_writers or not _copies_nothing_new(context, layer):
+            continue
+        plugin = _find_plugin(context, [*context.consumers[layer], *context.producers[layer]])
+        yield finding(
+            f"{context.quote(layer)} copies {context.format_types(layer)} without a change of type or size: "
+            f"{context.format_time(layer)}.",
+            [layer],
+            savings=context.times([layer]),
+            evidence=context.evidence(layer, operators=" ".join(context.operators(layer))),
+            remedy=""
+            if plugin is None
+            else f"The plugin {context.quote(plugin)} next to it requires the copy: let it accept the existing format and "
+            "tensor.",
+            group="kernels copy without a change of type or size",
+        )
+
+
+def _copies_nothing_new(context: Context, layer: int) -> bool:
+    """Return whether a generated kernel only copies or reshapes: same type, same number of elements, and no known change of
+    layout.
+    """
+    names = context.operators(layer)
+    if not names or not _COPIES.issuperset(names) or len(context.outputs[layer]) != 1:
+        return False
+    ends = context.conversion(layer)
+    if ends is None or len(context.data_inputs[layer]) != 1:
+        return False
+    source, target = ends
+    if source.dtype != target.dtype or size_of(source) is None or size_of(source) != size_of(target):
+        return False
+    return not _leaves_vectors(context, layer, source)
+
+
+def _leaves_vectors(context: Context, layer: int, source: Port) -> bool:
+    """Return whether the writer of the input has a layout other than the linear one: then flattening is real work."""
+    outputs = (port for producer in context.producers[layer] for port in context.outputs[producer])
+    written = (port for port in outputs if port.name == source.name)
+    return any(_layout_family(port) not in (None, "NCHW", "NCDHW") for port in written)
+
+
+@strength(
+    "FMT",
+    "Little data movement",
+    "Reformats, transposes and separate Q/DQ below 3 % of the engine.",
+    ("kind", "latency_ms"),
+)
+def little_movement(context: Context) -> Finding | None:
+    if not context.has_details or not context.has_profile:
+        return None
+    share = context.share_of(context.select(LayerKind.REFORMAT, LayerKind.SHUFFLE, LayerKind.QUANTIZE)) or 0.0
+    if share >= MOST_MOVEMENT_PCT:
+        return None
+    text = f"Reformats, transposes and separate Q/DQ take {share:.1f} % of the engine."
+    return finding(text, evidence={"movement_pct": share})
+
+
+RULES = (
+    type_conversion,
+    layout_detour,
+    expensive_reformat,
+    conversion_at_edge,
+    movement_share,
+    needless_copy,
+    little_movement,
+)

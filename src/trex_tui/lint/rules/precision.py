@@ -1,0 +1,485 @@
+"""PREC: layers, and whole engines, that compute in wider types than necessary, or lost precision in the build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from trex_tui.analysis.build import LayerChoice
+from trex_tui.analysis.peaks import find_peak
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Port
+from trex_tui.lint.context import (
+    BUILDER_PERFORMANCE,
+    FLOATING,
+    NO_DEVICE,
+    QUANTIZED,
+    QUANTIZED_TYPES,
+    REDUCED,
+    RESIDUAL_QDQ,
+    TENSOR_CORES,
+    TERSE,
+    TIMED_ALONE,
+    WIDE,
+    Context,
+    bits_of,
+    build_log,
+    details,
+    issue,
+    quote,
+    size_of,
+    verbose_log,
+)
+from trex_tui.lint.regions import Island, conversion_role, find_islands
+from trex_tui.lint.rule import HIGH, INFO, LOW, WARNING, Finding, Findings, finding, not_checked, rule
+from trex_tui.lint.savings import fraction, merge, moving_ms, saving, tensor_cores_for
+from trex_tui.text import plural, printable, shorten_middle
+
+REDUCED_SHARE = 0.2
+"""Share of reduced-precision compute layers from which an engine counts as reduced precision."""
+MANY_ELEMENTS = 1024
+_MOST_NODES = 3
+"""Number of nodes listed in a remedy."""
+_OPAQUE = frozenset((LayerKind.MYELIN, LayerKind.FUSED))
+"""Kinds whose compute precision differs from their inputs'."""
+_CONVERSIONS = frozenset((LayerKind.REFORMAT, LayerKind.QUANTIZE))
+# Operators without quantized kernels, which would save little.
+_NO_QUANTIZED_KERNEL = frozenset(
+    (LayerKind.SOFTMAX, LayerKind.REDUCTION, LayerKind.NORMALIZATION, LayerKind.RESIZE)
+)
+
+
+@rule(
+    "PREC001",
+    "FP32 layer in a reduced-precision engine",
+    WARNING,
+    looks_for="A layer of at least 0.5 % of the time and 1 024 elements whose floating-point inputs and first output "
+    "are all FP32, if at least 20 % of the convolutions, GEMMs and attention layers have reduced precision.",
+    why="It moves twice the bytes, cannot use the fast tensor-core modes, and often needs conversions around it.",
+    remedy="Put the cast or the Q before it; check for constants, plugins and pinned layers that keep it in FP32.",
+    references=(QUANTIZED_TYPES, issue(550)),
+    columns=("kind", "input_formats", "output_formats", "latency_ms"),
+    not_when="Reformats, Q and DQ; closed Myelin blocks; the last softmax; layers between quantized ones (PREC002); "
+    "transposes at the network's edge (FMT004).",
+    needs=(details,),
+    thresholds={"share_pct": 0.5},
+    estimate="assumes half of the bytes",
+    formula="layer time / 2",
+)
+def single_precision_layer(context: Context, share_pct: float) -> Findings:
+    reduced = sum(map(context.is_reduced, context.multiplying))
+    if not context.multiplying or reduced < REDUCED_SHARE * len(context.multiplying):
+        return
+    flow = context.flow
+    in_islands = {layer for island in find_islands(context) for layer in island.layers}
+    layers = [
+        layer
+        for layer in range(len(context.engine))
+        if _is_wide(context, layer)
+        and layer not in in_islands
+        and not (context.kinds[layer] == LayerKind.SOFTMAX and layer in flow.at_output)
+        and not (context.is_movement(layer) and layer in flow.at_edge)
+    ]
+    if not context.has_profile and layers:
+        yield finding(
+            f"{plural(len(layers), 'layer')} with FP32 inputs and outputs in a reduced-precision engine; "
+            "time unknown without a profile.",
+            layers,
+            confidence=LOW,
+            evidence={"layers": len(layers)},
+        )
+        return
+    for layer in layers:
+        if context.share_pct(layer) >= share_pct:
+            yield finding(
+                f"{context.quote(layer)} has FP32 inputs and outputs in a reduced-precision engine: "
+                f"{context.format_time(layer)}.",
+                [layer],
+                savings=fraction(context, layer, 0.5),
+                evidence=context.evidence(layer),
+                group="layers have FP32 inputs and outputs in a reduced-precision engine",
+            )
+
+
+def _is_wide(context: Context, layer: int) -> bool:
+    if context.output_types[layer] not in WIDE or not context.is_work(layer):
+        return False
+    if context.kinds[layer] in _CONVERSIONS | _OPAQUE:
+        return False
+    floats = {port.dtype for port in context.data_inputs[layer]} & (FLOATING | QUANTIZED | WIDE)
+    if not floats or not floats <= WIDE:
+        return False
+    return (size_of(context.outputs[layer][0]) or 0) >= MANY_ELEMENTS
+
+
+@rule(
+    "PREC002",
+    "Floating-point island between quantized layers",
+    WARNING,
+    looks_for="A floating-point value between quantized compute layers that reaches only quantized layers, through Q, "
+    "DQ, reformats, pools and other light layers, or as a residual. One finding per value, with all its "
+    "kernels.",
+    why="The value needs two or four times the bytes and separate conversion kernels, and the layers in between "
+    "cannot run quantized.",
+    remedy="Put Q and DQ on the value where it is written: they propagate through pools, concatenations and "
+    "slices, and convolution, addition and activation fuse into one 8-bit kernel.",
+    references=(QUANTIZED_TYPES, RESIDUAL_QDQ, issue(2204), issue(2383)),
+    columns=("kind", "input_formats", "output_formats", "latency_ms"),
+    not_when="Values written or read by a floating-point compute layer, a plugin or a closed block; network inputs "
+    "and outputs. Softmax, reductions and resizes, which have few quantized kernels, are info.",
+    needs=(details,),
+    estimate="assumes 8 bits everywhere on it: no Q, DQ and reformats",
+    formula="Q, DQ and reformats: layer time; light layers: layer time · (1 − 8 / bits); products: bytes saved by residual "
+    "and result of 8 bits / bandwidth; in another layout than the data, layer time · bytes saved / bytes",
+)
+def float_island(context: Context) -> Findings:
+    islands = find_islands(context)
+    adding = {layer for island in islands for layer in island.readers}
+    causes: dict[tuple[str, bool], list[Island]] = {}
+    for island in islands:
+        is_hard = any(context.kinds[layer] in _NO_QUANTIZED_KERNEL for layer in island.work)
+        causes.setdefault((_find_cause(context, island, adding), is_hard), []).append(island)
+    for (cause, is_hard), alike in causes.items():
+        yield _describe_islands(context, cause, is_hard, alike)
+
+
+def _dequantizations(context: Context, island: Island) -> list[int]:
+    """Return the kernels of an island that dequantize the output of quantized layers."""
+    return [layer for layer in island.conversions if conversion_role(context, layer) == "dequantizes"]
+
+
+def _find_cause(context: Context, island: Island, adding: Collection[int]) -> str:
+    """Return the end of the remedy.
+
+    Args:
+        adding: Products that add an island as their residual.
+    """
+    if not island.writers:
+        return ""
+    if _dequantizations(context, island):
+        return ": the skip input of the addition is already quantized, its result is not."
+    if island.readers or any(layer in adding for layer in island.writers):
+        return ", so that the addition reads and writes 8 bits."
+    if island.work:
+        return ", so that the layers in between run quantized."
+    return ", so that it writes 8 bits."
+
+
+def _describe_islands(context: Context, cause: str, is_hard: bool, islands: Sequence[Island]) -> Finding:
+    """Return a finding for islands of one cause, the most expensive first in sentence and remedy."""
+    savings: dict[int, float] = {}
+    for island in islands:
+        savings = merge(savings, _save_island(context, island))
+    ordered = sorted(
+        islands, key=lambda island: (-(context.sum_ms(island.layers) or 0.0), island.layers[0])
+    )
+    layers = sorted({layer for island in islands for layer in island.layers})
+    message = _describe_island(context, ordered[0])
+    if len(islands) > 1:
+        message = (
+            f"{len(islands)} FP tensors between quantized layers: {context.format_time(*layers)}. The largest: {message}"
+        )
+    return finding(
+        message,
+        layers,
+        severity=INFO if is_hard else None,
+        savings=savings,
+        evidence=context.evidence(
+            ordered[0].layers[0],
+            islands=len(islands),
+            writers=sum(len(island.writers) for island in islands),
+            conversions=sum(len(island.conversions) for island in islands),
+            residual_readers=sum(len(island.readers) for island in islands),
+            light_layers=sum(len(island.work) for island in islands),
+        ),
+        remedy="Few of these operators have quantized kernels; quantize the value only if its time matters."
+        if is_hard
+        else _advise_islands(context, cause, ordered),
+    )
+
+
+def _describe_island(context: Context, island: Island) -> str:
+    """Return `'conv2' writes FP32 between quantized layers: 'pool' works on it, 2 kernels convert it: 0.0993 ms, 13.6 %.`"""
+    first = next(iter((*island.writers, *_dequantizations(context, island))), island.layers[0])
+    precision = context.output_types[first] or "floating point"
+    if len(island.writers) > 1:
+        head = f"{len(island.writers)} quantized compute layers (first: {context.quote(first)}) write {precision}"
+    else:
+        head = f"{context.quote(first)} {'writes' if island.writers else 'dequantizes to'} {precision}"
+    parts = []
+    if island.work:
+        works = context.quote(island.work[0]) if len(island.work) == 1 else plural(len(island.work), "layer")
+        parts.append(f"{works} {'works' if len(island.work) == 1 else 'work'} on it")
+    if number := len(island.conversions):
+        parts.append(f"{plural(number, 'kernel')} {'converts' if number == 1 else 'convert'} it")
+    if number := len(island.readers):
+        kinds = {context.kinds[layer] for layer in island.readers}
+        noun = "convolution" if kinds == {LayerKind.CONVOLUTION} else "compute layer"
+        parts.append(f"{plural(number, noun)} {'adds' if number == 1 else 'add'} it as a residual")
+    return f"{head} between quantized layers: {', '.join(parts)}: {context.format_time(*island.layers)}."
+
+
+def _advise_islands(context: Context, cause: str, islands: Iterable[Island]) -> str:
+    """Return where Q and DQ are missing, by the ONNX nodes after which the values are written."""
+    writers = [layer for island in islands for layer in island.writers]
+    if not writers:
+        return "Put Q and DQ on the result of the layers in between, so that they read and write 8 bits."
+    named = [(context.nodes[layer] or (context.names[layer],))[-1] for layer in writers[:_MOST_NODES]]
+    more = f" and {len(writers) - _MOST_NODES} more" if len(writers) > _MOST_NODES else ""
+    return f"Put Q and DQ after {', '.join(map(quote, named))}{more}{cause}"
+
+
+def _save_island(context: Context, island: Island) -> dict[int, float]:
+    savings = context.times(island.conversions)
+    for layer in island.work:
+        precision = context.input_types[layer] or context.output_types[layer]
+        if precision in FLOATING and precision is not None:
+            savings |= fraction(context, layer, 1 - 8 / DataType(precision).bits)
+    for layer in {*island.writers, *island.readers}:
+        wide = context.outputs[layer][:1] if layer in island.writers else []
+        wide = [*wide, *(context.data_inputs[layer][1:] if layer in island.readers else [])]
+        savings |= _save_wide(context, layer, [port for port in wide if port.dtype in FLOATING])
+    return savings
+
+
+def _save_wide(context: Context, layer: int, wide: list[Port]) -> dict[int, float]:
+    """Return the saving of 8 bits for a wide residual or result.
+
+    It is the share of the bytes; if the layout differs from that of the data, their share of the time, since the kernel
+    then gathers or scatters single elements.
+    """
+    total, layout, ms = context.bytes[layer], context.inputs[layer][0].format, context.ms[layer]
+    saved_ms = 0.0
+    for port in wide:
+        size = (port.allocated_bytes or 0) * (1 - 8 / bits_of(port))
+        if port.format == layout:
+            saved_ms += moving_ms(context, size) or 0.0
+        elif total:
+            saved_ms += size / total * (ms or 0.0)
+    return saving(context, layer, None if ms is None else min(saved_ms, ms - (context.floor_ms or 0.0)))
+
+
+@rule(
+    "PREC003",
+    "Requested precision does not suit the device",
+    WARNING,
+    looks_for="An engine with only FP32 compute layers that take at least half of the time, on a device with FP16 "
+    "tensor cores; INT8 allowed without FP16; FP16 allowed on a device without fast FP16.",
+    why="FP16 halves the bytes and is several times faster. With INT8 alone, all layers that are not "
+    "quantized run in FP32.",
+    remedy="Build with --fp16, or export a strongly typed FP16 model; --best for quantized ones. If accuracy "
+    "requires FP32, suppress this rule.",
+    references=(TENSOR_CORES, issue(550), issue(218)),
+    columns=("kind", "precision", "latency_ms", "bound"),
+    not_when="Devices without FP16 tensor cores; builds with FP16 or BF16 allowed in which FP32 kernels were faster.",
+    needs=(details,),
+    thresholds={"share_pct": 50.0},
+    estimate="assumes FP16: half of the bytes, or the ratio of the peaks",
+    formula="bound by bandwidth or unknown: layer time / 2; bound by compute: layer time · (1 − peak now / FP16 peak)",
+)
+def requested_precision(context: Context, share_pct: float) -> Findings:
+    stated, device, products = context.engine.facts.builder_precision, context.device, context.multiplying
+    allowed = set((stated or "").upper().replace(",", "+").split("+"))
+    if "INT8" in allowed and not allowed & {"FP16", "BF16"}:
+        yield finding(
+            "INT8 was allowed but neither FP16 nor BF16, so layers that are not quantized run in FP32.",
+            evidence={"builder_precision": stated},
+            remedy="Allow FP16 as well: --int8 --fp16, or --best.",
+        )
+    if not products or not all(context.input_types[layer] in WIDE for layer in products):
+        return
+    may_use_half = bool(allowed & {"FP16", "BF16"}) or context.build.argument("--fp16", "--bf16", "--best") is not None
+    has_fast_half = tensor_cores_for(context, DataType.FP16)
+    share = context.share_of(products)
+    if has_fast_half is None:
+        yield not_checked(NO_DEVICE)
+    elif has_fast_half and may_use_half:
+        return  # the builder timed both, and FP32 was faster: PREC005 reports where
+    elif has_fast_half and (share is None or share >= share_pct):
+        savings: dict[int, float] = {}
+        for layer in products:
+            savings |= fraction(context, layer, _part_saved_by_halves(context, layer))
+        yield finding(
+            f"None of {len(products)} convolutions, GEMMs and attention layers runs in reduced precision, "
+            f"on a device with FP16 tensor cores: {context.format_time(*products)}.",
+            products,
+            savings=savings,
+            evidence={"layers": len(products), "builder_precision": stated, "device": device.name},
+        )
+    elif not has_fast_half and "FP16" in allowed:
+        yield finding(
+            f"FP16 was allowed, but no compute layer uses it: {device.name or 'the device'} has no tensor cores for it.",
+            severity=INFO,
+            evidence={"builder_precision": stated, "compute_capability": device.compute_capability},
+            remedy="Remove --fp16 on this device, unless it saves memory.",
+        )
+
+
+def _part_saved_by_halves(context: Context, layer: int) -> float:
+    peak = context.roof("peak_flops_per_s")[layer]
+    if context.roof("bound")[layer] != "compute" or not peak:
+        return 0.5
+    half = find_peak(context.device, DataType.FP16, tensor_cores=True).flops_per_s
+    return 1 - min(1.0, peak / half) if half else 0.5
+
+
+# Build log
+
+_AFFECTED_WEIGHTS = re.compile(
+    r"(?P<count>\d{1,9}) weights? (?:is|are) affected by this issue: Detected (?P<what>[^\n]{1,120}?)\.?\s*(?:\n|$)"
+)
+_LONGEST_WARNING = 160
+# Pattern in the text of a warning, severity, meaning, remedy.
+_WARNINGS = (
+    (
+        re.compile(r"Attempting to cast down to INT32"),
+        INFO,
+        "INT64 weights are cast to INT32: harmless unless an index or a constant exceeds 2³¹.",
+        "None if indices are small; else export with INT32, or use TensorRT 10 or later (INT64).",
+    ),
+    (
+        re.compile(r"Weakly-typed networks have been deprecated"),
+        INFO,
+        "Weakly typed network: the builder chooses precisions by time only, and TensorRT 11 no longer "
+        "builds such networks.",
+        "Export a strongly typed model (for example with AutoCast of Model Optimizer) and build with --stronglyTyped.",
+    ),
+    (
+        re.compile(r"Missing scale and zero-point for tensor"),
+        WARNING,
+        "{tensors} without a scale in an INT8 build: the layers around them do not run in INT8.",
+        "Calibrate again with this model, or quantize it with Q/DQ nodes (ModelOpt). Ignore tensors of indices and shapes.",
+    ),
+    (
+        re.compile(r"[Tt]ensor \S+ is uniformly zero"),
+        WARNING,
+        "Only zeros in {tensors} during calibration: their scales are meaningless.",
+        "Calibrate with representative data, preprocessed as in inference.",
+    ),
+    (
+        re.compile(r"Int8 Calibration is using randomly generated input data"),
+        WARNING,
+        "Calibrated with random data: times are usable, results are not.",
+        "Calibrate with representative data.",
+    ),
+    (
+        re.compile(r"layernorm after self-attention in FP16 may cause overflow|layernorm nodes in FP16"),
+        INFO,
+        "Layer normalization runs in FP16 and may overflow.",
+        "Compare the accuracy with FP32. If it is worse, export with opset 17 or later (LayerNormalization), or keep these "
+        "layers in FP32.",
+    ),
+)
+
+
+@rule(
+    "PREC004",
+    "Precision changed or lost by the builder",
+    INFO,
+    looks_for="Builder messages: a non-conforming implementation, weights that become subnormal, overflow or NaN in a "
+    "narrower type (warning), INT8 without scales or with useless ones (warning), INT64 cast down, normalization in FP16, "
+    "weak typing.",
+    why="The engine may be less accurate than requested; only the log shows this.",
+    remedy="Clip or scale the weights, keep the layer in FP32, or export a strongly typed model.",
+    references=(issue(1310),),
+    needs=(build_log,),
+)
+def builder_notes(context: Context) -> Findings:
+    for name in context.log.non_conforming:
+        layers = context.layers_by_tuning.get(name, ())
+        yield finding(
+            f"{quote(name)} does not run in the requested precision.",
+            layers,
+            confidence=HIGH,
+            evidence={"name": name, "precision": context.precisions[layers[0]] if layers else None},
+            remedy="--precisionConstraints=obey makes the build fail instead, =prefer accepts it. Ignore this "
+            "finding if accuracy is fine.",
+        )
+    warnings = [message for message in context.log.messages if message.severity == "W"]
+    for warning in warnings:
+        for match in _AFFECTED_WEIGHTS.finditer(warning.text):
+            number, what = int(match["count"]), printable(match["what"])
+            yield finding(
+                f"{plural(number, 'weight tensor')} lost values in a narrower type: {what}.",
+                severity=WARNING,
+                confidence=HIGH,
+                evidence={"weights": number, "detected": what, "log_line": warning.line},
+                remedy="Compare the accuracy with FP32. If it is worse, clip or scale the weights named in the "
+                "verbose log, or keep their layers in FP32.",
+            )
+    for pattern, severity, sentence, remedy in _WARNINGS:
+        matching = [warning for warning in warnings if pattern.search(warning.text)]
+        if matching:
+            times = sum(warning.count for warning in matching)
+            yield finding(
+                sentence.format(tensors=plural(times, "tensor")),
+                severity=severity,
+                confidence=HIGH,
+                evidence={
+                    "warning": shorten_middle(printable(matching[0].text), _LONGEST_WARNING),
+                    "times": times,
+                    "log_line": matching[0].line,
+                },
+                remedy=remedy,
+            )
+    if not context.log.is_verbose:
+        yield not_checked(TERSE)
+
+
+@rule(
+    "PREC005",
+    "Lower precision was almost as fast",
+    INFO,
+    looks_for="A convolution, GEMM or attention in FP32 of at least 0.5 % of the time for which the log has a "
+    "narrower type at most 5 % slower.",
+    why=f"The narrower type halves the bytes read by its neighbours and often removes conversions. {TIMED_ALONE}",
+    remedy="Request the type for this layer: --layerPrecisions=NAME:fp16 with --precisionConstraints=prefer, or a "
+    "strongly typed model; then compare latency, not tuning times.",
+    references=(BUILDER_PERFORMANCE,),
+    columns=("kind", "latency_ms"),
+    not_when="Layers whose formats the log does not distinguish, and copies.",
+    needs=(verbose_log,),
+    thresholds={"margin_pct": 5.0, "share_pct": 0.5},
+)
+def reduced_precision_lost(context: Context, margin_pct: float, share_pct: float) -> Findings:
+    for layer in context.multiplying:
+        share, choice = context.pct(context.ms[layer]), context.choices[layer]
+        close = _find_narrower(choice) if share is None or share >= share_pct else None
+        if close is None:
+            continue
+        precision, narrow_ms, chosen_ms = close
+        margin = 100.0 * (narrow_ms - chosen_ms) / chosen_ms
+        if margin <= margin_pct:
+            yield finding(
+                f"{context.quote(layer)} ({context.format_time(layer)}) runs in FP32; {precision} was "
+                f"{abs(margin):.2g} % {'slower' if margin >= 0 else 'faster'} in tuning. {TIMED_ALONE}",
+                [layer],
+                evidence={
+                    "chosen_precision": choice.precision,
+                    "chosen_tuning_ms": chosen_ms,
+                    "other_precision": precision,
+                    "other_tuning_ms": narrow_ms,
+                    "margin_pct": margin,
+                    "latency_ms": context.ms[layer],
+                },
+                group="layers run in FP32 although the build allowed lower precision",
+            )
+
+
+def _find_narrower(choice: LayerChoice) -> tuple[str, float, float] | None:
+    """Return the narrower type with the closest time, its time and that of the choice; None without one."""
+    chosen = choice.chosen
+    if choice.precision not in ("FP32", "TF32") or chosen is None or chosen.time_ms <= 0 or choice.is_ambiguous:
+        return None
+    narrow = next((timed for timed in choice.precisions if timed.precision in REDUCED), None)
+    return (narrow.precision, narrow.time_ms, chosen.time_ms) if narrow else None
+
+
+RULES = (
+    single_precision_layer,
+    float_island,
+    requested_precision,
+    builder_notes,
+    reduced_precision_lost,
+)

@@ -1,0 +1,5 @@
+"""REQ: precisions, types and devices that were requested for layers by name, against those that run."""
+
+from __future__ import annotations
+
+RULES = ()

@@ -1,0 +1,174 @@
+"""Estimates of possible savings in milliseconds: shared formulas, limits of a finding, the total of all findings.
+
+Every estimate is a bound from roofs and bytes, not a promise: no engine was rebuilt to confirm it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from trex_tui.analysis.peaks import find_peak, has_tensor_cores
+from trex_tui.engine.dtypes import DataType
+from trex_tui.lint.context import BIG_COPY_BYTES, MOVEMENT, Context, per_context
+from trex_tui.lint.rule import Finding
+
+SLACK = 1.5
+"""Time of a good kernel relative to its roofline time."""
+BUSY = 0.6
+"""Share of the memory bandwidth from which a layer is memory-bound: faster arithmetic would not help."""
+
+
+# Rates
+
+
+@per_context
+def best_copy_bytes_per_ms(context: Context) -> float | None:
+    """Return the 95th percentile of bytes over time among large movement layers: the measured memory bandwidth."""
+    floor = context.floor_ms or 0.0
+    rates = sorted(
+        size / ms
+        for kind, ms, size in zip(context.kinds, context.ms, context.bytes, strict=True)
+        if kind in MOVEMENT and ms and ms >= 10 * floor and size is not None and size >= BIG_COPY_BYTES
+    )
+    return rates[min(len(rates) - 1, int(0.95 * len(rates)))] if rates else None
+
+
+@per_context
+def bandwidth_bytes_per_ms(context: Context) -> float | None:
+    """Return the bandwidth of the device, else the best copy of this engine; None if neither is known."""
+    stated = context.device.peak_bandwidth_bytes_per_s
+    return stated / 1000 if stated else best_copy_bytes_per_ms(context)
+
+
+def moving_ms(context: Context, size: float | None) -> float | None:
+    """Return the time to move bytes once between memory and SMs; None if bytes or bandwidth are unknown."""
+    bandwidth = bandwidth_bytes_per_ms(context)
+    return None if size is None or not bandwidth else size / bandwidth
+
+
+def bandwidth_share(context: Context, layer: int) -> float | None:
+    """Return the share of the memory bandwidth that a layer uses (above 1 if data stays in the cache); None if unknown."""
+    moving, ms = moving_ms(context, context.bytes[layer]), context.ms[layer]
+    return moving / ms if moving is not None and ms else None
+
+
+def is_busy(context: Context, layer: int) -> bool:
+    """Return whether a layer is known to be memory-bound."""
+    share = bandwidth_share(context, layer)
+    return share is not None and share >= BUSY
+
+
+# Savings of layers
+
+
+def saving(context: Context, layer: int, milliseconds: float | None) -> dict[int, float]:
+    """Return an estimate for one layer, between 0 and its time; empty if either is unknown."""
+    ms = context.ms[layer]
+    return {} if milliseconds is None or ms is None else {layer: min(max(milliseconds, 0.0), ms)}
+
+
+def fraction(context: Context, layer: int, part: float) -> dict[int, float]:
+    """Return a part of a layer's time as its saving, down to the time of the shortest layer; empty without a profile."""
+    ms = context.ms[layer]
+    return saving(context, layer, None if ms is None else min(part * ms, ms - (context.floor_ms or 0.0)))
+
+
+def fractions(context: Context, layers: Iterable[int], part: float) -> dict[int, float]:
+    """Return the same for several layers."""
+    return {layer: ms for member in layers for layer, ms in fraction(context, member, part).items()}
+
+
+def tensor_core_ms(context: Context, layer: int, precision: DataType) -> float | None:
+    """Return the estimated time on tensor cores: `SLACK` times the roofline time, at least that of the shortest layer.
+
+    None if a peak, the bytes or the multiplications are unknown.
+    """
+    macs = context.products[layer].macs
+    peak = find_peak(context.device, precision, tensor_cores=True).flops_per_s
+    moving = moving_ms(context, context.bytes[layer])
+    if not macs or not peak or moving is None:
+        return None
+    return max(SLACK * max(2e3 * macs / peak, moving), context.floor_ms or 0.0)
+
+
+def tensor_cores_for(context: Context, precision: DataType) -> bool | None:
+    """Return whether the device has tensor cores for a precision: by its architecture, or by kernels of the engine.
+
+    None if no file states the device and no kernel runs on tensor cores.
+    """
+    known = has_tensor_cores(context.device, precision)
+    if known is not None:
+        return known
+    return True if any(tactic is not None and tactic.tensor_cores for tactic in context.tactics) else None
+
+
+# Findings and totals
+
+
+def clamp(finding: Finding, context: Context) -> Finding:
+    """Limit the savings of a finding to between 0 and the time of the layer; drop those of layers without a time."""
+    savings = {
+        layer: min(max(ms, 0.0), limit)
+        for layer, ms in sorted(finding.savings_ms.items())
+        if (limit := context.ms[layer]) is not None and not math.isnan(ms)
+    }
+    between = finding.engine_saving_ms
+    if between is not None:
+        between = max(between, 0.0) if math.isfinite(between) else None
+    return replace(finding, savings_ms=savings, engine_saving_ms=between)
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """Possible savings of all findings together. Nothing counts twice: for each layer the largest saving counts.
+
+    Attributes:
+        layers_ms: Sum over layers of the largest saving of each, never more than the layer's time; None if none is known.
+        engine_ms: The largest saving that belongs to no layer; None if there is none. Several of them are different
+            explanations of the same time between layers.
+        end_to_end_ms: Both as part of the end-to-end time: `layers_ms * median compute / sum over layers + engine_ms`,
+            the factor never above 1. None without a timing run.
+    """
+
+    layers_ms: float | None = None
+    engine_ms: float | None = None
+    end_to_end_ms: float | None = None
+
+    @property
+    def total_ms(self) -> float | None:
+        """`layers_ms` and `engine_ms`; None if both are unknown."""
+        return self.engine_ms if self.layers_ms is None else self.layers_ms + (self.engine_ms or 0.0)
+
+
+def combine(findings: Iterable[Finding], total_ms: float | None, compute_ms: float | None) -> Savings:
+    """Return the possible savings of findings together.
+
+    Args:
+        total_ms: Sum of the layers' times.
+        compute_ms: Median of the timing run.
+    """
+    largest: dict[int, float] = {}
+    between: list[float] = []
+    for finding in findings:
+        for layer, ms in finding.savings_ms.items():
+            largest[layer] = max(ms, largest.get(layer, 0.0))
+        between += [] if finding.engine_saving_ms is None else [finding.engine_saving_ms]
+    layers_ms = math.fsum(largest.values()) if largest else None
+    engine_ms = max(between, default=None)
+    return Savings(layers_ms, engine_ms, _end_to_end(layers_ms, engine_ms, total_ms, compute_ms))
+
+
+def _end_to_end(
+    layers_ms: float | None, engine_ms: float | None, total_ms: float | None, compute_ms: float | None
+) -> float | None:
+    if compute_ms is None or (layers_ms is None and engine_ms is None) or (layers_ms is not None and not total_ms):
+        return None
+    scaled = 0.0 if layers_ms is None or not total_ms else layers_ms * min(1.0, compute_ms / total_ms)
+    return min(scaled + (engine_ms or 0.0), compute_ms)
+
+
+def merge(first: Mapping[int, float], second: Mapping[int, float]) -> dict[int, float]:
+    """Return the larger saving of each layer."""
+    return {layer: max(first.get(layer, 0.0), second.get(layer, 0.0)) for layer in {**first, **second}}
