@@ -12,9 +12,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from trex_tui.analysis.options import find_batch
 from trex_tui.compare.names import (
     NameParts,
     Nodes,
@@ -28,6 +27,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, Port
 from trex_tui.frames import plain_values
 
+_KINDS = {kind.value: kind for kind in LayerKind}
 _PASSIVE = frozenset(
     {
         LayerKind.REFORMAT,
@@ -68,12 +68,32 @@ MOST_NEIGHBOURS = 64
 Shapes = tuple[tuple[int, ...], ...]
 
 
+class Row(NamedTuple):
+    """A layer as read: values of its columns, its tensors without constants, and the object of the file."""
+
+    name: str
+    kind: str
+    layer_type: str | None
+    precision: str | None
+    tactic: str | None
+    tactic_value: str | None
+    onnx_nodes: tuple[str, ...]
+    weights_bytes: int | None
+    latency_ms: float | None
+    inputs: list[Port]
+    outputs: list[Port]
+    attributes: Mapping[str, Any]
+
+
+_COLUMNS = Row._fields[:9]
+
+
 @dataclass(slots=True, eq=False)
 class Layer:
     """A layer of one of the two engines that are matched.
 
     Attributes:
-        side: 0 for the left engine, 1 for the right one.
+        row: Its values as read.
         parts: Its parsed name.
         nodes: Nodes of the network: from `Metadata` or the ONNX model, else from the name.
         is_stated: Whether `Metadata` or the model has them.
@@ -88,12 +108,13 @@ class Layer:
         order: Position in an order in which writers come before readers.
         served: The layer that an inserted layer serves; None for others.
         before, after: The layers it reads from and is read by, through passive layers.
+        side: 0 for the left engine, 1 for the right one.
         match: What it is matched with so far; None for nothing.
         is_excluded: It must stay unmatched: it is matched with another engine.
     """
 
     index: int
-    name: str
+    row: Row
     kind: LayerKind
     parts: NameParts
     nodes: Nodes
@@ -114,7 +135,12 @@ class Layer:
     is_excluded: bool = False
 
     def __repr__(self) -> str:
-        return f"<Layer {'AB'[self.side]}{self.index} {self.name!r}>"
+        return f"<Layer {'AB'[self.side]}{self.index} {self.row.name!r}>"
+
+    @property
+    def name(self) -> str:
+        """Its name, as in the file."""
+        return self.row.name
 
     @property
     def is_open(self) -> bool:
@@ -240,17 +266,12 @@ class EngineLayers:
 
 def read_layers(engine: Engine, renames: Sequence[Rename] = ()) -> EngineLayers:
     """Return the layers of an engine for matching. Linear in the size of the engine."""
-    batch = find_batch(engine)
+    batch = _find_batch(engine)
     frame = engine.layers
-    texts = [plain_values(frame[key]) for key in ("name", "kind", "layer_type")]
-    layers = [
-        _read_layer(index, name, LayerKind(kind), onnx_nodes, renames)
-        for index, (name, kind, onnx_nodes) in enumerate(zip(*texts[:2], frame["onnx_nodes"], strict=True))
-    ]
-    for layer, layer_type, inputs, outputs, attributes in zip(
-        layers, texts[2], engine.inputs, engine.outputs, engine.attributes, strict=True
-    ):
-        _add_work(layer, layer_type, inputs, outputs, attributes, batch)
+    columns = [plain_values(frame[key]) for key in _COLUMNS]
+    data = [[port for port in ports if not port.is_constant] for ports in engine.inputs]
+    rows = map(Row, *columns, data, engine.outputs, engine.attributes)
+    layers = [_read_layer(index, row, renames, batch) for index, row in enumerate(rows)]
     links = [*zip(*(engine.links[key].tolist() for key in ("source", "target", "is_loop")), strict=True)]
     order = _find_order(len(layers), links)
     by_name = {layer.parts.canonical: layer for layer in layers}
@@ -269,14 +290,21 @@ def read_layers(engine: Engine, renames: Sequence[Rename] = ()) -> EngineLayers:
     return EngineLayers(engine, batch, layers)
 
 
-def _read_layer(
-    index: int, name: str, kind: LayerKind, onnx_nodes: Iterable[str], renames: Sequence[Rename]
-) -> Layer:
-    parts = parse_name(rename_all(name, renames))
-    stated = parse_nodes(rename_all(node, renames) for node in onnx_nodes)
-    return Layer(
+def _find_batch(engine: Engine) -> int | None:
+    """Return the first dimension that the shapes of all inputs share; None if it is dynamic or they differ."""
+    bindings = engine.bindings
+    shapes = bindings["shape"][bindings["role"].eq("input").fillna(False)].dropna()
+    batches = {shape[0] for shape in shapes if len(shape) > 1}
+    return batches.pop() if len(batches) == 1 and min(batches) > 0 else None
+
+
+def _read_layer(index: int, row: Row, renames: Sequence[Rename], batch: int | None) -> Layer:
+    kind = _KINDS[row.kind]
+    parts = parse_name(rename_all(row.name, renames))
+    stated = parse_nodes(rename_all(node, renames) for node in row.onnx_nodes)
+    layer = Layer(
         index=index,
-        name=name,
+        row=row,
         kind=kind,
         parts=parts,
         nodes=stated or parts.nodes,
@@ -284,26 +312,15 @@ def _read_layer(
         is_generic=parts.is_generic or kind in (LayerKind.SYNC, LayerKind.SHAPE),
         is_passive=kind in _PASSIVE,
         family=_FAMILIES.get(kind, "other"),
+        core=_find_core(row.attributes) if kind is LayerKind.CONVOLUTION else None,
+        results=_shapes(row.outputs, batch),
     )
-
-
-def _add_work(
-    layer: Layer,
-    layer_type: str | None,
-    inputs: Iterable[Port],
-    outputs: Iterable[Port],
-    attributes: Mapping[str, Any],
-    batch: int | None,
-) -> None:
-    """Add what a layer with known tensors does: shapes, attributes, signatures."""
-    layer.results = _shapes(outputs, batch)
-    if layer.kind is LayerKind.CONVOLUTION:
-        layer.core = _find_core(attributes)
-    if layer_type is not None:
-        work = layer.family if layer.family not in ("", "other") else layer.kind.value
-        known = tuple((key, _hashable(attributes[key])) for key in _ATTRIBUTES if key in attributes)
-        layer.loose = (work, layer.results, known, _count_weights(attributes))
-        layer.signature = (layer.loose, _shapes([port for port in inputs if not port.is_constant], batch))
+    if row.layer_type is not None:
+        work = layer.family if layer.family not in ("", "other") else row.kind
+        known = tuple((key, _hashable(row.attributes[key])) for key in _ATTRIBUTES if key in row.attributes)
+        layer.loose = (work, layer.results, known, _count_weights(row.attributes))
+        layer.signature = (layer.loose, _shapes(row.inputs, batch))
+    return layer
 
 
 def _shapes(ports: Iterable[Port], batch: int | None) -> Shapes:

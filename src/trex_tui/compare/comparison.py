@@ -1,0 +1,434 @@
+"""Compare two to four engines: blocks, verdicts, reasons, totals, and cautions to know before any number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from trex_tui.analysis.conditions import Condition, compare_conditions, find_doubts
+from trex_tui.analysis.options import find_batch
+from trex_tui.analysis.timing import FEW_ITERATIONS
+from trex_tui.artifacts.open import gc_paused
+from trex_tui.compare.blocks import Block, build_frame, find_blocks, key_of, list_changes, objects
+from trex_tui.compare.changes import Change
+from trex_tui.compare.layers import EngineLayers, read_layers
+from trex_tui.compare.match import Matched
+from trex_tui.compare.names import Rename
+from trex_tui.compare.reasons import Circumstances, LayerNoise, find_reasons
+from trex_tui.compare.verdicts import Runs, Verdict, judge_blocks, judge_engines
+from trex_tui.engine.model import Engine
+from trex_tui.errors import TrexError
+from trex_tui.frames import INT, plain_values, text_array
+from trex_tui.text import join_words, plural
+
+MOST_ENGINES = 4
+
+
+class Caution(NamedTuple):
+    """A fact that limits the comparison.
+
+    Attributes:
+        kind: model, device, batch, version, profile, or the subject of a condition of the capture.
+        engine: Position of the engine that it concerns.
+        text: A sentence.
+    """
+
+    kind: str
+    engine: int
+    text: str
+
+
+class Side(NamedTuple):
+    """An engine in the comparison.
+
+    Attributes:
+        label: Its name; with its directory or a number if engines have equal names.
+        matched_layers: Number of layers in a block with a layer of another engine.
+        matched_pct: Share of its time in such blocks, in percent; of its layers if there are no times.
+        latency_sum_ms: Sum of its layers' times, per sample if the comparison is; None without a profile.
+        untimed_layers: Number of layers without a time, which are in no sum.
+        batch: Samples per inference; None if unknown.
+        per: Divisor of the times: the batch, or 1.
+    """
+
+    label: str
+    layers: int
+    matched_layers: int
+    matched_pct: float | None
+    latency_sum_ms: float | None
+    untimed_layers: int
+    batch: int | None
+    per: int
+    device: str | None
+    tensorrt_version: str | None
+
+
+class Difference(NamedTuple):
+    """Difference of layer times between an engine and the baseline.
+
+    Attributes:
+        delta_ms: Difference of the sums of layer times; None if one is unknown. `delta_pct` is in percent of the baseline's.
+        unattributed_ms: The part of `delta_ms` in no block's delta, since a time in the block is unknown. Usually 0.0.
+        reasons: A row per cause; see `find_reasons`.
+        noise: Noise of layer times; None without a difference of layer times.
+        is_related: Whether the engines seem to be of one network. If not, blocks may pair unrelated layers.
+    """
+
+    delta_ms: float | None
+    delta_pct: float | None
+    unattributed_ms: float
+    reasons: pd.DataFrame
+    noise: LayerNoise | None
+    is_related: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two or more engines, matched layer to layer. Deltas are "this engine minus the baseline".
+
+    Attributes:
+        engines: As given; names in texts are A, B, … by position.
+        runs: Per engine, all its runs, itself first. Verdicts and latencies end to end use all of them, layers the first.
+        baseline: Position of the engine that the others are compared with.
+        is_per_sample: Times are divided by the batch.
+        is_unit_stated: The user chose the unit; otherwise times are per sample if the batches are known and differ.
+        blocks: A row per block of layers that do the same work: label, kind, evidence, confidence, why; per engine
+            `a_layers` (tuples) and `a_latency_ms`; per engine but the baseline `b_delta_ms`, `b_delta_pct`, `b_changed`
+            (tuples), `b_cause`, `b_verdict`. The sum of `a_latency_ms` is the sum of the engine's layer times.
+        changes: Per engine but the baseline, the changes in each block.
+        verdicts, differences: Per engine but the baseline.
+        cautions: Facts to know before any number, the most severe first.
+    """
+
+    engines: tuple[Engine, ...]
+    runs: tuple[tuple[Engine, ...], ...]
+    baseline: int
+    is_per_sample: bool
+    is_unit_stated: bool
+    sides: tuple[Side, ...]
+    blocks: pd.DataFrame
+    changes: Mapping[int, list[list[Change]]]
+    verdicts: Mapping[int, Verdict]
+    differences: Mapping[int, Difference]
+    cautions: tuple[Caution, ...]
+
+    def __repr__(self) -> str:
+        names = ", ".join(repr(side.label) for side in self.sides)
+        return f"<Comparison of {names}: {len(self.blocks)} blocks>"
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """Positions of the engines but the baseline."""
+        return tuple(index for index in range(len(self.engines)) if index != self.baseline)
+
+    @property
+    def unit(self) -> str:
+        """Unit of the times."""
+        return "ms per sample" if self.is_per_sample else "ms"
+
+    def blocks_of(self, engine: int) -> list[int]:
+        """Return the block of each layer of an engine."""
+        blocks = [0] * len(self.engines[engine])
+        for block, layers in enumerate(self.blocks[key_of(engine, "layers")]):
+            for layer in layers:
+                blocks[layer] = block
+        return blocks
+
+
+def compare(
+    engines: Sequence[Engine],
+    *,
+    baseline: int = 0,
+    renames: Sequence[Rename] = (),
+    is_per_sample: bool | None = None,
+    further_runs: Sequence[Runs] | None = None,
+) -> Comparison:
+    """Compare two to four engines. Nearly linear in the number of layers.
+
+    Args:
+        baseline: Position of the engine that the others are compared with.
+        renames: Substitutions in the names of layers and ONNX nodes of all engines, for matching only.
+        is_per_sample: Divide every time by the engine's batch. None does so if the batches are known and differ.
+        further_runs: Per engine, further runs of it: for the verdict and end-to-end latencies.
+
+    Raises:
+        TrexError: Too few or too many engines, or times per sample with an unknown batch.
+    """
+    if not 2 <= len(engines) <= MOST_ENGINES:
+        advice = f"{len(engines)} given" + ("; `trex-tui engines` lists them" if len(engines) > 2 else "")
+        raise TrexError(f"a comparison needs two to four engines; {advice}")
+    further = further_runs or [()] * len(engines)
+    runs = tuple((engine, *others) for engine, others in zip(engines, further, strict=True))
+    with gc_paused():
+        return _compare(runs, baseline, renames, is_per_sample)
+
+
+def _compare(
+    runs: tuple[tuple[Engine, ...], ...],
+    baseline: int,
+    renames: Sequence[Rename],
+    is_wanted: bool | None,
+) -> Comparison:
+    engines = [read_layers(own[0], renames) for own in runs]
+    batches = [batch[0] if (batch := find_batch(own[0])) else None for own in runs]
+    is_per_sample = is_wanted
+    if is_per_sample is None:
+        is_per_sample = None not in batches and len(set(batches)) > 1
+    per = [
+        _find_divisor(own[0], batch) if is_per_sample else 1 for own, batch in zip(runs, batches, strict=True)
+    ]
+    blocks, matched = find_blocks(engines, baseline)
+    frame = build_frame(engines, baseline, per, blocks)
+    sides = _describe_sides(engines, batches, per, blocks)
+    verdicts = judge_engines(runs, per, baseline)
+    changes, differences = {}, {}
+    for other in verdicts:
+        changes[other] = list_changes(engines, baseline, other, blocks)
+        kinds = (tuple(change.kind.value for change in own) for own in changes[other])
+        frame[key_of(other, "changed")] = objects(kinds)
+        differences[other] = _find_difference(
+            frame, changes[other], runs, sides, baseline, other, matched[other]
+        )
+        causes = differences[other].reasons
+        by_block = {
+            block: cause
+            for cause, own in zip(causes["cause"], causes["blocks"], strict=True)
+            for block in own
+        }
+        frame[key_of(other, "cause")] = text_array(map(by_block.get, frame.index))
+    frame = judge_blocks(frame, runs, per, baseline)
+    return Comparison(
+        engines=tuple(own[0] for own in runs),
+        runs=runs,
+        baseline=baseline,
+        is_per_sample=is_per_sample,
+        is_unit_stated=is_wanted is not None,
+        sides=sides,
+        blocks=frame,
+        changes=changes,
+        verdicts=verdicts,
+        differences=differences,
+        cautions=tuple(_find_cautions(runs, sides, baseline, matched, is_per_sample=is_per_sample)),
+    )
+
+
+def _find_divisor(engine: Engine, batch: int | None) -> int:
+    if batch is None:
+        raise TrexError(f"batch of {engine.name} unknown: no times per sample; leave out --per-sample")
+    return batch
+
+
+# Sides
+
+
+def _describe_sides(
+    engines: Sequence[EngineLayers],
+    batches: Sequence[int | None],
+    per: Sequence[int],
+    blocks: Sequence[Block],
+) -> tuple[Side, ...]:
+    labels = make_labels([engine.engine for engine in engines])
+    sides = []
+    for position, (layers, label, batch, divisor) in enumerate(
+        zip(engines, labels, batches, per, strict=True)
+    ):
+        engine, total = layers.engine, layers.engine.latency_sum_ms
+        matched = [
+            layer for block in blocks if sum(map(bool, block.layers)) > 1 for layer in block.layers[position]
+        ]
+        if total:
+            times = [layers.layers[layer].row.latency_ms or 0.0 for layer in matched]
+            share: float | None = 100.0 * math.fsum(times) / total
+        else:
+            share = 100.0 * len(matched) / len(engine) if len(engine) else None
+        side = Side(
+            label=label,
+            layers=len(engine),
+            matched_layers=len(matched),
+            matched_pct=share,
+            latency_sum_ms=None if total is None else total / divisor,
+            untimed_layers=int(engine.layers["latency_ms"].isna().sum()),
+            batch=batch,
+            per=divisor,
+            device=engine.facts.device_name,
+            tensorrt_version=engine.facts.tensorrt_version,
+        )
+        sides.append(side)
+    return tuple(sides)
+
+
+def make_labels(engines: Sequence[Engine]) -> list[str]:
+    """Return unique labels of engines; equal names get the directories that differ, else a number."""
+    names = [engine.name for engine in engines]
+    directories = [
+        next((file.resolve().parent.parts[1:] for file in engine.files.values()), ()) for engine in engines
+    ]
+    labels: list[str] = []
+    for name, own in zip(names, directories, strict=True):
+        alike = [other for other_name, other in zip(names, directories, strict=True) if other_name == name]
+        depths = range(1, len(own) + 1) if len(alike) > 1 else ()
+        depth = next((depth for depth in depths if len({other[-depth:] for other in alike}) == len(alike)), 0)
+        base = "/".join([*own[len(own) - depth :], name])
+        taken = labels.count(base) + sum(label.startswith(f"{base} (") for label in labels)
+        labels.append(f"{base} ({taken + 1})" if taken else base)
+    return labels
+
+
+# Differences
+
+
+def has_other_batch(side: Side, first: Side) -> bool:
+    """Return whether the batches of both are known and differ."""
+    return bool(side.batch and first.batch) and side.batch != first.batch
+
+
+def has_other_device(side: Side, first: Side) -> bool:
+    """Return whether the devices of both are known and differ."""
+    return bool(side.device and first.device) and side.device != first.device
+
+
+def _find_difference(
+    frame: pd.DataFrame,
+    changes: list[list[Change]],
+    runs: Sequence[Runs],
+    sides: Sequence[Side],
+    baseline: int,
+    engine: int,
+    matched: Matched,
+) -> Difference:
+    side, first = sides[engine], sides[baseline]
+    times = [[run.layers["latency_ms"] / sides[end].per for run in runs[end]] for end in (baseline, engine)]
+    given = Circumstances(
+        baseline, engine, (times[0], times[1]), has_other_device(side, first), has_other_batch(side, first)
+    )
+    if side.latency_sum_ms is None or first.latency_sum_ms is None:
+        reasons, _ = find_reasons(frame.iloc[:0], [], given, 0.0)
+        return Difference(None, None, 0.0, reasons, None, matched.is_related)
+    delta = side.latency_sum_ms - first.latency_sum_ms
+    is_there = frame[key_of(engine, "layers")].map(bool) | frame[key_of(baseline, "layers")].map(bool)
+    deltas = plain_values(frame[key_of(engine, "delta_ms")][is_there])
+    attributed = math.fsum(value for value in deltas if value is not None)
+    unattributed = delta - attributed if None in deltas else 0.0
+    reasons, noise = find_reasons(frame, changes, given, unattributed)
+    pct = 100.0 * delta / first.latency_sum_ms if first.latency_sum_ms else None
+    return Difference(delta, pct, unattributed, reasons, noise, matched.is_related)
+
+
+# Totals
+
+
+def total_by(comparison: Comparison, key: str) -> pd.DataFrame:
+    """Return the time of each engine by a column of its layers, the largest difference first.
+
+    Layers that match layers of the baseline have the baseline's kind: TensorRT calls one layer a convolution in one build and
+    a GEMM in the next. Columns: the key, per engine `a_layers` and `a_latency_ms`, per engine but the baseline `b_delta_ms`.
+
+    Args:
+        key: `kind` or `precision`.
+    """
+    columns = {}
+    for position, engine in enumerate(comparison.engines):
+        groups = engine.layers[key].fillna("unknown")
+        if key == "kind":
+            blocks = comparison.blocks.loc[comparison.blocks_of(position)]
+            are_matched = blocks[key_of(comparison.baseline, "layers")].map(len).to_numpy(int) > 0
+            groups = groups.where(~are_matched, blocks["kind"].array)
+        own = (engine.layers["latency_ms"] / comparison.sides[position].per).groupby(groups)
+        columns[key_of(position, "layers")] = own.size()
+        columns[key_of(position, "latency_ms")] = own.sum(min_count=1)
+    table = pd.DataFrame(columns).rename_axis(key)
+    for position, engine in enumerate(comparison.engines):
+        counts = table[key_of(position, "layers")].fillna(0).astype(INT)
+        table[key_of(position, "layers")] = counts
+        if engine.has_profile:  # an engine without such layers spends no time in them
+            times = table[key_of(position, "latency_ms")]
+            table[key_of(position, "latency_ms")] = times.mask(counts.eq(0), 0.0)
+    first = table[key_of(comparison.baseline, "latency_ms")]
+    for position in comparison.others:
+        table[key_of(position, "delta_ms")] = table[key_of(position, "latency_ms")] - first
+    order = pd.DataFrame(
+        {end: table.filter(like=end).abs().max(axis=1).fillna(0.0) for end in ("_delta_ms", "_latency_ms")}
+    )
+    order = order.sort_values([*order], ascending=False, kind="stable")
+    return table.sort_index().loc[order.index].reset_index()
+
+
+# Cautions
+
+_GRAVITY = ("model", "device", "throttled", "power_mode", "clocks", "driver", "version", "batch", "profile")
+
+
+def _find_cautions(
+    runs: Sequence[Runs],
+    sides: Sequence[Side],
+    baseline: int,
+    matched: Mapping[int, Matched],
+    *,
+    is_per_sample: bool,
+) -> list[Caution]:
+    """Return all cautions, the most severe first."""
+    found: list[Caution] = []
+    engines = [own[0] for own in runs]
+    for index, (engine, side) in enumerate(zip(engines, sides, strict=True)):
+        found += [Caution("profile", index, text) for text in _doubt_profile(engine, side)]
+        found += [_make_caution(doubt, index, f"{side.label}: ") for doubt in find_doubts(engine)]
+        if index != baseline:
+            first, pair = sides[baseline], (engine, engines[baseline])
+            found += [Caution("model", index, text) for text in _doubt_model(matched[index], side, first)]
+            found += [Caution(kind, index, text) for kind, text in _compare_facts(side, first)]
+            if has_other_batch(side, first) and not is_per_sample:
+                batches = f"{side.batch} in {side.label}, {first.batch} in {first.label}"
+                text = f"Different batches: {batches}; times are per inference, not per sample."
+                found.append(Caution("batch", index, text))
+            differences = compare_conditions(pair, (side.label, first.label))
+            found += [_make_caution(difference, index) for difference in differences]
+    if is_per_sample:
+        divisors = ", ".join(f"{side.label} by {side.per}" for side in sides)
+        found.append(Caution("batch", baseline, f"Times are per sample: divided by the batch ({divisors})."))
+    gravity = {kind: rank for rank, kind in enumerate(_GRAVITY)}
+    return sorted(found, key=lambda caution: (gravity.get(caution.kind, len(gravity)), caution.engine))
+
+
+def _make_caution(condition: Condition, engine: int, start: str = "") -> Caution:
+    text = condition.text if start else f"{condition.text[:1].upper()}{condition.text[1:]}"
+    return Caution(condition.kind, engine, f"{start}{text}.")
+
+
+def _doubt_profile(engine: Engine, side: Side) -> Iterator[str]:
+    if not engine.has_profile:
+        yield f"{side.label} has no profile: layer times unknown."
+    elif side.untimed_layers:
+        count = f"{side.untimed_layers} of {plural(side.layers, 'layer')}"
+        yield f"{count} of {side.label} have no time and are excluded."
+    if engine.has_profile and engine.iterations is not None and engine.iterations < FEW_ITERATIONS:
+        count = plural(engine.iterations, "iteration")
+        yield f"Profile of {side.label}: {count} only, layer times are mostly noise."
+
+
+def _doubt_model(matched: Matched, side: Side, first: Side) -> Iterator[str]:
+    pair = f"{side.label} and {first.label}"
+    empty = [compared.label for compared in (first, side) if not compared.layers]
+    if empty:
+        yield f"No layers known of {join_words(empty)}: totals only."
+    elif not matched.is_related:
+        yield f"{pair} seem to be different networks: too few matching layers. Compare totals only."
+    elif matched.are_few:
+        count = f"{first.matched_layers} of {plural(first.layers, 'layer')}"
+        yield f"{pair} have similar layers, but few names match: {count} matched. Rename modules (--rename)."
+    if matched.are_names_refused and matched.is_related:
+        yield f"Equal names mean different layers in {pair}: names were not used for matching."
+
+
+def _compare_facts(side: Side, first: Side) -> Iterator[tuple[str, str]]:
+    for kind, what, own, other in (
+        ("device", "devices", side.device, first.device),
+        ("version", "TensorRT versions", side.tensorrt_version, first.tensorrt_version),
+    ):
+        if own != other:
+            start = "Different" if own and other else "Possibly different"
+            values = f"{own or 'unknown'} for {side.label}, {other or 'unknown'} for {first.label}"
+            yield kind, f"{start} {what}: {values}."

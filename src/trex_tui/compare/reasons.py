@@ -1,0 +1,427 @@
+"""Reasons for the difference of two engines: blocks summed by cause.
+
+The cause is determined per block. Differences within the noise of layer times are unchanged, whatever else changed, unless
+their sum exceeds noise: a clock that is 1 % lower makes every layer a little slower.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from trex_tui.analysis.stability import SCALED_MAD, TIMER_RESOLUTION_MS
+from trex_tui.compare.blocks import key_of, letter
+from trex_tui.compare.changes import Change, ChangeKind
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.frames import FLOAT, plain_values, text_array
+from trex_tui.text import plural
+
+BECOMES = "⇒"
+"""From the baseline to the other engine; `→` is from inputs to outputs."""
+NOISE_PCT = 3.0
+"""Default noise of a layer's time if its scatter is unknown."""
+MOST_NOISE_PCT = 20.0
+"""Upper limit of the noise: differences above this share count, however much times scatter."""
+_LEAST_RATIOS = 8
+"""Minimum number of time ratios of equal layers to estimate their scatter."""
+_LEAST_TICKS = 10
+"""Shorter layers show the timer resolution, not the scatter."""
+_MOST_TICK_MS = 0.0021
+"""Longest step of GPU timers; larger common multiples are coincidence."""
+_SIGMAS = 3.0
+_IN_TEXT = 3
+"""Number of parts named in a reason, and of causes in a headline."""
+_LEAST_OF_LARGEST = 0.05
+"""Causes below this share of the largest are omitted from the headline."""
+_LEAST_UNATTRIBUTED_MS = 1e-9
+"""Smaller values are rounding errors of the sum."""
+
+_NOUNS = {
+    "gemm": ("GEMM", "GEMMs"),
+    "attention": ("attention layer", "attention layers"),
+    "pointwise": ("pointwise layer", "pointwise layers"),
+    "softmax": ("softmax layer", "softmax layers"),
+    "scale": ("scale layer", "scale layers"),
+    "quantize": ("Q/DQ layer", "Q/DQ layers"),
+    "plugin": ("plugin layer", "plugin layers"),
+    "fused": ("fused layer", "fused layers"),
+    "myelin": ("Myelin layer", "Myelin layers"),
+    "shape": ("shape computation", "shape computations"),
+    "sync": ("signal or wait", "signals and waits"),
+    "noop": ("NoOp", "NoOps"),
+    "other": ("other layer", "other layers"),
+}
+
+
+class Cause(str, Enum):
+    """Cause of a difference in time between layers of two engines.
+
+    The causes of matched layers are in order of precedence: the first that applies is the cause.
+    """
+
+    DEVICE = "device"
+    """The engines ran on different devices."""
+    SHAPES = "shapes"
+    """The tensors differ in shape, or the engines in batch."""
+    PRECISION = "precision"
+    """The layers compute in another type."""
+    FUSION = "fusion"
+    """The work is split into layers differently, or other operators are fused in."""
+    KERNEL = "kernel"
+    """Another tactic, with the same precision."""
+    FORMATS = "formats"
+    """Type or layout of the tensors, with the same tactic."""
+    WEIGHTS = "weights"
+    """Bytes of the constants, with the same tactic."""
+    TIME = "time"
+    """Only the time differs."""
+    UNCHANGED = "unchanged"
+    """The difference is within the noise of layer times, whatever else changed."""
+    REFORMATS = "reformats"
+    """Copies that change type or layout, of one engine or of both."""
+    QDQ = "qdq"
+    """Quantize and dequantize layers, of one engine or of both."""
+    ONE_ENGINE = "one engine"
+    """Other layers that only one engine has."""
+    NO_TIME = "no time"
+    """Layers without a time in one engine."""
+
+
+CAUSE_NAMES = {
+    Cause.DEVICE: "other device",
+    Cause.SHAPES: "other shapes",
+    Cause.PRECISION: "precision",
+    Cause.FUSION: "fusion",
+    Cause.KERNEL: "kernel",
+    Cause.FORMATS: "formats",
+    Cause.WEIGHTS: "weights",
+    Cause.TIME: "time only",
+    Cause.UNCHANGED: "unchanged",
+    Cause.REFORMATS: "reformats",
+    Cause.QDQ: "Q/DQ",
+    Cause.ONE_ENGINE: "layers of one engine",
+    Cause.NO_TIME: "no time in one engine",
+}
+"""Cause -> its name in tables and sentences."""
+_BY_KIND = {LayerKind.REFORMAT.value: Cause.REFORMATS, LayerKind.QUANTIZE.value: Cause.QDQ}
+_BY_CHANGE = {
+    ChangeKind.SHAPES: Cause.SHAPES,
+    ChangeKind.FUSION: Cause.FUSION,
+    ChangeKind.PRECISION: Cause.PRECISION,
+    ChangeKind.TACTIC: Cause.KERNEL,
+    ChangeKind.KIND: Cause.KERNEL,
+    ChangeKind.FORMATS: Cause.FORMATS,
+    ChangeKind.WEIGHTS: Cause.WEIGHTS,
+}
+"""Cause of a change, in order of precedence."""
+_UNCHANGED_DETAILS = {
+    Cause.SHAPES: "of other shapes",
+    Cause.FUSION: "fused differently",
+    Cause.KERNEL: "with another kernel",
+    Cause.FORMATS: "in other formats",
+    Cause.WEIGHTS: "with other weights",
+}
+"""Changes in layers of unchanged time."""
+
+
+class LayerNoise(NamedTuple):
+    """Thresholds below which differences of layer times are noise.
+
+    Attributes:
+        tick_ms: Differences up to this are noise: the step of the profile's timer.
+        pct: Differences up to this share of the larger time are noise too.
+        source: Source of the share.
+        sum_ms: Noise of the sum of layer times: that of all matched layers, added up as independent.
+    """
+
+    tick_ms: float
+    pct: float
+    source: str
+    sum_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Two engines, and what is known about them as a whole.
+
+    Attributes:
+        baseline, engine: Their positions.
+        times: Layer times of each run of the baseline, and of the engine; the first run is the compared one.
+        has_other_device, has_other_batch: Whether both values are known and differ.
+    """
+
+    baseline: int
+    engine: int
+    times: tuple[Sequence[pd.Series], Sequence[pd.Series]]
+    has_other_device: bool
+    has_other_batch: bool
+
+
+class _Block(NamedTuple):
+    """A block in two engines.
+
+    Attributes:
+        layers: Number of layers in the baseline and in the engine.
+        times_ms: Their times; None if unknown.
+    """
+
+    number: int
+    kind: str
+    layers: tuple[int, int]
+    times_ms: tuple[float | None, float | None]
+    delta_ms: float | None
+    changes: Mapping[ChangeKind, Change]
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether both engines have layers in it."""
+        return all(self.layers)
+
+
+def find_reasons(
+    blocks: pd.DataFrame, changes: Sequence[Sequence[Change]], given: Circumstances, unattributed_ms: float
+) -> tuple[pd.DataFrame, LayerNoise]:
+    """Return a row per cause, the largest magnitude first, and the noise of layer times.
+
+    Columns: cause, delta_ms, decrease_ms, increase_ms, baseline_layers, layers, what, blocks (tuples, the largest magnitude
+    first; no block has two causes). The sum of delta_ms is the difference of the engines.
+
+    Args:
+        changes: Per block, its changes in the engine.
+        unattributed_ms: The part of the difference in blocks without a time in one of the engines.
+    """
+    listed = _list_blocks(blocks, changes, given)
+    noise = _Noise.measure(listed, given)
+    causes = {block.number: _find_cause(block, given) for block in listed}
+    groups: dict[Cause, list[_Block]] = {}
+    for block in listed:
+        if block.delta_ms is None:
+            groups.setdefault(Cause.NO_TIME, []).append(block)
+        elif block.delta_ms or block.is_matched:
+            groups.setdefault(causes[block.number], []).append(block)
+    unchanged: list[_Block] = []
+    for cause in tuple(groups):
+        if cause is not Cause.NO_TIME:
+            groups[cause], small = _split_noise(groups[cause], noise)
+            unchanged += small
+    groups[Cause.UNCHANGED] = unchanged
+    if abs(unattributed_ms) <= _LEAST_UNATTRIBUTED_MS:
+        groups.pop(Cause.NO_TIME, None)
+    rows: list[dict[str, Any]] = []
+    for cause, members in groups.items():
+        deltas = [block.delta_ms or 0.0 for block in members]
+        if cause is Cause.NO_TIME:
+            deltas = [unattributed_ms]
+        if not any(deltas) and cause is not Cause.NO_TIME:
+            continue
+        ordered = sorted(members, key=lambda block: (-abs(block.delta_ms or 0.0), block.number))
+        row = {
+            "cause": cause.value,
+            "delta_ms": math.fsum(deltas),
+            "decrease_ms": math.fsum(delta for delta in deltas if delta < 0.0),
+            "increase_ms": math.fsum(delta for delta in deltas if delta > 0.0),
+            "baseline_layers": sum(block.layers[0] for block in members),
+            "layers": sum(block.layers[1] for block in members),
+            "what": _describe_parts(cause, ordered, causes, given),
+            "blocks": tuple(block.number for block in ordered),
+        }
+        rows.append(row)
+    order = [cause.value for cause in Cause]
+    rows.sort(key=lambda row: (-abs(row["delta_ms"]), order.index(row["cause"])))
+    return _make_frame(rows), noise.described
+
+
+def _make_frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    keys = ("cause", "delta_ms", "decrease_ms", "increase_ms", "baseline_layers", "layers", "what", "blocks")
+    frame = pd.DataFrame(rows, columns=keys)
+    for key in ("cause", "what"):
+        frame[key] = text_array(frame[key])
+    return frame.astype(
+        {key: FLOAT for key in keys if key.endswith("_ms")} | {"baseline_layers": "int64", "layers": "int64"}
+    )
+
+
+def _list_blocks(
+    blocks: pd.DataFrame, changes: Sequence[Sequence[Change]], given: Circumstances
+) -> list[_Block]:
+    ends = given.baseline, given.engine
+    counts = zip(*(blocks[key_of(end, "layers")].map(len) for end in ends), strict=True)
+    times = zip(*(plain_values(blocks[key_of(end, "latency_ms")]) for end in ends), strict=True)
+    deltas = plain_values(blocks[key_of(given.engine, "delta_ms")])
+    rows = zip(blocks.index.tolist(), blocks["kind"].tolist(), counts, times, deltas, changes, strict=True)
+    return [
+        _Block(index, kind, layers, times_ms, delta, {change.kind: change for change in own})
+        for index, kind, layers, times_ms, delta, own in rows
+        if any(layers)
+    ]
+
+
+# Noise
+
+
+class _Noise:
+    """Noise of the differences of blocks."""
+
+    def __init__(self, described: LayerNoise, by_block: dict[int, float]) -> None:
+        self.described = described
+        self._by_block = by_block
+
+    @classmethod
+    def measure(cls, blocks: Sequence[_Block], given: Circumstances) -> _Noise:
+        """Measure noise by the spread between runs of an engine; else by that of layers without changes."""
+        tick = max(_find_tick_ms(runs[0]) for runs in given.times)
+        ratios = [ratio for runs in given.times for ratio in _ratios_of_runs(runs, tick)]
+        source = "spread between runs"
+        if len(ratios) < _LEAST_RATIOS:
+            pairs = [block.times_ms for block in blocks if block.is_matched and not block.changes]
+            ratios = _center_ratios(pairs, tick)
+            source = f"spread of {len(ratios)} equal layers"
+        pct = NOISE_PCT
+        if len(ratios) >= _LEAST_RATIOS:
+            sigma = SCALED_MAD * float(np.median(np.abs(ratios)))
+            pct = min(MOST_NOISE_PCT, max(NOISE_PCT, 100.0 * math.expm1(_SIGMAS * sigma)))
+        if pct == NOISE_PCT:
+            source = "default"
+        by_block = {
+            block.number: max(tick * 1.001, *(pct / 100.0 * (time or 0.0) for time in block.times_ms))
+            for block in blocks
+            if block.is_matched
+        }
+        return cls(LayerNoise(tick, pct, source, _add_independent(by_block.values())), by_block)
+
+    def is_within(self, block: _Block) -> bool:
+        """Return whether the difference of a block of both engines is within noise."""
+        return abs(block.delta_ms or 0.0) <= self._by_block.get(block.number, -1.0)
+
+    def of_sum(self, blocks: Iterable[_Block]) -> float:
+        """Return the noise of the sum of the differences of blocks of both engines."""
+        return _add_independent(self._by_block[block.number] for block in blocks)
+
+
+def _add_independent(noises: Iterable[float]) -> float:
+    """Return the noise of a sum of independent numbers."""
+    return math.sqrt(math.fsum(noise * noise for noise in noises))
+
+
+def _find_tick_ms(times: pd.Series) -> float:
+    """Return the common step of all layer times, such as the 1.024 µs of many timers; else the timer's resolution."""
+    known = np.unique(times.dropna().to_numpy(float))
+    known = known[known > 0]
+    steps = np.diff(known)
+    steps = steps[steps >= TIMER_RESOLUTION_MS / 2.0]
+    step = float(steps.min()) if len(steps) else 0.0
+    if len(known) < _LEAST_RATIOS or not TIMER_RESOLUTION_MS <= step <= _MOST_TICK_MS:
+        return TIMER_RESOLUTION_MS
+    multiples = known / step
+    return step if (np.abs(multiples - multiples.round()) < 0.05).all() else TIMER_RESOLUTION_MS
+
+
+def _ratios_of_runs(runs: Sequence[pd.Series], tick: float) -> list[float]:
+    """Return logarithms of the ratios of layer times to the first run, without the ratio common to all layers."""
+    first = plain_values(runs[0])
+    return [
+        ratio
+        for run in runs[1:]
+        if len(run) == len(first)
+        for ratio in _center_ratios(zip(first, plain_values(run), strict=True), tick)
+    ]
+
+
+def _center_ratios(pairs: Iterable[tuple[float | None, float | None]], tick: float) -> list[float]:
+    least = _LEAST_TICKS * tick
+    ratios = [math.log(other / time) for time, other in pairs if time and other and min(time, other) >= least]
+    middle = median(ratios) if ratios else 0.0
+    return [ratio - middle for ratio in ratios]
+
+
+def _split_noise(blocks: Sequence[_Block], noise: _Noise) -> tuple[list[_Block], list[_Block]]:
+    """Split the blocks of a cause into those beyond noise and the others; no split if the others add up to more."""
+    small = [block for block in blocks if noise.is_within(block)]
+    if abs(math.fsum(block.delta_ms or 0.0 for block in small)) > noise.of_sum(small):
+        return list(blocks), []
+    indices = {block.number for block in small}
+    return [block for block in blocks if block.number not in indices], small
+
+
+# Causes
+
+
+def _find_cause(block: _Block, given: Circumstances) -> Cause:
+    """Return the cause of a block's difference, if it exceeds noise."""
+    if not block.is_matched:
+        return _BY_KIND.get(block.kind, Cause.ONE_ENGINE)
+    if given.has_other_device:
+        return Cause.DEVICE
+    if given.has_other_batch:
+        return Cause.SHAPES
+    if not block.changes:
+        return Cause.TIME
+    if block.kind in _BY_KIND:
+        return _BY_KIND[block.kind]
+    precision = block.changes.get(ChangeKind.PRECISION)
+    if ChangeKind.SHAPES not in block.changes and precision is not None and _is_replaced(precision):
+        return Cause.PRECISION
+    return next((cause for kind, cause in _BY_CHANGE.items() if kind in block.changes), Cause.TIME)
+
+
+def _is_replaced(change: Change) -> bool:
+    """Return whether none of the previous precisions remains: FP32 + INT8 that becomes INT8 is a layer fused in, or moved."""
+    return not {*change.before.split(" + ")} & {*change.after.split(" + ")}
+
+
+def _describe_parts(
+    cause: Cause, blocks: Iterable[_Block], causes: Mapping[int, Cause], given: Circumstances
+) -> str:
+    """Return `18 convolutions FP16⇒INT8, 1 pooling FP32⇒INT8`: blocks by kind and change, the largest sum first."""
+    groups: dict[tuple[str, str], list[_Block]] = {}
+    for block in blocks:
+        detail = _describe_change(block, causes[block.number], given)
+        if cause is Cause.UNCHANGED:
+            detail = detail or _UNCHANGED_DETAILS.get(causes[block.number], "")
+        groups.setdefault((block.kind, detail), []).append(block)
+    parts = []
+    for (kind, detail), members in groups.items():
+        count = sum(1 if block.is_matched else sum(block.layers) for block in members)
+        delta = 0.0 if cause is Cause.NO_TIME else math.fsum(block.delta_ms or 0.0 for block in members)
+        parts.append((-abs(delta), -count, kind, detail))
+    parts.sort()
+    texts = [
+        f"{plural(-count, *_NOUNS.get(kind, (kind,)))} {detail}".rstrip()
+        for _, count, kind, detail in parts[:_IN_TEXT]
+    ]
+    rest = -sum(count for _, count, _, _ in parts[_IN_TEXT:])
+    return ", ".join([*texts, f"{rest} more"] if rest else texts)
+
+
+def _describe_change(block: _Block, cause: Cause, given: Circumstances) -> str:
+    if not block.layers[1]:
+        return f"only in {letter(given.baseline)}"
+    if not block.layers[0]:
+        return f"only in {letter(given.engine)}"
+    if cause is Cause.PRECISION:
+        change = block.changes[ChangeKind.PRECISION]
+        return f"{change.before}{BECOMES}{change.after}"
+    return ""
+
+
+def signed_ms(delta: float) -> str:
+    """Return `+0.1300 ms`, with a real minus sign."""
+    return f"{delta:+.4f} ms".replace("-", "−")
+
+
+def describe_causes(reasons: pd.DataFrame) -> str:
+    """Return `−1.2646 ms precision, +0.2324 ms Q/DQ`: the causes that are not small compared with the largest."""
+    shown = reasons[reasons["cause"].ne(Cause.UNCHANGED.value)].head(_IN_TEXT)
+    least = _LEAST_OF_LARGEST * shown["delta_ms"].abs().max()
+    return ", ".join(
+        f"{signed_ms(delta)} {CAUSE_NAMES[Cause(cause)]}"
+        for cause, delta in zip(shown["cause"], shown["delta_ms"], strict=True)
+        if abs(delta) >= least
+    )
