@@ -178,7 +178,7 @@ def test_an_impossible_throughput_is_doubtful(tmp_path: Path) -> None:
     summary["GPU Compute Time"] = [177.6, 181.2, 179.4, 179.6, 181.2]
     facts = timing_facts(engine_of(tmp_path, metadata={"performance_summary": summary}))
     assert facts is not None
-    assert "needs 32033 queries at once" in facts.doubt
+    assert "queries at a time, which is impossible" in facts.doubt
     several = {
         "performance_summary": summary | {"Throughput": 30.0},
         "inference_options": {"Inference Streams": 4},

@@ -25,8 +25,6 @@ from trex_tui.frames import INT, TEXT, plain_values, text_array, total
 MOST_MACS = 2**53
 """A larger product means a damaged file; smaller ones are whole numbers of a float."""
 _MOST_ELEMENTS = 2**44
-_EXIT = "<EXIT>"
-_JUMPS = ("JumpTarget", "JumpTargetThen", "JumpTargetElse")
 _KEYS = ("macs", "gemm_m", "gemm_n", "gemm_k", "gemm_batch", "compute_note")
 PADDED = "with padded channels"
 WORKING = frozenset(kind.value for kind in LayerKind if kind.is_work)
@@ -344,19 +342,9 @@ def control_flow(engine: Engine) -> pd.Series:
     A jump to an earlier layer closes a loop; a jump forward passes over a branch.
     """
     words: list[str | None] = [None] * len(engine)
-    places = dict(zip(plain_values(engine.layers["name"]), range(len(engine)), strict=True)) | {
-        _EXIT: len(engine)
-    }
-    jumps = [
-        (index, places[target])
-        for index, attributes in enumerate(engine.attributes)
-        for key in _JUMPS
-        if (target := attributes.get(key)) in places
-    ]
-    for index, target in sorted(
-        jumps, key=lambda jump: jump[1] <= jump[0]
-    ):  # loops last: a layer of both is a loop
-        first, end, word = (index + 1, target, "branch") if target > index else (target, index + 1, "loop")
+    jumps = sorted(engine.jumps, key=lambda jump: jump[1] <= jump[0])  # loops last: a layer of both is a loop
+    for layer, target in jumps:
+        first, end, word = (layer + 1, target, "branch") if target > layer else (target, layer + 1, "loop")
         words[first:end] = [word] * (end - first)
     return pd.Series(text_array(words), engine.layers.index)
 
@@ -377,7 +365,7 @@ def compute_facts(engine: Engine) -> ComputeFacts:
     notes = frame["compute_note"].where(frame["macs"].isna()).value_counts()
     return ComputeFacts(
         macs=total(frame["macs"]),
-        is_at_least=len(notes) > 0 or bool(control_flow(engine).eq("loop").any()),
+        is_at_least=len(notes) > 0 or engine.has_loops,
         layers_with_macs=int(frame["macs"].count()),
         layers_without_macs={str(reason): int(number) for reason, number in notes.items()},
         layers_with_padding=int((frame["macs"].notna() & frame["compute_note"].notna()).sum()),

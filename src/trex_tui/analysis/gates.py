@@ -315,9 +315,8 @@ def why_not_judged(engine: Engine, metric: str, part: str = "") -> str:
     without = layers["latency_ms"].isna() & layers["kind"].isin(WORKING)
     if metric in LAYER_TIMES and engine.has_profile and without.any():
         return f"{int(without.sum())} of {plural(len(engine), 'layer')} have no time"
-    timing = timing_facts(engine) if metric == "throughput_qps" else None
-    if timing and "queries at once" in timing.doubt:
-        return timing.doubt
+    if metric == "throughput_qps" and engine.throughput_doubt:
+        return engine.throughput_doubt
     power = power_facts(engine) if metric in POWER else None
     return "measurement interval of the power samples unknown" if power and power.scope == "file" else ""
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from trex_tui.analysis.compute import WORKING, control_flow
+from trex_tui.analysis.compute import WORKING
 from trex_tui.column import Column
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine, Port, per_engine
@@ -147,7 +147,7 @@ def memory_facts(engine: Engine) -> MemoryFacts:
     values, live = live_tensors(engine), live_bytes(engine)
     unknown = int(values["allocated_bytes"].isna().sum())
     has_sizes = len(values) > unknown
-    known, hiding = known_weights_bytes(engine), int(engine.layers["weights_bytes"].isna().sum())
+    known, hiding = engine.known_weights_bytes, int(engine.layers["weights_bytes"].isna().sum())
     stated = engine.facts.memory.weights_bytes if known is None or hiding else None
     is_work = engine.layers["kind"].isin(WORKING)
     moved = engine.column("footprint_bytes")[is_work]
@@ -156,25 +156,12 @@ def memory_facts(engine: Engine) -> MemoryFacts:
         known_weights_bytes=known,
         layers_hiding_weights=hiding,
         traffic_bytes=total(moved) if engine.has_graph and moved.notna().all() else None,
-        is_traffic_at_least=bool(control_flow(engine).eq("loop").any()),
+        is_traffic_at_least=engine.has_loops,
         activation_peak_bytes=int(live.max()) if has_sizes else None,
         is_peak_at_least=has_sizes and unknown > 0,
         peak_layer=int(live.to_numpy().argmax()) if has_sizes else None,
         tensors_of_unknown_size=unknown,
     )
-
-
-@per_engine
-def known_weights_bytes(engine: Engine) -> int | None:
-    """Return the weights of the layers that list theirs: a constant that several layers read counts once.
-
-    None without layer information.
-    """
-    if not engine.has_graph or engine.has_names_only:
-        return None
-    constants = engine.tensors[engine.tensors["is_constant"] & engine.tensors["bytes"].notna()]
-    own = engine.layers["weights_bytes"] - engine.layers["constant_bytes"].fillna(0)
-    return int(own.sum() + constants.groupby("name")["bytes"].max().sum())
 
 
 def memory_totals(engine: Engine) -> pd.DataFrame:

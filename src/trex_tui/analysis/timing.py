@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from trex_tui.analysis.options import find_flag, find_option
+from trex_tui.analysis.options import find_flag
 from trex_tui.analysis.stability import Stability, judge_stability
 from trex_tui.artifacts.metadata import Facts, LatencySummary
 from trex_tui.column import Column
@@ -41,7 +41,6 @@ SERIES = {
 """Series -> column of the queries, and label in trtexec's summary."""
 ROWS, SUMMARY = "timing rows", "performance summary"
 _STAMP_DIGITS = 6
-_MOST_AT_ONCE = 16
 _WARMUP = re.compile(r"\(\+ (\d+(?:\.\d+)?)\s*ms warm up\)")
 
 
@@ -216,7 +215,7 @@ def timing_facts(engine: Engine) -> TimingFacts | None:
     if enqueue is not None and compute and not unknown.get("enqueue_ratio"):
         ratio = max(enqueue, resolution if is_below else 0.0) / compute
     qps = rows_qps if printed_qps is None else printed_qps
-    doubts = (_contradiction(table, facts), _impossible_throughput(engine, qps, compute))
+    doubts = (_contradiction(table, facts), engine.throughput_doubt)
     return TimingFacts(
         source=(ROWS if has_rows else SUMMARY),
         queries=len(queries) if has_rows else None,
@@ -276,17 +275,6 @@ def _contradiction(table: pd.DataFrame, facts: Facts) -> str:
     if math.isclose(ours, theirs, rel_tol=1e-3):
         return ""
     return f"median latency {ours:.6g} ms in the rows, {theirs:.6g} ms printed by trtexec: probably different runs"
-
-
-def _impossible_throughput(engine: Engine, qps: float | None, compute_ms: float | None) -> str:
-    """Return why a throughput is doubtful: `--batch` multiplies the count of queries of an explicit-batch engine."""
-    at_once = (qps or 0.0) * (compute_ms or 0.0) / 1000.0
-    stated = find_option(engine, "streams")
-    streams = stated if isinstance(stated, int) and stated > 0 else None
-    if at_once <= 1.5 * (streams or _MOST_AT_ONCE):
-        return ""
-    needed = f"{qps:.6g} qps at a compute time of {compute_ms:.6g} ms needs {at_once:.0f} queries at once"
-    return f"{needed}; --batch may multiply the count"
 
 
 @per_engine

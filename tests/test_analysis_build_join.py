@@ -1,0 +1,119 @@
+"""Tuned layers joined with the log: by hand, and on every real log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from build_cases import GONE, HEAD, STEM, write_log
+from helpers import ARTIFACTS, REPOSITORY
+from small_engines import small_engine
+from trex_tui.analysis.build import (
+    NEAR_TIE_PCT,
+    BuildJoin,
+    build_seconds,
+    find_choices,
+    join_build,
+    near_ties,
+    phase_totals,
+)
+from trex_tui.api import load_engine
+from trex_tui.buildlog.reader import read_log
+from trex_tui.frames import plain_values
+
+LOGS = sorted((REPOSITORY / "sample_artifacts" / "build-log").glob("*.log.gz")) + sorted(
+    (ARTIFACTS / "logs").glob("*verbose*.log") if ARTIFACTS.is_dir() else []
+)
+
+
+def join_of(folder: Path) -> BuildJoin:
+    small_engine(folder)
+    join = join_build(load_engine(write_log(folder)))
+    assert join is not None
+    return join
+
+
+def test_choices_by_hand(tmp_path: Path) -> None:
+    join = join_of(tmp_path)
+    assert len(join.choices) == 9
+    stem = next(choice for choice in join.choices if choice.name == STEM)
+    assert stem.chosen is not None
+    assert stem.second is not None
+    assert (stem.chosen.name, stem.chosen.time_ms, stem.second.name) == ("sm80_f16_b", 0.2, "sm80_f16_a")
+    assert stem.margin_pct == pytest.approx(1.0)
+    assert stem.is_near_tie
+    assert [(cost.precision, cost.time_ms) for cost in stem.precisions] == [("FP16", 0.2), ("FP32", 0.4)]
+    assert stem.other_precision is not None
+    assert stem.other_precision.precision == "FP32"
+    assert near_ties(join.choices) == [stem]
+    untuned = next(choice for choice in join.choices if choice.name == "/head/softmax/Softmax")
+    assert (untuned.tuning, untuned.chosen, untuned.margin_pct) == (None, None, None)
+
+
+def test_tuned_layers_by_hand(tmp_path: Path) -> None:
+    table = join_of(tmp_path).tuned.set_index("name")
+    assert table.index.tolist() == [STEM, HEAD, GONE]
+    assert table["layers"].tolist() == [(1,), (6,), ()]
+    assert table["seconds"].tolist() == [1.0, 0.5, 0.125]
+    assert table["tactics"].tolist() == [5, 2, 1]
+    assert table["skipped"].tolist() == [1, 0, 0]
+    assert plain_values(table["chosen_ms"]) == [0.2, 0.3, None]
+    assert plain_values(table["margin_pct"]) == [pytest.approx(1.0), pytest.approx(100.0), None]
+    assert table["is_near_tie"].tolist() == [True, False, False]
+
+
+def test_tactics_of_a_layer_by_hand(tmp_path: Path) -> None:
+    table = join_of(tmp_path).tactics(0)
+    assert plain_values(table["tactic"]) == [
+        "sm80_f32_a",
+        "sm80_f32_b",
+        "sm80_f16_a",
+        "sm80_f16_b",
+        "sm80_f16_c",
+        None,
+    ]
+    assert table["formats"].tolist() == [1, 1, 2, 2, 2, 2]
+    assert table["is_chosen"].tolist() == [False, True, False, True, False, False]
+    assert table["in_engine"].tolist() == [False, False, False, True, False, False]
+    assert "Scratch requested: 4096" in table["skipped"].iloc[-1]
+    assert plain_values(table["time_ms"]) == [0.5, 0.4, 0.202, 0.2, 0.9, None]
+
+
+def test_phases(tmp_path: Path) -> None:
+    write_log(tmp_path)
+    trace = read_log(tmp_path / "tiny.build.log")
+    assert build_seconds(trace) == 2.5
+    totals = phase_totals(trace).set_index("kind")
+    assert totals.loc["formats and tactics selection", "seconds"] == 1.75
+    assert totals.loc["engine build", "count"] == 1
+
+
+def test_a_log_alone(tmp_path: Path) -> None:
+    write_log(tmp_path)
+    trace = read_log(tmp_path / "tiny.build.log")
+    join = BuildJoin(trace, find_choices(trace))
+    assert join.choices == []  # it lists no layers
+    assert join.tuned["layers"].tolist() == [(), (), ()]
+    assert len(join.tactics(0)) == 6
+    assert join_build(load_engine(REPOSITORY / "sample_artifacts" / "alexnet")) is None
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_real_logs(path: Path) -> None:
+    """The choice is among the timed tactics of its formats, and no faster one is called slower."""
+    join = join_build(load_engine(path))
+    assert join is not None
+    tuned = join.tuned
+    assert len(tuned) == len(join.trace.tunings)
+    assert tuned["tactics"].sum() == sum(tuning.tactic_count for tuning in join.trace.tunings)
+    known = tuned[tuned["chosen_ms"].notna() & tuned["fastest_ms"].notna()]
+    assert (known["fastest_ms"] <= known["chosen_ms"] * (1 + 1e-9)).all()
+    assert (tuned["is_near_tie"] == tuned["margin_pct"].abs().lt(NEAR_TIE_PCT).fillna(False)).all()
+    for number in range(0, len(tuned), 7):
+        table = join.tactics(number)
+        assert table["is_chosen"].sum() <= table.groupby(["formats", "operator"], dropna=False).ngroups
+        assert (table["in_engine"] <= table["is_chosen"]).all()
+        assert table["time_ms"].notna().eq(table["skipped"].isna()).mean() > 0.9
+    agreeing = [choice.agrees for choice in join.choices if choice.agrees is not None]
+    assert all(agreeing)

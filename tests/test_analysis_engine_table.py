@@ -1,0 +1,195 @@
+"""The table of engines: values recounted from the files, broken sets, models, order by date, processes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from helpers import REPOSITORY, RealSet, real_sets, write_sample_set
+from power_kit import write_power_set
+from small_engines import several_engines, small_engine
+from trex_tui.analysis.engines import (
+    CHANGES,
+    COLUMNS,
+    EngineTable,
+    Signature,
+    common_words,
+    group_engines,
+    group_models,
+    make_row,
+    read_engines,
+    sort_by_date,
+    varying_columns,
+)
+from trex_tui.api import COLUMNS as LAYER_COLUMNS
+from trex_tui.api import load_engine
+from trex_tui.artifacts.discover import ArtifactSet, find_sets
+from trex_tui.column import Column
+from trex_tui.engine.filter import find_matches
+from trex_tui.engine.load import load_set
+from trex_tui.engine.model import Engine
+from trex_tui.frames import plain_values
+
+SAMPLES = REPOSITORY / "sample_artifacts"
+
+
+def load(source: ArtifactSet, run: int | None = None) -> Engine:
+    return load_set(source, columns=LAYER_COLUMNS, run=run)
+
+
+def table_of(path: Path | Iterable[Path], **how: Any) -> EngineTable:
+    return read_engines(find_sets(path), load, **how)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("real", real_sets(having=["graph", "profile"]))
+def test_rows_against_the_plain_files(real: RealSet) -> None:
+    row = make_row(load_engine(real.paths()))
+    times = [profile["averageMs"] for profile in real.rows()]
+    assert row["layers"] == len(real.layers())
+    assert row["latency_sum_ms"] == pytest.approx(sum(times), rel=1e-9)
+    assert sum(row[key] or 0.0 for key in row if key.endswith("_time_pct")) == pytest.approx(100)
+    assert row["main_kinds"] is not None
+    if "profile_metadata" in real.files:
+        printed = real.json("profile_metadata")["performance_summary"]
+        assert row["throughput_qps"] == printed["Throughput"]
+        assert row["latency_median_ms"] == pytest.approx(printed["Latency"][3], rel=1e-5)
+        if row["batch"]:
+            assert row["per_sample_ms"] == pytest.approx(row["latency_median_ms"] / row["batch"])
+            assert row["samples_per_s"] == pytest.approx(row["throughput_qps"] * row["batch"])
+    assert row.keys() | {"engine", "model", "directory", "error"} == COLUMNS.keys()
+
+
+def test_a_broken_set_is_a_row_with_its_error(tmp_path: Path) -> None:
+    table = table_of(several_engines(tmp_path))
+    frame = table.frame.set_index(table.frame["engine"].str.partition("/")[0])
+    assert frame["error"].notna().sum() <= 1
+    assert frame.loc["unprofiled", "missing"] == ("no profile",)
+    assert frame.loc["fast", "layers"] == 9
+    assert any("broken" in str(note.file) for note in table.notes)
+
+
+def test_values_keep_their_types_and_unknown_is_na() -> None:
+    table = table_of(SAMPLES)
+    assert list(table.frame) == list(COLUMNS)
+    assert str(table.frame["batch"].dtype) == "Int64"
+    assert str(table.frame["latency_median_ms"].dtype) == "Float64"
+    assert table.frame["energy_per_inference_j"].isna().all()
+    assert "energy_per_inference_j" not in varying_columns(table)
+    assert {"engine", "device", "latency_median_ms"} <= set(varying_columns(table))
+    assert find_matches(table, "batch>1").sum() == (table.frame["batch"] > 1).sum()
+
+
+def test_other_processes_give_the_same_rows() -> None:
+    with ProcessPoolExecutor(2) as pool:
+        spread = table_of(SAMPLES, executor=pool)
+    pd.testing.assert_frame_equal(spread.frame, table_of(SAMPLES).frame)
+
+
+def test_further_columns_and_progress(tmp_path: Path) -> None:
+    small_engine(tmp_path)
+    seen: list[tuple[int, int]] = []
+    findings = Column("findings", "findings", "Number of findings.")
+    table = table_of(tmp_path, extra={findings: len}, progress=lambda done, whole: seen.append((done, whole)))
+    assert table.frame["findings"].tolist() == [9]
+    assert table.columns["findings"] is findings
+    assert seen == [(1, 1)]
+
+
+def test_energy_and_accuracy_beside_a_set(tmp_path: Path) -> None:
+    write_power_set(tmp_path)
+    outputs = [{"name": "y", "cosine": 0.99, "max_abs": 0.1}, {"name": "z", "cosine": 0.97, "max_abs": 0.3}]
+    (tmp_path / "net.accuracy.json").write_text(json.dumps(outputs), encoding="utf-8")
+    (tmp_path / "output_diff.json").write_text(json.dumps(outputs), encoding="utf-8")
+    row = make_row(load_engine(tmp_path))
+    assert row["energy_per_inference_j"] == pytest.approx(115.0 / 4999.5)
+    assert row["power_mean_w"] == pytest.approx(115.0)
+    assert (row["accuracy_cosine"], row["accuracy_max_abs"]) == (0.97, 0.3)
+
+
+def test_a_lower_bound_stays_one(tmp_path: Path) -> None:
+    engine = load_engine(write_sample_set(tmp_path))
+    dynamic = engine.tensors.assign(
+        allocated_bytes=engine.tensors["allocated_bytes"].mask(engine.tensors["name"].eq("g"))
+    )
+    row = make_row(replace(engine, tensors=dynamic))
+    assert row["is_peak_at_least"] is True
+    assert row["activation_peak_bytes"] is not None
+    assert make_row(engine)["is_peak_at_least"] is None
+
+
+# Models
+
+
+def test_models_by_inputs_outputs_and_nodes() -> None:
+    nodes = frozenset(f"conv{place}" for place in range(10))
+    signatures = [
+        Signature(("input:x",), nodes, "net_fp16"),
+        Signature(("input:x",), nodes - {"conv1"}, "net_int8"),
+        Signature(("input:z",), nodes, "net_other"),
+        None,
+        Signature(("input:x",), frozenset({"a", "b"}), "net"),
+        Signature((), frozenset(), "alone"),
+        Signature((), frozenset(), "alone"),
+    ]
+    assert group_models(signatures) == ["net", "net", "net_other", None, "net (2)", "alone", "alone"]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["alexnet_fp16", "alexnet_fp32"], "alexnet"),
+        (["resnet18", "resnet50"], ""),
+        (["a.b", "a.b"], "a.b"),
+        (["ab", "ac"], ""),
+    ],
+)
+def test_common_words(names: list[str], expected: str) -> None:
+    assert common_words(names) == expected
+
+
+# Order and groups
+
+
+def dated(folder: Path, dates: list[str | None]) -> EngineTable:
+    """The same engine, captured several times, each slower by a tenth."""
+    for place, date in enumerate(dates):
+        path = folder / f"run{place}"
+        shutil.copytree(SAMPLES / "alexnet", path)
+        if date:
+            manifest = {"schema": "trex-tui/capture/1", "started": date, "status": "complete"}
+            (path / "alexnet_fp16.capture.json").write_text(json.dumps(manifest), encoding="utf-8")
+    table = table_of(folder)
+    factors = 1.1 ** table.frame["engine"].str.extract(r"run(\d)", expand=False).astype(float)
+    return replace(
+        table, frame=table.frame.assign(latency_median_ms=table.frame["latency_median_ms"] * factors)
+    )
+
+
+def test_order_by_date_with_differences_to_the_set_before(tmp_path: Path) -> None:
+    dates = ["2026-03-01T00:00:00+00:00", "2026-01-01T00:00:00+00:00", None, "2026-02-01T00:00:00+00:00"]
+    table = sort_by_date(dated(tmp_path, dates))
+    order = table.frame["engine"].str.extract(r"run(\d)", expand=False).astype(int).tolist()
+    assert order == [1, 3, 0, 2]
+    changes = plain_values(table.frame["latency_median_ms_change_pct"])
+    assert changes[0] is None
+    assert changes[1:] == pytest.approx([21.0, 100 / 1.331 - 100, 21.0])
+    assert plain_values(table.frame["weights_bytes_change_pct"])[1:] == [0, 0, 0]
+    assert CHANGES.keys() <= table.columns.keys()
+
+
+def test_groups_never_mix_models(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLES / "alexnet", tmp_path / "a")
+    shutil.copytree(SAMPLES / "alexnet", tmp_path / "b")
+    shutil.copytree(SAMPLES / "resnet18", tmp_path / "c")
+    groups = group_engines(table_of(tmp_path), ["device"], "latency_median_ms")
+    assert groups["engines"].tolist() == [2, 1]
+    assert (groups["min"] <= groups["median"]).all()
+    assert groups["model"].nunique() == 2
