@@ -51,147 +51,66 @@ def _onnx(engine: Engine, key: str, kind: Any) -> pd.Series:  # noqa: ANN401 - a
 
 _DIMENSIONS = "layer information: Kernel, Groups, Dimensions"
 _MODEL = "ONNX model of --onnx"
-_LISTED = (
-    Column(
-        "outliers",
-        "Outliers",
-        f"Single times at least {OUTLIER_LEAST_PCT:g} % of the median away from the times around them, with a modified "
-        f"z-score above {OUTLIER_SCORE:g}; missing for profiles of trtexec, which have no single times.",
-        source="profile: single times, as an IProfiler writes them",
-        priority=RARE,
-        compute=outliers,
-    ),
-    Column(
-        "macs",
-        "MACs",
-        "Multiply-accumulates of a convolution, GEMM or attention layer; two operations each. `compute_note` says why it is "
-        "missing.",
-        "batch · M · N · K; for attention batch · Sq · Sk · (D + Dv)",
-        _DIMENSIONS,
-        compute=partial(_product, key="macs"),
-    ),
-    Column(
-        "gemm_m",
-        "M",
-        "Rows of the (implicit) GEMM: output positions of a convolution.",
-        "convolution: N · P · Q",
-        _DIMENSIONS,
-        ("m",),
-        priority=RARE,
-        compute=partial(_product, key="gemm_m"),
-    ),
-    Column(
-        "gemm_n",
-        "N",
-        "Columns of the (implicit) GEMM: output channels of a convolution.",
-        "convolution: OutMaps",
-        _DIMENSIONS,
-        ("n",),
-        priority=RARE,
-        compute=partial(_product, key="gemm_n"),
-    ),
-    Column(
-        "gemm_k",
-        "K",
-        "Reduction size of the (implicit) GEMM. trex ignores groups.",
-        "convolution: C / groups · R · S",
-        _DIMENSIONS,
-        ("k",),
-        priority=RARE,
-        compute=partial(_product, key="gemm_k"),
-    ),
-    Column(
-        "gemm_batch",
-        "Batch",
-        "Number of independent GEMMs of this size.",
-        source=_DIMENSIONS,
-        aliases=("batch",),
-        priority=RARE,
-        compute=partial(_product, key="gemm_batch"),
-    ),
-    Column(
-        "compute_note",
-        "MACs unknown",
-        "Why `macs` is missing for a compute layer, or what it includes.",
-        source=_DIMENSIONS,
-        priority=RARE,
-        is_free_text=True,
-        compute=partial(_product, key="compute_note"),
-    ),
-    *roofline.COLUMNS.values(),
-    Column(
-        "tensor_cores",
-        "TC",
-        "Uses tensor cores (from the kernel name or the layer type): yes, no, or missing if unknown.",
-        source="layer information: TacticName, LayerType",
-        aliases=("tc",),
-        words={"yes": "The kernel runs on tensor cores.", "no": "The kernel runs on CUDA cores."},
-        compute=tensor_cores,
-    ),
-    Column(
-        "control_flow",
-        "Control flow",
-        "Layers that may run more than once per query, or not at all; missing for all others.",
-        source="layer information: JumpTarget, JumpTargetThen, JumpTargetElse",
-        priority=RARE,
-        words={"loop": "A later layer jumps back.", "branch": "An earlier layer may jump over it."},
-        compute=control_flow,
-    ),
-    *(
-        replace(LAYER_ENERGY[key], priority=RARE, compute=partial(_energy, key=key))
-        for key in ("power_w", "energy_mj")
-    ),
-    Column(
-        "onnx_ops",
-        "ONNX ops",
-        "Operators of the layer's ONNX nodes, the most frequent first.",
-        source=_MODEL,
-        aliases=("op",),
-        priority=RARE,
-        is_list=True,
-        compute=partial(_onnx, key="onnx_ops", kind=object),
-    ),
-    Column(
-        "onnx_macs",
-        "ONNX MACs",
-        "Multiply-accumulates of the convolutions and matrix products among the layer's ONNX nodes; missing if a shape is "
-        "unknown.",
-        "Σ elements of the output · elements of the weight per output; for products · inner extent",
-        f"{_MODEL}, with shape inference for the bindings of the engine",
-        priority=RARE,
-        compute=partial(_onnx, key="onnx_macs", kind=INT),
-    ),
-    Column(
-        "onnx_params",
-        "Params",
-        "Elements of the parameters that the layer's ONNX nodes read; parameters with the same content count once.",
-        source=_MODEL,
-        aliases=("params",),
-        priority=RARE,
-        compute=partial(_onnx, key="onnx_params", kind=INT),
-    ),
-    Column(
-        "onnx_params_bytes",
-        "Param bytes",
-        "Size of these parameters in the model, before the engine converts them.",
-        source=_MODEL,
-        priority=RARE,
-        compute=partial(_onnx, key="onnx_params_bytes", kind=INT),
-    ),
-    Column(
-        "onnx_evidence",
-        "ONNX by",
-        "Source of the layer's ONNX nodes.",
-        source=f"layer information: Metadata, Name; {_MODEL}",
-        priority=RARE,
-        words={
-            "metadata": "The layer's metadata.",
-            "name": "Its name.",
-            "range": "Between the ends of a closed block.",
-            "tensors": "Between the tensors that a layer of Myelin reads and writes.",
-        },
-        compute=partial(_onnx, key="onnx_evidence", kind=TEXT),
-    ),
+_SINGLE = "profile: single times, as an IProfiler writes them"
+_CORES = {"yes": "The kernel runs on tensor cores.", "no": "The kernel runs on CUDA cores."}
+_FLOW = {"loop": "A later layer jumps back.", "branch": "An earlier layer may jump over it."}
+_EVIDENCE = {
+    "metadata": "The layer's metadata.",
+    "name": "Its name.",
+    "range": "Between the ends of a closed block.",
+    "tensors": "Between the tensors that a layer of Myelin reads and writes.",
+}
+_OUTLIERS = (
+    f"Single times at least {OUTLIER_LEAST_PCT:g} % of the median away from the times around them, with a modified z-score "
+    f"above {OUTLIER_SCORE:g}; missing for profiles of trtexec, which have no single times."
 )
+_ONNX_MACS = (
+    "Multiply-accumulates of convolutions and products among the ONNX nodes; missing if a shape is unknown."
+)
+_ONNX_FORMULA = "Σ elements of the output · elements of the weight per output; for products · inner extent"
+
+
+def _part(key: str, title: str, text: str, formula: str = "", *aliases: str) -> Column:
+    """Return a column of the matrix product."""
+    compute = partial(_product, key=key)
+    return Column(key, title, text, formula, _DIMENSIONS, aliases, priority=RARE, compute=compute)
+
+
+def _onnx_column(key: str, title: str, text: str, kind: Any = INT, *aliases: str, **more: Any) -> Column:  # noqa: ANN401
+    compute = partial(_onnx, key=key, kind=kind)
+    return Column(key, title, text, source=_MODEL, aliases=aliases, priority=RARE, compute=compute, **more)
+
+
+# fmt: off
+_LISTED = (
+    Column("outliers", "Outliers", _OUTLIERS, source=_SINGLE, priority=RARE, compute=outliers),
+    Column("macs", "MACs", "Multiply-accumulates of a convolution, GEMM or attention layer; two operations each. "
+           "`compute_note` says why it is missing.", "batch · M · N · K; for attention batch · Sq · Sk · (D + Dv)",
+           _DIMENSIONS, compute=partial(_product, key="macs")),
+    _part("gemm_m", "M", "Rows of the (implicit) GEMM: output positions of a convolution.",
+          "convolution: N · P · Q", "m"),
+    _part("gemm_n", "N", "Columns of the (implicit) GEMM: output channels of a convolution.",
+          "convolution: OutMaps", "n"),
+    _part("gemm_k", "K", "Reduction size of the (implicit) GEMM. trex ignores groups.",
+          "convolution: C / groups · R · S", "k"),
+    _part("gemm_batch", "Batch", "Number of independent GEMMs of this size.", "", "batch"),
+    replace(_part("compute_note", "MACs unknown", "Why `macs` is missing for a compute layer, or what it includes."),
+            is_free_text=True),
+    *roofline.COLUMNS.values(),
+    Column("tensor_cores", "TC", "Uses tensor cores, from the kernel name or the layer type; missing if unknown.",
+           source="layer information: TacticName, LayerType", aliases=("tc",), words=_CORES, compute=tensor_cores),
+    Column("control_flow", "Control flow", "Layers that may run more than once per query, or not at all.",
+           source="layer information: JumpTarget, JumpTargetThen, JumpTargetElse", priority=RARE, words=_FLOW,
+           compute=control_flow),
+    *(replace(LAYER_ENERGY[key], priority=RARE, compute=partial(_energy, key=key)) for key in ("power_w", "energy_mj")),
+    _onnx_column("onnx_ops", "ONNX ops", "Operators of the layer's ONNX nodes, the most frequent first.", object, "op",
+                 is_list=True),
+    _onnx_column("onnx_macs", "ONNX MACs", _ONNX_MACS, formula=_ONNX_FORMULA),
+    _onnx_column("onnx_params", "Params", "Elements of the parameters that the ONNX nodes read; those with the same "
+                 "content count once.", INT, "params"),
+    _onnx_column("onnx_params_bytes", "Param bytes", "Size of these parameters in the model."),
+    _onnx_column("onnx_evidence", "ONNX by", "Source of the layer's ONNX nodes.", TEXT, words=_EVIDENCE),
+)
+# fmt: on
 COLUMNS = {column.key: column for column in _LISTED}
 """Columns of the layers, beside those of the engine."""

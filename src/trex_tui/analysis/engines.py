@@ -67,6 +67,21 @@ def _qps(engine: Engine) -> float | None:
     return timing.throughput_qps if timing else None
 
 
+def _queries(engine: Engine) -> int | None:
+    timing = timing_facts(engine)
+    return timing.queries if timing else None
+
+
+def _samples_per_s(engine: Engine) -> float | None:
+    rate, batch = _qps(engine), _batch(engine)
+    return rate * batch if rate is not None and batch else None
+
+
+def _power_w(engine: Engine) -> float | None:
+    power = power_facts(engine)
+    return power.power_mean_w if power else None
+
+
 def _energy_j(engine: Engine) -> float | None:
     power = power_facts(engine)
     return power.energy_per_inference_j if power else None
@@ -145,265 +160,91 @@ _TIMED = "timing file, else the summary that trtexec printed"
 _LAYERS = "layer information"
 _POWER = "log of power, temperature and clocks"
 _ACCURACY = "result of `trex-tui accuracy`"
-_VALUES: tuple[tuple[Column, Value], ...] = (
-    (Column("run", "run", "Number of the run in files with several runs."), _run),
-    (
-        Column("device", "device", "Device of the run.", source="metadata or log", is_free_text=True),
-        lambda engine: engine.facts.device_name,
-    ),
-    (
-        Column(
-            "tensorrt",
-            "TensorRT",
-            "Version of TensorRT.",
-            source="engine file, log or manifest",
-            aliases=("trt",),
-            is_free_text=True,
-        ),
-        lambda engine: engine.facts.tensorrt_version,
-    ),
-    (
-        Column(
-            "precision",
-            "precision",
-            "Precision of the main work: the one with most time among convolutions, GEMMs and attention.",
-            source=_LAYERS,
-        ),
-        find_precision,
-    ),
-    (
-        Column("batch", "batch", "Samples per query.", source="inputs, else options of the run or the build"),
-        _batch,
-    ),
-    (
-        Column(
-            "latency_median_ms",
-            "median ms",
-            "Median latency end to end.",
-            source=_TIMED,
-            aliases=("median",),
-            priority=1,
-        ),
-        partial(find_latency, key="median_ms"),
-    ),
-    (
-        Column(
-            "latency_p99_ms",
-            "p99 ms",
-            "99th percentile of the latency end to end.",
-            source=_TIMED,
-            aliases=("p99",),
-            priority=3,
-        ),
-        partial(find_latency, key="p99_ms"),
-    ),
-    (
-        Column(
-            "throughput_qps",
-            "qps",
-            "Queries per second.",
-            source="summary that trtexec printed, else timing file",
-            aliases=("qps",),
-            priority=2,
-        ),
-        _qps,
-    ),
-    (
-        Column("queries", "queries", "Queries of the timing run, without its warm-up.", source=_TIMED, priority=RARE),
-        lambda engine: timing.queries if (timing := timing_facts(engine)) else None,
-    ),
-    (
-        Column("per_sample_ms", "ms per sample", "Median latency per sample.", "latency_median_ms / batch"),
-        partial(_per_sample, partial(find_latency, key="median_ms")),
-    ),
-    (
-        Column("samples_per_s", "samples/s", "Samples per second.", "throughput_qps · batch", priority=RARE),
-        lambda engine: qps * batch if (qps := _qps(engine)) is not None and (batch := _batch(engine)) else None,
-    ),
-    (
-        Column(
-            "weights_bytes",
-            "weights",
-            "Size of all constants; unknown if one layer hides its own and no log has the sum.",
-            source=f"{_LAYERS}, else a log",
-            aliases=("weights",),
-        ),
-        lambda engine: memory_facts(engine).weights_bytes,
-    ),
-    (
-        Column(
-            "engine_bytes",
-            "engine size",
-            "Size of the engine file; without it, as a log states it in bytes.",
-            source="engine file, else a log",
-            priority=RARE,
-        ),
-        _engine_bytes,
-    ),
-    (
-        Column(
-            "activation_peak_bytes",
-            "peak memory",
-            "Activations that are live at once, at most; the weights are separate. A lower bound where `is_peak_at_least`.",
-            "largest sum of live tensors over the layers",
-            _LAYERS,
-            ("peak",),
-        ),
-        lambda engine: memory_facts(engine).activation_peak_bytes,
-    ),
-    (
-        Column("is_peak_at_least", "peak ≥", "The peak leaves out tensors of unknown size.", priority=RARE),
-        lambda engine: memory_facts(engine).is_peak_at_least or None,
-    ),
-    (
-        Column(
-            "context_bytes",
-            "context",
-            "Device memory of the execution context, as a log states it.",
-            source="log",
-            priority=RARE,
-        ),
-        lambda engine: engine.facts.memory.context_bytes,
-    ),
-    (
-        Column("layers", "layers", "Number of layers.", source=f"{_LAYERS}, else the profile"),
-        lambda engine: len(engine) or None,
-    ),
-    (
-        Column(
-            "latency_sum_ms",
-            "layer times ms",
-            "Sum of the layer times, which usually exceeds the latency.",
-            source="profile",
-            priority=RARE,
-        ),
-        lambda engine: engine.latency_sum_ms,
-    ),
-    (
-        Column(
-            "main_kinds",
-            "% by kind",
-            "Kinds of layers with at least 5 % of the layer times, with their share in percent.",
-            source="profile",
-            aliases=("kinds",),
-            priority=7,
-            is_list=True,
-            is_free_text=True,
-        ),
-        _main_kinds,
-    ),
-    *(
-        (
-            Column(
-                f"{kind.value}_time_pct",
-                f"{kind.value} %",
-                f"Share of the layer times in layers of the kind {kind.value}.",
-                "100 · time of the kind / latency_sum_ms",
-                "profile",
-                priority=RARE,
-            ),
-            partial(_kind_pct, kind=kind.value),
-        )
-        for kind in LayerKind
-    ),
-    (
-        Column("energy_per_inference_j", "J", "Energy per query.", source=_POWER, aliases=("energy",)),
-        _energy_j,
-    ),
-    (
-        Column(
-            "energy_per_sample_j",
-            "J per sample",
-            "Energy per sample.",
-            "energy_per_inference_j / batch",
-            _POWER,
-            priority=RARE,
-        ),
-        partial(_per_sample, _energy_j),
-    ),
-    (
-        Column("power_mean_w", "W", "Mean power during the run.", source=_POWER),
-        lambda engine: power.power_mean_w if (power := power_facts(engine)) else None,
-    ),
-    (
-        Column("accuracy_max_abs", "max error", "Largest absolute difference of an output.", source=_ACCURACY),
-        partial(_accuracy, measure="max_abs", choose=max),
-    ),
-    (
-        Column("accuracy_cosine", "cosine", "Smallest cosine similarity of an output.", source=_ACCURACY),
-        partial(_accuracy, measure="cosine", choose=min),
-    ),
-    (
-        Column("accuracy_sqnr_db", "SQNR dB", "Smallest SQNR of an output.", source=_ACCURACY, priority=RARE),
-        partial(_accuracy, measure="sqnr_db", choose=min),
-    ),
-    (
-        Column("accuracy_argmax_pct", "argmax %", "Smallest share of equal argmax of an output.", source=_ACCURACY),
-        partial(_accuracy, measure="argmax_agreement_pct", choose=min),
-    ),
-    (Column("date", "date", "Start of the capture.", source="manifest", priority=4), _date),
-    (
-        Column(
-            "missing",
-            "missing",
-            "Layer information and profile that are missing, or have names only.",
-            source="all files",
-            priority=RARE,
-            is_list=True,
-        ),
-        _missing,
-    ),
-    (
-        Column(
-            "cautions",
-            "cautions",
-            "Reasons to doubt the numbers: conditions of the capture, changed files, damaged files.",
-            source="manifest and all files",
-            priority=8,
-            is_list=True,
-            is_free_text=True,
-        ),
-        _cautions,
-    ),
-)  # fmt: skip
-COLUMNS = {
-    column.key: column
-    for column in (
-        Column(
-            "engine",
-            "engine",
-            "Name of the engine, unique in the table.",
-            aliases=("name",),
-            priority=0,
-            is_free_text=True,
-        ),
-        Column(
-            "model",
-            "model",
-            "Name of the group of engines with equal inputs and outputs and mostly equal nodes.",
-            "names of inputs and outputs, and of the nodes in the names of layers",
-            priority=6,
-            is_free_text=True,
-        ),
-        Column(
-            "directory",
-            "directory",
-            "Directory of the files.",
-            aliases=("dir",),
-            priority=RARE,
-            is_free_text=True,
-        ),
-        *(column for column, _ in _VALUES),
-        Column(
-            "error",
-            "error",
-            "Why the files of the engine could not be read; such a row has no other values.",
-            priority=1,
-            is_free_text=True,
-        ),
-    )
-}
+_FREE, _LIST = {"is_free_text": True}, {"is_free_text": True, "is_list": True}
+
+
+def _fact(
+    key: str,
+    title: str,
+    text: str,
+    value: Value | None,
+    *aliases: str,
+    **more: Any,  # noqa: ANN401 - fields of the column
+) -> tuple[Column, Value | None]:
+    return Column(key, title, text, aliases=aliases, **more), value
+
+
+# fmt: off
+_TABLE = (
+    _fact("engine", "engine", "Name of the engine, unique in the table.", None, "name", priority=0, **_FREE),
+    _fact("model", "model", "Name of the group of engines with equal inputs and outputs and mostly equal nodes.",
+          None, formula="names of inputs and outputs, and of the nodes of layers", priority=6, **_FREE),
+    _fact("directory", "directory", "Directory of the files.", None, "dir", priority=RARE, **_FREE),
+    _fact("run", "run", "Number of the run in files with several runs.", _run),
+    _fact("device", "device", "Device of the run.", lambda engine: engine.facts.device_name,
+          source="metadata or log", **_FREE),
+    _fact("tensorrt", "TensorRT", "Version of TensorRT.", lambda engine: engine.facts.tensorrt_version, "trt",
+          source="engine file, log or manifest", **_FREE),
+    _fact("precision", "precision", "Precision of the main work: most time among convolutions, GEMMs and attention.",
+          find_precision, source=_LAYERS),
+    _fact("batch", "batch", "Samples per query.", _batch, source="inputs, else options of the run or the build"),
+    _fact("latency_median_ms", "median ms", "Median latency end to end.", partial(find_latency, key="median_ms"),
+          "median", source=_TIMED, priority=1),
+    _fact("latency_p99_ms", "p99 ms", "99th percentile of the latency end to end.",
+          partial(find_latency, key="p99_ms"), "p99", source=_TIMED, priority=3),
+    _fact("throughput_qps", "qps", "Queries per second.", _qps, "qps",
+          source="summary that trtexec printed, else timing file", priority=2),
+    _fact("queries", "queries", "Queries of the timing run, without its warm-up.", _queries, source=_TIMED,
+          priority=RARE),
+    _fact("per_sample_ms", "ms per sample", "Median latency per sample.",
+          partial(_per_sample, partial(find_latency, key="median_ms")), formula="latency_median_ms / batch"),
+    _fact("samples_per_s", "samples/s", "Samples per second.", _samples_per_s, formula="throughput_qps · batch",
+          priority=RARE),
+    _fact("weights_bytes", "weights", "Size of all constants; unknown if one layer hides its own and no log has it.",
+          lambda engine: memory_facts(engine).weights_bytes, "weights", source=f"{_LAYERS}, else a log"),
+    _fact("engine_bytes", "engine size", "Size of the engine file; without it, as a log states it in bytes.",
+          _engine_bytes, source="engine file, else a log", priority=RARE),
+    _fact("activation_peak_bytes", "peak memory",
+          "Activations that are live at once, at most, without weights. A lower bound where `is_peak_at_least`.",
+          lambda engine: memory_facts(engine).activation_peak_bytes, "peak",
+          formula="largest sum of live tensors over the layers", source=_LAYERS),
+    _fact("is_peak_at_least", "peak ≥", "The peak leaves out tensors of unknown size.",
+          lambda engine: memory_facts(engine).is_peak_at_least or None, priority=RARE),
+    _fact("context_bytes", "context", "Device memory of the execution context.",
+          lambda engine: engine.facts.memory.context_bytes, source="log", priority=RARE),
+    _fact("layers", "layers", "Number of layers.", lambda engine: len(engine) or None,
+          source=f"{_LAYERS}, else the profile"),
+    _fact("latency_sum_ms", "layer times ms", "Sum of the layer times, which usually exceeds the latency.",
+          lambda engine: engine.latency_sum_ms, source="profile", priority=RARE),
+    _fact("main_kinds", "% by kind", "Kinds of layers with at least 5 % of the layer times, with their share.",
+          _main_kinds, "kinds", source="profile", priority=7, **_LIST),
+    *(_fact(f"{kind.value}_time_pct", f"{kind.value} %", f"Share of the layer times in layers of kind {kind.value}.",
+            partial(_kind_pct, kind=kind.value), formula="100 · time of the kind / latency_sum_ms", source="profile",
+            priority=RARE) for kind in LayerKind),
+    _fact("energy_per_inference_j", "J", "Energy per query.", _energy_j, "energy", source=_POWER),
+    _fact("energy_per_sample_j", "J per sample", "Energy per sample.", partial(_per_sample, _energy_j),
+          formula="energy_per_inference_j / batch", source=_POWER, priority=RARE),
+    _fact("power_mean_w", "W", "Mean power during the run.", _power_w, source=_POWER),
+    _fact("accuracy_max_abs", "max error", "Largest absolute difference of an output.",
+          partial(_accuracy, measure="max_abs", choose=max), source=_ACCURACY),
+    _fact("accuracy_cosine", "cosine", "Smallest cosine similarity of an output.",
+          partial(_accuracy, measure="cosine", choose=min), source=_ACCURACY),
+    _fact("accuracy_sqnr_db", "SQNR dB", "Smallest SQNR of an output.",
+          partial(_accuracy, measure="sqnr_db", choose=min), source=_ACCURACY, priority=RARE),
+    _fact("accuracy_argmax_pct", "argmax %", "Smallest share of equal argmax of an output.",
+          partial(_accuracy, measure="argmax_agreement_pct", choose=min), source=_ACCURACY),
+    _fact("date", "date", "Start of the capture.", _date, source="manifest", priority=4),
+    _fact("missing", "missing", "Layer information and profile that are missing, or have names only.", _missing,
+          source="all files", priority=RARE, is_list=True),
+    _fact("cautions", "cautions", "Reasons to doubt the numbers: conditions, changed files, damaged files.",
+          _cautions, source="manifest and all files", priority=8, **_LIST),
+    _fact("error", "error", "Why the files could not be read; such a row has no other values.", None, priority=1,
+          **_FREE),
+)
+# fmt: on
+COLUMNS = {column.key: column for column, _ in _TABLE}
 """Columns of the table of engines."""
+_VALUES = {column.key: value for column, value in _TABLE if value is not None}
 
 
 # Models
@@ -536,7 +377,7 @@ def _load_runs(source: ArtifactSet, load: Loader, run: int | None) -> Iterator[E
 
 def make_row(engine: Engine, extra: Mapping[str, Value] = {}) -> Row:
     """Return key -> plain value of an engine."""
-    values = {column.key: value(engine) for column, value in _VALUES}
+    values = {key: value(engine) for key, value in _VALUES.items()}
     return values | {key: value(engine) for key, value in extra.items()}
 
 

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -273,65 +273,32 @@ _BOUND_FORMULA = (
     f" roof_pct < {LATENCY_ROOF_PCT:g}; else compute where flops_per_byte > ridge, else bandwidth"
 )
 _OF_DEVICE = "metadata: device; peaks by architecture (gpu_peaks.json) or your settings"
-COLUMNS = {
-    column.key: column
-    for column in (
-        Column(
-            "flops_per_byte",
-            "FLOP/byte",
-            "Operations per byte moved: FLOP of floats, OP of integers. Below the device's ridge, bandwidth limits the "
-            "layer. (trex divides MACs by unpadded bytes and ignores residual inputs.)",
-            "2 · macs / footprint_allocated_bytes",
-            "layer information: Kernel, Groups, Dimensions",
-            aliases=("intensity", "arithmetic_intensity"),
-            compute=partial(_read, key="flops_per_byte"),
-        ),
-        Column(
-            "achieved_flops_per_s",
-            "FLOP/s",
-            "Achieved operations per second: FLOP/s of floats, OP/s of integers.",
-            "2 · macs / latency_ms",
-            "layer information and profile",
-            aliases=("flops",),
-            compute=partial(_read, key="achieved_flops_per_s"),
-        ),
-        Column(
-            "achieved_bytes_per_s",
-            "B/s",
-            "Achieved bytes per second, if each byte is moved once. Above the memory peak if data stays in the cache.",
-            "footprint_allocated_bytes / latency_ms",
-            "layer information and profile",
-            aliases=("bandwidth",),
-            compute=partial(_read, key="achieved_bytes_per_s"),
-        ),
-        Column(
-            "roof_ms",
-            "Roof ms",
-            "Minimum time at the device peaks.",
-            "max(2 · macs / peak FLOP/s, footprint_allocated_bytes / peak bandwidth)",
-            _OF_DEVICE,
-            compute=partial(_read, key="roof_ms"),
-        ),
-        Column(
-            "roof_pct",
-            "% roof",
-            "Achieved share of the roofline.",
-            "100 · roof_ms / latency_ms",
-            "as roof_ms, and the profile",
-            aliases=("roof",),
-            compute=partial(_read, key="roof_pct"),
-        ),
-        Column(
-            "bound",
-            "Bound",
-            "Limit of the layer. Read it with roof_pct.",
-            _BOUND_FORMULA,
-            "as roof_pct",
-            words=BOUNDS,
-            compute=partial(_read, key="bound"),
-        ),
-    )
-}
+_MOVED = "footprint_allocated_bytes"
+
+
+def _column(key: str, title: str, text: str, formula: str, source: str, *aliases: str, **more: Any) -> Column:  # noqa: ANN401
+    return Column(key, title, text, formula, source, aliases, compute=partial(_read, key=key), **more)
+
+
+# fmt: off
+_LISTED = (
+    _column("flops_per_byte", "FLOP/byte", "Operations per byte moved: FLOP of floats, OP of integers. Below the "
+            "device's ridge, bandwidth limits the layer. (trex divides MACs by unpadded bytes and ignores residual "
+            "inputs.)", f"2 · macs / {_MOVED}", "layer information: Kernel, Groups, Dimensions", "intensity",
+            "arithmetic_intensity"),
+    _column("achieved_flops_per_s", "FLOP/s", "Achieved operations per second: FLOP/s of floats, OP/s of integers.",
+            "2 · macs / latency_ms", "layer information and profile", "flops"),
+    _column("achieved_bytes_per_s", "B/s", "Achieved bytes per second, if each byte is moved once. Above the memory "
+            "peak if data stays in the cache.", f"{_MOVED} / latency_ms", "layer information and profile", "bandwidth"),
+    _column("roof_ms", "Roof ms", "Minimum time at the device peaks.",
+            f"max(2 · macs / peak FLOP/s, {_MOVED} / peak bandwidth)", _OF_DEVICE),
+    _column("roof_pct", "% roof", "Achieved share of the roofline.", "100 · roof_ms / latency_ms",
+            "as roof_ms, and the profile", "roof"),
+    _column("bound", "Bound", "Limit of the layer. Read it with roof_pct.", _BOUND_FORMULA, "as roof_pct",
+            words=BOUNDS),
+)
+# fmt: on
+COLUMNS = {column.key: column for column in _LISTED}
 """Columns of layers."""
 DETAILS = {
     column.key: column
