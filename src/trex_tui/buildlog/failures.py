@@ -543,8 +543,17 @@ def find_failure(trace: BuildTrace) -> LogFailure | None:
         return _failure_of_memory(trace, known, lack, message.line, reason, is_certain=is_certain)
     if reason is not None and reason.rstrip(".").lower() in known.cause.lower():
         reason = None
-    remedy = known.remedy(find_producer(trace), trace.tensorrt_version)
+    remedy = known.remedy(find_producer(trace), trace.tensorrt_version) + _describe_given(trace, known.key)
     return LogFailure(known.key, is_certain, known.cause, reason, remedy, message.line)
+
+
+def _describe_given(trace: BuildTrace, key: str) -> str:
+    """Return the workspace that the command gave, if the remedy names it; else empty."""
+    run = trace.runs[-1] if trace.runs else None
+    if run is None or key not in ("no_implementation", "layer_memory", "out_of_memory"):
+        return ""
+    given = ((name, run.argument(name)) for name in ("memPoolSize", "workspace"))
+    return next((f"; the command has --{name}={value}" for name, value in given if value), "")
 
 
 def _ends_with_errors(trace: BuildTrace, errors: list[Message]) -> bool:
@@ -626,6 +635,7 @@ def _failure_of_memory(
         )
         amount = f" ≥ {mib} MiB" if str(mib) not in option else " or more (MiB)" if "--" in option else ""
         remedy = f"allow a larger workspace: {option}{amount}; if it is large enough, free device memory"
+        remedy += _describe_given(trace, "layer_memory")
     return LogFailure("layer_memory", is_certain, cause, reason, remedy, line)
 
 

@@ -111,10 +111,10 @@ def parse_prefix(line: str) -> Prefix:
         for form in _FORMS:
             if match := form.match(line):
                 groups = match.groupdict()
-                level = groups.get("level") or "I"
-                stamp = parse_date(groups["date"]) if "date" in groups else None
+                level = (groups.get("level") or "I").upper()
+                stamp = parse_date(groups["date"]) if groups.get("date") else None
                 return Prefix(
-                    _LETTERS.get(level, level), bool(groups.get("library")), stamp, line[match.end() :]
+                    _LETTERS.get(level, level), groups.get("library") is not None, stamp, line[match.end() :]
                 )
     return Prefix("", False, None, line)
 
@@ -145,18 +145,17 @@ def _seconds(year: int, month: int, day: int, clock: str) -> int | None:
 # --- what other programs add -------------------------------------------------------------------------------------------
 
 RELAYS: tuple[tuple[str, str], ...] = (
-    ("docker compose", r"[\w.-]+ +\| {1,2}"),
+    ("docker compose", r"(?P<name>[\w.-]+) +\| {1,2}"),
     ("Kubernetes", r"\d{4}-\d\d-\d\dT[\d:.]+Z std(?:out|err) [FP] "),
     ("GitLab", r"\d{4}-\d\d-\d\dT[\d:.]+Z \d\d[EO][ +]"),
     ("GitHub Actions", r"\ufeff?\d{4}-\d\d-\d\dT[\d:.]+Z "),
-    ("journald", r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [^ \[:]+(?:\[\d+\])?: "),
+    ("journald", r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ (?P<name>[^ \[:]+)(?:\[\d+\])?: "),
     ("name of the stream", r"\[std(?:out|err)\] "),
     ("indentation", r"[ \t>]+"),
 )
-"""Program that hands on every line of another -> what it puts before it."""
+"""Program that hands on every line of another -> what it puts before it, with the `name` of the other."""
+_NAME = re.compile(r"\(\?P<name>[^)]*\)")
 _RELAYS = tuple(re.compile(pattern) for _, pattern in RELAYS)
-_MOST_LEARNED = 200
-"""Lines with a prefix from which the relay is learned."""
 
 
 def _is_marked(line: str) -> bool:
@@ -185,13 +184,20 @@ def _strip_relays(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
 
 
 def _find_relay(line: str) -> re.Pattern[str] | None:
-    if line[3:4] == "/" or not line:  # a time stamp of TensorRT
+    if line[3:4] == "/" or (
+        "[" not in line and "&&&& " not in line
+    ):  # a time stamp of TensorRT, or no mark of it
         return None
     for relay in _RELAYS:
         match = relay.match(line)
         if match is not None and _is_marked(line[match.end() :]):
-            return relay
+            return _of_program(relay, match.groupdict().get("name") or "")
     return None
+
+
+def _of_program(relay: re.Pattern[str], name: str) -> re.Pattern[str]:
+    """Return the pattern of a relay for one of the programs behind it."""
+    return re.compile(_NAME.sub(lambda _: re.escape(name), relay.pattern))
 
 
 # --- bytes -------------------------------------------------------------------------------------------------------------
@@ -204,7 +210,7 @@ _ENDLESS_LINE = 64 << 20
 """Length from which a line is not text and its file not a log: a file full of zeros."""
 _MOST_PACKED = 250
 """Largest compression ratio. Logs reach about 20, a decompression bomb 1,000."""
-_HARMLESS_BYTES = 64 << 20
+_HARMLESS_BYTES = 4 << 20
 """Bytes that are decompressed whatever the ratio."""
 _GZIP = b"\x1f\x8b"
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")

@@ -314,6 +314,13 @@ _SILENT = "Regist|Search|Import|Plugin|Parsin|Static|Using |Block |Kernel|    In
 _NO_VALID = " has no valid tactics for this config"
 _BLOCKS = {"Performance summary": "summary", "Trace details": "trace"}
 _TABLE_HEAD = re.compile(r"(?=.*\bLayer\b)(?:Layer)?\s*Time ?\(ms\)\s+Avg\. ?(?:Time )?\(ms\)")
+_CRASH = re.compile(
+    r"Cuda failure|terminate called|Segmentation fault|Illegal instruction|Aborted\b|\S+: error while loading shared "
+    r"|\S*NvRmMemInitNvmap failed|NvMapMemAllocInternalTagged: "
+)
+"""What a program prints without a prefix when it ends."""
+_COMMAND = re.compile(r"(?:\$ )?((?:\S*/)?(?:trtexec|tensorrt_rtx)(?:\.exe)? .*--?[a-zA-Z].*)")
+"""A pasted command line."""
 _LONGEST_WARNING = 4000
 
 
@@ -335,7 +342,7 @@ class _Reader:
         self._library: tuple[str, str] | None = None
         self._builds = 0
         self._block = ""
-        self._is_pasted = False
+        self._is_pasted = self._is_bare = False
         self._number = 0
         self._now: int | None = None
         self._first_stamp: int | None = None
@@ -375,9 +382,10 @@ class _Reader:
         if not self._streams.broken and (not line or (line.startswith("&&&& ") and STAMP_INSIDE not in line)):
             self._on_bare(line)
             return
-        prefix = parse_prefix(line[:_PREFIX])
-        if prefix.stamp is not None and prefix.is_library and not prefix.message and not prefix.before:
-            self._frequent[line[:_PREFIX]] = prefix
+        if line.startswith("["):
+            prefix = parse_prefix(line[:_PREFIX])
+            if prefix.stamp is not None and prefix.is_library and not prefix.message and not prefix.before:
+                self._frequent[line[:_PREFIX]] = prefix
         self._streams.line(self._number, line)
 
     # --- spans ------------------------------------------------------------------------------------------------------------
@@ -409,10 +417,11 @@ class _Reader:
         self._heads = tuner.heads | span.options.heads | passes.heads | resources.heads | span.devices.heads
         self._heads |= results.heads | own
 
-    def _begin_span(self) -> None:
+    def _begin_span(self, command: str = "") -> None:
+        """Begin another run: the one whose banner was read, or that of a pasted command line."""
         self._spans.add(self._span, self._number)
         is_run = self._runs.is_open
-        index, command = (len(self._runs.all) - 1, self._runs.all[-1].command) if is_run else (None, "")
+        index, command = (len(self._runs.all) - 1, self._runs.all[-1].command) if is_run else (None, command)
         self._enter(_Span(index, command))
 
     def _reach(self, stage: _Stage) -> None:
@@ -456,15 +465,20 @@ class _Reader:
         line, span = self._number, self._span
         if text.startswith("&&&& "):
             self._banner(text)
+        elif _CRASH.match(text):
+            self._messages.add(line, "E", text, is_trtexec=True)
+        elif not self._runs.is_open and (match := _COMMAND.match(text)):
+            self._begin_span(match[1])
         elif self._read_pasted(text) or (not text and not span.lists.is_open):
             return
         elif span.lists.is_open or span.lists.goes_on(text):
             span.lists.line(line, text)
         elif span.lists.begins(line, text) or span.options.export(line, text):
             self._messages.end()
-        elif MESSAGE.match(text):
+        elif self._is_bare or MESSAGE.match(text):
             self._messages.end()
             self._message("V", text, is_library=True)
+            self._is_bare = True
         else:
             self._messages.more(line, text)
 
@@ -496,7 +510,7 @@ class _Reader:
 
     def _message(self, severity: str, message: str, *, is_library: bool) -> None:
         line, lists = self._number, self._span.lists
-        self._is_pasted = False
+        self._is_pasted = self._is_bare = False
         if lists.is_open and severity not in "WEF" and not message.startswith("Layer("):
             lists.interrupt()
         if not is_library and self._trtexec(severity, message):
@@ -730,7 +744,7 @@ class _Reader:
         lists: dict[str, LayerList] = {}
         for span in spans.kept:
             lists |= {found.form: found for found in span.layer_lists}
-        printed = shown.options.stated()
+        options = _complete(shown.options.stated(), shown.command, version)
         trace = BuildTrace(
             path=self._path,
             lines=self._number,
@@ -741,10 +755,10 @@ class _Reader:
             tensorrt_library=library[1] if library else None,
             stated_seconds=self._stated_seconds(),
             began_s=self._first_stamp,
-            options=_complete(printed, shown.command, version),
+            options=options,
             run_options=_complete(timed.options.stated(), timed.command, version),
             has_printed_options=shown.options.is_stated,
-            requests=find_requests(printed, shown.command),
+            requests=find_requests(options, shown.command),
             onnx=shown.options.onnx,
             phases=tuple(passes.phases),
             passes=tuple(passes.passes),

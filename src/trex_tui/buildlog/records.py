@@ -335,14 +335,16 @@ def _memory(known: StatedMemory, trace: BuildTrace) -> StatedMemory:
     """Merge known values with those of a log; for the size of an engine the builder prints more digits than a run."""
     of_engine = [totals for totals in trace.memory_totals if totals.strategy in (trace.winner, None)]
     totals = of_engine[-1] if of_engine else MemoryTotals(None)
-    activations = totals.activation_bytes
+    context = trace.context  # of a build of several strategies it is that of the last one, not of the winner
+    activations, persistent = totals.activation_bytes, totals.device_persistent_bytes
     stated = StatedMemory(
         weights_bytes=totals.weights_bytes,
-        activation_bytes=trace.context.activation_bytes if activations is None else activations,
+        activation_bytes=context.activation_bytes if activations is None else activations,
         scratch_bytes=totals.scratch_bytes,
-        context_bytes=trace.context.context_bytes,
+        context_bytes=context.context_bytes,
         engine_bytes=trace.engine_bytes,
         engine_mib=trace.engine_mib,
+        persistent_bytes=context.device_persistent_bytes if persistent is None else persistent,
     )
     return known._replace(**{name: value for name, value in stated._asdict().items() if value is not None})
 

@@ -1,0 +1,541 @@
+"""Parts of logs are enough, and what a log lacks or lost is stated."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from log_kit import (
+    BUILD,
+    BUILD_84,
+    BUILD_86,
+    CASES,
+    REAL,
+    STAMP,
+    content,
+    needs_cases,
+    needs_logs,
+    number,
+    read,
+)
+from trex_tui.artifacts.metadata import Facts, parse_latency
+from trex_tui.buildlog import lines, reader
+from trex_tui.buildlog.reader import read_log
+from trex_tui.buildlog.records import find_profile, with_log
+from trex_tui.buildlog.trace import BuildTrace, find_bursts
+
+
+def messages(*texts: str) -> str:
+    return "".join(f"{STAMP} [I] {text}\n" for text in texts)
+
+
+def performance(trace: BuildTrace) -> dict[str, str]:
+    return with_log(Facts(), trace, "log").performance
+
+
+# --- results -----------------------------------------------------------------------------------------------------------
+
+
+@needs_cases
+def test_only_the_compute_time_of_two_runs() -> None:
+    path = CASES / "08-fallback-of-parts/dynamic.log"
+    for run, median, shapes in ((1, 29.2378, "x:16x40320,xlen:16"), (2, 27.1708, None)):
+        trace = read_log(path, run)
+        latency = parse_latency(performance(trace)["GPU Compute Time"])
+        assert latency is not None
+        assert latency.median_ms == median
+        assert trace.options.build["Precision"] == "FP32+FP16"
+        assert trace.run_options.inference.get("Input inference shape") == shapes
+    assert len(read_log(path).measured) == 2
+    stated = read_log(path, 1).options.build["Input build shape (profile 0)"]
+    assert stated == "x=1x4000+64x40320+64x300000,xlen=1+64+64"
+
+
+@needs_cases
+def test_only_averages() -> None:
+    trace = read_log(CASES / "08-fallback-of-parts/averages.log")
+    values = performance(trace)
+    assert values["GPU Compute Time"] == "mean = 2.13319 ms"
+    assert {row.runs for row in trace.averages} == {10}
+    assert (
+        min(row.gpu_ms or 0 for row in trace.averages),
+        max(row.gpu_ms or 0 for row in trace.averages),
+    ) == (
+        2.11731,
+        2.16919,
+    )
+    assert [run.number for run in trace.measured] == [1]
+
+
+def test_averages_and_the_number_of_queries(tmp_path: Path) -> None:
+    text = messages(
+        "Timing trace has 145 queries over 3.05 s",
+        "Average on 10 runs - GPU latency: 20.9 ms - Host latency: 21 ms (end to end 21.1 ms, enqueue 0.5 ms)",
+        "Average on 10 runs - GPU latency: 20.7 ms",
+        "Average over 10 runs is 20.8 ms (host walltime is 20.9 ms, 99% percentile time is 21).",
+    )
+    trace = read(tmp_path / "a.log", text)
+    assert [tuple(row)[1:] for row in trace.averages] == [
+        (10, 20.9, 21.0, 0.5, 21.1),
+        (10, 20.7, None, None, None),
+        (10, 20.8, 20.9, None, None),
+    ]
+    assert performance(trace) == {"GPU Compute Time": "mean = 20.8 ms", "Throughput": "47.541 qps"}
+
+
+OLD_SUMMARY = messages(
+    "Host Latency",
+    "min: 638.401 ms (end to end 638.402 ms)",
+    "max: 646.992 ms (end to end 646.993 ms)",
+    "mean: 643.169 ms (end to end 643.17 ms)",
+    "median: 643.202 ms (end to end 643.203 ms)",
+    "percentile: 646.5 ms at 99% (end to end 646.6 ms at 99%)",
+    "throughput: 0 qps",
+    "walltime: 7.07 s",
+    "Enqueue Time",
+    "min: 3.4 ms",
+    "max: 5.1 ms",
+    "median: 4.6 ms",
+    "GPU Compute",
+    "min: 566.9 ms",
+    "median: 567.5 ms",
+    "total compute time: 7.06 s",
+)
+
+
+def test_the_summary_of_tensorrt_7(tmp_path: Path) -> None:
+    """It prints 0 queries per second for an explicit batch: unknown."""
+    assert performance(read(tmp_path / "a.log", OLD_SUMMARY)) == {
+        "Latency": "min = 638.401 ms, max = 646.992 ms, mean = 643.169 ms, median = 643.202 ms, "
+        "percentile(99%) = 646.5 ms",
+        "End-to-End Host Latency": "min = 638.402 ms, max = 646.993 ms, mean = 643.17 ms, median = 643.203 ms, "
+        "percentile(99%) = 646.6 ms",
+        "Total Host Walltime": "7.07 s",
+        "Enqueue Time": "min = 3.4 ms, max = 5.1 ms, median = 4.6 ms",
+        "GPU Compute Time": "min = 566.9 ms, median = 567.5 ms",
+        "Total GPU Compute Time": "7.06 s",
+    }
+
+
+TABLE = (
+    "=== Profile (490 iterations ) ===",
+    "         Layer   Time (ms)   Avg. Time (ms)   Time %",
+    " conv1 + relu1      217.14             0.44      6.9",
+    "         pool5        6.21             0.01      0.2",
+    "         Total      223.35             0.45    100.0",
+)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("prefix", [f"{STAMP} [I] ", ""])
+def test_a_pasted_table(tmp_path: Path, prefix: str, first: int) -> None:
+    text = "".join(f"{prefix}{line}\n" for line in TABLE[first:]) + "and a line after it\n"
+    trace = read(tmp_path / "a.log", text)
+    assert trace.profile is not None
+    assert [(row.name, row.total_ms) for row in trace.profile.rows] == [
+        ("conv1 + relu1", 217.14),
+        ("pool5", 6.21),
+    ]
+    assert trace.profile.iterations == (490 if first == 0 else None)
+
+
+@needs_cases
+def test_averages_with_two_decimals_are_recomputed() -> None:
+    profile = find_profile(read_log(CASES / "14-old-table/alexnet.log"))
+    assert profile is not None
+    averages = {row.name: row.average_ms for row in profile.rows}
+    assert averages["norm1"] == pytest.approx(0.0903, abs=1e-4)
+    assert averages["pool5"] == pytest.approx(0.0127, abs=1e-4)
+    assert profile.sum_ms == pytest.approx(6.411, abs=1e-3)
+    assert "rounded to 10 µs" in profile.notes[0].message
+
+
+@needs_cases
+def test_a_table_without_all_its_rows() -> None:
+    path = CASES / "06-truncated-table/ocr_logs.txt"
+    for run, total, missing in ((1, 9.9309, 16.5), (2, 9.4376, 17.5)):
+        profile = find_profile(read_log(path, run))
+        assert profile is not None
+        assert profile.stated_total_ms == pytest.approx(total, abs=1e-4)
+        assert profile.missing_pct == pytest.approx(missing, abs=0.5)
+        assert "are missing from the table" in profile.notes[-1].message
+    assert not find_profile(read_log(CASES / "05-banner-command/backbone.log")).missing_pct  # type: ignore[union-attr]
+
+
+@needs_cases
+def test_bursts_and_variation() -> None:
+    trace = read_log(CASES / "19-stability-first-screen/trt_build.log")
+    bursts = find_bursts(trace.averages)
+    assert bursts is not None
+    assert bursts.typical_ms == pytest.approx(1.393, abs=1e-3)
+    assert 1.5 < bursts.slow_ms < 1.8
+    assert 5 < bursts.every < 7.5
+    assert trace.performance is not None
+    assert trace.performance.variation_pct == 22.3591
+    assert find_bursts(read_log(CASES / "08-fallback-of-parts/averages.log").averages) is None
+
+
+# --- options -----------------------------------------------------------------------------------------------------------
+
+
+@needs_cases
+def test_the_command_of_a_banner_states_the_options() -> None:
+    trace = read_log(CASES / "05-banner-command/backbone.log")
+    build = trace.options.build
+    assert (build["Precision"], build["Profiling verbosity"]) == ("FP32+FP16", "2")
+    assert build["Input(s)s format"] == "fp16:chw,int32:chw,int32:chw"
+    assert trace.options.system["Plugins"] == "build/libpointpillar_core.so"
+    assert not trace.has_printed_options
+    assert with_log(Facts(), trace, "log").builder_precision == "FP32+FP16"
+    other = read_log(CASES / "01-enqueue-blocked/transformer.log")
+    assert other.options.build["Precision"] == "FP32+BF16"
+    shapes = other.options.build["Input build shape (profile 0)"]
+    assert "hidden_states=1x3364x64+1x6032x64+1x10816x64" in shapes
+    assert "hidden_states:1x10816x64" in other.run_options.inference["Input inference shape"]
+
+
+@pytest.mark.parametrize(
+    ("version", "command", "precision"),
+    [
+        ("v8601", "--onnx=a.onnx --best", "FP32+FP16+INT8"),
+        ("v8601", "--onnx=a.onnx", "FP32"),
+        ("v101300", "--onnx=a.onnx --stronglyTyped", "Strongly Typed"),
+        ("v110100", "--onnx=a.onnx", "Strongly Typed"),
+        ("v101100", "--onnx=a --fp16 --precisionConstraints=obey", "FP32+FP16 (obey precision constraints)"),
+        ("v8601", "--loadEngine=a.plan --fp16", None),
+    ],
+)
+def test_precision_of_a_command(tmp_path: Path, version: str, command: str, precision: str | None) -> None:
+    trace = read(
+        tmp_path / "a.log", f"&&&& PASSED TensorRT.trtexec [TensorRT {version}] # trtexec {command}\n"
+    )
+    assert trace.options.build.get("Precision") == precision
+
+
+@needs_cases
+def test_pasted_commands_are_those_of_their_results() -> None:
+    runs = read_log(CASES / "13-impossible-throughput/notes.md").measured
+    assert [run.inference["Batch"] for run in runs] == ["1024", "32768"]
+
+
+def test_requests_by_name(tmp_path: Path) -> None:
+    banner = (
+        "TensorRT.trtexec [TensorRT v101100] # trtexec --onnx=a.onnx --fp16 --precisionConstraints=prefer"
+    )
+    command = "--layerPrecisions=a:fp32,b*:int8 --layerOutputTypes=c:fp16+fp32 --layerDeviceTypes=d:DLA"
+    for text in (f"&&&& PASSED {banner} {command}\n", f"&&&& RUNNING {banner} {command}\n{STAMP} [I] x\n"):
+        assert [tuple(request) for request in read(tmp_path / "a.log", text).requests] == [
+            ("precision", "a", "fp32", "prefer"),
+            ("precision", "b*", "int8", "prefer"),
+            ("output type", "c", "fp16+fp32", "prefer"),
+            ("device", "d", "DLA", ""),
+        ]
+
+
+@needs_cases
+def test_printed_requests() -> None:
+    requests = read_log(CASES / "03-constraints-ignored/core.build.log").requests
+    assert [(request.layer[:10], request.value, request.constraints) for request in requests] == [
+        ("__myl_Mean", "fp32", "obey"),
+        ("__myl_Mean", "fp32", "obey"),
+    ]
+
+
+# --- DLA, memory -------------------------------------------------------------------------------------------------------
+
+
+@needs_cases
+def test_fallbacks_by_reason_and_type() -> None:
+    dla = read_log(CASES / "04-dla-fallback-log/build.log").dla
+    assert dla.by_reason == {
+        ("unsupported on DLA", "SHUFFLE"): 2,
+        ("unsupported on DLA", "LOOP"): 1,
+        ("unsupported on DLA", "MATRIX_MULTIPLY"): 1,
+        ("unsupported on DLA", "NORMALIZATION"): 1,
+        ("unsupported on DLA", "SELECT"): 1,
+        ("limit of 16 subgraphs per DLA core", ""): 3,
+    }
+    assert (dla.subgraph_limit, len(dla.dla_layers)) == (16, 2)
+    (fallback,) = read_log(CASES / "09-other-prefixes/ds10.log").dla.fallbacks
+    assert "whose min, opt and max shapes are equal" in fallback.reason
+
+
+def test_the_reason_before_a_fallback(tmp_path: Path) -> None:
+    text = f"""\
+{STAMP} [W] [TRT] DLA LAYER: Batch size 128 for layer mul exceeds max batch size allowed of 32.
+{STAMP} [W] [TRT] Default DLA is enabled but layer mul is not supported on DLA, falling back to GPU.
+{STAMP} [W] [TRT] Layer '/model.24/Constant_1' (CONSTANT): Unsupported on DLA. Switching this layer's device type to GPU.
+{STAMP} [I] [TRT] ---------- Layers Running on DLA ----------
+{STAMP} [I] [TRT] [DlaLayer] {{ForeignNode[Conv_0...Relu_9]}}
+{STAMP} [I] [TRT] ---------- Layers Running on GPU ----------
+{STAMP} [I] [TRT] [GpuLayer] CONVOLUTION: Conv_10
+{STAMP} [I] [TRT] [GpuLayer] PWN(Sigmoid_1)
+"""
+    dla = read(tmp_path / "a.log", text).dla
+    assert (dla.dla_layers, dla.gpu_layers) == (
+        ("{ForeignNode[Conv_0...Relu_9]}",),
+        ("Conv_10", "PWN(Sigmoid_1)"),
+    )
+    assert [(part.layer, part.layer_type, bool(part.detail)) for part in dla.fallbacks] == [
+        ("mul", "", True),
+        ("/model.24/Constant_1", "CONSTANT", False),
+    ]
+    seven = "[TRT] --------------- Layers running on DLA: \n[TRT] {conv1,relu1}, {conv2,relu2}, \n"
+    assert read(tmp_path / "b.log", seven.replace("[TRT] ", f"{STAMP} [I] [TRT] ")).dla.dla_layers == (
+        "{conv1,relu1}",
+        "{conv2,relu2}",
+    )
+
+
+@needs_cases
+def test_memory_of_a_load() -> None:
+    memory = with_log(Facts(), read_log(CASES / "16-memory-of-a-load/load.log"), "log").memory
+    assert (memory.activation_bytes, memory.persistent_bytes, memory.engine_mib) == (10485760, 1592832, 1)
+
+
+def test_skipped_tactics_without_a_layer(tmp_path: Path) -> None:
+    """Up to 8.x `insuficient` repeats MiB of the device; a large size is bytes."""
+    text = f"""\
+{STAMP} [TRT] [W] Tactic Device request: 1000MB Available: 302MB. Device memory is insufficient to use tactic.
+{STAMP} [TRT] [W] UNSUPPORTED_STATE: Skipping tactic 44 due to insufficient memory on requested size of 1048576000 detected for tactic 0x6e2a3c7a7fc5e4e1.
+{STAMP} [TRT] [W] UNSUPPORTED_STATE: Skipping tactic 0 due to insufficient memory on requested size of 2688 detected for tactic 0x0000000000000000.
+{STAMP} [W] [TRT] Skipping tactic 3 due to insuficient memory on requested size of 2243 detected for tactic 4.
+{STAMP} [W] [TRT] Skipping tactic 0 due to insuficient memory on requested size of 29147520 detected for tactic 0.
+"""  # noqa: E501 - as printed
+    assert [tuple(tactic)[1:5] for tactic in read(tmp_path / "a.log", text).skipped] == [
+        ("0x6e2a3c7a7fc5e4e1", "device memory", 1000 << 20, 302 << 20),
+        (number(0), "workspace", 2688, None),
+        (number(4), "device memory", 2243 << 20, None),
+        (number(0), "workspace", 29147520, None),
+    ]
+
+
+MYELIN_SKIPS = f"""\
+{STAMP} [V] [TRT] =============== Computing costs for net
+{STAMP} [V] [TRT] *************** Autotuning format combination: Float(1) -> Float(1) ***************
+{STAMP} [V] [TRT] --------------- Timing Runner: net (Myelin[0x80000023])
+{STAMP} [V] [TRT]  (foreignNode) [pass.cpp:2131: run_passes] Exceeded mem budget of 2688. Need 852992
+{STAMP} [V] [TRT]  (foreignNode) [pass.cpp:2131: run_passes] Exceeded mem budget of 2688. Need 50176
+{STAMP} [W] [TRT] UNSUPPORTED_STATE: Skipping tactic 0 due to insufficient memory on requested size of 2688 detected for tactic 0x0000000000000000.
+{STAMP} [W] [TRT] UNSUPPORTED_STATE: Skipping tactic 1 due to insufficient memory on requested size of 2688 detected for tactic 0x0000000000000001.
+"""  # noqa: E501 - as printed
+
+
+def test_what_a_tactic_of_myelin_needed(tmp_path: Path) -> None:
+    """A need belongs to the skip right after it that names its budget, and to no other."""
+    (tuning,) = read(tmp_path / "a.log", MYELIN_SKIPS).tunings
+    assert [(tactic.requested_bytes, tactic.available_bytes) for tactic in tuning.skipped] == [
+        (852992, 2688),
+        (None, 2688),
+    ]
+
+
+def test_memory_of_layers_in_the_words_of_each_release(tmp_path: Path) -> None:
+    text = f"""\
+{STAMP} [V] [TRT] Layer: conv Host Persistent: 1 Device Persistent: 2 Scratch Memory: 3
+{STAMP} [V] [TRT] Layer: conv Host Persistent: 4 bytes Device Persistent: 5 bytes Scratch Memory: 6 bytes
+{STAMP} [V] [TRT] Layer: Conv_37 Weights: 0 HostPersistent: 1664 DevicePersistent: 271360
+{STAMP} [V] [TRT] Layer: a HostPersistent: 1 b HostPersistent: 7 DevicePersistent: 8
+{STAMP} [V] [TRT] Layer: cut HostPersistent: 7 Device
+"""
+    assert [tuple(row) for row in read(tmp_path / "a.log", text).layer_memory] == [
+        (1, None, "conv", 1, 2, 3),
+        (2, None, "conv", 4, 5, 6),
+        (3, None, "Conv_37", 1664, 271360, None),
+        (4, None, "a HostPersistent: 1 b", 7, 8, None),
+    ]
+
+
+def test_signed_decimal_tactics_of_8_0(tmp_path: Path) -> None:
+    text = f"""\
+{STAMP} [V] [TRT] *************** Autotuning Reformat:Float(1536,3,1) -> Half(1536,3,1) ***************
+{STAMP} [V] [TRT] --------------- Timing Runner: Optimizer Reformat (Reformat)
+{STAMP} [V] [TRT] Tactic: 1002 Time: 0.008192
+{STAMP} [V] [TRT] Tactic: 0 Time: 0.006144
+{STAMP} [V] [TRT] Fastest Tactic: 0 Time: 0.006144
+{STAMP} [V] [TRT] *************** Autotuning format combination: Float(1) -> Float(3) ***************
+{STAMP} [V] [TRT] --------------- Timing Runner: conv (CaskConvolution)
+{STAMP} [V] [TRT] conv Set Tactic Name: volta_scudnn_128x64 Tactic: -9153228964338181824
+{STAMP} [V] [TRT] Tactic: -9153228964338181824 Time: 0.02
+{STAMP} [V] [TRT] Tactic: 7144526460361122478 Time: 0.03
+{STAMP} [V] [TRT] Fastest Tactic: -9153228964338181824 Time: 0.02
+{STAMP} [V] [TRT] >>>>>>>>>>>>>>> Chose Runner Type: CaskConvolution Tactic: -9153228964338181824
+{STAMP} [V] [TRT] *************** Autotuning format combination: Half(1) -> Half(3) ***************
+{STAMP} [V] [TRT] --------------- Timing Runner: pool (TiledPooling)
+{STAMP} [V] [TRT] TiledPooling has no valid tactics for this config, skipping
+{STAMP} [V] [TRT] Layer(CaskConvolution): conv, Tactic: -9153228964338181824, x:0[Float(-2,1)] -> y[Float(-2,3)]
+"""
+    trace = read(tmp_path / "a.log", text)
+    assert [tuning.name for tuning in trace.tunings] == ["conv", "pool"]  # by the runner alone
+    (combination,) = trace.tunings[0].combinations
+    chosen = number(-9153228964338181824 % 2**64)
+    assert (combination.chosen_id, combination.chosen_ms) == (chosen, 0.02)
+    assert [tactic.name for tactic in combination.runners[0].tactics] == ["volta_scudnn_128x64", None]
+    assert trace.kernel_names == {chosen: "volta_scudnn_128x64"}
+    assert trace.reformat_costs[0].time_ms == 0.006144
+    raw = trace.layer_lists[0].layers[0].raw
+    assert (raw["TacticValue"], raw["TacticName"]) == (chosen, "volta_scudnn_128x64")
+    assert raw["Inputs"] == [{"Name": "x", "Dimensions": [-1, 1], "Format/Datatype": "Float"}]
+
+
+# --- damage ------------------------------------------------------------------------------------------------------------
+
+
+def notes_of(trace: BuildTrace) -> list[tuple[str, str]]:
+    return [(note.severity.value, note.message.partition(":")[0]) for note in trace.notes]
+
+
+def test_a_log_that_ends_early(tmp_path: Path) -> None:
+    """The middle of a line is damage; the end of a line before trtexec has ended is a warning."""
+    unfinished = ("warning", "ends before trtexec does")
+    cut = ("error", "is cut off in the middle of a line, which was left out")
+    lines_of_build = BUILD.splitlines(keepends=True)
+    path = tmp_path / "a.log"
+    assert notes_of(read(path, BUILD)) == notes_of(read(path, BUILD[:-1])) == []
+    assert notes_of(read(path, "".join(lines_of_build[:-1]))) == [unfinished]
+    assert notes_of(read(path, "".join(lines_of_build[:15])[:-3])) == [cut, unfinished]
+    # Without banners, as a program in Python writes it.
+    python = "".join(lines_of_build[6:15])
+    assert notes_of(read(path, python)) == []
+    assert notes_of(read(path, python[:-3])) == [cut]
+    # A pasted part without the end of its last line.
+    assert notes_of(read(path, f"{STAMP} [I] Throughput: 5 qps\n{STAMP} [I] La")) == [("warning", cut[1])]
+
+
+@needs_logs
+@pytest.mark.parametrize("path", [BUILD_84, BUILD_86], ids=["8.4", "8.6"])
+def test_half_a_real_log_is_damaged(tmp_path: Path, path: Path) -> None:
+    data = path.read_bytes()
+    trace = read(tmp_path / "a.log", data[: len(data) // 2])
+    assert [note.severity.value for note in trace.notes] == ["error", "warning"]
+
+
+@needs_logs
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
+def test_damaged_bytes(tmp_path: Path, path: Path) -> None:
+    source = random.Random(7)
+    data = bytearray(path.read_bytes())
+    for _ in range(len(data) // 200):
+        data[source.randrange(len(data))] = source.randrange(256)
+    assert read(tmp_path / "a.log", bytes(data)).lines > 50
+
+
+@given(
+    st.lists(
+        st.sampled_from(BUILD.splitlines())
+        | st.text(max_size=80)
+        | st.builds(lambda text: f"{STAMP} [V] [TRT] {text}", st.text(max_size=60))
+        | st.builds(lambda text: f"{STAMP} [W] {text}", st.text(max_size=60)),
+        max_size=40,
+    )
+)
+def test_any_lines_in_any_order_are_survived(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.log"
+    for tuning in read(path, "\n".join(parts).encode("utf-8", errors="surrogatepass")).tunings:
+        assert (tuning.seconds or 0) >= 0
+        assert all(part.chosen_ms is None or part.chosen_ms >= 0 for part in tuning.combinations)
+
+
+def test_a_log_that_begins_in_the_middle(tmp_path: Path) -> None:
+    place = BUILD.index(f"{STAMP} [V] [TRT] Tactic Name: kernel_a")
+    (tuning,) = read(tmp_path / "a.log", BUILD[place:]).tunings
+    assert [tactic.id for trial in tuning.trials() for tactic in trial.tactics] == [
+        number(1),
+        number(2),
+        number(4),
+    ]
+
+
+def test_endless_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (lines, reader):
+        monkeypatch.setattr(module, "LONGEST_LINE", 100_000)
+    endless = f"{STAMP} [V] [TRT] " + "x" * 1_000_000 + "\n"
+    trace = read(tmp_path / "a.log", endless + BUILD + endless)
+    assert content(trace)["tuned"] == "conv + relu"
+    assert notes_of(trace) == [
+        ("warning", "has lines of more than 100000 characters (2), which were cut there")
+    ]
+
+
+FILLERS = (
+    " ",
+    "(",
+    " (a",
+    " -> ",
+    ", Tactic: 1, ",
+    " Host Persistent: 1",
+    "[ONNX Layer: ",
+    "' (A): ",
+    " with ",
+    "{ ",
+    "a:",
+)
+HEADS = (
+    "",
+    "Layers: ",
+    '{"Layers"',
+    "Name: a, LayerType: B, Inputs: [",
+    "Layer(A): n, Tactic: 1, ",
+    "Layer: ",
+    "Layer '",
+    "=== Profile (",
+    "=== ",
+    "Average on 10 runs ",
+    "Tactic Name: ",
+    "a Set Tactic Name: ",
+    "Adding reformat layer: ",
+    "Engine built in 1",
+    "Loaded engine size: 1",
+    "DLA supports only 1 subgraphs per DLA core. ",
+    "Could not find any implementation for node ",
+    "Input binding for ",
+    "After ",
+    "trtexec ",
+    "2026-11-21 10:00:00 [W:onnxruntime:",
+    "Nov 21 10:00:00 ",
+    "a-1 |",
+)
+
+
+@pytest.mark.parametrize("filler", FILLERS)
+def test_no_line_takes_long(tmp_path: Path, filler: str) -> None:
+    """A pattern that is quadratic in blanks took 1.4 s for 30 kB, and 20 s for 120 kB."""
+    for head in HEADS:
+        text = head + filler * (120_000 // len(filler))
+        for before in (
+            "",
+            f"{STAMP} [V] [TRT] ",
+            f"{STAMP} [E] [TRT] ",
+            f"{STAMP} [I] ",
+            f"{STAMP} [I] Layers:\n",
+        ):
+            began = time.process_time()
+            read(tmp_path / "a.log", f"{before}{text}\n")
+            assert time.process_time() - began < 0.4, (head, before)
+
+
+def test_messages_of_a_kind_are_one(tmp_path: Path) -> None:
+    many = "".join(
+        f"{STAMP} [W] [TRT] {'ab'[place % 2]} number {place} 'x{place}'\n" for place in range(3000)
+    )
+    letters = "abcdefghijklmnopqrst"
+    distinct = "".join(f"{STAMP} [E] {a}{b}{c} q\n" for a in letters for b in letters for c in letters)
+    trace = read(tmp_path / "a.log", many + distinct)
+    assert trace.count_messages() == {"W": 3000, "E": 8000}
+    assert [message.count for message in trace.messages if message.severity == "W"] == [1500, 1500]
+    assert len(trace.messages) <= 2001
+
+
+def test_a_log_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    trace = read(path, BUILD)
+    assert read_log(path) is trace
+    path.write_text(BUILD + "one more line\n")
+    assert read_log(path).lines == trace.lines + 1

@@ -1,0 +1,369 @@
+"""Logs of every producer, behind the prefixes of other programs, packed, wide, and with two streams in one file."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from helpers import examples
+from log_kit import (
+    BUILD,
+    BUILD_10,
+    CASES,
+    LISTED_10,
+    REAL,
+    STAMP,
+    content,
+    needs_cases,
+    needs_logs,
+    number,
+    read,
+    with_prefix,
+)
+from trex_tui.buildlog import lines
+from trex_tui.buildlog.lines import parse_prefix
+from trex_tui.buildlog.reader import read_log
+from trex_tui.buildlog.trace import BuildTrace
+
+DATE = "2026-11-21 10:00:00,123"
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    return content(read(tmp_path_factory.mktemp("plain") / "a.log", BUILD))
+
+
+def test_the_small_log(plain: dict[str, object]) -> None:
+    assert plain["tuned"] == "conv + relu"
+    formats = (("Float(4,2,1)", "Half(4,2:8,1)"), ("Half(4,2:8,1)",), "CaskConvolution", number(2))
+    assert plain["formats"] == [formats]
+    assert plain["tactics"] == [
+        (number(1), "kernel_a", 0.5),
+        (number(2), "kernel b numSplitK: 1", 0.25),
+        (number(4), None, 0.75),
+    ]
+    assert plain["outcomes"] == [
+        ("CaskConvolution", "timed", 1.5, 1),
+        ("CudnnConvolution", "no valid tactic", None, 0),
+    ]
+    assert plain["messages"] == [("W", 2, "Some thing in layer 7 is odd")]
+    assert plain["options"] == {"Precision": "FP32+FP16", "Input build shape": "a=1x1, b=2x2"}
+    assert plain["status"] == [("8.6.1", "PASSED")]
+
+
+# --- what relays add ---------------------------------------------------------------------------------------------------
+
+RELAYS: dict[str, Callable[[str, int], str]] = {
+    "compose": lambda _, __: "trt-build-1     |  ",
+    "compose of one digit": lambda _, __: "trt_1    | ",
+    "Kubernetes": lambda level, place: (
+        f"2026-11-21T10:00:00.{place:09}Z {'stderr' if level == 'WARNING' else 'stdout'} F "
+    ),
+    "GitLab": lambda level, place: f"2026-11-21T10:00:00.{place:06}Z 01{'E' if level == 'WARNING' else 'O'} ",
+    "GitHub": lambda _, place: f"2026-11-21T10:00:00.{place:07}Z ",
+    "journald": lambda _, place: f"Nov {place % 20 + 1:>2} 10:00:00 orin trtexec[4242]: ",
+    "streams": lambda level, _: f"[{'stderr' if level == 'WARNING' else 'stdout'}] ",
+    "indentation": lambda _, __: "        ",
+    "quotation": lambda _, __: "> ",
+}
+
+
+@pytest.mark.parametrize("name", RELAYS)
+def test_relays(tmp_path: Path, plain: dict[str, object], name: str) -> None:
+    trace = read(tmp_path / "a.log", with_prefix(BUILD, RELAYS[name]))
+    assert content(trace) == plain
+    assert not trace.notes
+    assert trace.lines == BUILD.count("\n")
+    # A log behind another that has no prefix.
+    both = read(tmp_path / "a.log", BUILD.replace("conv", "old") * 40 + with_prefix(BUILD, RELAYS[name]))
+    assert [note.message for note in both.notes] == ["holds 41 builds; the last one is shown"]
+    assert both.tunings[-1].name == "conv + relu"
+
+
+@pytest.mark.parametrize("name", ["compose", "GitHub"])
+def test_lines_of_other_programs_behind_a_relay(tmp_path: Path, plain: dict[str, object], name: str) -> None:
+    other = {"compose": "web-1           |  GET /20\n", "GitHub": "##[group]Run trtexec\n"}[name]
+    text = with_prefix(BUILD, RELAYS[name]).replace("\n", f"\n{other}")
+    assert content(read(tmp_path / "a.log", text)) == plain
+
+
+@needs_logs
+def test_a_plain_run_before_one_behind_a_relay(tmp_path: Path) -> None:
+    text = LISTED_10.read_text(encoding="utf-8")
+    relayed = "".join(
+        f"2026-07-07T02:11:38.{place:09}Z {line}\n" for place, line in enumerate(text.split("\n")[:-1])
+    )
+    (found,) = read(tmp_path / "a.log", text + relayed).layer_lists
+    assert [layer.raw for layer in found.layers] == [
+        layer.raw for layer in read_log(LISTED_10).layer_lists[0].layers
+    ]
+    assert found.bindings == ("x", "y", "z")
+
+
+# --- producers ---------------------------------------------------------------------------------------------------------
+
+PRODUCERS: dict[str, Callable[[str], str]] = {
+    "trtexec": lambda level: f"{STAMP} [{level[0].replace('D', 'V')}] [TRT] ",
+    "trt.Logger": lambda level: f"{STAMP} [TRT] [{level[0].replace('D', 'V')}] ",
+    "trt.Logger without stamps": lambda level: f"[TRT] [{level[0].replace('D', 'V')}] ",
+    "trtexec without stamps": lambda level: f"[{level[0].replace('D', 'V')}] [TRT] ",
+    "TensorRT 7": lambda level: f"[TensorRT] {level.replace('DEBUG', 'VERBOSE')}: ",
+    "DeepStream": lambda level: f"{level}: [TRT]: ",
+    "Torch-TensorRT": lambda level: f"{level}: [Torch-TensorRT TensorRT Conversion Context] - ",
+    "torch_tensorrt": lambda level: f"{level}:torch_tensorrt [TensorRT Conversion Context]:",
+    "ONNX Runtime": lambda level: (
+        "2026-11-21 10:00:00.112233445 [W:onnxruntime:Default, tensorrt_execution_provider.h:86 log] "
+        f"[2026-11-21 09:00:00 {level.replace('DEBUG', 'VERBOSE'):>7}] "
+    ),
+    "basicConfig": lambda level: f"{level}:TRT:",
+    "dated": lambda level: f"{DATE} - trt - {level} - ",
+    "in brackets": lambda level: f"[{DATE}] [{level}] [trt] ",
+    "in brackets, small": lambda level: f"[{DATE}] [{level.lower()}]  ",
+    "padded": lambda level: f"{level:<8} ",
+    "dated and padded": lambda level: f"{DATE} {level:<8} [relay.py:42] ",
+    "loguru": lambda level: f"2026-11-21 10:00:00.123 | {level:<8} | relay:main:42 - ",
+    "glog": lambda level: f"{level[0]}1121 10:00:00.123456  4711 relay.cc:12] ",
+    "none": lambda _: "",
+}
+"""Producer -> what it puts before a message of a level."""
+
+
+@pytest.mark.parametrize("name", PRODUCERS)
+def test_producers(tmp_path: Path, plain: dict[str, object], name: str) -> None:
+    """Messages of the library; a list of layers is one message of many lines."""
+    levels = {"V": "DEBUG", "W": "WARNING"}
+    text = ""
+    for line in BUILD.splitlines():
+        prefix = parse_prefix(line)
+        if prefix.is_library:
+            text += f"{PRODUCERS[name](levels[prefix.severity])}{prefix.message}\n"
+        elif line.startswith("Layer("):
+            text += f"{line}\n"
+    path = tmp_path / "a.log"
+    for end in ("\n", "\r\n"):
+        trace = read(path, text.replace("\n", end))
+        found = content(trace)
+        wanted = dict(plain)
+        if name == "none":
+            wanted["messages"] = []  # nothing marks a warning
+        for key in ("tuned", "formats", "tactics", "outcomes", "passes", "messages", "layers"):
+            assert found[key] == wanted[key], key
+        assert not trace.notes
+
+
+def test_time_passes_where_a_logger_states_the_date(tmp_path: Path) -> None:
+    lines_of_logger = [
+        f"2026-11-21 10:00:{second:02},000 - trt - INFO - layer {second} done" for second in range(30)
+    ]
+    assert read(tmp_path / "a.log", "\n".join(lines_of_logger) + "\n").stated_seconds == 29.0
+    assert read(tmp_path / "b.log", "INFO:trt:layer done\n" * 3).stated_seconds is None
+
+
+@pytest.mark.parametrize(
+    "text", ["INFO: Tactic: a plan Time: soon\n", "Registered plugin creator - ::X\n" * 3]
+)
+def test_text_that_is_no_log(tmp_path: Path, text: str) -> None:
+    trace = read(tmp_path / "a.txt", text)
+    assert (trace.tunings, trace.passes, trace.messages) == ((), (), ())
+
+
+@needs_cases
+def test_a_message_ends_where_another_begins() -> None:
+    """The line of nvdsinfer is the decisive one: INT8 was requested, FP16 is built."""
+    texts = [message.text for message in read_log(CASES / "09-other-prefixes/ds.log").messages]
+    assert texts[1].endswith("Attempting to cast down to INT32.")
+    assert texts[2].endswith("INT8 calibration file not specified. Trying FP16 mode.")
+
+
+@needs_cases
+def test_onnx_runtime_states_severity_and_date() -> None:
+    trace = read_log(CASES / "09-other-prefixes/ort.log")
+    assert [message.severity for message in trace.messages] == ["E", "W", "W", "E", "E"]
+    assert trace.messages[2].text.startswith("Running layernorm after self-attention in FP16")
+    assert trace.messages[-1].is_trtexec  # of ONNX Runtime, not of the library
+    assert trace.stated_seconds is not None
+
+
+# --- bytes -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BUILD.replace("\n", "\r\n"),
+        "".join(f"\x1b[33m{line}\x1b[0m\n" for line in BUILD.splitlines()),
+        "\ufeff" + BUILD,
+        "Starting the build\n\n" + BUILD + "done\n",
+    ],
+    ids=["crlf", "colours", "mark", "shell"],
+)
+def test_terminals_and_shells(tmp_path: Path, plain: dict[str, object], text: str) -> None:
+    assert content(read(tmp_path / "a.log", text)) == plain
+
+
+@pytest.mark.parametrize("form", ["gzip", "two members", "utf-16", "gzip of utf-16"])
+def test_packed_and_wide(tmp_path: Path, plain: dict[str, object], form: str) -> None:
+    data = BUILD.encode("utf-16" if "utf-16" in form else "utf-8")
+    if form == "two members":
+        data = gzip.compress(data[:1000]) + gzip.compress(data[1000:]) + b"\0" * 512
+    elif "gzip" in form:
+        data = gzip.compress(data)
+    assert content(read(tmp_path / "a.log", data)) == plain
+
+
+def test_a_bomb_and_a_damaged_gzip(tmp_path: Path) -> None:
+    bomb = gzip.compress(b"a line \n" * (1 << 20))
+    assert "unpacks to more than 250 times its size" in read(tmp_path / "a.log", bomb).notes[0].message
+    packed = gzip.compress(BUILD.encode())
+    cut, damaged = packed[:-30], packed[:200] + b"\0" * 40 + packed[240:]
+    for data in (cut, damaged):
+        note = read(tmp_path / "a.log", data).notes[0]
+        assert (note.severity.value, "compression" in note.message) == ("error", True)
+
+
+@settings(max_examples=examples(40))
+@given(piece=st.integers(1, 400), escape=st.sampled_from(["\x1b[33m", "\x1b[0m\x1b[K", "\x1b[38;5;208m"]))
+def test_an_escape_across_the_border_of_two_pieces(
+    tmp_path_factory: pytest.TempPathFactory, plain: dict[str, object], piece: int, escape: str
+) -> None:
+    path = tmp_path_factory.mktemp("escape") / "a.log"
+    text = "".join(f"{escape}{line[:30]}{escape}{line[30:]}\x1b[0m\n" for line in BUILD.splitlines())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "PIECE_BYTES", piece)
+        assert content(read(path, text)) == plain
+
+
+@given(st.lists(st.sampled_from(BUILD.splitlines()) | st.text(), max_size=30))
+def test_any_prefix_is_survived(tmp_path_factory: pytest.TempPathFactory, parts: list[str]) -> None:
+    path = tmp_path_factory.mktemp("any") / "a.log"
+    for before in ("", "{", f"{STAMP} ", "INFO ", "a-1  | "):
+        data = "\n".join(before + part for part in parts).encode("utf-8", errors="surrogatepass")
+        assert read(path, data).lines <= data.count(b"\n") + 1
+
+
+# --- two streams in one file -------------------------------------------------------------------------------------------
+
+_STDERR = re.compile(rb"\[[\d/:-]{19}\] (?:\[TRT\] )?\[[WEF]\]")
+
+
+def test_a_warning_in_the_middle_of_a_line(tmp_path: Path, plain: dict[str, object]) -> None:
+    warning = f"{STAMP} [W] [TRT] Some thing in layer 7 is odd"
+    without = BUILD.replace(f"{warning}\n", "")
+    for cut in ("Tactic Name: ker", "Timing Ru", "Chose Runn", "After vert", "Layer(Cask", "Engine bui"):
+        found = content(read(tmp_path / "a.log", without.replace(cut, f"{cut}{warning}\n", 1)))
+        assert sum(message[1] for message in found.pop("messages")) == 2, cut  # type: ignore[attr-defined]
+        assert sorted(found.pop("tactics")) == plain["tactics"], cut  # type: ignore[call-overload]
+        assert found == {key: plain[key] for key in found}, cut
+
+
+def replayed(data: bytes, block: int, more: dict[int, int]) -> bytes:
+    """A log as it comes out where stdout has a buffer of so many bytes, and stderr has none.
+
+    Args:
+        more: Number of a line -> how many warnings more are written before it.
+    """
+    out, buffer = bytearray(), bytearray()
+    for place, line in enumerate(data.splitlines(keepends=True)):
+        for which in range(more.get(place, 0)):
+            out += f"{STAMP} [W] [TRT] one more warning, of layer {which}\n".encode()
+        if _STDERR.match(line):
+            out += line
+        else:
+            buffer += line
+            whole = len(buffer) - len(buffer) % block
+            out += buffer[:whole]
+            del buffer[:whole]
+    return bytes(out + buffer)
+
+
+def counts(trace: BuildTrace) -> dict[str, object]:
+    return {
+        "tactics": sum(tuning.tactic_count for tuning in trace.tunings),
+        "tunings": sorted(tuning.name for tuning in trace.tunings),
+        "reformats": len(trace.reformat_costs),
+        "passes": [part.name for part in trace.passes],
+        "fusions": [step[2:] for step in trace.fusions],
+        "phases": [(phase.kind, phase.seconds) for phase in trace.phases],
+        "messages": sorted(
+            (message.severity, message.count, message.text)
+            for message in trace.messages
+            if "one more" not in message.text
+        ),
+        "runs": [run[1:] for run in trace.runs],
+        "options": trace.options,
+        "lists": [[layer.raw for layer in found.layers] for found in trace.layer_lists],
+        "memory": len(trace.memory),
+        "performance": trace.performance.values if trace.performance else None,
+        "notes": [note.message for note in trace.notes],
+    }
+
+
+@cache
+def whole(which: int) -> tuple[bytes, dict[str, object]]:
+    """A real log and its counts. No fixture: a falsified example would be printed with all of it."""
+    return REAL[which].read_bytes(), counts(read_log(REAL[which]))
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("streams") / "mixed.log"
+
+
+@needs_logs
+@example(which=0, block=309, more={})  # the first half is a prefix without `[TRT]`
+@settings(max_examples=examples(30))
+@given(
+    which=st.integers(0, max(len(REAL) - 1, 0)),
+    block=st.sampled_from([512, 1024, 4096, 8192, 65536]) | st.integers(40, 9000),
+    more=st.dictionaries(st.integers(0, 5000), st.integers(1, 5), max_size=8),
+)
+def test_blocks_of_any_size_give_the_same(log: Path, which: int, block: int, more: dict[int, int]) -> None:
+    data, wanted = whole(which)
+    log.write_bytes(replayed(data, block, more))
+    assert counts(read_log(log)) == wanted
+
+
+def test_a_half_without_its_rest_is_no_number(tmp_path: Path) -> None:
+    """A warning in the middle of a time, and another stamped line, or nothing, where the rest should be."""
+    tactic = f"{STAMP} [V] [TRT] Tactic: 0x0000000000000001 Time: 0."
+    warnings = f"{STAMP} [W] [TRT] one\n{STAMP} [E] two\n"
+    heads = f"{STAMP} [V] [TRT] *************** Autotuning format combination: Float(1) -> Half(1) ***************\n"
+    heads += f"{STAMP} [V] [TRT] --------------- Timing Runner: conv (CaskConvolution)\n"
+    other = f"{STAMP} [V] [TRT] Tactic: 0x0000000000000002 Time: 0.5\n"
+    for rest, times, notes in (
+        ("25\n", [0.25], 0),
+        ("", [], 1),
+        (other, [0.5], 1),
+        (f"25\n{other}", [0.25, 0.5], 0),
+        (f"25{STAMP} [W] [TRT] three\n\n", [0.25], 0),
+        ("   the second line of an error\n25\n", [0.25], 0),
+    ):
+        trace = read(tmp_path / "a.log", f"{heads}{tactic}{warnings}{rest}")
+        found = [
+            tactic.time_ms
+            for tuning in trace.tunings
+            for trial in tuning.trials()
+            for tactic in trial.tactics
+        ]
+        assert found == times
+        assert len(trace.notes) == notes
+        assert trace.messages[0].text == "one"
+
+
+@needs_logs
+def test_a_real_log_behind_a_logger(tmp_path: Path) -> None:
+    """Rows of Myelin's tables begin with a blank, names of layers with anything."""
+    trace = read_log(BUILD_10)
+    text = "".join(f"web-1  | {line}\n" for line in BUILD_10.read_text(encoding="utf-8").split("\n")[:-1])
+    found = read(tmp_path / "a.log", text)
+    assert sum(tuning.tactic_count for tuning in found.tunings) == sum(
+        tuning.tactic_count for tuning in trace.tunings
+    )
+    assert counts(found)["lists"] == counts(trace)["lists"]
