@@ -7,7 +7,6 @@ later versions have `Operations`.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -141,7 +140,7 @@ def _read_raw(engine: Engine, key: str) -> pd.Series:
     if types == {bool}:
         return pd.Series(pd.array(values, FLAG))
     numbers = [value for value in values if isinstance(value, (int, float))]
-    is_finite = all(math.isfinite(value) and abs(value) <= _MOST_INTEGER for value in numbers)
+    is_finite = all(abs(value) <= _MOST_INTEGER for value in numbers)  # neither inf nor nan is
     if types and types <= {int, float} and is_finite:
         return pd.Series(pd.array(values, INT if types == {int} else FLOAT))
     return pd.Series(text_array(None if value is None else _write_raw(value) for value in values))

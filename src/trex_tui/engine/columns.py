@@ -331,7 +331,7 @@ _COLUMNS = (
     Column(
         "occurrence",
         "Nth",
-        "0 for the first layer of this name, 1 for the second, …",
+        "0 for the first layer of this name, 1 for the second, and so on.",
         source=_LISTED,
         aliases=("nth",),
     ),

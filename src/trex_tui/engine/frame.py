@@ -217,7 +217,7 @@ def _layer_frame(names: Sequence[str], columns: dict[str, list[Any]]) -> pd.Data
     return pd.DataFrame(
         {
             "name": text_array(names),
-            "occurrence": np.array(count_occurrences(names), dtype="int64"),
+            "occurrence": pd.array(count_occurrences(names), INT),
             **{key: text_array(columns.get(key, nothing)) for key in _TEXTS},
             "stream": pd.array(columns.get("stream", nothing), INT),
             "device": text_array(columns.get("device", nothing)),
@@ -345,7 +345,7 @@ def join_profile(
     times = pd.DataFrame(
         {
             "name": text_array(names),
-            "occurrence": np.array(count_occurrences(names), dtype="int64"),
+            "occurrence": pd.array(count_occurrences(names), INT),
             "latency_ms": pd.array(averages, FLOAT),
             "median_ms": pd.array(medians, FLOAT),
             "total_ms": pd.array(totals, FLOAT),

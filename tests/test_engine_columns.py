@@ -1,0 +1,142 @@
+"""Columns: one description each, values by the attributes of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from helpers import REPOSITORY, RealSet, layer, real_sets, tensor, write_graph
+from trex_tui.api import COLUMNS, full_frame, load_engine, select
+from trex_tui.column import RARE
+from trex_tui.engine.model import Engine
+from trex_tui.errors import TrexError
+from trex_tui.frames import plain_values
+
+SAMPLE = REPOSITORY / "sample_artifacts"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return load_engine(SAMPLE / "alexnet")
+
+
+def test_every_column_says_what_it_is() -> None:
+    for key, column in COLUMNS.items():
+        assert column.key == key
+        assert column.title
+        assert column.help.endswith(".")
+        assert column.formula or column.source or key == "index", key
+        assert all(meaning for meaning in (column.words or {}).values()), key
+    names = [name for column in COLUMNS.values() for name in (column.key, *column.aliases)]
+    assert len(set(names)) == len(names)
+
+
+def test_about_forty_columns_by_default(engine: Engine) -> None:
+    frame = engine.frame()
+    assert 30 <= len(frame.columns) <= 45
+    assert {"name", "kind", "precision", "latency_ms", "latency_pct", "weights_bytes", "macs"} <= {*frame}
+    assert all(engine.columns[key].priority < RARE for key in frame)
+
+
+def test_the_full_frame_has_raw_attributes(engine: Engine) -> None:
+    frame = full_frame(engine)
+    assert {*COLUMNS} <= {*frame}
+    raw = [key for key in frame if key.startswith("attr.")]
+    objects = engine.attributes
+    assert {key.removeprefix("attr.") for key in raw} == {key for one in objects for key in one} - {
+        "Name",
+        "Inputs",
+        "Outputs",
+    }
+    assert frame["attr.StreamId"].tolist() == [one.get("StreamId", pd.NA) for one in objects]
+
+
+@pytest.mark.parametrize("real", real_sets())
+def test_every_column_of_every_real_engine(real: RealSet) -> None:
+    frame = full_frame(load_engine(real.path("graph")))
+    numbers = frame[[*COLUMNS]].select_dtypes("number")
+    assert not (numbers < 0).to_numpy(na_value=False).any()
+    assert {str(kind) for kind in frame.dtypes} <= {"Float64", "Int64", "boolean", "string", "object"}
+
+
+CONVOLUTION = {
+    "ParameterType": "Convolution",
+    "Kernel": [3, 5],
+    "Stride": [2, 2],
+    "PrePadding": [1, 1],
+    "Dilation": [1, 1],
+    "Groups": 4,
+    "OutMaps": 64,
+    "PaddingMode": "kEXPLICIT_ROUND_DOWN",
+    "Activation": "RELU",
+    "Weights": {"Type": "Half", "Count": 100},
+    "Bias": {"Type": "Float", "Count": 64},
+    "HasSparseWeights": 0,
+}
+
+
+def test_attributes_of_all_versions(tmp_path: Path) -> None:
+    fused = {
+        "ParameterType": "ConvActPool",
+        "ConvKernel": [7, 7],
+        "ConvWeights": {"Type": "Int8", "Count": 10},
+        "ConvHasBias": 0,
+        "PoolingWindowSize": [2, 2],
+        "PoolingPoolingType": "MAX",
+        "NbOperations": 3,
+        "PointWiseExpressionOperations": [
+            "auto const a = pwgen::iMul(x, y);",
+            "auto b = pwgen::iPlus(a, z);",
+        ],
+    }
+    other = {"Axes": 6, "Origin": "QDQ", "Kernel": "damaged", "Groups": -1, "Weights": 4}
+    raw = [
+        layer("a", "CaskConvolution", [tensor("x", 1, 8, 4, 4)], [tensor("y", 1, 64, 2, 2)], **CONVOLUTION),
+        layer("b", "CaskConvolution", [tensor("y", 1, 64, 2, 2)], [tensor("z", 1, 4)], **fused),
+        layer("c", "Reduce", [tensor("z", 1, 4)], [tensor("w", 1)], **other),
+    ]
+    frame = full_frame(load_engine(write_graph(tmp_path / "n.graph.json", raw, ["x", "w"])))
+    expected = {
+        "kernel": ["3x5", "7x7", None],
+        "stride": ["2x2", None, None],
+        "groups": [4, None, None],
+        "out_maps": [64, None, None],
+        "activation": ["RELU", None, None],
+        "has_bias": [True, False, None],
+        "has_relu": [True, None, None],
+        "weights_count": [100, 10, None],
+        "weights_type": ["FP16", "INT8", None],
+        "bias_count": [64, None, None],
+        "has_sparse_weights": [False, None, None],
+        "window_size": [None, "2x2", None],
+        "pooling_type": [None, "MAX", None],
+        "axes": [None, None, "1, 2"],
+        "operations": [None, ("iMul", "iPlus"), None],
+        "n_operations": [None, 3, None],
+        "origin": [None, None, "QDQ"],
+        "weights_bytes": [100 * 2 + 64 * 4, 10, 0],
+        "attr.Kernel": ["[3, 5]", None, "damaged"],
+        "attr.Groups": [4, None, -1],
+        "attr.Weights": ['{"Type": "Half", "Count": 100}', None, "4"],
+    }
+    assert {key: plain_values(frame[key]) for key in expected} == expected
+
+
+def test_hostile_attributes(tmp_path: Path) -> None:
+    raw = [layer("a", "kgen", **{"evil\x1b[31m": 10**400, "B": float("nan"), "C": [[["x"]]], "D": True})]
+    engine = load_engine(write_graph(tmp_path / "n.graph.json", raw))
+    frame = full_frame(engine)
+    assert frame["attr.evil␛[31m"].tolist() == [str(10**400)]
+    assert plain_values(frame["attr.C"]) == ['[[["x"]]]']
+    assert str(frame["attr.D"].dtype) == "boolean"
+
+
+def test_select(engine: Engine) -> None:
+    frame = select(engine, "kind:gemm ms>0.1", ["index", "ms", "kernel"])
+    assert list(frame.columns) == ["index", "latency_ms", "kernel"]
+    assert frame.index.tolist() == frame["index"].tolist() == [11, 12]
+    assert len(select(engine)) == len(engine)
+    with pytest.raises(TrexError, match="no column 'latancy'; did you mean latency"):
+        select(engine, columns=["latancy"])

@@ -1,0 +1,344 @@
+"""The tables of an engine and its graph, recounted from the files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers import REPOSITORY, RealSet, layer, real_sets, tensor, write_graph, write_json
+from trex_tui.api import load_engine
+from trex_tui.engine.dtypes import parse_data_type, parse_format
+from trex_tui.engine.graph import find_links
+from trex_tui.engine.model import Engine
+from trex_tui.frames import plain_rows, plain_values
+
+SAMPLE = REPOSITORY / "sample_artifacts" / "alexnet"
+TYPES = {
+    "Float": 32,
+    "FP32": 32,
+    "Half": 16,
+    "FP16": 16,
+    "Int8": 8,
+    "INT8": 8,
+    "Int32": 32,
+    "Int64": 64,
+    "Bool": 8,
+}
+
+
+@pytest.fixture(scope="module")
+def alexnet() -> Engine:
+    return load_engine(SAMPLE)
+
+
+def _load(real: RealSet, kind: str = "graph") -> Engine:
+    return load_engine(real.path(kind))
+
+
+# Recounts
+
+
+@pytest.mark.parametrize("real", real_sets())
+def test_a_row_per_layer_in_the_order_of_the_file(real: RealSet) -> None:
+    engine, objects = _load(real), real.layers()
+    names = [raw if isinstance(raw, str) else raw["Name"] for raw in objects]
+    assert engine.layers["name"].tolist() == names
+    assert engine.layers.index.tolist() == list(range(len(names)))
+    seen: Counter[str] = Counter()
+    for name, occurrence in zip(names, engine.layers["occurrence"], strict=True):
+        assert occurrence == seen[name]
+        seen[name] += 1
+    assert [raw["Name"] for raw in engine.attributes] == names
+
+
+@pytest.mark.parametrize("real", real_sets(having=["profile"]))
+def test_times_are_those_of_the_profile(real: RealSet) -> None:
+    engine, rows = _load(real), defaultdict(list)
+    for row in real.rows():
+        rows[row["name"]].append(row)
+    expected = [rows[name].pop(0) if rows[name] else {} for name in engine.layers["name"]]
+    for column, key in (("latency_ms", "averageMs"), ("median_ms", "medianMs"), ("total_ms", "timeMs")):
+        assert plain_values(engine.layers[column]) == [row.get(key) for row in expected]
+    assert engine.unmatched_rows == sum(map(len, rows.values()))
+    known = [row["averageMs"] for row in expected if row]
+    assert engine.latency_sum_ms == pytest.approx(math.fsum(known), rel=1e-12)
+    assert engine.column("latency_pct").sum() == pytest.approx(100.0)
+    slowest = engine.layers["latency_ms"].idxmax()
+    assert engine.column("cumulative_pct")[slowest] == pytest.approx(engine.column("latency_pct")[slowest])
+    assert engine.column("cumulative_pct").max() == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("real", real_sets())
+def test_bytes_of_tensors(real: RealSet) -> None:
+    engine = _load(real)
+    objects = [raw for raw in real.layers() if isinstance(raw, dict)]
+    if not objects:
+        assert engine.tensors.empty
+        assert engine.has_names_only
+        return
+    listed = [
+        (index, role, entry)
+        for index, raw in enumerate(objects)
+        for key, role in (("Inputs", "input"), ("Outputs", "output"))
+        for entry in raw.get(key, ())
+    ]
+    assert plain_values(engine.tensors["layer"]) == [index for index, *_ in listed]
+    assert plain_values(engine.tensors["role"]) == [role for _, role, _ in listed]
+    for row, (_, _, entry) in zip(plain_rows(engine.tensors), listed, strict=True):
+        assert row["name"] == entry["Name"]
+        assert row["shape"] == tuple(entry["Dimensions"])
+        bits = TYPES.get(entry["Format/Datatype"])  # the bare types of Myelin; layouts are tested apart
+        if bits and min(entry["Dimensions"], default=0) >= 0:
+            assert row["bytes"] == -(-math.prod(entry["Dimensions"]) * bits // 8) == row["allocated_bytes"]
+    totals: dict[int, int | None] = {}
+    for layer_index, size in zip(
+        engine.tensors["layer"].tolist(), plain_values(engine.tensors["bytes"]), strict=True
+    ):
+        before = totals.get(layer_index, 0)
+        totals[layer_index] = None if size is None or before is None else before + size
+    assert plain_values(engine.column("io_bytes")) == [totals.get(index, 0) for index in range(len(engine))]
+
+
+@pytest.mark.parametrize("real", real_sets(having=["timing"]))
+def test_a_row_per_query(real: RealSet) -> None:
+    engine, rows = _load(real), real.json("timing")
+    assert len(engine.queries) == len(rows)
+    assert engine.queries["latency_ms"].tolist() == [row["latencyMs"] for row in rows]
+    assert engine.queries["enqueue_ms"].tolist() == pytest.approx(
+        [row["endEnqMs"] - row["startEnqMs"] for row in rows], abs=1e-9
+    )
+    assert {"start_ms", "h2d_ms", "compute_ms", "d2h_ms", "start_compute_ms", "end_d2h_ms"} <= {
+        *engine.queries
+    }
+
+
+def test_types_of_columns(alexnet: Engine) -> None:
+    kinds = {
+        "latency_ms": "Float64",
+        "weights_bytes": "Int64",
+        "stream": "Int64",
+        "kind": "string",
+        "name": "string",
+    }
+    for frame in (alexnet.layers, load_engine(_names_only()).layers):
+        assert {key: str(frame[key].dtype) for key in kinds} == kinds
+    assert str(alexnet.tensors["bytes"].dtype) == "Int64"
+    assert str(alexnet.queries["latency_ms"].dtype) == "Float64"
+    with pytest.raises(KeyError):
+        alexnet.column("nothing")
+
+
+def _names_only() -> Path:
+    return SAMPLE.parent / "names-only"
+
+
+def test_unknown_is_missing_never_0(tmp_path: Path) -> None:
+    raw = [
+        layer("a", "CaskConvolution", [tensor("x", -1, 3, dtype="Half")], [tensor("y", 1, 8, dtype="Odd")]),
+        layer("b", "kgen", [], [tensor("z", 1)]),
+        {"Name": "c"},
+    ]
+    engine = load_engine(write_graph(tmp_path / "n.graph.json", raw, ["x"]))
+    assert plain_values(engine.tensors["bytes"]) == [None, None, 2]
+    assert plain_values(engine.tensors["volume"]) == [None, 8, 1]
+    assert plain_values(engine.column("io_bytes")) == [None, 2, None]
+    assert plain_values(engine.column("latency_ms")) == [None] * 3
+    assert plain_values(engine.column("latency_pct")) == [None] * 3
+    assert engine.latency_sum_ms is None
+    assert plain_values(engine.column("weights_bytes")) == [None, 0, None], "a convolution hides its filter"
+    assert plain_values(engine.column("input_shapes")) == ["-1x3", None, None]
+    assert engine.bindings["shape"].tolist() == [(-1, 3)]
+
+
+def test_layers_that_are_no_layers(tmp_path: Path) -> None:
+    """Damage of one entry costs that entry."""
+    raw = [layer("a"), 7, {"LayerType": "kgen"}, layer("b", StreamId="x", Inputs=3, Outputs=[1, {"Name": 4}])]
+    engine = load_engine(write_graph(tmp_path / "n.graph.json", raw))
+    assert engine.layers["name"].tolist() == ["a", "(layer 2 without a name)", "b"]
+    assert plain_values(engine.layers["stream"]) == [None] * 3
+    assert engine.tensors["name"].tolist() == [""]
+    assert engine.links.empty
+    assert [note.where for note in engine.notes if note.where] == ["Layers[1]", "Layers[2]"]
+
+
+# Dataflow
+
+
+def _follow(tensors: list[tuple[int, str, int, str]]) -> set[tuple[int, int, str, int, bool]]:
+    """Bind reads to writers one event at a time: rows of layer, role, port, name."""
+    values: dict[str, list[tuple[list[int], list[tuple[int, int]]]]] = {}
+    for layer_index, role, port, name in tensors:
+        known = values.setdefault(name, [])
+        if role == "input":
+            if not known:
+                known.append(([], []))
+            known[-1][1].append((layer_index, port))
+        elif not known or known[-1][1]:
+            known.append(([layer_index], []))
+        elif layer_index not in known[-1][0]:
+            known[-1][0].append(layer_index)
+    return {
+        (source, target, name, port, not writers)
+        for name, known in values.items()
+        for writers, readers in known
+        for target, port in readers
+        for source in (writers or known[-1][0])
+    }
+
+
+def _frame(tensors: list[tuple[int, str, int, str]]) -> pd.DataFrame:
+    frame = pd.DataFrame(tensors, columns=["layer", "role", "port", "name"])
+    return frame.assign(dtype="FP16", bytes=pd.array([2] * len(frame), "Int64"))
+
+
+def _links(frame: pd.DataFrame) -> set[tuple[Any, ...]]:
+    links = find_links(frame)
+    rows = list(links[["source", "target", "tensor", "port", "is_loop"]].itertuples(index=False, name=None))
+    assert len(set(rows)) == len(rows)
+    return set(rows)
+
+
+LAYERS = st.lists(
+    st.tuples(st.lists(st.sampled_from("abcd"), max_size=3), st.lists(st.sampled_from("abcd"), max_size=2)),
+    max_size=8,
+)
+
+
+@given(LAYERS)
+def test_links_of_any_layers(layers: list[tuple[list[str], list[str]]]) -> None:
+    rows = [
+        (index, role, port, name)
+        for index, sides in enumerate(layers)
+        for role, names in zip(("input", "output"), sides, strict=True)
+        for port, name in enumerate(names)
+    ]
+    assert _links(_frame(rows)) == _follow(rows)
+
+
+@pytest.mark.parametrize("real", real_sets())
+def test_links_of_real_engines(real: RealSet) -> None:
+    engine = _load(real)
+    rows = list(engine.tensors[["layer", "role", "port", "name"]].itertuples(index=False, name=None))
+    links = engine.links[["source", "target", "tensor", "port", "is_loop"]].itertuples(index=False, name=None)
+    assert set(links) == _follow(rows)
+    assert not engine.links["is_loop"].any()
+    assert (engine.links["source"] < engine.links["target"]).all()
+
+
+def test_a_concatenation_that_was_removed_keeps_all_its_writers() -> None:
+    rows = [(0, "output", 0, "cat"), (1, "output", 0, "cat"), (2, "input", 0, "cat")]
+    rows += [(3, "output", 0, "cat"), (4, "input", 0, "cat")]
+    assert _links(_frame(rows)) == {
+        (0, 2, "cat", 0, False),
+        (1, 2, "cat", 0, False),
+        (3, 4, "cat", 0, False),  # written after a read: another value in the same memory
+    }
+
+
+def test_a_loop_reads_the_value_of_the_iteration_before() -> None:
+    rows = [(0, "input", 0, "state"), (0, "output", 0, "x"), (1, "input", 0, "x"), (1, "output", 0, "state")]
+    assert _links(_frame(rows)) == {(1, 0, "state", 0, True), (0, 1, "x", 0, False)}
+
+
+# networkx
+
+
+def test_networkx_takes_the_graph_as_it_is(alexnet: Engine, tmp_path: Path) -> None:
+    graph = alexnet.graph
+    path = tmp_path / "net.graphml"
+    nx.write_graphml(graph, path)
+    again = nx.read_graphml(path, node_type=int, force_multigraph=True)
+    assert {node: again.nodes[node]["kind"] for node in again} == dict(graph.nodes(data="kind"))
+    data = json.loads(json.dumps(nx.node_link_data(graph, edges="edges")))
+    assert nx.node_link_graph(data, edges="edges").number_of_edges() == len(alexnet.links)
+    assert nx.get_node_attributes(graph, "latency_ms") == alexnet.layers["latency_ms"].dropna().to_dict()
+    assert all(value is not None for _, attributes in graph.nodes(data=True) for value in attributes.values())
+
+
+@pytest.mark.parametrize("real", real_sets(having=["profile"]))
+def test_every_real_graph_is_written_and_its_longest_path_is_that_of_times(
+    real: RealSet, tmp_path: Path
+) -> None:
+    engine = _load(real)
+    nx.write_graphml(engine.graph, tmp_path / "net.graphml")
+    json.dumps(nx.node_link_data(engine.graph, edges="edges"))
+    times = engine.layers["latency_ms"].fillna(0.0).tolist()
+    longest = [0.0] * len(engine)  # of the layers before each layer
+    links = engine.links.sort_values("target")
+    for source, target in zip(links["source"], links["target"], strict=True):
+        longest[target] = max(longest[target], longest[source] + times[source])
+    path = nx.dag_longest_path(engine.graph, weight="latency_ms")
+    assert sum(times[node] for node in path[:-1]) == pytest.approx(max(longest))
+
+
+def test_a_layer_without_time_is_no_millisecond_on_a_path(tmp_path: Path) -> None:
+    raw = [
+        layer(name, "kgen", [tensor(f"t{n}", 1)], [tensor(f"t{n + 1}", 1)]) for n, name in enumerate("abc")
+    ]
+    write_graph(tmp_path / "n.graph.json", raw, ["t0", "t3"])
+    write_json(
+        tmp_path / "n.profile.json",
+        [{"count": 1}, {"name": "a", "timeMs": 0.5, "averageMs": 0.5, "percentage": 1}],
+    )
+    graph = load_engine(tmp_path).graph
+    assert [weight for *_, weight in graph.edges(data="latency_ms")] == [0.5, 0.0]
+    assert "latency_ms" not in graph.nodes[1]
+
+
+def test_without_times_paths_count_layers(tmp_path: Path) -> None:
+    raw = [
+        layer(name, "kgen", [tensor(f"t{n}", 1)], [tensor(f"t{n + 1}", 1)]) for n, name in enumerate("abc")
+    ]
+    graph = load_engine(write_graph(tmp_path / "n.graph.json", raw)).graph
+    assert nx.dag_longest_path_length(graph, weight="latency_ms") == 2
+
+
+# Layouts
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "layout", "shape", "allocated"),
+    [
+        ("Row major linear FP16 format", "FP16", "NCHW", [1, 3, 8, 8], 384),
+        ("Channel major FP16 format where channel % 8 == 0", "FP16", "NHWC8", [1, 3, 8, 8], 1024),
+        ("Thirty-two wide channel vectorized row major Int8 format", "INT8", "NC/32HW32", [1, 3, 8, 8], 2048),
+        ("Half", "FP16", None, [1, 3, 8, 8], 384),
+    ],
+)
+def test_padding_of_layouts(
+    tmp_path: Path, text: str, dtype: str, layout: str | None, shape: list[int], allocated: int
+) -> None:
+    raw = [layer("a", "Reformat", [tensor("x", *shape, dtype=text)], [])]
+    row = plain_rows(load_engine(write_graph(tmp_path / "n.graph.json", raw, ["x"])).tensors)[0]
+    assert (row["dtype"], row["format"], row["format_text"]) == (dtype, layout, text)
+    assert row["allocated_bytes"] == allocated
+    assert row["bytes"] == math.prod(shape) * parse_data_type(text).bits // 8
+    assert parse_format(text).layout == layout
+
+
+def test_computed_columns_are_computed_once_and_frames_stay(alexnet: Engine) -> None:
+    before = alexnet.layers.copy()
+    assert alexnet.column("io_bytes") is alexnet.column("io_bytes")
+    alexnet.frame(*alexnet.columns)
+    pd.testing.assert_frame_equal(alexnet.layers, before)
+
+
+def test_twenty_thousand_layers(tmp_path: Path) -> None:
+    numbers = count()
+    raw = [
+        layer(f"/block{n}/Conv", "kgen", [tensor(f"t{n}", 1, 8)], [tensor(f"t{n + 1}", 1, 8)])
+        for n in range(20_000)
+    ]
+    engine = load_engine(write_graph(tmp_path / "n.graph.json", raw))
+    assert len(engine.links) == 19_999
+    assert engine.frame()["io_bytes"].sum() == sum(32 for _ in zip(raw, numbers, strict=False))
