@@ -26,7 +26,7 @@ def test_every_column_says_what_it_is() -> None:
     for key, column in COLUMNS.items():
         assert column.key == key
         assert column.title
-        assert column.help.endswith(".")
+        assert column.help.rstrip(")").endswith(".")
         assert column.formula or column.source or key == "index", key
         assert all(meaning for meaning in (column.words or {}).values()), key
     names = [name for column in COLUMNS.values() for name in (column.key, *column.aliases)]
