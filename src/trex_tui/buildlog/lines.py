@@ -10,6 +10,7 @@ import calendar
 import codecs
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -168,12 +169,16 @@ def _is_marked(line: str) -> bool:
 def _strip_relays(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
     """Yield the lines of a log without what a relay put before them, keeping their number.
 
-    The relay is that of the first line that needs it; lines of other programs behind it become empty.
+    The relay is the one that two lines need: one alone may be the rest of a line that was split. Lines of other programs
+    behind it become empty.
     """
     relay: re.Pattern[str] | None = None
     for lines in pieces:
         if relay is None:
-            relay = next(filter(None, map(_find_relay, lines)), None)
+            relays = Counter(filter(None, map(_find_relay, lines)))
+            relay = next(
+                (relay for relay, count in relays.most_common(1) if count > 1 or count == len(lines)), None
+            )
         if relay is not None:
             matches = [(line, relay.match(line)) for line in lines]
             yield [
@@ -184,10 +189,8 @@ def _strip_relays(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
 
 
 def _find_relay(line: str) -> re.Pattern[str] | None:
-    if line[3:4] == "/" or (
-        "[" not in line and "&&&& " not in line
-    ):  # a time stamp of TensorRT, or no mark of it
-        return None
+    if line[3:4] == "/" or ("[" not in line and "&&&& " not in line):
+        return None  # it begins with a stamp of TensorRT, or has no mark of it
     for relay in _RELAYS:
         match = relay.match(line)
         if match is not None and _is_marked(line[match.end() :]):
