@@ -191,7 +191,7 @@ PROSE = re.compile(r"[a-z]{2,},? [a-z]+,? [a-z]{2,}")
 # What identifies a row of a table: the first of these that all of its rows have.
 IDENTITIES = (
     "id source+target+key layer_indices index line rule name key cause file+where file+run kind+engine"
-    " kind+detail engine number tactic part kind"
+    " kind+detail engine number tactic part kind precision tensor_cores device bound module stream layer"
 )
 
 
@@ -203,6 +203,7 @@ def identify(rows: Sequence[dict[str, Json]]) -> list[str]:
     seen: Counter[str] = Counter()
     for position, row in enumerate(rows):
         parts: list[Json] = [row[key] for key in keys] or [position]
+        parts = [part.get("index", part) if isinstance(part, dict) else part for part in parts]
         if keys == ["rule"] and isinstance(layers := row.get("layers"), list):
             parts += [layer.get("index") for layer in layers[:1] if isinstance(layer, dict)]
         name = ",".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
@@ -226,6 +227,7 @@ def flatten(value: Json, path: Keys = ()) -> Iterator[tuple[Keys, Json]]:
         strings = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
         key = next((key for key in reversed(path) if not key.startswith("[")), "")
         if NAME.fullmatch(key) or not any(map(PROSE.search, strings)):
+            value = None if value in ("", [], {}) else value  # nothing, whatever its type
             yield path, float(f"{value:.9g}") if isinstance(value, float) else value
 
 

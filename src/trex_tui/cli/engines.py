@@ -112,7 +112,7 @@ def _make_executor(options: argparse.Namespace) -> Iterator[Executor | None]:
         except ImportError:
             raise TrexError("--dask needs Dask: pip install 'trex-tui[dask]'") from None
         try:
-            with Client(options.dask, timeout=10) as client:
+            with Client(options.dask, timeout=10) as client:  # type: ignore[no-untyped-call]
                 yield client.get_executor()
         except (OSError, TimeoutError, ValueError) as error:
             raise TrexError(f"--dask {options.dask}: {error or 'no answer'}; check the address") from error

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trex_tui.analysis.device import StatedDevice, parse_peaks, read_device_settings, stated_for
+from trex_tui.api import COLUMNS
 from trex_tui.artifacts.discover import ArtifactSet, Discovery, find_sets
 from trex_tui.artifacts.write import Inputs
 from trex_tui.config import read_configuration
@@ -32,6 +33,7 @@ class LoadSet(NamedTuple):
     """
 
     optimization_profile: int | None
+    onnx: Path | None
     devices: Mapping[str, StatedDevice]
     stated: StatedDevice | None
 
@@ -42,9 +44,8 @@ class LoadSet(NamedTuple):
             ArtifactError: No file of it can be used.
             TrexError: It has no such optimization profile.
         """
-        from trex_tui.api import COLUMNS
-
-        engine = load_set(source, columns=COLUMNS, run=run, optimization_profile=self.optimization_profile)
+        profile = self.optimization_profile
+        engine = load_set(source, columns=COLUMNS, run=run, optimization_profile=profile, onnx=self.onnx)
         found = stated_for(engine.facts.device_name, self.devices)
         stated = found.updated_with(self.stated) if found and self.stated else self.stated or found
         return engine if stated is None else replace(engine, stated_device=stated)
@@ -68,7 +69,9 @@ class Loader:
         """
         self._run = options.run
         stated = parse_peaks(options.peak) if options.peak else None
-        self.load = LoadSet(options.optimization_profile, _read_devices(), stated)
+        self.load = LoadSet(
+            options.optimization_profile, _read_model_path(options.onnx), _read_devices(), stated
+        )
         self.paths: list[str | Path] = [
             _read_stdin() if path == STDIN else path for path in options.paths or ["."]
         ]
@@ -113,6 +116,22 @@ class Loader:
             known = ", ".join(engine.name for engine in engines)
             raise TrexError(f"{len(engines)} engines found ({known}); give the path of one")
         return replace(engines[0], notes=(*engines[0].notes, *strays)) if strays else engines[0]
+
+
+def _read_model_path(text: str | None) -> Path | None:
+    """Return the path of `--onnx`.
+
+    Raises:
+        TrexError: There is no such file.
+    """
+    if text is None:
+        return None
+    path = Path(text).expanduser()
+    if not path.is_file():
+        raise TrexError(
+            f"--onnx: {path}: {'is a directory; name a file in it' if path.is_dir() else 'does not exist; check the path'}"
+        )
+    return path
 
 
 def _read_devices() -> dict[str, StatedDevice]:

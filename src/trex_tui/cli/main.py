@@ -6,7 +6,6 @@ everything else to stderr. Libraries are imported by the commands that use them,
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import signal
@@ -89,7 +88,7 @@ examples:
   trex-tui explain p99
 """
 _SHELLS = Words(("bash", "zsh", "tcsh"))
-_LEADING = {"--ascii": 1, "--no-onnx": 1, "--strict": 1, "--json": 1} | dict.fromkeys(
+_LEADING = {"--ascii": 1, "--strict": 1, "--json": 1} | dict.fromkeys(
     ("--log-file", "--optimization-profile", "--run", "--peak", "--onnx", "--color"), 2
 )
 """Option that may stand before the command -> number of arguments, including itself."""
@@ -166,7 +165,7 @@ def _run(arguments: list[str]) -> int:
             return _run_top(arguments)
         module = COMMANDS[name].module
         if module is None:
-            return _run_old([name, *arguments])
+            return run_old([name, *arguments])
         options = make_parser(name).parse(_join_values(arguments))
         if options.ascii:
             os.environ["TREX_TUI_ASCII"] = "1"
@@ -229,13 +228,14 @@ def _join_values(arguments: list[str]) -> list[str]:
 
 def run_open(arguments: Sequence[str]) -> int:
     """Run the explorer."""
-    return _run_old(["open", *arguments])
+    return run_old(["open", *arguments])
 
 
-def _run_old(arguments: list[str]) -> int:
+def run_old(arguments: Sequence[str]) -> int:
+    """Run a command that the old house still has."""
     from trex_tui.old.cli import main as old_main
 
-    return old_main(arguments)
+    return old_main(list(arguments))
 
 
 # Help and completion

@@ -38,9 +38,11 @@ class CommandParser(argparse.ArgumentParser):
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse all arguments, or end the program with an error."""
         options, unknown = self.parse_known_args(arguments)
-        if not unknown:
-            return options
-        name = unknown[0].partition("=")[0]
+        if unknown:
+            self._refuse(unknown[0].partition("=")[0])
+        return options
+
+    def _refuse(self, name: str) -> NoReturn:
         if not name.startswith("-"):
             self.error(f"unexpected argument {name!r}")
         lines = " ".join(_OPTION_LINE.findall(self.format_help()))
@@ -174,11 +176,9 @@ def add_paths(parser: CommandParser) -> None:
         group.add_argument(
             "--onnx",
             metavar="FILE",
-            help="ONNX model of the engine, for the nodes of each layer; a directory is searched; default: the model beside "
-            "the files, if it matches",
+            help="ONNX model that the engine was built from: layers get its nodes",
         )
     )
-    group.add_argument("--no-onnx", action="store_true", help="use no model beside the files")
 
 
 def add_filter(parser: CommandParser, noun: str = "layer") -> None:

@@ -219,14 +219,18 @@ class Result:
             complain(f"removed stale {path}")
 
 
-_ENDINGS = {
-    **{name: name for name in ("json", "jsonl", "csv", "md", "html", "xlsx", "parquet", "svg", "png", "dot")},
-    **{"txt": "text", "markdown": "md", "htm": "html", "pdf": "pdf", "gv": "dot", "graphml": "graphml"},
-    **{"perfetto.json": "trace", "trace.json": "trace", "sarif": "sarif", "sarif.json": "sarif"},
-    "metadata.json": "trex-metadata",
+_FORMATS = {
+    "trace": ("perfetto.json", "trace.json"),
+    "trex-metadata": ("metadata.json",),
+    "sarif": ("sarif.json", "sarif"),
+    "text": ("txt",),
+    "md": ("md", "markdown"),
+    "html": ("html", "htm"),
+    "dot": ("dot", "gv"),
+    **{name: (name,) for name in ("json", "jsonl", "csv", "pdf", "xlsx", "parquet", "svg", "png", "graphml")},
 }
-_ENDINGS = dict(sorted(_ENDINGS.items(), key=lambda item: -len(item[0])))
-"""End of a file name -> format, the longest first."""
+"""Format -> ends of file names; the longer ends first."""
+_ENDINGS = {ending: name for name, endings in _FORMATS.items() for ending in endings}
 
 
 def _terminal_width() -> int | None:

@@ -20,6 +20,7 @@ def explain_absence(engine: Engine, missing: str, *kinds: FileKind) -> str:
 
 
 def no_profile(engine: Engine) -> str:
+    """Return why no layer has a time."""
     return explain_absence(engine, "No layer times (needs --exportProfile).", FileKind.PROFILE)
 
 
@@ -32,5 +33,6 @@ def no_layers(engine: Engine) -> str:
 
 
 def no_queries(engine: Engine) -> str:
+    """Return why there is no latency."""
     kinds = (FileKind.TIMING, FileKind.PROFILE_METADATA, FileKind.PROFILE_LOG)
     return explain_absence(engine, "No end-to-end latency (needs --exportTimes or a profile log).", *kinds)

@@ -1,4 +1,4 @@
-"""Draw charts outside of the terminal with Altair: SVG and PNG without a browser, and specifications for notebooks and pages."""
+"""Draw charts outside of the terminal with Altair: SVG and PNG without a browser, specifications for pages and notebooks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def build(chart: Chart) -> Any:  # noqa: ANN401 - one of Altair's chart classes
         "y": alt.Y(chart.y.key, type="nominal", sort=None, title=None)
         if chart.kind == "bar"
         else _axis(chart, chart.y),
-        "tooltip": [alt.Tooltip(key) for key in frame],
+        "tooltip": [alt.Tooltip(str(key)) for key in frame],
     }
     if chart.color:
         colors = choose_colors(chart)

@@ -258,7 +258,9 @@ def _roofs(engine: Engine, intensities: pd.Series) -> dict[str, tuple[tuple[floa
     )
     peaks = roofline(engine)["peak_flops_per_s"].groupby(engine.layers["precision"]).max().dropna()
     highest = max([*peaks, bandwidth * left])
-    lines = {"memory": ((left, left * bandwidth), (highest / bandwidth, highest))}
+    lines: dict[str, tuple[tuple[float, float], ...]] = {
+        "memory": ((left, left * bandwidth), (highest / bandwidth, highest))
+    }
     for word, peak in peaks.items():
         ridge = peak / bandwidth
         lines[f"{word} peak"] = ((ridge, peak), (max(right, 2 * ridge), peak))
@@ -282,7 +284,8 @@ def _memory(engine: Engine, choice: Choice) -> Chart:
 
 def _chosen(engine: Engine, choice: Choice, *keys: str) -> pd.DataFrame:
     frame = engine.frame(*dict.fromkeys(keys))
-    frame.insert(0, "index", frame.index)
+    if "index" not in frame:
+        frame.insert(0, "index", frame.index)
     return frame if choice.rows is None else frame[choice.rows]
 
 
@@ -320,7 +323,7 @@ def _words(values: pd.Series, column: Column) -> pd.Series:
 
 
 def _number(engine: Engine, name: str) -> Column:
-    column = findnamed_column(engine, name)
+    column = named_column(engine, name)
     if not is_number(engine.column(column.key)):
         raise TrexError(f"{column.key} is not a number; choose a numeric column such as latency_ms")
     return column
@@ -339,7 +342,7 @@ def _latency(engine: Engine) -> tuple[pd.DataFrame, Column]:
     return queries.iloc[:0], Column("latency_ms", "Latency")
 
 
-def _histogram(engine: Engine, choice: Choice) -> Chart:
+def _histogram(engine: Engine, _: Choice) -> Chart:
     """Distribution of the latencies of single queries."""
     queries, x = _latency(engine)
     y = Column("queries", "Queries")
@@ -362,7 +365,7 @@ def _histogram(engine: Engine, choice: Choice) -> Chart:
     )
 
 
-def _percentiles(engine: Engine, choice: Choice) -> Chart:
+def _percentiles(engine: Engine, _: Choice) -> Chart:
     """Latency by percentile; the axis stretches the tail."""
     queries, y = _latency(engine)
     values = queries[y.key].astype(float).sort_values(ignore_index=True)
@@ -383,7 +386,7 @@ def _stretch(percentile: Any) -> Any:  # noqa: ANN401 - a number, or an array of
     return -np.log10(np.maximum(1.0 - np.asarray(percentile) / 100.0, 1e-9))
 
 
-def _over_time(engine: Engine, choice: Choice) -> Chart:
+def _over_time(engine: Engine, _: Choice) -> Chart:
     """Median and maximum of the latency in windows of the run."""
     queries, y = _latency(engine)
     if queries.empty:

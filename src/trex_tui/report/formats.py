@@ -211,7 +211,7 @@ def _valid(value: Any) -> Any:  # noqa: ANN401 - a cell
 
 
 def _write_xlsx(document: Document) -> bytes:
-    """Return a sheet per table: frozen headings with filters, numbers as numbers, texts never as formulas; notes in a sheet."""
+    """Return a sheet with the table, frozen headings and filters; texts are never formulas; notes in a sheet of their own."""
     _require("xlsxwriter", "Excel", "xlsx")
     import pandas as pd
 

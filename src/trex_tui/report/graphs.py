@@ -197,15 +197,15 @@ def _tensor_nodes(engine: Engine, chosen: set[int], *, has_constants: bool) -> I
             if rows.empty:
                 continue
             node = f"{role}_{codes[str(name)]}_{generation}"
-            largest = group.loc[group["volume"].fillna(0).astype(float).idxmax()]
+            largest = plain_rows(
+                group.iloc[[int(group["volume"].fillna(0).astype(float).to_numpy().argmax())]]
+            )[0]
             attributes = {
                 "role": role,
                 "label": name,
                 "shape": "x".join(map(str, largest["shape"])) or "scalar",
                 "tensor_format": largest["format_words"],
-                "allocated_bytes": None
-                if pd.isna(largest["allocated_bytes"])
-                else int(largest["allocated_bytes"]),
+                "allocated_bytes": largest["allocated_bytes"],
             }
             known = {key: value for key, value in attributes.items() if value is not None}
             place = (
@@ -229,7 +229,7 @@ def _binding_edge(node: str, name: str, row: dict[str, Any]) -> tuple[str, str, 
 
 def write_graphml(graph: Graph) -> bytes:
     """Return GraphML. Characters that XML cannot hold are made visible."""
-    safe = nx.MultiDiGraph(name=printable(graph.name))
+    safe: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=printable(graph.name))
     safe.add_nodes_from((node, _make_safe(data)) for node, data in graph.nodes(data=True))
     safe.add_edges_from((*ends, _make_safe(data)) for *ends, data in graph.edges(keys=True, data=True))
     data = io.BytesIO()
@@ -533,7 +533,8 @@ def _trace_track(
     ):
         lane = next((lane for lane, until in enumerate(free) if until <= begin), len(free))
         free[lane : lane + 1] = [finish]
-        more = {key: value for value in [durations.get(row)] if key and value is not None}
+        stated = durations.get(row)
+        more = {} if stated is None else {key: stated}
         events.append(_trace_query(row, thread + _OVERFLOW * lane, begin, finish - begin, more))
     for lane in range(len(free)):
         title = name if lane == 0 else f"{name}, overlapping {lane}"

@@ -59,7 +59,7 @@ def _picture(section: Section) -> str:
         from trex_tui.report.altair_painter import to_svg
     except ImportError:
         return escape(f"Charts need Altair and vl-convert: {_EXTRA}")
-    return Markup(to_svg(section.chart))  # noqa: S704 - Vega escapes the texts in its pictures
+    return Markup(to_svg(section.chart))  # Vega escapes the texts in its pictures
 
 
 def _specifications(document: Document) -> dict[str, Any]:
@@ -74,4 +74,4 @@ def _specifications(document: Document) -> dict[str, Any]:
 def _javascript() -> str:
     import vl_convert
 
-    return str(vl_convert.javascript_bundle())
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))

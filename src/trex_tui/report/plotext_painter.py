@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 
 import numpy as np
-import plotext
+import plotext  # type: ignore[import-untyped]
 from rich.cells import cell_len
 from rich.text import Text
 

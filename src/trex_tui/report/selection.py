@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from trex_tui.column import Column
+from trex_tui.engine.attributes import RAW_PREFIX
 from trex_tui.engine.filter import FilterError, Table, find_column, find_matches, suggest_column
 from trex_tui.errors import TrexError
 from trex_tui.frames import is_number
@@ -26,7 +27,7 @@ def named_column(table: Table, name: str) -> Column:
 
 
 def named_columns(table: Table, names: Iterable[str]) -> list[Column]:
-    """Return columns as `named_column`; `attr.*` is every attribute of the file, `all` every column.
+    """Return columns as `named_column`; `attr.*` is every attribute of the file, `all` every other column.
 
     Raises:
         TrexError: As `named_column`.
@@ -34,9 +35,9 @@ def named_columns(table: Table, names: Iterable[str]) -> list[Column]:
     columns: dict[str, Column] = {}
     for name in names:
         if name == "all":
-            found = list(table.columns.values())
+            found = [column for key, column in table.columns.items() if not key.startswith(RAW_PREFIX)]
         elif name == "attr.*":
-            found = [column for key, column in table.columns.items() if key.startswith("attr.")]
+            found = [column for key, column in table.columns.items() if key.startswith(RAW_PREFIX)]
         else:
             found = [named_column(table, name)]
         columns |= {column.key: column for column in found}

@@ -149,7 +149,7 @@ _KERNELS = (
          ("Tensor Cores",)),
     Term("HMMA", "Matrix instruction of tensor cores for FP16 and BF16.", ("hmma", "h16816", "s16816")),
     Term("IMMA", "Matrix instruction of tensor cores for INT8 and INT4.", ("imma", "i16832")),
-    Term("QGMMA", "Matrix instruction of Hopper's tensor cores for FP8, by a group of four warps.", ("GMMA", "HGMMA", "gmma")),
+    Term("QGMMA", "Matrix instruction of Hopper's tensor cores for FP8, by a group of four warps.", ("GMMA", "HGMMA")),
     Term("xmma", "TensorRT's main library of kernels. The name states types, layouts, tile and instruction; kernels with "
          "`simt` or `ffma` run on CUDA cores."),
     Term("cutlass", "NVIDIA's open library of matrix products; its kernels are compiled into TensorRT."),
@@ -182,7 +182,8 @@ _LAYOUTS = (
     Term("allocated bytes", "Size with the padding of vectorized layouts.", ("padding",)),
 )  # fmt: skip
 _FLAGS = (
-    Term("FP16", "`--fp16` allows FP16 kernels; each layer takes the faster one. Not for strongly typed networks.", ("Half",)),
+    Term("FP16", "`--fp16` allows FP16 kernels; each layer takes the faster one. Not for strongly typed networks.",
+         ("Half",)),
     Term("BF16", "`--bf16` allows BF16 kernels: the range of FP32 with 8 bits of mantissa."),
     Term("INT8", "`--int8` allows INT8 kernels; they need scales from Q and DQ nodes or a calibration."),
     Term("FP8", "`--fp8` allows FP8 kernels; they need Q and DQ nodes.", ("E4M3", "E5M2")),
@@ -218,7 +219,7 @@ _OURS = (
          "is longer."),
     Term("launch-bound", "About the shortest layer time: starting any kernel takes as long.", ("launch",)),
     Term("latency-bound", "Far below both roofs: too few thread blocks to fill the device, or dependent steps."),
-    Term("live", "A tensor is live from the layer that writes it first to the one that reads it last.", ("live activations",)),
+    Term("live", "A tensor is live from the layer that writes it first to the one that reads it last."),
     Term("module", "Part of the model by the names of its nodes: `/encoder/layer.0`."),
 )  # fmt: skip
 GLOSSARY: dict[str, tuple[Term, ...]] = {
@@ -289,11 +290,10 @@ def explain(query: str) -> list[Term]:
     numbers = _find_numbers(wanted) or _find_numbers(normalize(_INDEX.sub("", query).rsplit(".", 1)[-1]))
     if numbers or words:
         return [*_without_repetitions(numbers), *words]
-    tactic = parse_tactic(query)
-    if tactic is not None and tactic.library != "unknown":
+    tactic, meaning = parse_tactic(query), describe_layer_name(query)
+    if tactic is not None and tactic.library != "unknown" and not meaning.startswith("Generated"):
         parts = "; ".join(f"{label} {text}" for label, text in list_parts(tactic) if text)
         return [Term(printable(query), f"Tactic: {parts}.", subject="name of a tactic")]
-    meaning = describe_layer_name(query)
     return [Term(printable(query), meaning, subject="name of a layer")] if meaning else []
 
 

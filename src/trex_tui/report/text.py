@@ -104,12 +104,14 @@ def _render_facts(section: Section, width: int | None, *, is_unfolded: bool) -> 
 
 def wrap(text: str, width: int | None) -> list[str]:
     """Return the lines of a text; words are kept whole, leading blanks indent the further lines too."""
-    if width is None or len(text) <= width:
-        return text.split("\n")
-    indent = " " * (len(text) - len(text.lstrip()))
-    return textwrap.wrap(
-        text, width, subsequent_indent=indent, drop_whitespace=True, break_on_hyphens=False
-    ) or [text]
+    lines = text.split("\n")
+    if width is None:
+        return lines
+    wrapped: list[str] = []
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()))
+        wrapped += textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [""]
+    return wrapped
 
 
 def to_ascii(text: str) -> str:

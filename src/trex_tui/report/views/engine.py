@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trex_tui.analysis.compute import FACTS as COMPUTE
-from trex_tui.analysis.compute import compute_facts
+from trex_tui.analysis.compute import WORKING, compute_facts
 from trex_tui.analysis.conditions import FACTS as CAPTURE
 from trex_tui.analysis.conditions import capture_facts, find_doubts
 from trex_tui.analysis.energy import FACTS as POWER
@@ -15,15 +15,30 @@ from trex_tui.analysis.energy import LAYER_ENERGY, SCOPES, layer_energy, power_f
 from trex_tui.analysis.engines import find_precision
 from trex_tui.analysis.memory import FACTS as MEMORY
 from trex_tui.analysis.memory import memory_facts
-from trex_tui.analysis.structure import critical_path, find_reformats, find_transitions, stream_totals
+from trex_tui.analysis.structure import (
+    DLA,
+    DLA_BLOCKS,
+    critical_path,
+    dla_facts,
+    dla_times,
+    find_reformats,
+    find_transitions,
+    stream_totals,
+)
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.column import Column
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine
 from trex_tui.errors import Severity
 from trex_tui.frames import plain_rows, total
-from trex_tui.report.document import Document, Fact, Section
-from trex_tui.report.views.layers import group_sections, hot_section, limit_rows, roofline_section
+from trex_tui.report.document import Document, Fact, Section, drop_empty_columns
+from trex_tui.report.views.layers import (
+    group_sections,
+    hot_section,
+    limit_rows,
+    module_section,
+    roofline_sections,
+)
 from trex_tui.report.views.memory import describe_weights, memory_section
 from trex_tui.report.views.plan import plan_sections
 from trex_tui.report.views.timing import performance_sections, run_section
@@ -35,7 +50,6 @@ from trex_tui.text import (
     format_ms,
     format_pct,
     format_watts,
-    join_words,
     plural,
     printable,
 )
@@ -78,7 +92,7 @@ def _summary_sections(engine: Engine, top: int | None) -> Iterator[Section]:
     yield from engine_sections(engine)
     if len(engine):
         yield from group_sections(engine)
-        yield roofline_section(engine)
+        yield from roofline_sections(engine)
     if (hot := hot_section(engine, top)) is not None:
         yield hot
 
@@ -88,10 +102,12 @@ def engine_sections(engine: Engine) -> Iterator[Section]:
     yield Section("", "Engine", _engine_facts(engine), data=_engine_data(engine))
     if not engine.runs.empty:
         yield run_section(engine)
+    yield from _dla_sections(engine)
     yield from plan_sections(engine)
     yield Section("work", "Work", list(_work_facts(engine)), audience="people")
     yield from _work_data(engine)
     yield from _power_sections(engine)
+    yield from _onnx_section(engine)
     yield from _capture_section(engine)
     files = [
         Fact(Column(kind.value, kind.value.replace("_", " ").capitalize()), path, printable(path.name))
@@ -144,7 +160,7 @@ def _describe_layers(engine: Engine) -> str:
         on_dla = len(engine.facts.dla_layers)
         known = f", {on_dla} on the DLA" if on_dla else ""
         return f"unknown{known} (needs layer information or a profile)"
-    idle = int((~engine.layers["kind"].map(lambda kind: LayerKind(kind).is_work).astype(bool)).sum())
+    idle = int((~engine.layers["kind"].isin(WORKING)).sum())
     words = f"{len(engine)}" + (f" ({idle} no-op)" if idle else "")
     if engine.has_names_only:
         words += "; names only"
@@ -278,7 +294,8 @@ def _work_data(engine: Engine) -> Iterator[Section]:
     yield Section("compute", data=compute, audience="programs")
     reformats = find_reformats(engine)
     slowest = plain_rows(reformats.head(MOST_REFORMATS))
-    structure = {
+    yield module_section(engine)
+    structure: dict[str, object] = {
         "critical_path": critical_path(engine),
         "streams": stream_totals(engine),
         "device_transitions": find_transitions(engine) if engine.layers["device"].nunique() > 1 else [],
@@ -291,6 +308,76 @@ def _work_data(engine: Engine) -> Iterator[Section]:
     yield Section("structure", data=structure, audience="programs")
 
 
+# DLA, ONNX model
+
+
+def _dla_sections(engine: Engine) -> Iterator[Section]:
+    """Yield shares of DLA and GPU, blocks and crossings; nothing for an engine without a DLA block."""
+    use = dla_facts(engine)
+    if use is None:
+        return
+    facts = [
+        Fact(DLA["blocks"], use.blocks, f"{use.blocks}, {plural(use.crossings, 'crossing')} between GPU and DLA"),
+        *(Fact(DLA[key], time, _describe_time(engine, time)) for key in ("dla_ms", "gpu_ms", "crossing_ms")
+          for time in [getattr(use, key)]),
+    ]  # fmt: skip
+    if between := [layer for group in use.fallbacks for layer in group]:
+        time = total(engine.layers["latency_ms"][between])
+        words = f"{plural(len(between), 'layer')}, {_describe_time(engine, time)}"
+        facts.append(Fact(Column("", "GPU between blocks"), None, words))
+    blocks = dla_times(engine)
+    blocks.insert(0, "name", engine.layers["name"].reindex(blocks["layer"]).array)
+    columns = [engine.columns["name"], *(DLA_BLOCKS[key] for key in DLA_BLOCKS if key != "crossing_rows")]
+    assumed = int(engine.dla_blocks["evidence"].eq("build option").sum())
+    sentences = (
+        [f"{plural(assumed, 'block')} on the DLA by the build option alone (--useDLACore)."]
+        if assumed
+        else []
+    )
+    lower = int(blocks["wait"].isna().sum())
+    if lower and use.dla_ms is not None:
+        sentences.append(
+            f"{plural(lower, 'block')} without a wait in the profile: the time is a lower bound."
+        )
+    yield Section(
+        "dla", "DLA", facts, sentences, data={"crossings": use.crossings, "fallbacks": use.fallbacks}
+    )
+    section = Section("dla_blocks", frame=blocks, columns=columns, bar="execution_ms", noun="block")
+    yield drop_empty_columns(section)
+
+
+def _describe_time(engine: Engine, time: float | None) -> str:
+    if time is None:
+        return "time unknown"
+    whole = engine.latency_total_ms
+    return f"{format_ms(time)} ms" + (f", {format_pct(100.0 * time / whole)} %" if whole else "")
+
+
+def _onnx_section(engine: Engine) -> Iterator[Section]:
+    join = engine.onnx
+    if join is None:
+        return
+    macs, with_nodes = total(join.layers["onnx_macs"]), int(join.layers["nodes"].map(bool).sum())
+    facts = [
+        Fact(Column("", "File"), None, printable(str(join.model.path))),
+        Fact(Column("nodes", "Nodes", "Nodes of the model."), len(join.model.nodes)),
+        Fact(
+            Column("layers", "Layers", "Layers with nodes of the model."),
+            with_nodes,
+            f"{with_nodes} of {len(engine)}",
+        ),
+        Fact(
+            Column("found", "Names", "Names of layers that the model has."),
+            join.found,
+            f"{join.found} of {join.stated}",
+        ),
+        Fact(Column("folded", "Folded", "Nodes that TensorRT computed while it built."), len(join.folded)),
+        Fact(Column("unplaced", "In no layer", "Nodes in no layer."), len(join.unplaced)),
+        Fact(Column("macs", "MACs", "Multiply-accumulates of the nodes."), macs),
+    ]
+    yield Section("onnx", "ONNX model", facts, data={"stated": join.stated, "missing": join.missing})
+
+
 # Power and conditions
 
 
@@ -301,7 +388,7 @@ def _power_sections(engine: Engine) -> Iterator[Section]:
     table = power_table(engine)
     shown = []
     if facts.power_mean_w is not None:
-        peak = table.loc["power_w", "max"]
+        peak = float(table["max"]["power_w"])
         words = f"mean {format_watts(facts.power_mean_w)}, peak {format_watts(peak)} ({printable(facts.power_of)})"
         shown.append(Fact(POWER["power_mean_w"], facts.power_mean_w, words))
     for key in ("idle_w", "energy_per_inference_j", "energy_above_idle_j", "inferences_per_joule"):

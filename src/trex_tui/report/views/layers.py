@@ -8,24 +8,31 @@ from dataclasses import replace
 import pandas as pd
 
 from trex_tui.analysis.device import find_device
-from trex_tui.analysis.roofline import ASSUMPTIONS, FLOOR_LAYERS, roofline, roofline_gaps, roofline_totals
+from trex_tui.analysis.roofline import (
+    ASSUMPTIONS,
+    FLOOR_LAYERS,
+    launch_floor_ms,
+    roofline,
+    roofline_gaps,
+    roofline_totals,
+)
 from trex_tui.analysis.structure import TOTALS, compute_totals, slowest
 from trex_tui.column import Column, columns_of
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Engine
-from trex_tui.engine.names import short_names, short_tactics
+from trex_tui.engine.names import first_nodes, short_names, short_tactics, split_name
 from trex_tui.errors import TrexError
-from trex_tui.frames import FLOAT, TEXT, total
+from trex_tui.frames import FLOAT, total
 from trex_tui.report.absence import no_layers, no_profile
 from trex_tui.report.charts import Choice, make_chart
-from trex_tui.report.document import Document, Fact, Section, drop_empty_columns
+from trex_tui.report.document import Document, Section, drop_empty_columns
+from trex_tui.report.selection import named_columns
 from trex_tui.text import as_sentence, format_ms, format_pct, plural
 
 BRIEF = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
 """Columns that fit a terminal."""
 _WIDTHS = {"name": 24, "kind": 16, "precision": 8, "tactic": 24}
 """Cells of a text before columns are left out."""
-UNKNOWN = "unknown"
 _MOST_REASONS = 5
 
 
@@ -41,7 +48,7 @@ def list_layers(
         columns: Those of the table; None for all, of which people see the main ones.
         brief: Those that people see; None for `columns`.
     """
-    known = list(engine.columns.values()) if columns is None else list(columns)
+    known = named_columns(engine, ["all"]) if columns is None else list(columns)
     shown = brief or columns or [engine.columns[key] for key in BRIEF]
     frame = engine.frame(*(column.key for column in known)).loc[index]
     section = _layer_section(engine, "layers", "", frame, shown)
@@ -101,9 +108,6 @@ def totals_section(
         columns = (*columns, TOTALS["unmeasured"])
     if not engine.has_profile:
         columns = tuple(column for column in columns if not column.key.startswith("latency"))
-    for name in keys:
-        if table[name].dtype == TEXT:
-            table[name] = table[name].fillna(UNKNOWN)
     bar = "latency_ms" if engine.has_profile else ""
     return Section(key, title, frame=table, columns=columns, bar=bar, noun="group")
 
@@ -116,10 +120,29 @@ def group_sections(engine: Engine) -> Iterator[Section]:
     yield totals_section(engine, ["precision"], f"{what} by precision", key="by_precision")
     if engine.layers["device"].nunique() > 1:
         yield totals_section(engine, ["device"], f"{what} by device", key="by_device")
-    multiplies = engine.layers["kind"].map(lambda kind: LayerKind(kind).multiplies).astype(bool)
+    multiplies = engine.layers["kind"].isin([kind.value for kind in LayerKind if kind.multiplies])
     if multiplies.any():
         title = f"{what} on tensor cores"
         yield totals_section(engine, ["tensor_cores"], title, multiplies, key="by_tensor_cores")
+
+
+def module_section(engine: Engine) -> Section:
+    """Return the time by module of the model: each layer counts for the module of its first ONNX node."""
+    modules = [(split_name(node)[0] or ("",))[0] for node in first_nodes(engine)]
+    frame = pd.DataFrame({"module": modules, "latency_ms": engine.layers["latency_ms"].array})
+    groups = frame.groupby("module", sort=False)["latency_ms"]
+    table = pd.DataFrame({"layers": groups.size(), "latency_ms": groups.sum(min_count=1)}).reset_index()
+    table = table.sort_values(
+        ["latency_ms", "layers"], ascending=False, kind="stable", na_position="last", ignore_index=True
+    )
+    columns = (
+        Column("module", "Module", "Outermost module; empty for none."),
+        TOTALS["layers"],
+        engine.columns["latency_ms"],
+    )
+    return Section(
+        "by_module", "Time by module", frame=table, columns=columns, noun="module", audience="programs"
+    )
 
 
 def list_groups(engine: Engine, keys: Sequence[Column], rows: pd.Series, top: int | None = None) -> Document:
@@ -163,26 +186,29 @@ def hot_section(engine: Engine, top: int | None) -> Section | None:
     return drop_empty_columns(replace(section, total=timed, audience="people"))
 
 
-def roofline_section(engine: Engine) -> Section:
-    """Return the layers by their limit, with the share of the roof that they reach."""
+def roofline_sections(engine: Engine) -> Iterator[Section]:
+    """Yield the layers by their limit, with the share of the roof that they reach."""
     table = roofline_totals(engine)
-    table = table[table["layers"] > 0].reset_index(drop=True)
-    table["latency_pct"] = (100 * table["latency_ms"] / (engine.latency_total_ms or pd.NA)).astype(FLOAT)
-    table = table.sort_values("latency_ms", ascending=False, kind="stable", na_position="last")
-    table["bound"] = table["bound"].fillna(UNKNOWN)
-    shown = {**engine.columns, **TOTALS}
-    keys = ["bound", "layers", *(["latency_ms", "latency_pct", "roof_pct"] if engine.has_profile else [])]
-    data = {"assumptions": [*ASSUMPTIONS, *find_device(engine).assumptions], "gaps": roofline_gaps(engine)}
-    section = Section(
-        "roofline",
-        "Roofline",
-        sentences=list(_describe_roofline(engine)),
-        frame=table[["bound", "layers", "latency_ms", "latency_pct", "roof_pct"]],
-        columns=columns_of(table, shown, keys),
-        bar="latency_ms" if engine.has_profile else "",
-        data=data,
+    table["latency_ms"] = table["latency_ms"].mask(table["layers"].eq(0), 0.0)
+    table.insert(
+        3, "latency_pct", (100 * table["latency_ms"] / (engine.latency_total_ms or pd.NA)).astype(FLOAT)
     )
-    return section if table["roof_pct"].notna().any() else replace(section, columns=section.columns[:4])
+    data = {
+        "floor_ms": launch_floor_ms(engine),
+        "by_bound": table,
+        "gaps": roofline_gaps(engine),
+        "assumptions": [*ASSUMPTIONS, *find_device(engine).assumptions],
+    }
+    yield Section("roofline", data=data, audience="programs")
+    shown = table[table["layers"] > 0].sort_values(
+        "latency_ms", ascending=False, kind="stable", na_position="last"
+    )
+    keys = ["bound", "layers", *(["latency_ms", "latency_pct", "roof_pct"] if engine.has_profile else [])]
+    sentences = list(_describe_roofline(engine))
+    columns = columns_of(shown, {**engine.columns, **TOTALS}, keys)
+    bar = "latency_ms" if engine.has_profile else ""
+    section = Section("roofline", "Roofline", (), sentences, shown, columns, bar, audience="people")
+    yield section if shown["roof_pct"].notna().any() else replace(section, columns=columns[:4])
 
 
 def _describe_roofline(engine: Engine) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -43,7 +43,7 @@ MODEL = {
         Column("batch", "Batch", "Samples per query.", source="inputs, else options of the run or the build"),
     )
 }
-_DEVICE_TEXTS = {
+_DEVICE_TEXTS: dict[str, Callable[[Any], str]] = {
     "sms": str,
     "clock_ghz": "{:g} GHz".format,
     "memory_bytes": format_bytes,
@@ -60,7 +60,7 @@ def plan_sections(engine: Engine) -> Iterator[Section]:
     needs = {"builder": "a build log or build metadata", "run": "a profile log or profile metadata"}
     kinds = {"builder": FileKind.BUILD_LOG, "run": FileKind.PROFILE_LOG}
     for key, settings in (("builder", build_settings(engine)), ("run", run_settings(engine))):
-        yield _settings_section(engine, key, settings, _explain_nothing(engine, needs[key], kinds[key]))
+        yield _settings_section(key, settings, _explain_nothing(engine, needs[key], kinds[key]))
 
 
 def _explain_nothing(engine: Engine, needed: str, *kinds: FileKind) -> str:
@@ -110,7 +110,7 @@ def describe_bindings(bindings: pd.DataFrame) -> str:
 
 
 def _device_section(engine: Engine) -> Section:
-    device, texts = find_device(engine), timed_run(engine).device or build_run(engine).device
+    device, texts = find_device(engine), {**build_run(engine).device, **timed_run(engine).device}
     name = device.name
     gpus = engine.capture.before.gpus if engine.capture and engine.capture.before else ()
     if name is None and len(gpus) == 1:
@@ -122,8 +122,8 @@ def _device_section(engine: Engine) -> Section:
             facts.append(Fact(DEVICE[key], value, printable(write(value))))
         elif key in device.missing and device.missing[key] != "not in any file" and device.name:
             facts.append(Fact(DEVICE[key], None, f"{MISSING} ({printable(device.missing[key])})"))
-    bus = texts.get("Memory Bus Width", "")
-    if "ECC" in bus:
+    buses = (run.device.get("Memory Bus Width", "") for run in (timed_run(engine), build_run(engine)))
+    if bus := next((bus for bus in buses if "ECC" in bus), ""):  # trex keeps the number only
         is_on = "ECC enabled" in bus
         facts.append(
             Fact(Column("ecc", "ECC", "Error correction of the memory."), is_on, "on" if is_on else "off")
@@ -131,10 +131,6 @@ def _device_section(engine: Engine) -> Section:
     if uuid := texts.get("Selected Device UUID"):
         facts.append(Fact(Column("uuid", "UUID", "Identity of the GPU."), uuid, is_folded=True))
     warnings = list(_describe_differences(engine))
-    if not facts:
-        return Section(
-            "device", "Device", sentences=[_explain_nothing(engine, "a log, or metadata, of a run")]
-        )
     peaks = {
         "peak_bandwidth_bytes_per_s": device.peak_bandwidth_bytes_per_s,
         "tensor_factor": device.tensor_factor,
@@ -143,7 +139,8 @@ def _device_section(engine: Engine) -> Section:
         "assumptions": device.assumptions,
         "overrides": device.overrides,
     }
-    return Section("device", "Device", facts, warnings, data=peaks, is_warning=bool(warnings))
+    sentences = warnings if facts else [_explain_nothing(engine, "a log, or metadata, of a run")]
+    return Section("device", "Device", facts, sentences, data=peaks, is_warning=bool(warnings))
 
 
 def _describe_differences(engine: Engine) -> Iterator[str]:
@@ -159,10 +156,11 @@ def _describe_differences(engine: Engine) -> Iterator[str]:
         yield f"Built on {built}; run on {ran}. Tactics were timed on the build GPU."
 
 
-def _settings_section(engine: Engine, key: str, settings: pd.DataFrame, sentence: str) -> Section:
+def _settings_section(key: str, settings: pd.DataFrame, sentence: str) -> Section:
     facts: list[Fact] = []
     other: dict[str, str] = {}
     defaults: list[str] = []
+    missing: dict[str, str] = {}
     for row in plain_rows(settings):
         text = f"{MISSING} ({_CUT})" if row["is_cut"] else _fit(row["text"])
         if row["key"] is None:
@@ -171,11 +169,12 @@ def _settings_section(engine: Engine, key: str, settings: pd.DataFrame, sentence
             facts.append(Fact(Column("", printable(row["label"])), None, text, is_folded=is_usual))
             continue
         defaults += [row["key"]] if row["is_default"] else []
+        missing |= {row["key"]: _CUT} if row["is_cut"] else {}
         column, value = SETTINGS[row["key"]], row["value"]
         if column.unit.name and isinstance(value, int | float) and not isinstance(value, bool):
             text = f"{value:g} {column.unit.name}"
         facts.append(Fact(column, value, text, is_folded=bool(row["is_folded"])))
-    data: dict[str, Any] = {"other": other, "at_default": defaults}
+    data: dict[str, Any] = {"other": other, "at_default": defaults, "missing": missing}
     return Section(key, key.capitalize(), facts, [] if facts else [sentence], data=data if facts else None)
 
 

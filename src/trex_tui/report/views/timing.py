@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from trex_tui.analysis.options import find_batch, find_flag
-from trex_tui.analysis.stability import OUTLIER_LEAST_PCT, Stability
+from trex_tui.analysis.stability import OUTLIER_LEAST_PCT, VERDICTS, Stability
 from trex_tui.analysis.timing import (
     ENQUEUE_BOUND,
     EVENT_GRID_MS,
@@ -15,7 +15,6 @@ from trex_tui.analysis.timing import (
     FEW_ITERATIONS,
     GRID_SHARE_PCT,
     ROWS,
-    SERIES,
     USUAL_OVERHEAD_US,
     LayerGap,
     TimingFacts,
@@ -28,7 +27,7 @@ from trex_tui.analysis.timing import (
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.column import Column
 from trex_tui.engine.model import Engine
-from trex_tui.frames import FLOAT, TEXT, plain_values
+from trex_tui.frames import FLOAT, plain_values, text_array
 from trex_tui.report.absence import explain_absence, no_queries
 from trex_tui.report.charts import make_chart
 from trex_tui.report.document import Document, Fact, Section, drop_empty_columns
@@ -43,6 +42,28 @@ BATCH = {
     for column in (
         Column("batch", "Batch", "Samples per query.", source="inputs, else options of the run or the build"),
         Column("samples_per_s", "Samples/s", "Samples per second.", "throughput_qps · batch"),
+    )
+}
+STABILITY = {
+    column.key: column
+    for column in (
+        Column(
+            "verdict",
+            "Stability",
+            "Verdict on the run; of several findings the most explanatory one.",
+            words=VERDICTS,
+        ),
+        Column("rows", "Rows", "Rows that were judged."),
+        Column("resolution_ms", "Resolution", "Smallest difference that the file can show."),
+        Column(
+            "windows_range_pct", "Spread", "Range of the medians of ten windows in percent of the median."
+        ),
+        Column("outliers", "Outliers", "Rows far from the median of the rows around them."),
+        Column("drift", "Drift", "Difference of the medians of the last and the first third of the run."),
+        Column(
+            "settling", "Settling", "Rows at the start that differ from the rest: the warm-up was too short."
+        ),
+        Column("levels", "Levels", "Two peaks in the histogram, as of two clock states."),
     )
 }
 RUNS = {
@@ -75,7 +96,7 @@ def list_times(engine: Engine, batch: int | None = None, *, has_charts: bool = F
         return Document("times", engine.name, [section], engine.notes)
     sections = [
         statistics_section(engine, (*_STATISTICS[:-1], "p99.9", "max")),
-        _run_section(engine, facts, batch),
+        *_run_sections(engine, facts, batch),
         Section("stability", data=stability(engine), audience="programs"),
     ]
     if has_charts and not engine.queries.empty:
@@ -131,7 +152,7 @@ def statistics_section(engine: Engine, names: Sequence[str], without: Sequence[s
     keys = [percentile_key(float(name[1:])) if name[0] == "p" else f"{name}_ms" for name in names]
     frame = table.reindex(columns=keys).T.reset_index(drop=True).astype(FLOAT)
     frame.columns = [f"{name}_ms" for name in table.index]
-    frame.insert(0, "statistic", pd.array(list(names), TEXT))
+    frame.insert(0, "statistic", pd.Series(text_array(names)))
     frame = frame[frame.iloc[:, 1:].notna().any(axis=1)].reset_index(drop=True)
     columns = [
         Column("statistic", "ms"),
@@ -159,9 +180,9 @@ def _values(engine: Engine, facts: TimingFacts) -> dict[str, object]:
     return {**facts._asdict(), **rows}
 
 
-def _run_section(engine: Engine, facts: TimingFacts, batch: int | None) -> Section:
+def _run_sections(engine: Engine, facts: TimingFacts, batch: int | None) -> Iterator[Section]:
     stated = find_batch(engine)
-    size, source = (stated.size, stated.source) if stated else (None, None)
+    size, source = stated or (None, None)
     if batch is not None:
         size, source = batch, "--batch"
     qps = facts.throughput_qps
@@ -173,14 +194,13 @@ def _run_section(engine: Engine, facts: TimingFacts, batch: int | None) -> Secti
     steadiness = stability(engine)
     if steadiness is not None:
         shown.append(Fact(Column("", "Stability"), None, " ".join(_describe_stability(steadiness))))
-    for place, sentence in enumerate(_describe_limits(facts)):
-        shown.append(Fact(Column("", "" if place else "Enqueue"), None, sentence))
+    shown.append(Fact(Column("", "Enqueue"), None, "\n".join(_describe_limits(facts))))
     file = engine.files.get(FileKind.TIMING) if facts.queries else None
     words = describe_source(engine, facts) + (f", {printable(file.name)}" if file else "")
     shown.append(Fact(Column("", "Source"), None, words))
     shown += [Fact(Column("", "Doubt"), None, printable(facts.doubt))] if facts.doubt else []
-    data = {"file": file, "batch": size, "batch_source": source, **_values(engine, facts)}
-    return Section("timing", facts=shown, data=data)
+    yield Section("", data={"file": file, "batch": size, "batch_source": source}, audience="programs")
+    yield Section("timing", facts=shown, data=_values(engine, facts))
 
 
 def describe_source(engine: Engine, facts: TimingFacts) -> str:
@@ -259,30 +279,12 @@ def _describe_gap(engine: Engine, gap: LayerGap) -> Iterator[str]:
     if gap.ratio is None or gap.latency_ms is None:
         yield f"Layer sum {gap.sum_average_ms:.4g} ms; end-to-end latency unknown: {gap.unknown['ratio']}."
     else:
-        yield (
-            f"Layer sum {gap.sum_average_ms:.4g} ms vs. median latency {gap.latency_ms:.4g} ms ({100 * gap.ratio:.1f} %)."
-        )
-    overhead, beyond = gap.overhead_us_per_layer, gap.compute_difference_ms
+        sides = f"Layer sum {gap.sum_average_ms:.4g} ms vs. median latency {gap.latency_ms:.4g} ms"
+        yield f"{sides} ({100 * gap.ratio:.1f} %)."
     if gap.direction == "layers":
-        if overhead is not None and overhead > 0:
-            yield f"Profiling overhead: {overhead:.1f} µs/layer over {plural(gap.layers_timed, 'layer')}."
-            if overhead > USUAL_OVERHEAD_US[1]:
-                usual = f"More than {USUAL_OVERHEAD_US[1]:.0f} µs/layer is unusual"
-                yield f"{usual}: other clocks, or a profile without a CUDA graph."
-        if find_flag(engine, "cuda_graph"):
-            yield "The timing run uses a CUDA graph, which removes gaps between layers."
+        yield from _describe_overhead(engine, gap)
     elif gap.direction == "end to end":
-        if gap.copies_ms and gap.difference_ms is not None:
-            yield f"The latency includes {gap.copies_ms:.4g} ms of copies, which are not layers."
-        if beyond is not None and beyond < 0:
-            untimed = "layers without a profile time, " if gap.layers_left_out else ""
-            yield (
-                f"The compute time exceeds the layer sum by {-beyond:.4g} ms: {untimed}launch gaps, host waits, loops, "
-                "or work outside the layers."
-            )
-        facts = timing_facts(engine)
-        if facts is not None and facts.is_enqueue_bound:
-            yield "Enqueue-bound run: the GPU waits between launches."
+        yield from _describe_rest(engine, gap)
     if gap.streams and gap.streams > 1:
         yield f"{gap.streams} streams: the sum contains neither their overlap nor waits between streams."
     if gap.layers_left_out:
@@ -292,3 +294,29 @@ def _describe_gap(engine: Engine, gap: LayerGap) -> Iterator[str]:
     if gap.on_grid_pct is not None and gap.on_grid_pct >= GRID_SHARE_PCT:
         step = f"{1000 * EVENT_GRID_MS:.3f} µs, the timer's step"
         yield f"{gap.on_grid_pct:.0f} % of the layer times are multiples of {step}."
+
+
+def _describe_overhead(engine: Engine, gap: LayerGap) -> Iterator[str]:
+    """Yield why the layers take longer than the queries."""
+    overhead = gap.overhead_us_per_layer
+    if overhead is not None and overhead > 0:
+        yield f"Profiling overhead: {overhead:.1f} µs/layer over {plural(gap.layers_timed, 'layer')}."
+        if overhead > USUAL_OVERHEAD_US[1]:
+            usual = f"More than {USUAL_OVERHEAD_US[1]:.0f} µs/layer is unusual"
+            yield f"{usual}: other clocks, or a profile without a CUDA graph."
+    if find_flag(engine, "cuda_graph"):
+        yield "The timing run uses a CUDA graph, which removes gaps between layers."
+
+
+def _describe_rest(engine: Engine, gap: LayerGap) -> Iterator[str]:
+    """Yield what of the queries is not in the layers."""
+    if gap.copies_ms and gap.difference_ms is not None:
+        yield f"The latency includes {gap.copies_ms:.4g} ms of copies, which are not layers."
+    beyond = gap.compute_difference_ms
+    if beyond is not None and beyond < 0:
+        untimed = "layers without a profile time, " if gap.layers_left_out else ""
+        causes = f"{untimed}launch gaps, host waits, loops, or work outside the layers"
+        yield f"The compute time exceeds the layer sum by {-beyond:.4g} ms: {causes}."
+    facts = timing_facts(engine)
+    if facts is not None and facts.is_enqueue_bound:
+        yield "Enqueue-bound run: the GPU waits between launches."
