@@ -678,7 +678,7 @@ TACTICS = {
     for column in (
         Column("line", "Line", "Line of the log where the trial of its runner begins.", source=_LOG),
         Column("formats", "Formats", "Number of the combination of formats, from 1.", source=_LOG),
-        Column("runner", "Runner", "CaskConvolution, Myelin, …", source=_LOG),
+        Column("runner", "Runner", "Runner of the tactic: CaskConvolution, Myelin and others.", source=_LOG),
         Column("id", "Tactic id", "Tactic number.", source=_LOG),
         Column("tactic", "Tactic", "Name of the kernel.", source=_LOG, is_free_text=True),
         Column("operator", "Operator", "For a Myelin kernel, the operator it was tried for.", source=_LOG),

@@ -27,7 +27,7 @@ from trex_tui.artifacts.kinds import FileKind
 from trex_tui.artifacts.outputs import read_accuracy
 from trex_tui.column import RARE, Column
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.model import Engine
+from trex_tui.engine.model import Engine, per_engine
 from trex_tui.errors import ArtifactError, Note, Severity, TrexError
 from trex_tui.frames import FLOAT, INT, TEXT, plain_values
 
@@ -101,6 +101,7 @@ def _engine_bytes(engine: Engine) -> int | None:
         return engine.facts.memory.engine_bytes
 
 
+@per_engine
 def _kinds(engine: Engine) -> dict[str, float | None]:
     """Return kind -> share of the layer times; None for a kind whose layers have no time, empty without times."""
     if engine.latency_sum_ms is None:

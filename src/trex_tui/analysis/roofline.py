@@ -283,8 +283,8 @@ def _column(key: str, title: str, text: str, formula: str, source: str, *aliases
 # fmt: off
 _LISTED = (
     _column("flops_per_byte", "FLOP/byte", "Operations per byte moved: FLOP of floats, OP of integers. Below the "
-            "device's ridge, bandwidth limits the layer. (trex divides MACs by unpadded bytes and ignores residual "
-            "inputs.)", f"2 · macs / {_MOVED}", "layer information: Kernel, Groups, Dimensions", "intensity",
+            "device's ridge, bandwidth limits the layer. trex differs: MACs by unpadded bytes, without residual "
+            "inputs.", f"2 · macs / {_MOVED}", "layer information: Kernel, Groups, Dimensions", "intensity",
             "arithmetic_intensity"),
     _column("achieved_flops_per_s", "FLOP/s", "Achieved operations per second: FLOP/s of floats, OP/s of integers.",
             "2 · macs / latency_ms", "layer information and profile", "flops"),
