@@ -74,7 +74,11 @@ def _load(
     peaks: Sequence[str],
 ) -> Engine:
     engine = load_set(
-        source, columns=COLUMNS, optimization_profile=optimization_profile, run=run, onnx=onnx and Path(onnx)
+        source,
+        columns=COLUMNS,
+        optimization_profile=optimization_profile,
+        run=run,
+        onnx=None if onnx is None else Path(onnx),
     )
     return replace(engine, stated_device=parse_peaks(peaks)) if peaks else engine
 

@@ -133,9 +133,7 @@ _CUTLASS3_TYPES = re.compile(
 )
 # The shape of the cluster follows the tile in kernels for Hopper.
 _CUTLASS3_TILE = re.compile(rf"_({_EXTENTS})_(?:{_EXTENTS}_)?(?:(?P<stages>\d{{1,4}})_|dyn)")
-_CUTLASS2 = re.compile(
-    r"cutlass_(?:(?P<sm>\d{1,4})_)?(?P<unit>tensorop|simt|wmma|sptensorop)_(?:tensorop_)?"
-)
+_CUTLASS2 = re.compile(r"cutlass_(?:(?P<sm>\d{1,4})_)?(?P<unit>tensorop|simt|wmma|sptensorop)_(?:tensorop_)?")
 # Output, unless it is of the accumulator's type; accumulator; instruction; type inside it; operands, unless as accumulator.
 _CUTLASS2_MATH = re.compile(
     rf"(?:(?P<out>{_TYPE})_)?(?P<acc>[hsid])(?P<mma>\d{{3,6}})?(?P<inside>tf32|bf16|f16)?(?:gemm|fprop|wgrad|dgrad)"
