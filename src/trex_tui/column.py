@@ -124,4 +124,4 @@ def columns_of(
     frame: pd.DataFrame, known: Mapping[str, Column], keys: Iterable[str] | None = None
 ) -> tuple[Column, ...]:
     """Return the descriptions of the columns of a frame; a key that nobody declared is its own title."""
-    return tuple(known.get(key) or Column(key, key) for key in (frame if keys is None else keys))
+    return tuple(known.get(key) or Column(key, key) for key in (map(str, frame) if keys is None else keys))
