@@ -89,7 +89,7 @@ KNOWN = {
     "plan_device": "The engine plan file is generated on an incompatible device, expecting compute 7.5 got compute 8.6, "
     "please rebuild.",
     "unsupported_sm": "Error Code 1: Internal Error (Unsupported SM: 0xc00)",
-    "hardware_types": "Error Code 1: Myelin ([pass.cpp:1500: run_passes] Cannot compile for target(s) sm86, because the model "
+    "hardware_types": "Error Code 1: Myelin (Cannot compile for target(s) sm86, because the model "
     "contains HW-specific datatypes: fp8_e4m3. In compileGraph)",
     "unsupported_target": "Error Code 1: Myelin (Cannot compile operation '/fc/Gemm' for Turing (SM75): FP32 GEMM is not "
     "supported. In compileGraph)",

@@ -263,6 +263,30 @@ def test_a_warning_in_the_middle_of_a_line(tmp_path: Path, plain: dict[str, obje
         assert found == {key: plain[key] for key in found}, cut
 
 
+def test_stamps_of_several_messages_in_one_line(tmp_path: Path) -> None:
+    """A real form (onnx/tensorflow-onnx#1632): stdout has the stamps, stderr the messages."""
+    switched = "[W] [TRT] DLA only supports FP16 and Int8 precision type. "
+    switched += "Switching (Unnamed Layer* {}) [{}] device type to GPU."
+    text = "\n".join(
+        (
+            f"{STAMP} {STAMP} {STAMP} " + switched.format(95, "Shape"),
+            switched.format(96, "Constant"),
+            "[W] [TRT] (Unnamed Layer* 97) [Concatenation]: DLA only supports concatenation on the C dimension.",
+            switched.format(97, "Concatenation"),
+            "[W] [TRT] Default DLA is enabled but layer net/split is not supported on DLA, falling back to GPU.",
+        )
+    )
+    trace = read(tmp_path / "a.log", text + "\n")
+    assert trace.dla.by_reason == {
+        ("DLA has FP16 and INT8 only", "SHAPE"): 1,
+        ("DLA has FP16 and INT8 only", "CONSTANT"): 1,
+        ("DLA has FP16 and INT8 only", "CONCATENATION"): 1,
+        ("unsupported on DLA", ""): 1,
+    }
+    assert "on the C dimension" in trace.dla.fallbacks[2].detail
+    assert not trace.notes
+
+
 def replayed(data: bytes, block: int, more: dict[int, int]) -> bytes:
     """A log as it comes out where stdout has a buffer of so many bytes, and stderr has none.
 

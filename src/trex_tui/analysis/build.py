@@ -383,7 +383,7 @@ def _find_table(layer: _Layer, combination: FormatCombination) -> MyelinTable | 
 
 
 def _has_kernel(table: MyelinTable, kernel: str) -> bool:
-    return any(row.kernel == kernel for row in table.tactics)
+    return any(row.name == kernel for row in table.tactics)
 
 
 def _agrees(
@@ -416,7 +416,7 @@ def _list_contenders(choice: LayerChoice, log: _Log) -> list[Contender]:
     if choice.table is not None:
         rows = choice.table.tactics
         found = [
-            Contender("Myelin", None, row.kernel, row.time_ms) for row in rows if row.time_ms is not None
+            Contender("Myelin", None, row.name, row.time_ms) for row in rows if row.time_ms is not None
         ]
         return sorted(found, key=attrgetter("time_ms"))
     if choice.combination is None:
@@ -599,8 +599,8 @@ def _list_tactics(
             yield (*head, False, False, False, tactic.message, False)
         for table in trial.myelin:  # Myelin uses the first of each table
             for place, row in enumerate(table.tactics):
-                times = (None, row.kernel or None, table.operator, row.time_ms)
-                is_used = not place and in_engine and row.kernel in kernels
+                times = (None, row.name or None, table.operator, row.time_ms)
+                is_used = not place and in_engine and row.name in kernels
                 yield (table.line, number, trial.runner, *times, not place, not place, is_used, None, False)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from trex_tui.artifacts.profile import ProfileRow
 from trex_tui.buildlog.lines import find_stated_version
@@ -416,25 +416,47 @@ _OLD_LAYER = re.compile(
     r"DevicePersistent: (?P<device>\d{1,18})\s*$"
 )
 """Up to 8.0, which does not print the scratch memory; 7.x also prints the weights."""
-_SILENT = re.compile(r"Skipped printing memory information for (?P<layers>\d{1,9}) layers")
-_TOTAL = re.compile(
-    r"(?:Total|Max) (?P<what>Host Persistent|Device Persistent|Scratch|Activation|Weights) Memory: (?P<bytes>\d{1,18})"
-)
-_PER_RUNNER = re.compile(r"Total per-runner (?P<what>host|device) persistent memory is (?P<bytes>\d{1,18})")
-_ALLOCATED = re.compile(r"Allocated (?:activation device|device scratch) memory of size (?P<bytes>\d{1,18})")
 _MIB = re.compile(r"(?P<mib>\d[\d.eE+-]*) MiB\s*$")
-_UNREADABLE = re.compile(r"Could not read cache from: (?P<file>.+?)\. A new cache")
-_CACHE_FILE = re.compile(
-    r"(?P<verb>Loaded|Saved) (?P<bytes>\d{1,18}) bytes of timing cache (?:from|to) (?P<file>.+?)\s*$"
+_TOTALS = (
+    re.compile(r"Total Host Persistent Memory: (?P<host_persistent_bytes>\d{1,18})"),
+    re.compile(r"Total Device Persistent Memory: (?P<device_persistent_bytes>\d{1,18})"),
+    re.compile(r"(?:Total|Max) Scratch Memory: (?P<scratch_bytes>\d{1,18})"),
+    re.compile(r"Total Activation Memory: (?P<activation_bytes>\d{1,18})"),
+    re.compile(r"Total Weights Memory: (?P<weights_bytes>\d{1,18})"),
+    re.compile(r"Skipped printing memory information for (?P<silent_layers>\d{1,9}) layers"),
 )
-_ENTRIES = re.compile(r"Serialized (?P<entries>\d{1,12}) timing cache entries")
-_DELETED = re.compile(r"Deleting timing cache: (?P<entries>\d{1,12}) entries, served (?P<hits>\d{1,12}) hits")
-_STREAMS = re.compile(
-    r"\[MS\] Number of (?P<what>streams used|aux streams|events used) is (?P<count>\d{1,6})"
+_CONTEXT = (
+    re.compile(r"Total per-runner host persistent memory is (?P<host_persistent_bytes>\d{1,18})"),
+    re.compile(r"Total per-runner device persistent memory is (?P<device_persistent_bytes>\d{1,18})"),
+    re.compile(
+        r"Allocated (?:activation device|device scratch) memory of size (?P<activation_bytes>\d{1,18})"
+    ),
 )
-_DISABLED = re.compile(r"\[MS\] Multi stream is disabled (?:because|as) (?P<why>.+?)\s*$")
-_AUXILIARY = re.compile(r"The engine uses (?P<count>\d{1,6}) auxiliary streams")
-_STREAM_COUNTS = {"streams used": "streams", "aux streams": "auxiliary", "events used": "events"}
+_CACHE = (
+    re.compile(r"(?P<mode>Local|Global) timing cache in use"),
+    re.compile(r"Could not read cache from: (?P<unreadable>.+?)\. A new cache"),
+    re.compile(r"Loaded (?P<loaded_bytes>\d{1,18}) bytes of timing cache from (?P<file>.+?)\s*$"),
+    re.compile(r"Saved (?P<saved_bytes>\d{1,18}) bytes of timing cache to (?P<file>.+?)\s*$"),
+    re.compile(r"Serialized (?P<entries>\d{1,12}) timing cache entries"),
+    re.compile(r"Deleting timing cache: (?P<entries>\d{1,12}) entries, served (?P<hits>\d{1,12}) hits"),
+)
+_STREAMS = (
+    re.compile(r"\[MS\] Number of streams used is (?P<streams>\d{1,6})"),
+    re.compile(r"\[MS\] Number of aux streams is (?P<auxiliary>\d{1,6})"),
+    re.compile(r"\[MS\] Number of events used is (?P<events>\d{1,6})"),
+    re.compile(r"\[MS\] Multi stream is disabled (?:because|as) (?P<disabled_because>.+?)\s*$"),
+    re.compile(r"The engine uses (?P<auxiliary>\d{1,6}) auxiliary streams"),
+)
+"""Messages whose groups are the fields of a record."""
+_Record = TypeVar("_Record", MemoryTotals, ContextMemory, TimingCache, Streams)
+
+
+def _fill(record: _Record, patterns: tuple[re.Pattern[str], ...], message: str) -> _Record:
+    """Return the record with the fields in a message."""
+    match = next(filter(None, (pattern.match(message) for pattern in patterns)), None)
+    groups = match.groupdict() if match else {}
+    values: dict[str, Any] = {key: int(text) if text.isdecimal() else text for key, text in groups.items()}
+    return record._replace(**values)
 
 
 class Resources:
@@ -455,8 +477,7 @@ class Resources:
         self._streams: dict[int | None, Streams] = {}
         self.heads = table_of(
             ("Layer:", self._layer),
-            ("Skippe|Total |Max Sc", self._total),
-            ("Alloca", self._allocated),
+            ("Skippe|Total |Max Sc|Alloca", self._total),
             ("Could |Saved |Serial|Deleti", self.about_cache),
             ("Some t", self._lacks_workspace),
         )
@@ -467,9 +488,8 @@ class Resources:
             fields = match.groupdict()
             cpu, gpu = (int(fields[key]) if key in fields else None for key in ("cpu_change", "gpu_change"))
             used = int(match["cpu"]), int(match["gpu"])
-            event = match["event"]
-            is_managed = event.startswith("TensorRT-managed")
-            self.points.append(MemoryPoint(line, event, self.at_s, *used, cpu, gpu, is_managed))
+            is_managed = match["event"].startswith("TensorRT-managed")
+            self.points.append(MemoryPoint(line, match["event"], self.at_s, *used, cpu, gpu, is_managed))
         elif match := _PEAK.match(message):
             self.peak = int(match["cpu"]), int(match["gpu"])
 
@@ -481,20 +501,10 @@ class Resources:
 
     def _total(self, _line: int, message: str) -> None:
         known = self.totals.get(self.strategy) or MemoryTotals(self.strategy)
-        change: dict[str, Any] = {}
-        if match := _TOTAL.match(message):
-            change = {f"{match['what'].lower().replace(' ', '_')}_bytes": int(match["bytes"])}
-        elif match := _SILENT.match(message):
-            change = {"silent_layers": int(match["layers"])}
-        elif match := _PER_RUNNER.match(message):
-            key = f"{match['what']}_persistent_bytes"
-            self.context = self.context._replace(**{key: int(match["bytes"])})
-        if change:
-            self.totals[self.strategy] = known._replace(**change)
-
-    def _allocated(self, _line: int, message: str) -> None:
-        if match := _ALLOCATED.match(message):
-            self.context = self.context._replace(activation_bytes=int(match["bytes"]))
+        totals = _fill(known, _TOTALS, message)
+        if totals != known:
+            self.totals[self.strategy] = totals
+        self.context = _fill(self.context, _CONTEXT, message)
 
     def size(self, message: str) -> None:
         """Parse the size of the execution context or the engine, in MiB."""
@@ -511,32 +521,20 @@ class Resources:
             self.engine_bytes = size
 
     def about_cache(self, _line: int, message: str) -> None:
-        """Parse a message about the timing cache."""
-        cache = self.cache
-        if message.startswith(("Local timing cache", "Global timing cache")):
-            self.cache = cache._replace(mode=message.partition(" ")[0].lower())
-        elif match := _UNREADABLE.match(message):
-            self.cache = cache._replace(unreadable=match["file"])
-        elif match := _CACHE_FILE.match(message):
-            key = f"{match['verb'].lower()}_bytes"
-            change: dict[str, Any] = {"file": match["file"], key: int(match["bytes"])}
-            self.cache = cache._replace(**change)
-        elif match := _ENTRIES.match(message):
-            self.cache = cache._replace(entries=int(match["entries"]))
-        elif match := _DELETED.match(message):
-            hits = (cache.hits or 0) + int(match["hits"])
-            self.cache = cache._replace(entries=int(match["entries"]), hits=hits)
+        """Parse a message about the timing cache; hits add up over all deleted caches."""
+        hits = self.cache.hits or 0
+        cache = _fill(self.cache._replace(hits=None), _CACHE, message)
+        self.cache = cache._replace(
+            mode=cache.mode and cache.mode.lower(),
+            hits=self.cache.hits if cache.hits is None else hits + cache.hits,
+        )
 
     def about_streams(self, message: str) -> None:
+        """Parse a message about multi-stream execution."""
         known = self._streams.get(self.strategy) or Streams()
-        if match := _STREAMS.match(message):
-            change: dict[str, Any] = {_STREAM_COUNTS[match["what"]]: int(match["count"])}
-            self._streams[self.strategy] = known._replace(**change)
-        elif match := _DISABLED.match(message):
-            why = known.disabled_because or match["why"]
-            self._streams[self.strategy] = known._replace(disabled_because=why)
-        elif match := _AUXILIARY.match(message):
-            self._streams[self.strategy] = known._replace(auxiliary=int(match["count"]))
+        streams = _fill(known, _STREAMS, message)
+        first = known.disabled_because or streams.disabled_because
+        self._streams[self.strategy] = streams._replace(disabled_because=first)
 
     def streams(self, strategy: int | None) -> Streams:
         """Return the streams of a candidate engine, or of a loaded engine."""
@@ -579,6 +577,7 @@ _FALLBACKS = (
         "DLA needs profiles whose min, opt and max shapes are equal",
     ),
 )
+_UNNAMED = re.compile(r"\(Unnamed Layer\* \d+\) \[(\w+)\]$")
 _LONGEST_WARNING = 4000
 _MOST_PLACED = 200_000
 
@@ -624,19 +623,21 @@ class Devices:
 
     def complain(self, line: int, message: str) -> None:
         """Parse a warning that mentions DLA: a fallback, or the reason for the next one."""
-        text = message[:_LONGEST_WARNING]
-        for pattern, reason in _FALLBACKS:
-            if match := pattern.search(text):
-                groups = match.groupdict()
-                layer, detail = match["layer"], self._before if match["layer"] in self._before else ""
-                if groups.get("limit"):
-                    self._limit = int(groups["limit"])
-                if len(self._fallbacks) < _MOST_PLACED:
-                    about = groups.get("type", ""), reason.format(**groups), message
-                    self._fallbacks.append(DlaFallback(line, layer, *about, detail if layer else ""))
-                self._before = ""
-                return
-        self._before = message
+        text, before, self._before = message[:_LONGEST_WARNING], self._before, message
+        match, reason = next(
+            ((match, reason) for pattern, reason in _FALLBACKS if (match := pattern.search(text))), (None, "")
+        )
+        if match is None:
+            return
+        groups = match.groupdict()
+        layer, unnamed = groups["layer"], _UNNAMED.match(groups["layer"])
+        layer_type = groups.get("type") or (unnamed[1].upper() if unnamed else "")
+        self._limit = int(groups["limit"]) if "limit" in groups else self._limit
+        if len(self._fallbacks) < _MOST_PLACED:
+            detail = before if layer and layer in before else ""
+            fallback = DlaFallback(line, layer, layer_type, reason.format(**groups), message, detail)
+            self._fallbacks.append(fallback)
+        self._before = ""
 
 
 # --- results of a run --------------------------------------------------------------------------------------------------

@@ -1,22 +1,15 @@
-"""Read a log as a stream: each line to its run, each message to its collector, and all of it to a `BuildTrace`.
-
-A log may hold several runs, of several engines. A span is one run, from its banner to the next, or one build of a program
-without banners. The last build is described, by its own span alone; later runs that load its engine add measurements and
-their lists of layers.
-"""
+"""Read a log as a stream: each line to its run, each message to its collector, and all of it to a `BuildTrace`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from trex_tui.artifacts.open import gc_paused
 from trex_tui.buildlog.command import find_requests, options_of_command
-from trex_tui.buildlog.layer_lists import LayerLists, with_kernel_names
+from trex_tui.buildlog.layer_lists import with_kernel_names
 from trex_tui.buildlog.lines import (
     LONGEST_LINE,
     MESSAGE,
@@ -24,28 +17,16 @@ from trex_tui.buildlog.lines import (
     LogStreams,
     Prefix,
     ReadState,
-    find_banner,
     parse_prefix,
     read_lines,
     version_of_library,
 )
-from trex_tui.buildlog.messages import (
-    FIGURE,
-    KEY,
-    Devices,
-    Messages,
-    Options,
-    Passes,
-    Resources,
-    Results,
-    table_of,
-)
-from trex_tui.buildlog.tactics import Handler, Tuner
-from trex_tui.buildlog.trace import BuildTrace, LayerList, MeasuredRun, Run, StatedOptions
+from trex_tui.buildlog.messages import FIGURE, KEY, Messages, table_of
+from trex_tui.buildlog.spans import Runs, Span, Spans, Stage
+from trex_tui.buildlog.tactics import Handler
+from trex_tui.buildlog.trace import BuildTrace, LayerList, StatedOptions
 from trex_tui.errors import ArtifactError, Note, Severity
 from trex_tui.text import plural
-
-_T = TypeVar("_T")
 
 _known: dict[tuple[Path, int | None, int, int], BuildTrace] = {}
 """The last traces, so that a command reads a log once."""
@@ -81,231 +62,6 @@ def read_log(path: Path, run: int | None = None, progress: Callable[[int], None]
     return trace
 
 
-# --- runs and spans ----------------------------------------------------------------------------------------------------
-
-
-class _Runs:
-    """The runs, by their banners.
-
-    A program may start others (the tuning of 11.1 does, between `TASK_BEGIN` and `TASK_END`): their banners are nested in its
-    own. `PASSED` and `FAILED` repeat the command line, which identifies the run.
-    """
-
-    def __init__(self) -> None:
-        self.all: list[Run] = []
-        self._open: list[int] = []
-        self._unfinished: dict[str, int] = {}
-        self._in_task = False
-
-    @property
-    def is_open(self) -> bool:
-        """True if a program is running: its banner has no closing banner yet, and no other program has replaced it."""
-        return bool(self._open)
-
-    def banner(self, line: int, text: str) -> bool:
-        """Parse `&&&& RUNNING …`; True if another program begins here."""
-        banner = find_banner(text)
-        if banner is None:
-            return False
-        status, command = banner.status, banner.command
-        if status.startswith("TASK_"):
-            self._in_task = status == "TASK_BEGIN" and self.is_open
-            if not self._in_task:
-                del self._open[1:]  # the program that the task started has ended in some way
-            return False
-        is_running = status == "RUNNING"
-        if not is_running and self._ended(command, status):
-            return False
-        if is_running:
-            if not self._in_task:
-                self._open.clear()
-            self._unfinished[command] = len(self.all)
-            self._open.append(len(self.all))
-        ended = None if is_running else status
-        self.all.append(Run(line, banner.program, banner.version, banner.build, command, ended))
-        return is_running
-
-    def _ended(self, command: str, status: str) -> bool:
-        """Set the status of the last run of this command, else of the last open run; False without one."""
-        index = self._unfinished.pop(command, None)
-        if index is None and self._open:
-            index = self._open[-1]
-            self._unfinished.pop(self.all[index].command, None)
-        if index is None:
-            return False
-        self.all[index] = self.all[index]._replace(status=status)
-        while self._open and self._open[-1] >= index:
-            self._open.pop()
-        return True
-
-
-class _Stage(IntEnum):
-    """Progress of a build, according to the log."""
-
-    NOTHING = 0
-    """Nothing is built."""
-    BEGUN = 1
-    """A builder exists, or a network is read; a build need not follow."""
-    UNDER_WAY = 2
-    """The network is optimized, or tactics are timed."""
-    OVER = 3
-    """There is an engine. Others of the same build may follow, which are timed too."""
-
-
-@dataclass(slots=True, eq=False)
-class _Span:
-    """Collectors of the messages of one run.
-
-    Attributes:
-        run: Index of the run, by the banners; None without one.
-        command: Its command line from the banner; empty without one.
-        non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
-        number: Position among the measured runs, from 1; None without measurements.
-    """
-
-    run: int | None = None
-    command: str = ""
-    tuner: Tuner = field(default_factory=Tuner)
-    options: Options = field(default_factory=Options)
-    passes: Passes = field(default_factory=Passes)
-    resources: Resources = field(default_factory=Resources)
-    devices: Devices = field(default_factory=Devices)
-    results: Results = field(default_factory=Results)
-    lists: LayerLists = field(default_factory=LayerLists)
-    layer_lists: tuple[LayerList, ...] = ()
-    non_conforming: list[tuple[int | None, str]] = field(default_factory=list)
-    stage: _Stage = _Stage.NOTHING
-    number: int | None = None
-
-    @property
-    def builds(self) -> bool:
-        return self.stage >= _Stage.UNDER_WAY
-
-    def finish(self, line: int) -> None:
-        """End what is open; `line` is the last."""
-        self.tuner.end()
-        self.passes.finish(line)
-        self.layer_lists = self.lists.finished()
-        for collector in (self.tuner, self.options, self.passes, self.resources, self.devices, self.results):
-            collector.heads.clear()  # references to itself, which would keep every build of a long log
-
-    def engine_file(self, label: str, option: str) -> str | None:
-        """Return the name of the file that the run loads or saves its engine as; empty if it does not, None if unknown."""
-        path = self.options.value(label)
-        if path is None and self.command:
-            match = re.search(rf"(?:^|\s){option}=(\S+)", self.command)
-            path = match[1].strip("'\"") if match else ""
-        return None if path is None else re.split(r"[\\/]", path)[-1]
-
-    def loads_other_engine(self, shown: _Span) -> str:
-        """Return a description of the other engine that this run loads; empty if this cannot be determined.
-
-        Only file names are compared, since files are moved between a build and a run.
-        """
-        loaded = self.engine_file("Load engine", "--loadEngine")
-        action = "Save" if shown.builds else "Load"
-        known = shown.engine_file(f"{action} engine", f"--{action.lower()}Engine")
-        return f"loads another engine ({loaded}, not {known})" if loaded and known and known != loaded else ""
-
-
-class _Spans:
-    """Chooses the spans that describe the log.
-
-    Attributes:
-        measured: Every measured run, with the index of its banner.
-        shown: The span of the last build; without any, the last run that prints its options.
-        kept: The spans whose measurements and lists count, in order.
-        left_out: Line of the first result of another engine, and why it is skipped; None without one.
-    """
-
-    def __init__(self, wanted: int | None) -> None:
-        self.measured: list[tuple[int | None, MeasuredRun]] = []
-        self.shown: _Span | None = None
-        self.kept: list[_Span] = []
-        self.left_out: tuple[int, str] | None = None
-        self._wanted = wanted
-        self._is_over = False
-        self._first_result = 0
-
-    def add(self, span: _Span, line: int) -> None:
-        """Add a finished span; `line` is its last."""
-        span.finish(line)
-        self._measure(span)
-        if self._is_over:
-            return
-        if span.number is not None and span.number == self._wanted:
-            self._begin_wanted(span)
-        shown = self.shown
-        if span.builds and shown is not None:
-            self.left_out = (
-                None if shown.builds else self._result("the run before the build is of another engine")
-            )
-            self._forget()
-        elif shown is not None and (other := span.loads_other_engine(shown)):
-            if shown.builds:
-                result = (
-                    (span.results.line, f"the run after the build {other}") if span.results.line else None
-                )
-                self.left_out = self.left_out or result
-                return
-            self.left_out = self._result(f"the last run {other}")
-            self._forget()
-        is_better = shown is None or span.options.is_stated or not shown.options.is_stated
-        if shown is None or span.builds or (is_better and not shown.builds):
-            self.shown = span
-        self.kept.append(span)
-
-    def _forget(self) -> None:
-        self.kept, self._first_result = [], 0
-
-    def _measure(self, span: _Span) -> None:
-        results = span.results
-        if results.line:
-            span.number = len(self.measured) + 1
-            inference = span.options.stated().inference or options_of_command(span.command).inference
-            parts = results.performance, results.profile, tuple(results.averages)
-            self.measured.append((span.run, MeasuredRun(span.number, results.line, None, inference, *parts)))
-
-    def _begin_wanted(self, span: _Span) -> None:
-        """Drop the results of earlier runs, and a build of another engine."""
-        self._is_over = True
-        self.left_out = None
-        if self.shown is not None and span.loads_other_engine(self.shown):
-            self.shown = None
-            self._forget()
-        self._first_result = len(self.kept)
-
-    def _result(self, why: str) -> tuple[int, str] | None:
-        lines = [span.results.line for span in self.kept[self._first_result :] if span.results.line]
-        return (lines[-1], why) if lines else None
-
-    def last(self, find: Callable[[_Span], _T | None], *, own: bool = False) -> _T | None:
-        """Return the last result of a kept span that is not empty; with `own`, that of the shown span comes first."""
-        spans = (
-            self.kept[self._first_result :]
-            if not own
-            else [*self.kept, *([self.shown] if self.shown else [])]
-        )
-        return next((value for span in reversed(spans) if (value := find(span))), None)
-
-    @property
-    def timed(self) -> _Span | None:
-        """Return the span of the timed run, else of the run whose layers were timed, else the last; None without spans."""
-        finders: tuple[Callable[[_Span], object], ...] = (
-            lambda span: span.results.performance,
-            lambda span: span.results.profile,
-            lambda span: span.results.averages,
-        )
-        for find in finders:
-            found = [span for span in self.kept[self._first_result :] if find(span)]
-            if found:
-                return found[-1]
-        stated = [span for span in self.kept if span.options.is_stated]
-        return stated[-1] if stated else self.shown
-
-
-# --- the reader --------------------------------------------------------------------------------------------------------
-
 _STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
 _PREFIX = _STAMP + len("[V] [TRT] ")
 """Length of the prefix of the library's messages, from trtexec and from Python."""
@@ -335,8 +91,8 @@ class _Reader:
         self._path = path
         self._wanted = wanted
         self._state = ReadState()
-        self._runs = _Runs()
-        self._spans = _Spans(wanted)
+        self._runs = Runs()
+        self._spans = Spans(wanted)
         self._messages = Messages()
         self._streams = LogStreams(self._on_message, self._on_bare)
         self._library: tuple[str, str] | None = None
@@ -350,7 +106,7 @@ class _Reader:
         self._at_s: float | None = None
         self._frequent: dict[str, Prefix] = {}
         self._heads: dict[str, Handler] = {}
-        self._enter(_Span())
+        self._enter(Span())
 
     def read(self, progress: Callable[[int], None] | None) -> BuildTrace:
         number = 0
@@ -390,7 +146,7 @@ class _Reader:
 
     # --- spans ------------------------------------------------------------------------------------------------------------
 
-    def _enter(self, span: _Span) -> None:
+    def _enter(self, span: Span) -> None:
         self._span = span
         self._set_time()
         tuner, passes, resources, results = span.tuner, span.passes, span.resources, span.results
@@ -422,15 +178,15 @@ class _Reader:
         self._spans.add(self._span, self._number)
         is_run = self._runs.is_open
         index, command = (len(self._runs.all) - 1, self._runs.all[-1].command) if is_run else (None, command)
-        self._enter(_Span(index, command))
+        self._enter(Span(index, command))
 
-    def _reach(self, stage: _Stage) -> None:
+    def _reach(self, stage: Stage) -> None:
         span = self._span
         if not span.builds:
-            self._builds += stage >= _Stage.UNDER_WAY
+            self._builds += stage >= Stage.UNDER_WAY
         span.stage = max(span.stage, stage)
 
-    def _begins(self, stage: _Stage, *, behind: _Stage) -> None:
+    def _begins(self, stage: Stage, *, behind: Stage) -> None:
         """Handle a library message that starts a build: a new one if the last is beyond `behind`. A run of trtexec has only
         one build.
         """
@@ -611,8 +367,6 @@ class _Reader:
             span.tuner.cached(line, message)
         elif _NO_VALID in message:
             span.tuner.no_valid_tactic(line, message.partition(_NO_VALID)[0])
-        elif " available tactics, " in message:
-            span.tuner.pruned(message)
         elif span.devices.listed and message.strip():
             span.devices.take_list(message)
 
@@ -626,12 +380,12 @@ class _Reader:
             self._span.tuner.adding(line, message)
         else:
             if message.startswith("Adding network input: "):
-                self._begins(_Stage.BEGUN, behind=_Stage.BEGUN)
+                self._begins(Stage.BEGUN, behind=Stage.BEGUN)
             self._span.options.binding(line, message)
 
     def _building(self, line: int, message: str) -> None:
         if message.startswith("Building graph"):
-            self._reach(_Stage.UNDER_WAY)
+            self._reach(Stage.UNDER_WAY)
             self._span.tuner.end()
             number = self._span.passes.begin_strategy(line, message)
             if number is not None:
@@ -664,33 +418,33 @@ class _Reader:
 
     def _input(self, line: int, message: str) -> None:
         if message.startswith("Input filename"):
-            self._begins(_Stage.BEGUN, behind=_Stage.BEGUN)
+            self._begins(Stage.BEGUN, behind=Stage.BEGUN)
             self._span.options.header(line, message)
         else:
             self._span.results.bound(line, message)
 
     def _starting(self, _line: int, message: str) -> None:
         if message.startswith("Start parsing network model"):
-            if self._span.stage > _Stage.BEGUN:
+            if self._span.stage > Stage.BEGUN:
                 self._begin_span()
-            self._reach(_Stage.BEGUN)
+            self._reach(Stage.BEGUN)
 
     def _original(self, line: int, message: str) -> None:
         if message.startswith("Original: "):
             # Calibration builds its own engine first.
-            self._begins(_Stage.UNDER_WAY, behind=_Stage.UNDER_WAY)
+            self._begins(Stage.UNDER_WAY, behind=Stage.UNDER_WAY)
         self._span.passes.counted(line, message)
 
     def _usage(self, line: int, message: str) -> None:
         if " Init builder kernel library: " in message:
-            self._begins(_Stage.BEGUN, behind=_Stage.BEGUN)
+            self._begins(Stage.BEGUN, behind=Stage.BEGUN)
         elif " allocation in building engine: " in message:
-            self._reach(_Stage.OVER)
+            self._reach(Stage.OVER)
         self._span.resources.usage(line, message)
 
     def _cache_in_use(self, line: int, message: str) -> None:
         if " timing cache in use" in message:
-            self._reach(_Stage.UNDER_WAY)
+            self._reach(Stage.UNDER_WAY)
         self._span.resources.about_cache(line, message)
 
     def _engine(self, line: int, message: str) -> None:
@@ -723,11 +477,11 @@ class _Reader:
         self._span.passes.phase(line, message, self._span.tuner.layer_name)
         if message.startswith(("Formats and tactics", "Engine generation")):
             self._span.tuner.end()
-            self._reach(_Stage.UNDER_WAY if message.startswith("Formats") else _Stage.OVER)
+            self._reach(Stage.UNDER_WAY if message.startswith("Formats") else Stage.OVER)
         elif message.startswith("Engine built in"):
-            self._reach(_Stage.OVER)
+            self._reach(Stage.OVER)
         elif message.startswith("Calibration completed"):
-            self._span.stage = min(self._span.stage, _Stage.UNDER_WAY)  # its own engine is not the build's
+            self._span.stage = min(self._span.stage, Stage.UNDER_WAY)  # its own engine is not the build's
 
     # --- the end ----------------------------------------------------------------------------------------------------------
 
@@ -822,7 +576,7 @@ class _Reader:
             yield note(Severity.ERROR, f"{state.damage}; the {self._number} lines before were read")
         elif state.cut_off:
             # A pasted part may lack the end of its last line; a program that was running has not written it.
-            is_cut = self._runs.is_open or _Stage.NOTHING < stage < _Stage.OVER
+            is_cut = self._runs.is_open or Stage.NOTHING < stage < Stage.OVER
             severity = Severity.ERROR if is_cut else Severity.WARNING
             message = "is cut off in the middle of a line, which was left out"
             yield note(severity, message, f"line {self._number + 1}")

@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 
 
 class TimedTactic(NamedTuple):
-    """A timed tactic.
+    """A timed tactic, or a row of a table of Myelin.
 
     Attributes:
-        id: Its number, equal to `TacticValue` of the layer information.
+        id: Its number, equal to `TacticValue` of the layer information; of a row `tactic_hash`, which is none.
         name: Name of the kernel; None if the log has only numbers (shuffles, reformats, cuBLAS, all of cuDNN).
         time_ms: None if the log has no finite time.
     """
@@ -27,34 +27,14 @@ class TimedTactic(NamedTuple):
     time_ms: float | None
 
 
-class MyelinTactic(NamedTuple):
-    """One row of a Myelin autotuning table (TensorRT 10 and later).
-
-    Attributes:
-        number: `tactic_id`, which counts from 0 within a table.
-        time_ms: `cost(in ms)`.
-        ratio: `cost/fastest_cost`.
-        correlation: `prediction_correlation`, how well Myelin's model predicted the time.
-        kernel: `kernel_name`.
-        hash: `tactic_hash`; not a 64-bit tactic number.
-        parameters: `tunable_parameter` and the rest of the row, verbatim.
-    """
-
-    number: int
-    time_ms: float | None
-    ratio: float | None
-    correlation: float | None
-    kernel: str
-    hash: str
-    parameters: str
+SkipReason = Literal["workspace", "device memory", "other"]
+"""Too little workspace for its scratch memory, or too little free memory of the device."""
 
 
 class SkippedTactic(NamedTuple):
     """A tactic that the builder did not time.
 
     Attributes:
-        id: Its number; None if the message has none.
-        reason: `workspace` is scratch memory above the workspace, `device memory` too little free memory of the device.
         requested_bytes, available_bytes: Memory needed and available; None if not printed. For Myelin the available memory is
             its budget: the workspace and the layer's own weights.
         message: The line's text.
@@ -63,7 +43,7 @@ class SkippedTactic(NamedTuple):
 
     line: int
     id: str | None
-    reason: Literal["workspace", "device memory", "other"]
+    reason: SkipReason
     requested_bytes: int | None
     available_bytes: int | None
     message: str
@@ -71,18 +51,21 @@ class SkippedTactic(NamedTuple):
 
 
 class MyelinTable(NamedTuple):
-    """`Sorted table of all evaluated tactics` of one operator inside a Myelin layer.
+    """`Sorted table of all evaluated tactics` of one operator inside a Myelin layer (TensorRT 10 and later).
 
     Attributes:
         operator: Name after `Autotuning op`; empty if not printed.
-        onnx_nodes: Names in the `[ONNX Layer: …]` after it.
         tactics: The rows, the fastest first, which Myelin uses.
     """
 
     line: int
     operator: str
     onnx_nodes: tuple[str, ...]
-    tactics: list[MyelinTactic]
+    tactics: list[TimedTactic]
+
+
+Outcome = Literal["timed", "no valid tactic", "skipped", "unfinished"]
+"""`skipped` if it had tactics, and all were skipped; `unfinished` if the log ends, or the build failed here."""
 
 
 class RunnerTrial(NamedTuple):
@@ -91,36 +74,26 @@ class RunnerTrial(NamedTuple):
     Attributes:
         runner: `CaskConvolution`, `Myelin`, …
         runner_id: The number in brackets after it (8.6 and later), verbatim.
-        outcome: `timed` with at least one time; `skipped` if it had tactics, and all were skipped; `unfinished` if the log
-            has no result: it is truncated, or the build failed here.
         fastest_id, fastest_ms: `Fastest Tactic` of the log; None if not printed, or if none was valid.
         seconds: Duration of timing this runner; printed by 8.6 and later.
-        available, pruned: Number of tactics, and number removed by heuristics (8.6 and later).
         myelin: Tables of the operators inside, for the Myelin runner.
     """
 
     line: int
     runner: str
     runner_id: str | None
-    outcome: Literal["timed", "no valid tactic", "skipped", "unfinished"]
+    outcome: Outcome
     tactics: list[TimedTactic]
     skipped: tuple[SkippedTactic, ...] = ()
     fastest_id: str | None = None
     fastest_ms: float | None = None
     seconds: float | None = None
-    available: int | None = None
-    pruned: int | None = None
     myelin: tuple[MyelinTable, ...] = ()
-
-    @property
-    def myelin_count(self) -> int:
-        """Number of rows in Myelin's tables: kernels that Myelin timed itself for the operators inside."""
-        return sum(len(table.tactics) for table in self.myelin)
 
     @property
     def tactic_count(self) -> int:
         """Number of tactics timed: those with a line of their own, and the rows of Myelin's tables."""
-        return len(self.tactics) + self.myelin_count
+        return len(self.tactics) + sum(len(table.tactics) for table in self.myelin)
 
     @property
     def fastest(self) -> TimedTactic | None:
@@ -135,11 +108,8 @@ class FormatCombination(NamedTuple):
     Attributes:
         inputs, outputs: As printed: `Float(784,784,28,1)` is type and strides, `Half(3136,1:8,112,4)` has 8 elements per
             vector in the dimension with the colon.
-        runners: In the order tried; empty for a cached result.
-        chosen_runner, chosen_id: Choice for this combination according to the log; None without a choice (no runner had a
-            valid tactic, or the log ends).
-        cached_ms: Time from the timing cache (`got cached result`); None if the combination was timed in this build.
-        is_cached: Whether the result came from the timing cache.
+        runners: In the order tried; empty for a result from the timing cache (`is_cached`), whose time is `cached_ms`.
+        chosen_runner, chosen_id: None without a choice: no runner had a valid tactic, or the log ends.
     """
 
     line: int
@@ -159,16 +129,12 @@ class FormatCombination(NamedTuple):
     @property
     def chosen_ms(self) -> float | None:
         """Time of the choice; None without a choice or a time."""
-        if self.is_cached or self.chosen_id is None:
-            return self.cached_ms
         trial = next((trial for trial in self.runners if trial.runner == self.chosen_runner), None)
-        if trial is None:
-            return None
+        if trial is None or self.chosen_id is None:
+            return self.cached_ms
         times = [tactic.time_ms for tactic in trial.tactics if tactic.id == self.chosen_id]
-        known = [time for time in times if time is not None]
-        if known:
-            return min(known)
-        return trial.fastest_ms if trial.fastest_id == self.chosen_id else None
+        fastest = trial.fastest_ms if trial.fastest_id == self.chosen_id else None
+        return min((time for time in times if time is not None), default=fastest)
 
     @property
     def tactic_count(self) -> int:
@@ -180,9 +146,7 @@ class LayerTuning(NamedTuple):
 
     Attributes:
         name: Name of the layer while it was tuned; equal to its name in the engine unless Myelin or a later pass renames it.
-        strategy: Number of the backend strategy; None before 8.6, which has no strategies.
         optimization_profile: Index of the profile, from 0.
-        combinations: In the order tried.
         metadata: `ForeignNode … metadata`: the ONNX nodes inside, verbatim; empty if not printed.
         began_s, ended_s: Time stamps of its first and last line, in seconds since the log's first; whole seconds, None if the
             log has no time stamps.
@@ -196,6 +160,10 @@ class LayerTuning(NamedTuple):
     metadata: str = ""
     began_s: float | None = None
     ended_s: float | None = None
+
+    def trials(self) -> Iterator[RunnerTrial]:
+        for combination in self.combinations:
+            yield from combination.runners
 
     @property
     def seconds(self) -> float | None:
@@ -214,10 +182,6 @@ class LayerTuning(NamedTuple):
     @property
     def is_cached(self) -> bool:
         return bool(self.combinations) and all(combination.is_cached for combination in self.combinations)
-
-    def trials(self) -> Iterator[RunnerTrial]:
-        for combination in self.combinations:
-            yield from combination.runners
 
 
 class ReformatCost(NamedTuple):
@@ -242,12 +206,10 @@ class ReformatCost(NamedTuple):
     @property
     def time_ms(self) -> float | None:
         """Time of the fastest way; None without times."""
-        if self.combination.is_cached:
-            return self.combination.cached_ms
-        times = []
+        times = [self.combination.cached_ms]
         for trial in self.combination.runners:
-            tactic = trial.fastest if trial.fastest_ms is None else None
-            times.append(tactic.time_ms if tactic else trial.fastest_ms)
+            fastest = trial.fastest
+            times.append(trial.fastest_ms if trial.fastest_ms is not None else fastest and fastest.time_ms)
         return min((time for time in times if time is not None), default=None)
 
 
@@ -308,12 +270,10 @@ _INSUFFICIENT = re.compile(
     r"(?: detected for tactic (?P<id>-?\w+))?"
 )
 _BEYOND_BUDGET = re.compile(r"Exceeded mem budget of (?P<there>\d{1,18})\. Need (?P<wanted>\d{1,18})")
-_PRUNED = re.compile(r"(?P<available>\d{1,9}) available tactics, .*?(?P<pruned>\d{1,9}) pruned")
 _OPERATOR = re.compile(r"Autotuning op (?P<name>.*?): (?P<nodes>\[ONNX Layer: .*)?$")
 _NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
 _FORMAT_END = re.compile(r"(?<=\)), ")
 _FOREIGN = len(" (foreignNode)")
-_LONGEST_COUNTS = 200
 _LARGEST_MIB = 1 << 20
 """A larger size is in bytes, where a release may print MiB."""
 
@@ -358,11 +318,10 @@ class _Runner:
     seconds: float | None = None
     fastest_id: str | None = None
     fastest_ms: float | None = None
-    counts: tuple[int | None, int | None] = (None, None)
     is_invalid: bool = False
     skipped: list[SkippedTactic] = field(default_factory=list)
     myelin: list[MyelinTable] = field(default_factory=list)
-    table: tuple[int, list[MyelinTactic]] | None = None
+    table: tuple[int, list[TimedTactic]] | None = None
     operator: tuple[str, tuple[str, ...]] = ("", ())
     budget: tuple[int, int] | None = None
 
@@ -374,16 +333,16 @@ class _Runner:
 
     def finished(self) -> RunnerTrial:
         self.end_table()
-        skipped, myelin = tuple(self.skipped), tuple(self.myelin)
-        outcome: Literal["timed", "no valid tactic", "skipped", "unfinished"] = "unfinished"
+        outcome: Outcome = "unfinished"
         if self.tactics or self.fastest_id is not None:
             outcome = "timed"
         elif self.skipped:
             outcome = "skipped"
         elif self.is_invalid or self.seconds is not None:
             outcome = "no valid tactic"
-        timing = (self.fastest_id, self.fastest_ms, self.seconds, *self.counts)
-        return RunnerTrial(self.line, self.name, self.id, outcome, self.tactics, skipped, *timing, myelin)
+        timing = self.fastest_id, self.fastest_ms, self.seconds
+        parts = self.tactics, tuple(self.skipped), *timing, tuple(self.myelin)
+        return RunnerTrial(self.line, self.name, self.id, outcome, *parts)
 
 
 class Tuner:
@@ -413,13 +372,10 @@ class Tuner:
         self._runner: _Runner | None = None
         self._reformat: tuple[str, str] | None = None
         self._in_reformats = False
-        self._counts: tuple[int | None, int | None] = (None, None)
         self._set_name: tuple[str | None, str] | None = None
         self._ids: dict[str, str | None] = {}
         self._names: dict[str, str] = {}
         self._formats: dict[str, tuple[str, ...]] = {}
-        self._combined: dict[str, tuple[bool, tuple[str, ...], tuple[str, ...]] | None] = {}
-        self._runners: dict[str, tuple[str, str, str | None, tuple[str, str] | None] | None] = {}
         self._kernels: dict[str, str] = {}
         self._ambiguous: set[str] = set()
         self.heads: dict[str, Handler] = {
@@ -541,7 +497,7 @@ class Tuner:
         if last is not None and last.reason == "device memory" and last.id is None:
             self._skip(last._replace(id=number), replaces=True)
             return
-        reason: Literal["workspace", "device memory", "other"] = "workspace" if memory else "other"
+        reason: SkipReason = "workspace" if memory else "other"
         sizes: tuple[int | None, int | None] = (size, None)
         if budget is not None and budget[1] == size:
             sizes = budget
@@ -583,41 +539,30 @@ class Tuner:
             if runner.budget is None or wanted > runner.budget[0]:
                 runner.budget = wanted, int(match["there"])
 
-    def _myelin_row(self, parts: list[str]) -> MyelinTactic | None:
-        number, cost, ratio, correlation, kernel, digest, *rest = parts
-        digest, _, more = digest.partition(",")
+    def _myelin_row(self, parts: list[str]) -> TimedTactic | None:
+        """Return a row `tactic_id, cost(in ms), cost/fastest_cost, prediction_correlation, kernel_name, tactic_hash, …`."""
+        number, cost, _, _, kernel, digest, *_ = parts
+        digest = digest.partition(",")[0]
         if not number.strip().isdecimal() or not digest.startswith("0x"):
             return None
-        numbers = parse_number(cost), parse_number(ratio), parse_number(correlation)
-        parameters = self._name(", ".join(filter(None, (more.strip(), *rest))).strip())
-        return MyelinTactic(int(number), *numbers, self._name(kernel), digest, parameters)
+        return TimedTactic(digest, self._name(kernel), parse_number(cost))
 
     # --- runners ----------------------------------------------------------------------------------------------------------
 
     def runner(self, line: int, message: str) -> None:
         """Parse `--------------- Timing Runner: L (R[0x…])`."""
-        if message not in self._runners:
-            self._runners[message] = self._parse_runner(message)
-        if (known := self._runners[message]) is None:
-            return
-        layer, runner, runner_id, reformat = known
-        self._end_runner()
-        if reformat:
-            self._reformat = reformat
-        elif not self._in_reformats:
-            self._belongs_to(line, layer)
-        if self._combination is None:
-            self._combination = FormatCombination(line, (), ())
-        self._runner = _Runner(line, runner, runner_id, counts=self._counts)
-        self._counts = (None, None)
-
-    def _parse_runner(self, message: str) -> tuple[str, str, str | None, tuple[str, str] | None] | None:
         match = _RUNNER.match(message)
         if match is None:
-            return None
-        ends = _REFORMAT.match(match["layer"])
-        reformat = (ends["source"] or "", ends["target"] or "") if ends else None
-        return self._name(match["layer"]), self._name(match["runner"]), match["id"], reformat
+            return
+        reformat = _REFORMAT.match(match["layer"])
+        self._end_runner()
+        if reformat:
+            self._reformat = reformat["source"] or "", reformat["target"] or ""
+        elif not self._in_reformats:
+            self._belongs_to(line, self._name(match["layer"]))
+        if self._combination is None:
+            self._combination = FormatCombination(line, (), ())
+        self._runner = _Runner(line, self._name(match["runner"]), match["id"])
 
     def _belongs_to(self, line: int, name: str) -> None:
         """Name the layer by its first runner; before 8.2 nothing else marks the start of another layer."""
@@ -662,11 +607,6 @@ class Tuner:
             self._runner = _Runner(line, self._name(runner), None, is_invalid=True)
             self._end_runner()
 
-    def pruned(self, message: str) -> None:
-        """Parse `L: N available tactics, …, M pruned, …`, printed before its runner."""
-        if match := _PRUNED.search(message[-_LONGEST_COUNTS:]):
-            self._counts = (int(match["available"]), int(match["pruned"]))
-
     def _begin_unnamed(self, line: int) -> None:
         """Start a runner for tactics without a heading: the log begins in the middle, or lines are missing."""
         if self._combination is None:
@@ -693,23 +633,20 @@ class Tuner:
 
     def _autotuning(self, line: int, message: str) -> None:
         """Parse `*************** Autotuning format combination: A -> B ***************`."""
-        if message not in self._combined:
-            heading, _, rest = message.partition(":")
-            inputs, arrow, outputs = rest.partition(" -> ")
-            is_reformat = _AUTOTUNE.get(heading)
-            is_whole = is_reformat is not None and arrow and outputs.rstrip().endswith(_STARS)
-            formats = self._split(inputs), self._split(outputs.rstrip()[: -len(_STARS)])
-            self._combined[message] = (bool(is_reformat), *formats) if is_whole else None
-        if (known := self._combined[message]) is None:
+        heading, _, rest = message.partition(":")
+        inputs, arrow, outputs = rest.rstrip().partition(" -> ")
+        is_reformat = _AUTOTUNE.get(heading)
+        if is_reformat is None or not arrow or not outputs.endswith(_STARS):
             return
-        is_reformat, input_formats, output_formats = known
         self._end_combination()
         self._in_reformats = is_reformat
         if is_reformat:
             self._end_layer()
         elif self._layer is None:
             self._begin_layer(line)
-        self._combination = FormatCombination(line, input_formats, output_formats)
+        self._combination = FormatCombination(
+            line, self._split(inputs), self._split(outputs.removesuffix(_STARS))
+        )
 
     def _chose(self, _line: int, message: str) -> None:
         if match := _CHOSE.match(message):

@@ -2,7 +2,8 @@
 
 Every record has its line in the log (`line`, from 1), so that a number can be looked up. Values that the log does not have
 are None or empty. `strategy` is the number of the backend strategy of a record: TensorRT 8.6 and later name strategies, 10
-builds several candidate engines in sequence and keeps one; None if no strategy is named.
+builds several candidate engines in sequence and keeps one; None if no strategy is named. Seconds count from the log's first
+time stamp; None without time stamps.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any, Literal, NamedTuple
 
 from trex_tui.artifacts.profile import ProfileRow
@@ -29,7 +30,6 @@ class Run(NamedTuple):
         program: `TensorRT.trtexec`, or the name of another program of NVIDIA's samples.
         tensorrt_version: Decoded from the banner; None for 7.x.
         build: `b11` of 10.4 and later, as a number.
-        command: The command line of the banner.
         status: `PASSED`, `FAILED` or `WAIVED`; None without such a banner: the run died, or the log is truncated.
     """
 
@@ -69,21 +69,18 @@ class StatedOptions:
 _VARIATION = re.compile(r"coefficient of varia(?:nce|tion) = ([\d.]+)%")
 
 
-@dataclass(frozen=True, slots=True)
-class Performance:
+class Performance(NamedTuple):
     """`=== Performance summary ===`, or the lines of it that the log has.
 
     Attributes:
         values: Label (`Latency`, `Throughput`, …) -> text after the colon; `artifacts.metadata.parse_latency` reads the
             pairs. The blocks of TensorRT 7 are converted to these labels.
         warnings: The sentences with a star after the summary, each with its advice.
-        explanations: Label -> definition, from a verbose log.
     """
 
     line: int
     values: dict[str, str]
     warnings: tuple[str, ...] = ()
-    explanations: dict[str, str] = field(default_factory=dict)
 
     @property
     def variation_pct(self) -> float | None:
@@ -104,40 +101,33 @@ class TraceAverage(NamedTuple):
 
 
 class Bursts(NamedTuple):
-    """Groups of `Average on N runs` that are slower than usual.
+    """Groups of `Average on N runs` that are at least 5 % above the median GPU time.
 
     Attributes:
-        typical_ms: Median GPU time of the groups.
-        slow_ms: Mean of the slow groups, at least 5 % above the median.
-        slow_groups, groups: Their number, and the number of all groups.
+        slow_ms: Mean of the slow groups.
         every: Groups from the first of some slow groups to the first of the next ones, on the average.
     """
 
-    typical_ms: float
+    median_ms: float
     slow_ms: float
     slow_groups: int
     groups: int
     every: float
 
 
-_SLOW = 1.05
-_FEWEST_BURSTS = 3
-_LARGEST_SHARE = 0.5
+_SLOW, _FEWEST_BURSTS, _LARGEST_SHARE = 1.05, 3, 0.5
 
 
 def find_bursts(averages: tuple[TraceAverage, ...]) -> Bursts | None:
-    """Return the bursts of slow queries in the averages of a run; None if less than three, or most groups are slow."""
+    """Return the bursts of slow queries in the averages of a run; None if there are less than three, or if most are slow."""
     times = [row.gpu_ms for row in averages if row.gpu_ms is not None]
-    if not times:
-        return None
-    typical = median(times)
-    is_slow = [time > _SLOW * typical for time in times]
-    starts = [place for place, slow in enumerate(is_slow) if slow and not (place and is_slow[place - 1])]
-    slow = [time for time in times if time > _SLOW * typical]
+    typical = median(times) if times else 0.0
+    slow = [place for place, time in enumerate(times) if time > _SLOW * typical]
+    starts = [place for place, before in zip(slow, (-2, *slow), strict=False) if before != place - 1]
     if len(starts) < _FEWEST_BURSTS or len(slow) > _LARGEST_SHARE * len(times):
         return None
     every = (starts[-1] - starts[0]) / (len(starts) - 1)
-    return Bursts(typical, sum(slow) / len(slow), len(slow), len(times), every)
+    return Bursts(typical, fmean(times[place] for place in slow), len(slow), len(times), every)
 
 
 class ProfileTable(NamedTuple):
@@ -196,7 +186,6 @@ class Request(NamedTuple):
     """A type or device that was requested for layers by their names.
 
     Attributes:
-        kind: `precision`, `output type` or `device`.
         layer: Name, or a pattern with `*`.
         value: `fp32`, `fp16+fp32` for several outputs, `GPU`, `DLA`.
         constraints: `obey` or `prefer`; empty if precisions are not constrained, and for devices.
@@ -218,11 +207,7 @@ Information` of a verbose build (types, tactics, tensors); `--dumpLayerInfo` of 
 
 
 class ListedLayer(NamedTuple):
-    """A layer of the final engine.
-
-    Attributes:
-        raw: The layer as an object of `--exportLayerInfo`, with the keys that the log has.
-    """
+    """A layer of the final engine: `raw` is an object of `--exportLayerInfo`, with the keys that the log has."""
 
     line: int
     raw: dict[str, Any]
@@ -275,12 +260,7 @@ Myelin layer, within the selection of tactics. `engine loading` contains the des
 
 
 class Phase(NamedTuple):
-    """A duration printed in the log.
-
-    Attributes:
-        layer: Layer of a `subgraph compilation`.
-        ended_s: Time stamp of the line, in seconds since the log's first; None without time stamps.
-    """
+    """A duration printed in the log; `layer` is that of a `subgraph compilation`."""
 
     line: int
     kind: PhaseKind
@@ -296,8 +276,7 @@ class Fusion(NamedTuple):
     Attributes:
         kind: `tried` is `Running: F on X` without a result in the log.
         rule: `ConvReluFusion`, …; empty if not in the log.
-        layer: The layer that the pass processed.
-        other: The layer fused with it.
+        layer, other: The layer that the pass processed, and the one fused with it.
         from_type, to_type: Of a conversion.
     """
 
@@ -316,7 +295,6 @@ class OptimizerPass(NamedTuple):
     Attributes:
         name: `Original`, `dead-layer removal`, `vertical fusions`, `reformat layers`, …
         layers: Number of layers afterwards; None if the log ends before it.
-        fusions: Steps since the previous count.
     """
 
     line: int
@@ -346,10 +324,8 @@ class MemoryPoint(NamedTuple):
 
     Attributes:
         event: `Init CUDA`, `TensorRT-managed allocation in building engine`, …
-        at_s: Time stamp in seconds since the log's first; None without time stamps.
         cpu_mib, gpu_mib: In use afterwards: by the process and on the device, or (`is_managed`) by TensorRT's allocators.
         cpu_change_mib, gpu_change_mib: None for a snapshot.
-        is_managed: Whether it counts TensorRT's own allocations only.
     """
 
     line: int
@@ -374,12 +350,12 @@ class LayerMemory(NamedTuple):
 
 
 class MemoryTotals(NamedTuple):
-    """Memory of an engine as summed by the builder; None where not printed.
+    """Memory of an engine as summed by the builder.
 
     Attributes:
         scratch_bytes: `Total Scratch Memory`, since 10 `Max Scratch Memory`.
         activation_bytes: `Total Activation Memory`, the last one printed: that of the optimized block assignment.
-        silent_layers: Number of layers without a line because their memory is 0; None if not printed.
+        silent_layers: Number of layers without a line because their memory is 0.
     """
 
     strategy: int | None
@@ -392,7 +368,7 @@ class MemoryTotals(NamedTuple):
 
 
 class ContextMemory(NamedTuple):
-    """Memory that an execution context allocates, as a run prints it; None where not printed.
+    """Memory that an execution context allocates, as a run prints it.
 
     Attributes:
         context_bytes: `Created execution context with device memory size`, which holds the activations.
@@ -410,11 +386,11 @@ class TimingCache(NamedTuple):
     """State of the timing cache.
 
     Attributes:
-        mode: `local` or `global`; None if not printed.
-        loaded_bytes, saved_bytes: Size of the cache file read and written; None without a file.
-        unreadable: Name of a file that `Could not read cache from`; None without such a line.
+        mode: `local` or `global`.
+        loaded_bytes, saved_bytes: Size of the cache file read and written.
+        unreadable: Name of a file that `Could not read cache from`.
         entries: Last printed number of entries (`Deleting timing cache`, `Serialized … entries`).
-        hits: `served N hits`, over all deleted caches; None if not printed.
+        hits: `served N hits`, over all deleted caches.
         cached_results: Number of lines with `got cached result`.
     """
 
@@ -429,7 +405,7 @@ class TimingCache(NamedTuple):
 
 
 class Streams(NamedTuple):
-    """Multi-stream execution (10.x); None where not printed."""
+    """Multi-stream execution (10.x)."""
 
     streams: int | None = None
     auxiliary: int | None = None
@@ -443,9 +419,8 @@ class DlaFallback(NamedTuple):
     Attributes:
         layer: Its name; empty if the message is about all layers.
         layer_type: `SHUFFLE`, `MATRIX_MULTIPLY`, …; empty if the message does not state it.
-        reason: `unsupported on DLA`, `limit of 16 subgraphs`, …: equal for equal causes.
-        message: The whole message.
-        detail: The preceding message about the same layer, if any.
+        reason: `unsupported on DLA`, `limit of 16 subgraphs per DLA core`, …: equal for equal causes.
+        detail: The preceding message about the same layer.
     """
 
     line: int
@@ -476,12 +451,10 @@ class Dla(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Warnings or errors that differ only in names and numbers, counted.
+    """Warnings (W) or errors (E, F) that differ only in names and numbers, counted.
 
     Attributes:
-        severity: `W`, `E` or `F`.
         text: The first message, with its continuation lines.
-        count: Number of messages.
         line, last_line: Lines of the first and last message.
         is_trtexec: Printed by trtexec or another program, not by the library.
     """
@@ -496,7 +469,6 @@ class Message:
 
 # --- the whole ---------------------------------------------------------------------------------------------------------
 
-
 _NO_CONTEXT, _NO_CACHE, _NO_STREAMS, _NO_DLA = ContextMemory(), TimingCache(), Streams(), Dla()
 
 
@@ -506,15 +478,12 @@ class BuildTrace:
     without a build describes the last run.
 
     Attributes:
-        path: The file.
-        lines: Number of lines.
         runs: The runs, by their banners.
         shown_run: The run of `options`, phases and passes; None if it has no banner.
         timed_run: The run of `performance`, else of `profile`, else the last run; None likewise.
-        tensorrt_version: Printed version, else decoded from the banner, else from a library's name; None if all are missing.
-        tensorrt_library: Name of that library; None if the version is printed.
-        stated_seconds: From the first to the last time stamp; None without time stamps.
-        began_s: The first time stamp, in seconds since 1970 in the time zone of the log; None without time stamps.
+        tensorrt_version: Printed version, else decoded from the banner, else from a library's name (`tensorrt_library`).
+        stated_seconds: From the first to the last time stamp.
+        began_s: The first time stamp, in seconds since 1970 in the time zone of the log.
         options: Printed options of `shown_run`; those of its command line where no section is printed.
         run_options: Options of `timed_run`; equal to `options` if the build itself was timed, and in a log of one run.
         has_printed_options: False if `options` come from the command line alone.
@@ -526,15 +495,14 @@ class BuildTrace:
         reformat_costs, reformats: Measured costs of layout changes, and the inserted reformats.
         non_conforming: Names in `For layer X a non-conforming implementation was chosen than was requested`.
         memory, layer_memory, memory_totals: Memory of the build; totals by strategy.
-        context: Memory of the execution context.
         peak_cpu_mib, peak_gpu_mib: `Peak memory usage of TRT CPU/GPU memory allocators`.
         engine_bytes: `Created engine with size` or `Loaded engine with size`, as precise as printed.
         engine_mib: `Loaded engine size`, which is printed in whole MiB, rounded down.
-        workspace_shortage: Line that states that tactics lack workspace, without their number; None without one.
-        messages: Warnings and errors, grouped, in order of appearance.
-        layer_lists: The lists of layers, at most one of each form, the last of each, the most detailed last.
+        workspace_shortage: Line that states that tactics lack workspace, without their number.
+        messages: In order of appearance.
+        layer_lists: At most one of each form, the last of each; the most detailed last.
         performance, averages, profile: Results of the last measured run, or of the requested one.
-        queries: Number of queries in the timing trace of that run; None if not printed.
+        queries: Number of queries in the timing trace of that run.
         omitted_queries: Queries without a line of averages (`... Omitting N lines`, 9.1 and later, which counts queries).
         measured: All runs with measurements, including those of other engines.
         chosen_shapes: Messages of `timed_run` about input shapes that trtexec chose because none was given.
@@ -626,6 +594,21 @@ class BuildTrace:
     def has_errors(self) -> bool:
         """True if a message is an error."""
         return any(message.severity in "EF" for message in self.messages)
+
+    @property
+    def is_empty(self) -> bool:
+        """True if the log has nothing of TensorRT: no run, no message of the library that is kept."""
+        records = (
+            self.runs,
+            self.messages,
+            self.phases,
+            self.passes,
+            self.tunings,
+            self.memory,
+            self.layer_lists,
+        )
+        results = (self.measured, self.skipped, self.dla.gpu_layers, self.options.build, self.network_tensors)
+        return not any((*records, *results))
 
     @property
     def fusions(self) -> tuple[Fusion, ...]:
