@@ -27,6 +27,7 @@ from log_kit import (
     read,
     with_prefix,
 )
+from trex_tui.artifacts.kinds import FileKind, recognize
 from trex_tui.buildlog import lines
 from trex_tui.buildlog.lines import parse_prefix
 from trex_tui.buildlog.reader import read_log
@@ -391,3 +392,33 @@ def test_a_real_log_behind_a_logger(tmp_path: Path) -> None:
         tuning.tactic_count for tuning in trace.tunings
     )
     assert counts(found)["lists"] == counts(trace)["lists"]
+
+
+# --- one recogniser ----------------------------------------------------------------------------------------------------
+
+PARTS = {
+    "TensorRT 7": "[TensorRT] INFO: Detected 1 inputs\n[TensorRT] ERROR: Network must have at least one output\n",
+    "Torch-TensorRT": "DEBUG: [Torch-TensorRT] - Layers:\nName: a, LayerType: B, Inputs: [], Outputs: []\n",
+    "torch_tensorrt": "WARNING:torch_tensorrt [TensorRT Conversion Context]:Running layernorm in FP16\n",
+    "DeepStream": "INFO: [TRT]: --------------- Layers running on DLA: \nINFO: [TRT]: {a,b}\n",
+    "jetson-inference": "[TRT]    Loaded engine size: 3 MiB\n",
+    "averages": "Average on 10 runs - GPU latency: 2.1 ms - Host latency: 2.2 ms (enqueue 2.1 ms)\n",
+    "compute time": "GPU Compute Time: min = 28.4406 ms, max = 30.3124 ms, mean = 29.2394 ms, median = 29.2378 ms\n",
+    "summary of TensorRT 7": f"{STAMP} [I] Host Latency\n{STAMP} [I] min: 638 ms (end to end 638 ms)\n",
+    "banner": "&&&& PASSED TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=a.onnx --fp16\n",
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_are_recognised_as_logs(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "part.log"
+    trace = read(path, PARTS[name])
+    assert recognize(path).kind is FileKind.BUILD_LOG
+    assert not trace.is_empty
+
+
+@needs_cases
+def test_every_log_of_the_cases_is_recognised() -> None:
+    for path in sorted(CASES.glob("*/*.log")):
+        assert recognize(path).kind in (FileKind.BUILD_LOG, FileKind.PROFILE_LOG), path
+        assert not read_log(path).is_empty

@@ -117,9 +117,15 @@ _BANNER = re.compile(
     r"(?: \[[\w -]{1,20} v(?P<version>\d{1,9})\])?(?:.*?# (?P<command>.*))?"
 )
 _BARE = re.compile(
-    r"^\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: )|^=== Performance summary ===", re.MULTILINE
+    r"^\[[VIWEF]\] (?:\[TRT\] \S|=== \w|Error\[\d+\]: )|^=== Performance summary ===|^Average on \d+ runs - GPU latency: "
+    r"|^GPU Compute Time: min = |^-{15} Timing Runner: |^\*{15} Autotuning |^&&&& (?:PASSED|FAILED) TensorRT\S+ .*# .* -"
+    r"|^\[(?:TensorRT|TRT)\] (?:VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): |^\[TRT\] (?:\[[VIWEF]\] | \S)"
+    r"|^(?:VERBOSE|DEBUG|INFO|WARNING|ERROR): ?\[(?:TensorRT|TRT|Torch-TensorRT[^\]\n]{0,80})\]"
+    r"|^(?:DEBUG|INFO|WARNING|ERROR):torch_tensorrt\b|:onnxruntime:[^\]\n]{0,100}tensorrt_execution_provider",
+    re.MULTILINE,
 )
-"""A line of trtexec without its time stamp, or the begin of a summary without any prefix."""
+"""A line of trtexec or of the library without a time stamp, or a result of a run without any prefix; `buildlog.lines` has the
+prefixes in full."""
 _MESSAGE = re.compile(
     r"Registered plugin creator - |Plugin creator already registered - |Registering (?:layer|tensor): "
     r"|Searching for input: |Parsing node: |Importing initializer: |Adding network (?:input|output): "

@@ -76,6 +76,9 @@ def options_of_command(command: str, major: int | None = None) -> StatedOptions:
     given = {name: value for name, _, value in words}
     stated = [(*_LABELS[name], value) for name, value in given.items() if name in _LABELS and value]
     stated += [_SWITCHES[name] for name in given if name in _SWITCHES]
+    if "shapes" in given:
+        run = (f"{match['name']}={match['shape']}" for match in _SHAPE.finditer(given["shapes"]))
+        stated.append((*_LABELS["shapes"], ", ".join(run)))
     verbosity = given.get("profilingVerbosity", given.get("nvtxMode", "")).lower()
     stated.append(("build", "Profiling verbosity", _VERBOSITIES.get(verbosity, "")))
     if given.get("onnx"):
@@ -116,7 +119,7 @@ def _shapes(given: dict[str, str]) -> str:
         low, best, high = (shapes.get(name, "") for shapes in known)
         best = best or high or low
         texts.append(f"{name}={low or best}+{best}+{high or best}")
-    return ",".join(texts)
+    return ", ".join(texts)
 
 
 _CONSTRAINTS = re.compile(r"\((obey|prefer) precision constraints\)")

@@ -607,8 +607,8 @@ class BuildTrace:
             self.memory,
             self.layer_lists,
         )
-        results = (self.measured, self.skipped, self.dla.gpu_layers, self.options.build, self.network_tensors)
-        return not any((*records, *results))
+        results = (self.measured, self.skipped, self.options.build, self.network_tensors, self.engine_mib)
+        return not any((*records, *results, self.dla.dla_layers, self.dla.gpu_layers))
 
     @property
     def fusions(self) -> tuple[Fusion, ...]:
