@@ -58,6 +58,12 @@ _CALL_SUMS = (
     "has sums over all calls, whose number the format perfetto does not state: shares are right, times only after a single "
     'call; profile_format="trex" states averages'
 )
+_ITERATION = re.compile(r"iter_(\d{1,9})")
+_ONE_CALL = "has the times of a single execution, without an average"
+_FIRST_CALL = (
+    "has the times of the first execution alone: kernels are loaded and clocks are low, so that later ones are many times "
+    "faster; shares are uncertain too"
+)
 
 
 class ProfileRow(NamedTuple):
@@ -407,7 +413,10 @@ def _make_table(
 
 
 def _read_trace(events: Sequence[Any], path: Path) -> Profile:
-    """Read the execution profile of Torch-TensorRT in the format `perfetto`: sums over all calls, in microseconds."""
+    """Read the execution profile of Torch-TensorRT in the format `perfetto`: sums over all calls, in microseconds.
+
+    Its debug folders have one directory per call, `iter_0` for the first.
+    """
     rows = [
         ProfileRow(event["name"], time / 1000.0, time / 1000.0, None, None)
         for event in events
@@ -415,6 +424,9 @@ def _read_trace(events: Sequence[Any], path: Path) -> Profile:
         and isinstance(event.get("name"), str)
         and (time := _time(event.get("dur"))) is not None
     ]
+    if iteration := _ITERATION.fullmatch(path.parent.name):
+        assumed = _FIRST_CALL if int(iteration[1]) == 0 else _ONE_CALL
+        return _finish(path, _Run(rows, 1), [Note(Severity.WARNING, path, "", assumed)], assumed)
     return _finish(path, _Run(rows), [Note(Severity.WARNING, path, "", _CALL_SUMS)], _CALL_SUMS)
 
 
