@@ -44,7 +44,7 @@ def performance(trace: BuildTrace) -> dict[str, str]:
 @needs_cases
 def test_only_the_compute_time_of_two_runs() -> None:
     path = CASES / "08-fallback-of-parts/dynamic.log"
-    for run, median, shapes in ((1, 29.2378, "x:16x40320,xlen:16"), (2, 27.1708, None)):
+    for run, median, shapes in ((1, 29.2378, "x=16x40320, xlen=16"), (2, 27.1708, None)):
         trace = read_log(path, run)
         latency = parse_latency(performance(trace)["GPU Compute Time"])
         assert latency is not None
@@ -196,7 +196,7 @@ def test_the_command_of_a_banner_states_the_options() -> None:
     assert other.options.build["Precision"] == "FP32+BF16"
     shapes = other.options.build["Input build shape (profile 0)"]
     assert "hidden_states=1x3364x64+1x6032x64+1x10816x64" in shapes
-    assert "hidden_states:1x10816x64" in other.run_options.inference["Input inference shape"]
+    assert "hidden_states=1x10816x64" in other.run_options.inference["Input inference shape"]
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,12 @@ def parse_optimization_profile(name: str) -> int:
 
 
 def parse_onnx_nodes(metadata: object) -> tuple[str, ...]:
-    """Return the ONNX node names in a layer's `Metadata`: `[ONNX Layer: a]` entries separated by U+001E or U+001F."""
+    """Return the ONNX node names in a layer's `Metadata`: `[ONNX Layer: a]` entries, separated by U+001E, U+001F or
+    not at all.
+    """
     if not isinstance(metadata, str) or not metadata:
         return ()
+    metadata = metadata.replace(f"]{_ONNX_PREFIX}", f"]\x1f{_ONNX_PREFIX}")
     if "\x1e" not in metadata and "\x1f" not in metadata:
         metadata = metadata.strip()
         is_node = metadata.startswith(_ONNX_PREFIX)
