@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from trex_tui.analysis.build import LayerChoice, find_choices
-from trex_tui.analysis.compute import Product, count, products, volume
+from trex_tui.analysis.compute import Product, control_flow, count, products, volume
 from trex_tui.analysis.device import Device, find_device
 from trex_tui.analysis.options import TrtexecRun, build_run, find_log
 from trex_tui.analysis.roofline import Tiling, launch_floor_ms, roofline, tilings
@@ -197,6 +197,11 @@ class Context:
             self.kept["roof", key] = plain_values(roofline(self.engine)[key])
         values: list[Any] = self.kept["roof", key]
         return values
+
+    @cached_property
+    def values_of_control_flow(self) -> list[str | None]:
+        """`loop` or `branch` for layers that may run several times or not at all."""
+        return plain_values(control_flow(self.engine))
 
     @cached_property
     def tilings(self) -> list[Tiling | None]:

@@ -14,7 +14,6 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Port
 from trex_tui.lint.context import FLOATING, IDLE, QUANTIZED, Context, per_context, size_of
 
-COPIES = frozenset((LayerKind.REFORMAT, LayerKind.SHUFFLE))
 ELEMENTWISE = frozenset((LayerKind.POINTWISE, LayerKind.SCALE))
 _BARRIERS = frozenset((LayerKind.PLUGIN, LayerKind.MYELIN, LayerKind.FUSED, LayerKind.OTHER))
 _CONVERSIONS = frozenset((LayerKind.QUANTIZE, LayerKind.REFORMAT))
@@ -28,6 +27,10 @@ _NORMALIZATIONS = (
 )
 _Node = tuple[int, str]
 """A layer, or one side of a quantized product: index and `at`, `in` or `out`."""
+
+
+INSERTED = "Reformatting CopyNode"
+"""Beginning of the names of the reformats that TensorRT inserts."""
 
 
 def conversion_role(context: Context, layer: int) -> str | None:
@@ -227,14 +230,13 @@ def _find_region(context: Context, plugin: int) -> PluginRegion:
     copies, pointwise = _find_copies(context, plugin), list[int]()
     is_normalization = isinstance(stated, str) and stated.startswith(_NORMALIZATIONS)
     layer = plugin
-    while is_normalization and (path := context.only_reader_beyond(layer, IDLE | COPIES)):
+    moving = IDLE | {LayerKind.REFORMAT, LayerKind.SHUFFLE}
+    while is_normalization and (path := context.only_reader_beyond(layer, moving)):
         between, layer = path
         if context.kinds[layer] not in ELEMENTWISE or not context.takes_time(layer) or layer in pointwise:
             break
         pointwise.append(layer)
-        copies |= {
-            step: 1.0 for step in between if context.kinds[step] in COPIES and context.takes_time(step)
-        }
+        copies |= {step: 1.0 for step in between if _is_inserted(context, step)}
     return PluginRegion(plugin, plugin_type, is_normalization, dict(sorted(copies.items())), tuple(pointwise))
 
 
@@ -242,10 +244,18 @@ def _find_copies(context: Context, plugin: int) -> dict[int, float]:
     """Return copies next to a plugin, skipping layers without work; after it also skipping a scale."""
     parts: dict[int, float] = {}
     for layer in context.beyond(plugin, IDLE, forward=False):
-        if context.kinds[layer] in COPIES and context.takes_time(layer):
+        if _is_inserted(context, layer):
             readers = set(context.beyond(layer, IDLE, forward=True))
             parts[layer] = 1.0 if readers <= {plugin} else 0.5
     for layer in context.beyond(plugin, IDLE | {LayerKind.SCALE}, forward=True):
-        if context.kinds[layer] in COPIES and context.takes_time(layer):
+        if _is_inserted(context, layer):
             parts[layer] = 1.0
     return parts
+
+
+def _is_inserted(context: Context, layer: int) -> bool:
+    """Return whether TensorRT inserted a copy: a reformat, or a generated kernel that only moves data. A reshape or transpose of
+    its own is a node of the model.
+    """
+    is_generated = context.layer_types[layer] == "kgen" and context.kinds[layer] == LayerKind.SHUFFLE
+    return (context.kinds[layer] == LayerKind.REFORMAT or is_generated) and context.takes_time(layer)

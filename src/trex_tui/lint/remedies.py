@@ -42,11 +42,13 @@ class Platform(NamedTuple):
         version: TensorRT's version; None if not in any file, and then every option is assumed to exist.
         producer: `trtexec`, `tensorrt_rtx` or `Torch-TensorRT`.
         compute_capability: 86 for 8.6; None if unknown, and then features of newer GPUs are not named.
+        is_strongly_typed: Whether the engine has the types of the model: TensorRT 11, TensorRT-RTX, --stronglyTyped.
     """
 
     version: Version | None = None
     producer: str = TRTEXEC
     compute_capability: int | None = None
+    is_strongly_typed: bool = False
 
     @property
     def is_rtx(self) -> bool:
@@ -82,7 +84,10 @@ def find_platform(engine: Engine, device: Device) -> Platform:
         producer = RTX
     elif engine.layers["name"].str.contains(_TORCH_NODE, regex=False).any():
         producer = TORCH_TENSORRT
-    return Platform(parse_version(stated), producer, capability)
+    version = parse_version(stated)
+    is_typed = producer == RTX or bool(version and version >= _RTX_OPTIONS)
+    is_typed = is_typed or "strongly typed" in (engine.facts.builder_precision or "").lower()
+    return Platform(version, producer, capability, is_typed)
 
 
 @lru_cache(maxsize=512)  # texts of rules, each for several findings

@@ -198,6 +198,7 @@ class Finding:
         remedy: Remedy in this case.
         group: Text for several findings of the rule with this cause, after their number: `layers convert a network input,
             FP32 → FP16`. Findings with the same text and remedy are merged. Empty to keep the finding separate.
+        is_minor: Listed on request only.
         is_demoted: Its saving is small, or its confidence low.
         layer_ms: Time of its layers; None if none of them has a time, or it has no layers.
         layers_without_time: Number of its layers missing in `layer_ms`.
@@ -216,6 +217,7 @@ class Finding:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     remedy: Remedy = ""
     group: str = ""
+    is_minor: bool = False
     is_demoted: bool = False
     layer_ms: float | None = None
     layers_without_time: int = 0
@@ -248,6 +250,7 @@ def finding(
     evidence: Mapping[str, Any] | None = None,
     remedy: Remedy = "",
     group: str = "",
+    is_minor: bool = False,
 ) -> Finding:
     """Return a finding of the rule that yields it.
 
@@ -266,6 +269,7 @@ def finding(
         evidence=evidence or {},
         remedy=remedy,
         group=group,
+        is_minor=is_minor,
     )
 
 

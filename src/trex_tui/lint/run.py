@@ -278,7 +278,8 @@ def _judge(context: Context, finding: Finding, suppressed_layers: int = 0) -> Fi
 def _is_minor(finding: Finding, context: Context) -> bool:
     """Return whether a finding is listed on request only."""
     share = context.pct(finding.saving_ms)
-    return share is not None and share < MINOR_PCT and finding.severity is not ERROR
+    is_small = share is not None and share < MINOR_PCT
+    return (finding.is_minor or is_small) and finding.severity is not ERROR
 
 
 # Groups
@@ -295,12 +296,12 @@ def _group(context: Context, findings: Iterable[Finding]) -> list[Finding]:
 def _merge(context: Context, findings: Sequence[Finding]) -> Finding:
     ordered = sorted(findings, key=lambda finding: (-(finding.saving_ms or 0.0), finding.layers))
     layers = sorted({layer for finding in findings for layer in finding.layers})
-    slowest = dict.fromkeys(context.longest(finding.layers) for finding in ordered if finding.layers)
-    ranked = sorted(slowest, key=lambda layer: -(context.ms[layer] or 0.0))[:_NAMED]
+    places = dict.fromkeys(_find_place(context, finding) for finding in ordered if finding.layers)
+    ranked = sorted(places, key=lambda layer: -(context.ms[layer] or 0.0))[:_NAMED]
     total_ms = context.sum_ms(layers)
     if total_ms is None:
         message = f"{len(findings)} {ordered[0].group}"
-        message += f": {', '.join(map(context.quote, ranked))}{', …' * (len(slowest) > _NAMED)}." if ranked else "."
+        message += f": {', '.join(map(context.quote, ranked))}{', …' * (len(places) > _NAMED)}." if ranked else "."
     else:
         named = ", ".join(f"{context.quote(layer)} {context.format_time(layer)}" for layer in ranked)
         message = f"{len(findings)} {ordered[0].group}: {context.format_time(*layers)}. The largest: {named}."
@@ -318,6 +319,15 @@ def _merge(context: Context, findings: Sequence[Finding]) -> Finding:
         savings_ms=savings,
         engine_saving_ms=max(between, default=None),
         evidence={"places": len(findings), **ordered[0].evidence},
+    )
+
+
+def _find_place(context: Context, finding: Finding) -> int:
+    """Return the layer that stands for a finding: with the largest saving, else the slowest."""
+    return context.longest(
+        layer
+        for layer in finding.layers
+        if finding.savings_ms.get(layer, 0.0) >= max(finding.savings_ms.values(), default=0.0)
     )
 
 

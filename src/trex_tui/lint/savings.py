@@ -18,6 +18,12 @@ SLACK = 1.5
 """Time of a good kernel relative to its roofline time."""
 BUSY = 0.6
 """Share of the memory bandwidth from which a layer is memory-bound: faster arithmetic would not help."""
+LAUNCH_MS = 0.005
+"""Time of a launch, for engines with too few layers to see the shortest: no saving goes below it."""
+LEAST_REACH, LEAST_REACH_OF_CORES = 0.1, 0.01
+"""Share of the best rates of the engine that a layer reaches, or neither bytes nor peaks limit it. Kernels on CUDA cores may be
+far below those on tensor cores, and still be limited by their arithmetic.
+"""
 
 
 # Rates
@@ -60,7 +66,42 @@ def is_busy(context: Context, layer: int) -> bool:
     return share is not None and share >= BUSY
 
 
+@per_context
+def _best_rates(context: Context) -> tuple[float, float]:
+    """Return the most bytes and the most multiplications per millisecond that a layer of the engine reaches; 0 if unknown."""
+    rows = [row for row in zip(context.ms, context.bytes, context.products, strict=True) if row[0]]
+    moved = [(size, size / ms) for ms, size, _ in rows if ms and size]
+    large = [rate for size, rate in moved if size >= BIG_COPY_BYTES]
+    multiplied = [product.macs / ms for ms, _, product in rows if ms and product.macs]
+    return max(large or [rate for _, rate in moved], default=0.0), max(multiplied, default=0.0)
+
+
+def best_bytes_per_ms(context: Context) -> float:
+    """Return the most bytes per millisecond that a layer of the engine reads and writes; 0 if unknown."""
+    return _best_rates(context)[0]
+
+
+def is_stalled(context: Context, layer: int, reach: float = LEAST_REACH) -> bool:
+    """Return whether a layer is far below the rates that other layers of the engine reach: something else takes its time, such
+    as launches of tiny products, and neither fewer bytes nor a higher peak would shorten it.
+    """
+    ms, size, macs = context.ms[layer], context.bytes[layer], context.products[layer].macs
+    if not ms or size is None:
+        return False
+    best_bytes, best_macs = _best_rates(context)
+    reaches_bytes = size / ms >= reach * best_bytes
+    return not reaches_bytes and not (macs is not None and macs / ms >= reach * best_macs > 0)
+
+
 # Savings of layers
+
+
+@per_context
+def shortest_ms(context: Context) -> float:
+    """Return the time below which no saving goes: of the shortest layers, at most `LAUNCH_MS` if there are few."""
+    if context.floor_ms is not None:
+        return context.floor_ms
+    return min(min(filter(None, context.ms), default=0.0), LAUNCH_MS)
 
 
 def saving(context: Context, layer: int, milliseconds: float | None) -> dict[int, float]:
@@ -72,12 +113,17 @@ def saving(context: Context, layer: int, milliseconds: float | None) -> dict[int
 def fraction(context: Context, layer: int, part: float) -> dict[int, float]:
     """Return a part of a layer's time as its saving, down to the time of the shortest layer; empty without a profile."""
     ms = context.ms[layer]
-    return saving(context, layer, None if ms is None else min(part * ms, ms - (context.floor_ms or 0.0)))
+    return saving(context, layer, None if ms is None else min(part * ms, ms - shortest_ms(context)))
 
 
 def fractions(context: Context, layers: Iterable[int], part: float) -> dict[int, float]:
     """Return the same for several layers."""
     return {layer: ms for member in layers for layer, ms in fraction(context, member, part).items()}
+
+
+def narrowed(context: Context, layer: int, part: float) -> dict[int, float]:
+    """Return the saving by a narrower type: a part of the layer's time, nothing if bytes and peaks do not limit it."""
+    return fraction(context, layer, 0.0 if is_stalled(context, layer) else part)
 
 
 def tensor_core_ms(context: Context, layer: int, precision: DataType) -> float | None:
@@ -90,7 +136,7 @@ def tensor_core_ms(context: Context, layer: int, precision: DataType) -> float |
     moving = moving_ms(context, context.bytes[layer])
     if not macs or not peak or moving is None:
         return None
-    return max(SLACK * max(2e3 * macs / peak, moving), context.floor_ms or 0.0)
+    return max(SLACK * max(2e3 * macs / peak, moving), shortest_ms(context))
 
 
 def tensor_cores_for(context: Context, precision: DataType) -> bool | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from trex_tui.analysis.build import build_seconds
-from trex_tui.analysis.options import TrtexecRun, parse_switch, parse_version
+from trex_tui.analysis.options import TrtexecRun
+from trex_tui.artifacts.kinds import FileKind
 from trex_tui.artifacts.metadata import number_in
 from trex_tui.buildlog.tactics import LayerTuning, SkippedTactic
 from trex_tui.buildlog.trace import BuildTrace, TimingCache
-from trex_tui.engine.dtypes import DataType
 from trex_tui.lint.context import (
     BUILDER_PERFORMANCE,
     COMMAND_LINE_PROGRAMS,
@@ -49,6 +50,10 @@ HEURISTIC_LEVELS = 2
 MOST_OF_DEVICE = 0.75
 """No workspace can satisfy a request above this share of the device memory."""
 NAMED_LAYERS = 5
+CUDNN_ALGORITHMS = 56
+"""Numbers of cuDNN's algorithms repeat after these many, with other flags."""
+NEVER_WITHIN = 2.0
+"""A skipped tactic is no loss if it took this many times the time of the best for every layer that it was timed for."""
 
 
 @rule(
@@ -59,8 +64,13 @@ NAMED_LAYERS = 5
     "info if all need more than three quarters of the device memory. In another log, its warnings about them, and "
     "TensorRT 8's note that some tactics lack workspace (info).",
     why="Skipped tactics are often the fastest. Their saving is unknown because they were not timed.",
-    remedy="Increase --memPoolSize=workspace:N (MiB; before TensorRT 8.4 --workspace=N) on an idle GPU.",
+    remedy=(
+        "Increase --memPoolSize=workspace:N (MiB) on an idle GPU.",
+        "Increase --workspace=N (MiB) on an idle GPU.",
+    ),
     references=(WORKSPACE_FAQ, issue(4136)),
+    not_when="Tactics that the same log timed for other layers, and that were never within twice the time of the best there, "
+    "such as cuDNN's FFT convolutions: listed on request only.",
     needs=(build_log,),
 )
 def skipped_tactics(context: Context) -> Findings:
@@ -68,7 +78,12 @@ def skipped_tactics(context: Context) -> Findings:
         yield from _find_stated_skips(context)
         yield not_checked(TERSE)
         return
-    skips = list(_find_skips(context.log))
+    every = list(_find_skips(context.log))
+    ratios = _find_ratios(context.log)
+    slow = [skip for skip in every if ratios.get(_algorithm(skip.runner, skip.tactic.id), 0.0) >= NEVER_WITHIN]
+    skips = [skip.tactic for skip in every if skip not in slow]
+    if slow:
+        yield _describe_slow(context, [skip.tactic for skip in slow], ratios, slow)
     limit = _workspace_bytes(context, [skip for skip in skips if skip.reason == "workspace"])
 
     def is_beyond_workspace(tactic: SkippedTactic) -> bool:
@@ -99,8 +114,7 @@ def _find_stated_skips(context: Context) -> Findings:
                 "device_memory_free_mb": int(first["there"]),
                 "log_line": message.line,
             },
-            remedy="Build on an idle device (a Jetson: without the desktop, with swap), or on one with more memory; a larger "
-            "workspace does not help.",
+            remedy=_free_memory(context),
         )
     elif context.log.workspace_shortage is not None:
         yield finding(
@@ -111,15 +125,73 @@ def _find_stated_skips(context: Context) -> Findings:
         )
 
 
-def _find_skips(trace: BuildTrace) -> Iterator[SkippedTactic]:
-    """Yield skipped tactics with the name of their layer or reformat."""
+def _free_memory(context: Context) -> str:
+    """Return how to give the build more of the device's memory."""
+    if context.platform.is_jetson:
+        return (
+            "Free memory before the build; a larger workspace does not help. On a Jetson the page cache counts as used (sync; "
+            "echo 3 > /proc/sys/vm/drop_caches as root), and so does the desktop; in a container, check that libcuda is the "
+            "board's own, not a stub."
+        )
+    return "Build on an idle GPU, or on one with more memory; a larger workspace does not help."
+
+
+class _Skip(NamedTuple):
+    """A skipped tactic with the name of its layer or reformat, and its runner."""
+
+    runner: str
+    tactic: SkippedTactic
+
+
+def _find_skips(trace: BuildTrace) -> Iterator[_Skip]:
     for tuning in trace.tunings:
-        for tactic in tuning.skipped:
-            yield tactic._replace(layer=tuning.name)
+        for trial in tuning.trials():
+            for tactic in trial.skipped:
+                yield _Skip(trial.runner, tactic._replace(layer=tuning.name))
     for cost in trace.reformat_costs:
         for trial in cost.combination.runners:
             for tactic in trial.skipped:
-                yield tactic._replace(layer=f"reformat of {cost.tensor}")
+                yield _Skip(trial.runner, tactic._replace(layer=f"reformat of {cost.tensor}"))
+
+
+def _algorithm(runner: str, tactic: str | None) -> tuple[str, str | None]:
+    """Return what identifies a tactic over layers: of cuDNN, whose numbers are an algorithm and its flags, the algorithm."""
+    if tactic is not None and runner.startswith("Cudnn"):
+        return runner, str(int(tactic, 16) % CUDNN_ALGORITHMS)
+    return runner, tactic
+
+
+def _find_ratios(trace: BuildTrace) -> dict[tuple[str, str | None], float]:
+    """Return for each tactic that was timed its time over that of the best in the same formats: the smallest over all layers."""
+    ratios: dict[tuple[str, str | None], float] = {}
+    for tuning in trace.tunings:
+        for combination in tuning.combinations:
+            timed = [(trial.runner, tactic) for trial in combination.runners for tactic in trial.tactics]
+            best = min((tactic.time_ms for _, tactic in timed if tactic.time_ms), default=None)
+            for runner, tactic in timed if best else ():
+                key = _algorithm(runner, tactic.id)
+                if tactic.time_ms is not None:
+                    ratios[key] = min(tactic.time_ms / (best or 1.0), ratios.get(key, math.inf))
+    return ratios
+
+
+def _describe_slow(
+    context: Context,
+    skips: list[SkippedTactic],
+    ratios: Mapping[tuple[str, str | None], float],
+    slow: Iterable[_Skip],
+) -> Finding:
+    nearest = min(ratios[_algorithm(skip.runner, skip.tactic.id)] for skip in slow)
+    return finding(
+        f"{_count(context, skips)} skipped for memory ({_format_requests(skips)}), and no loss: for other layers of this log "
+        f"they took at least {nearest:.3g} times as long as the best.",
+        _skipped_layers(context, skips),
+        severity=INFO,
+        confidence=HIGH,
+        evidence={"skipped_tactics": len(skips), "least_times_slower": nearest},
+        remedy="None needed.",
+        is_minor=True,
+    )
 
 
 def _describe_beyond_workspace(
@@ -136,7 +208,8 @@ def _describe_beyond_workspace(
     there = f"; workspace: {format_bytes(limit)}" if limit is not None else ""
     hopeless = f", most of the device's {format_bytes(device)}" if is_hopeless else ""
     return finding(
-        f"{_count(skips)} skipped, workspace too small: {_format_requests(skips)} of scratch memory{hopeless}{there}.",
+        f"{_count(context, skips)} skipped, workspace too small: {_format_requests(skips)} of scratch "
+        f"memory{hopeless}{there}.",
         _skipped_layers(context, skips),
         severity=INFO if is_hopeless else None,
         evidence={
@@ -188,7 +261,7 @@ def _describe_beyond_device(context: Context, skips: list[SkippedTactic]) -> Fin
     there = max((tactic.available_bytes for tactic in skips if tactic.available_bytes is not None), default=None)
     free = f" with {format_bytes(there)} free" if there is not None else ""
     return finding(
-        f"{_count(skips)} skipped, device out of memory{free}: {_format_requests(skips)}.",
+        f"{_count(context, skips)} skipped, device out of memory{free}: {_format_requests(skips)}.",
         _skipped_layers(context, skips),
         evidence={
             "skipped_tactics": len(skips),
@@ -196,7 +269,7 @@ def _describe_beyond_device(context: Context, skips: list[SkippedTactic]) -> Fin
             "device_memory_free_bytes": there,
             "requests_by_layer": _format_by_layer(skips),
         },
-        remedy="Build on an idle GPU, or on one with more memory; a larger workspace does not help.",
+        remedy=_free_memory(context),
     )
 
 
@@ -204,9 +277,10 @@ def _requests(skips: Iterable[SkippedTactic]) -> list[int]:
     return [tactic.requested_bytes for tactic in skips if tactic.requested_bytes is not None]
 
 
-def _count(skips: list[SkippedTactic]) -> str:
-    layers = plural(len({tactic.layer for tactic in skips}), "layer")
-    return f"{plural(len(skips), 'tactic')} of {layers} {'was' if len(skips) == 1 else 'were'}"
+def _count(context: Context, skips: list[SkippedTactic]) -> str:
+    """Return `9 tactics for 6 layers were`: the layers of the engine, else those that were tuned."""
+    layers = len(set(_skipped_layers(context, skips))) or len({tactic.layer for tactic in skips})
+    return f"{plural(len(skips), 'tactic')} for {plural(layers, 'layer')} {'was' if len(skips) == 1 else 'were'}"
 
 
 def _format_requests(skips: list[SkippedTactic]) -> str:
@@ -297,9 +371,13 @@ def odd_workspace(context: Context) -> Findings:
         "--timingCacheFile=FILE, kept between builds; in CI also locked clocks.",
     ),
     references=(BUILDER_PERFORMANCE, issue(4730)),
-    not_when="A given but empty cache without a build log: only the log shows it.",
+    not_when="A given but empty cache without a build log: only the log shows it. TensorRT-RTX, which times no tactics while it "
+    "builds.",
+    is_remark=True,
 )
 def cold_timing_cache(context: Context) -> Findings:
+    if context.platform.is_rtx:
+        return
     run, trace = context.build, context.build_trace
     cache = None if trace is None or trace.only_loads else trace.cache
     mode = run.options.get("timingCacheMode", "").lower() or (cache.mode if cache else None)
@@ -307,8 +385,8 @@ def cold_timing_cache(context: Context) -> Findings:
         yield not_checked("the build options do not state timingCacheMode" if run.options else NO_OPTIONS)
     elif mode in ("local", "disable"):
         yield finding(
-            f"Timing cache: {'this build only' if mode == 'local' else 'off'}. The next build times all "
-            "tactics again and may choose others.",
+            f"Timing cache: {'this build only' if mode == 'local' else 'off'}; the next build times all tactics again and may "
+            "choose others.",
             confidence=HIGH,
             evidence={
                 "timingCacheMode": mode,
@@ -401,12 +479,13 @@ def _is_enabled(run: TrtexecRun, label: str) -> bool:
     "BUILD005",
     "Incomplete layer information",
     WARNING,
-    looks_for="Layers with names only; layers with types but no layouts; missing dimensions or types.",
+    looks_for="Layers with names only; layers with types but no layouts; dynamic dimensions or missing types.",
     why="Most other rules cannot run.",
     remedy="Build with --profilingVerbosity=detailed and export with --exportLayerInfo.",
     references=(COMMAND_LINE_PROGRAMS,),
     columns=("layer_type", "input_formats", "output_formats", "input_shapes"),
-    not_when="Myelin layers without layouts, which TensorRT never exports.",
+    not_when="Layers that come from a log, which has no more; Myelin layers without layouts, which TensorRT up to 10 never "
+    "exports.",
 )
 def incomplete_layers(context: Context) -> Findings:
     number = len(context.engine)
@@ -420,6 +499,8 @@ def incomplete_layers(context: Context) -> Findings:
             evidence={"layers": number, "names_only": True},
         )
         return
+    if context.engine.details_source is not None or FileKind.GRAPH not in context.engine.files:
+        return
     ports = [[*inputs, *outputs] for inputs, outputs in zip(context.inputs, context.outputs, strict=True)]
     native = [layer for layer in range(number) if context.parameter_types[layer] and ports[layer]]
     if native and all(port.dtype and not port.format for layer in native for port in ports[layer]):
@@ -432,16 +513,16 @@ def incomplete_layers(context: Context) -> Findings:
             evidence={"layers": len(native), "input_formats": first[0].format_text if first else None},
             remedy="Export the layer information with an execution context: --exportLayerInfo in a run that also infers.",
         )
-    dynamic = [
-        layer for layer in range(number) if any(port.dtype is None or -1 in port.shape for port in ports[layer])
-    ]
-    if dynamic:
+    dynamic = [layer for layer in range(number) if any(-1 in port.shape for port in ports[layer])]
+    untyped = [layer for layer in range(number) if any(port.dtype is None for port in ports[layer])]
+    parts = [f"{len(dynamic)} with dynamic dimensions"] if dynamic else []
+    parts += [f"{len(untyped)} without types"] if untyped else []
+    if parts:
         yield finding(
-            f"{plural(len(dynamic), 'layer')} of {number} without dimensions or types: their bytes and MACs "
-            "are unknown.",
-            dynamic,
+            f"{' and '.join(parts)} of {plural(number, 'layer')}: their bytes and MACs are unknown.",
+            {*dynamic, *untyped},
             confidence=HIGH,
-            evidence={"layers": len(dynamic)},
+            evidence={"layers": len({*dynamic, *untyped}), "dynamic": len(dynamic), "untyped": len(untyped)},
             remedy="Export the layer information from the profile run, with --shapes set.",
         )
 
@@ -459,6 +540,7 @@ def incomplete_layers(context: Context) -> Findings:
     not_when="Layers with a single timed tactic, or with a result from a cache that stores one time.",
     needs=(verbose_log,),
     thresholds={"margin_pct": 2.0},  # near ties as in the build log's report
+    is_remark=True,
 )
 def near_ties(context: Context, margin_pct: float) -> Findings:
     margins = {

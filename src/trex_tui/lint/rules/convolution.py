@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from trex_tui.analysis.compute import Product
 from trex_tui.analysis.peaks import find_peak
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.tactics import parse_tactic
 from trex_tui.lint.context import (
     CONVOLUTION_GUIDE,
     CUTLASS,
@@ -20,15 +22,19 @@ from trex_tui.lint.context import (
     per_context,
     size_of,
     vector_of,
+    verbose_log,
 )
 from trex_tui.lint.regions import map_islands
 from trex_tui.lint.rule import INFO, LOW, MEDIUM, WARNING, Finding, Findings, finding, not_checked, rule, strength
 from trex_tui.lint.savings import (
+    LEAST_REACH_OF_CORES,
     bandwidth_share,
     fraction,
     is_busy,
+    is_stalled,
     moving_ms,
     saving,
+    shortest_ms,
     tensor_core_ms,
     tensor_cores_for,
 )
@@ -45,6 +51,15 @@ STEM_SLACK = 4.0
 SMALLEST_BATCH = 8
 """Below this batch the estimate for a first convolution has low confidence."""
 NO_TACTIC = "the tactic name is missing, or does not show whether the kernel uses tensor cores"
+
+
+SMALLEST_PRODUCT = 8
+"""Smallest extent of a matrix instruction: with a smaller M, N or K tensor cores do not help."""
+
+
+def is_tiny(product: Product) -> bool:
+    """Return whether a product is smaller than a matrix instruction in one direction."""
+    return any(size is not None and size < SMALLEST_PRODUCT for size in (product.m, product.n, product.k))
 
 
 @per_context
@@ -78,7 +93,7 @@ def find_on_cuda_cores(context: Context, layers: list[int]) -> Findings:
         available = tensor_cores_for(context, DataType(precision))
         if available is None:
             unstated += 1
-        elif available and not is_busy(context, layer):
+        elif available and not is_busy(context, layer) and not is_stalled(context, layer, LEAST_REACH_OF_CORES):
             yield from _compare_with_tensor_cores(context, layer, DataType(precision))
     if unknown:
         yield not_checked(NO_TACTIC, unknown)
@@ -108,8 +123,15 @@ def _compare_with_tensor_cores(context: Context, layer: int, precision: DataType
         evidence=context.evidence(
             layer, tensor_cores="no", bandwidth_pct=None if share is None else round(100 * share, 1)
         ),
+        remedy=_ADVICE_ON_INT8 if precision is DataType.INT8 and context.kinds[layer] == LayerKind.CONVOLUTION else "",
         group=f"layers run {precision.value} on CUDA cores",
     )
+
+
+_ADVICE_ON_INT8 = (
+    "Align the channels (CONV003), and give it an INT8 output (QDQ002), so that it keeps layouts of 32 channels: layouts of 4 "
+    "lead to DP4A kernels."
+)
 
 
 @rule(
@@ -119,17 +141,18 @@ def _compare_with_tensor_cores(context: Context, layer: int, precision: DataType
     looks_for="A convolution or deconvolution in FP16, BF16, INT8, FP8, INT4 or FP4 whose kernel name shows no tensor "
     "cores.",
     why="Tensor cores process these types several times faster than CUDA cores.",
-    remedy="Align the channels (CONV003). Give INT8 convolutions an INT8 output (QDQ002), so that they keep "
-    "layouts of 32 channels: layouts of 4 lead to DP4A kernels. Increase the workspace.",
+    remedy="Align the channels (CONV003); increase the workspace.",
     references=(TENSOR_CORES, CUTLASS, issue(1310)),
     columns=("kind", "tactic", "tensor_cores", "precision", "latency_ms", "macs", "input_formats"),
-    not_when="Depthwise convolutions, which have no tensor-core kernels; at most 4 input channels per group; one output "
-    "position; layers at 60 % of the memory bandwidth or more; devices without tensor cores.",
+    not_when="Depthwise convolutions, which have no tensor-core kernels; at most 4 input channels per group; fewer than 8 "
+    "output positions or channels; layers at 60 % of the memory bandwidth or more, or far below the rates of others; devices "
+    "without tensor cores.",
     needs=(details,),
     formula=TENSOR_CORE_FORMULA,
 )
 def reduced_convolution_on_cuda_cores(context: Context) -> Findings:
-    return find_on_cuda_cores(context, list(wide_convolutions(context)))
+    layers = [layer for layer in wide_convolutions(context) if not is_tiny(context.products[layer])]
+    return find_on_cuda_cores(context, layers)
 
 
 @rule(
@@ -139,14 +162,16 @@ def reduced_convolution_on_cuda_cores(context: Context) -> Findings:
     looks_for="A convolution or GEMM with FP32 data on CUDA cores, on a device whose TF32 peak is at least 1.5 times its "
     "FP32 peak.",
     why="From compute capability 8.0 on, tensor cores process FP32 data rounded to TF32.",
-    remedy="Allow TF32 (remove --noTF32), or better FP16 or BF16.",
+    remedy="Allow TF32 (remove --noTF32), or use FP16 or BF16.",
     references=(TENSOR_CORES,),
     columns=("kind", "tactic", "tensor_cores", "input_formats", "latency_ms", "macs"),
-    not_when="GeForce RTX 30, whose TF32 peak is that of FP32; Winograd kernels, unless TF32 outweighs their 2.25 "
-    "times fewer multiplications; depthwise, first and matrix-vector layers; layers at 60 % of the "
-    "bandwidth or more.",
+    not_when="Builds that allowed TF32: another layer runs it, or the log has its slower kernels. GeForce RTX 30, whose TF32 "
+    "peak is that of FP32; Winograd kernels, unless TF32 outweighs their 2.25 times fewer multiplications; depthwise, first "
+    "and matrix-vector layers; layers at 60 % of the bandwidth or more, or far below the rates of others; engines that FP16 "
+    "would make faster (PREC003).",
     needs=(details,),
     thresholds={"peak_ratio": 1.5},
+    covered_by=("PREC003",),
     estimate="assumes the ratio of the peaks of TF32 and FP32",
     formula="layer time − max(layer time · FP32 peak / TF32 peak, bytes / bandwidth, shortest layer); the FP32 peak of a "
     "Winograd kernel counts 2.25 times",
@@ -156,17 +181,18 @@ def single_precision_on_cuda_cores(context: Context, peak_ratio: float) -> Findi
     layers = [layer for layer in products if _is_single_on_cuda_cores(context, layer)]
     single = find_peak(context.device, DataType.FP32, tensor_cores=False).flops_per_s
     tensor = find_peak(context.device, DataType.TF32, tensor_cores=True).flops_per_s
+    if not layers or _allows_tf32(context, layers):
+        return
     if not single or not tensor:
-        if layers:
-            yield not_checked(NO_DEVICE, len(layers))
+        yield not_checked(_describe_unknown_peaks(context), len(layers))
         return
     for layer in layers:
         tactic, ms = context.tactics[layer], context.ms[layer]
         ratio = tensor / (single * (WINOGRAD_SAVING if tactic and tactic.is_winograd else 1.0))
-        if ratio < peak_ratio or is_busy(context, layer):
+        if ratio < peak_ratio or is_busy(context, layer) or is_stalled(context, layer, LEAST_REACH_OF_CORES):
             continue
         moving = moving_ms(context, context.bytes[layer]) or 0.0
-        better = None if ms is None else max(ms / ratio, moving, context.floor_ms or 0.0)
+        better = None if ms is None else max(ms / ratio, moving, shortest_ms(context))
         yield finding(
             f"{context.quote(layer)} runs FP32 on CUDA cores; TF32 has {ratio:.1f} times the peak: "
             f"{context.format_time(layer)}.",
@@ -175,6 +201,27 @@ def single_precision_on_cuda_cores(context: Context, peak_ratio: float) -> Findi
             evidence=context.evidence(layer, peak_ratio=round(ratio, 2)),
             group=f"layers run FP32 on CUDA cores; TF32 has {ratio:.1f} times the peak",
         )
+
+
+def _allows_tf32(context: Context, layers: list[int]) -> bool:
+    """Return whether the builder could choose TF32: a layer runs it, or the log has its timings for one of these."""
+    if any(tactic is not None and tactic.compute_type is DataType.TF32 for tactic in context.tactics):
+        return True
+    if verbose_log(context):
+        return False
+    tunings = (context.choices[layer].tuning for layer in layers)
+    timed = (tactic for tuning in tunings if tuning for trial in tuning.trials() for tactic in trial.tactics)
+    parsed = (parse_tactic(tactic.name) for tactic in timed if tactic.time_ms is not None)
+    return any(tactic is not None and tactic.compute_type is DataType.TF32 for tactic in parsed)
+
+
+def _describe_unknown_peaks(context: Context) -> str:
+    """Return why the peaks are unknown, with what the kernels show about the GPU."""
+    capability = context.platform.compute_capability
+    if context.device.compute_capability or not capability:
+        return NO_DEVICE
+    at_least = f"compute capability {capability // 10}.{capability % 10} or later, by its kernels"
+    return f"the peaks of the device ({at_least}) are unknown: keep trtexec's log, or set [device] in trex-tui.toml"
 
 
 def _is_single_on_cuda_cores(context: Context, layer: int) -> bool:
@@ -203,6 +250,7 @@ def _is_single_on_cuda_cores(context: Context, layer: int) -> bool:
     estimate="share of the padding in C and K",
     formula="layer time · (1 − C · K / (C and K rounded up to the granule)); bound by bandwidth, layer time · (1 − "
     "footprint_bytes / footprint_allocated_bytes); bound by its launch, or with fewer tiles than SMs, nothing",
+    covered_by=("GEMM005",),
 )
 def padded_channels(context: Context, waste_pct: float) -> Findings:
     dynamic = 0
@@ -395,7 +443,7 @@ def _save_with_halves(context: Context, layer: int) -> dict[int, float]:
     if len(sizes) < 2 or None in sizes or ms is None:
         return {}
     better = moving_ms(context, 2 * sum(size or 0 for size in sizes))
-    return {} if better is None else saving(context, layer, ms - max(STEM_SLACK * better, context.floor_ms or 0.0))
+    return {} if better is None else saving(context, layer, ms - max(STEM_SLACK * better, shortest_ms(context)))
 
 
 @strength(

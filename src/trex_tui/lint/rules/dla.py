@@ -5,10 +5,11 @@ No public artifact holds a detailed DLA engine; names and types are those in doc
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 from trex_tui.analysis.structure import dla_facts
-from trex_tui.buildlog.trace import DlaFallback
+from trex_tui.buildlog.trace import Dla, DlaFallback
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lint.context import Context, build_log, format_time, has_layers, issue, quote
 from trex_tui.lint.rule import HIGH, WARNING, Finding, Findings, finding, not_checked, rule
@@ -53,18 +54,20 @@ def _crossings(context: Context) -> list[int]:
         "https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/dla-layer-restrictions.html",
         _RUNTIME,
     ),
-    columns=("layer_type", "kind", "latency_ms"),
     not_when="Engines without any DLA; constants. TensorRT 11.0 to 11.3 has no DLA at all.",
 )
 def fallback(context: Context) -> Findings:
     missing_log = build_log(context)
+    dla = None if missing_log else context.log.dla
     by_reason: dict[str, list[DlaFallback]] = {}
-    for message in () if missing_log else context.log.dla.fallbacks:
-        if message.layer_type != "CONSTANT" and "(CONSTANT)" not in message.message:
+    for message in dla.fallbacks if dla else ():
+        if message.layer_type != "CONSTANT":
             by_reason.setdefault(_reason(message), []).append(message)
-    if by_reason:
-        for reason, messages in by_reason.items():
-            yield _describe_reason(context, reason, messages)
+    for reason, messages in by_reason.items():
+        yield _describe_reason(context, reason, messages)
+    if dla and dla.subgraph_limit is not None:
+        yield _describe_limit(dla)
+    if by_reason or (dla and dla.subgraph_limit is not None):
         return
     is_asked = context.build.argument("--useDLACore") is not None or bool(context.build.options.get("DLACore"))
     blocks = _blocks(context)
@@ -91,24 +94,46 @@ def fallback(context: Context) -> Findings:
         )
 
 
+def _describe_limit(dla: Dla) -> Finding:
+    """Return a finding for the number of subgraphs, which is one budget for all layers that fell back because of it."""
+    on_dla, on_gpu = len(dla.dla_layers), len(dla.gpu_layers)
+    places = f" ({on_dla} layers on the DLA, {on_gpu} on the GPU)" if on_dla and on_gpu else ""
+    return finding(
+        f"The limit of {dla.subgraph_limit} DLA subgraphs is reached{places}: all further layers run on the GPU, also those that "
+        "the DLA supports.",
+        confidence=HIGH,
+        evidence={"subgraph_limit": dla.subgraph_limit, "dla_layers": on_dla, "gpu_layers": on_gpu},
+        remedy=(
+            "Mend the other fallbacks first: each unsupported layer splits a subgraph in two. Or place a contiguous part on the "
+            "DLA and the rest on the GPU (--layerDeviceTypes).",
+            "Mend the other fallbacks first: each unsupported layer splits a subgraph in two. Or place a contiguous part on the "
+            "DLA and the rest on the GPU (setDeviceType of each layer).",
+        ),
+    )
+
+
 def _describe_reason(context: Context, reason: str, messages: list[DlaFallback]) -> Finding:
     """Return a finding for a reason in the log, or for the layers without one."""
     names = list(dict.fromkeys(message.layer for message in messages))
+    types = Counter(message.layer_type.replace("_", " ").lower() for message in messages if message.layer_type)
+    of_types = ", ".join(f"{count} {name}" if count > 1 else name for name, count in types.most_common())
     # A layer of the engine consists of several layers of the network.
     gpu_layers = [
         layer for layer, name in enumerate(context.names) if not {name, *name.split(" + ")}.isdisjoint(names)
     ]
     named = ", ".join(quote(name) for name in names[:_NAMED_LAYERS] if name)
     more = f" and {len(names) - _NAMED_LAYERS} more" if len(names) > _NAMED_LAYERS else ""
-    time = f", {context.format_time(*gpu_layers)}" if gpu_layers else ""
+    time = f"; {context.format_time(*gpu_layers)}" if context.sum_ms(gpu_layers) is not None else ""
+    of_types = f"; {of_types}" if of_types else ""
     return finding(
-        f"{plural(len(names), 'layer')} fell back from the DLA to the GPU ({named}{more}{time}): "
-        f"{printable(reason) or 'no reason in the log'}.",
+        f"{plural(len(names), 'layer')} fell back from the DLA to the GPU, {printable(reason) or 'no reason in the log'} "
+        f"({named}{more}{of_types}{time}).",
         gpu_layers,
         confidence=HIGH,
         evidence={
             "fallback_layers": len(names),
             "reason": reason or None,
+            "layer_types": dict(types),
             "gpu_ms": context.sum_ms(gpu_layers),
             "log_line": messages[0].line,
         },
@@ -117,11 +142,11 @@ def _describe_reason(context: Context, reason: str, messages: list[DlaFallback])
 
 def _reason(message: DlaFallback) -> str:
     """Return the builder's reason without the layer's name, so that equal reasons can be grouped."""
-    text = message.detail or (message.message if "only supports" in message.message else "")
-    text = text.partition("Switching ")[0].partition("\n")[0]
+    text = message.detail.partition("Switching ")[0].partition("\n")[0]
     for piece in (f"Layer '{message.layer}'", f"'{message.layer}'", message.layer):
         text = text.replace(piece, "") if piece.strip("'") else text
-    return shorten_middle(" ".join(text.split()).strip(" :.,"), _LONGEST_REASON)
+    stated = shorten_middle(" ".join(text.split()).strip(" :.,"), _LONGEST_REASON)
+    return stated or message.reason
 
 
 @rule(
@@ -130,7 +155,7 @@ def _reason(message: DlaFallback) -> str:
     WARNING,
     looks_for="Two or more DLA blocks, or copies to and from the DLA's memory (`to nvm`, `from nvm`).",
     why="Every crossing copies, reformats and waits.",
-    remedy="Keep one block; pass inputs and outputs in DLA formats (--inputIOFormats=int8:dla_hwc4, fp16:chw16).",
+    remedy="Keep one block; pass inputs and outputs in DLA formats (--inputIOFormats=int8:dla_hwc4 or fp16:chw16).",
     references=(_RUNTIME, issue(3143), issue(3438)),
     columns=("name", "layer_type", "dla_role", "latency_ms"),
     not_when="The row that waits for a block: its time is that of the DLA. Crossings around GPU layers between two blocks "
@@ -180,8 +205,12 @@ def _gaps(context: Context) -> list[tuple[int, int]]:
     WARNING,
     looks_for="Compute layers on the GPU between two DLA blocks, with the copies and conversions around them.",
     why="The DLA waits while data is copied to the GPU, processed and copied back.",
-    remedy="Replace these layers with ones that the DLA supports, so that both blocks merge; or end the DLA part "
-    "before them (--layerDeviceTypes) and run the rest on the GPU.",
+    remedy=(
+        "Replace these layers with ones that the DLA supports, so that both blocks merge; or end the DLA part before them "
+        "(--layerDeviceTypes) and run the rest on the GPU.",
+        "Replace these layers with ones that the DLA supports, so that both blocks merge; or end the DLA part before them "
+        "(setDeviceType of each layer) and run the rest on the GPU.",
+    ),
     references=(_RUNTIME, issue(3438)),
     columns=("name", "kind", "device", "dla_role", "latency_ms"),
     not_when="Layers before the first block and after the last.",

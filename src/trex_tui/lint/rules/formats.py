@@ -24,8 +24,9 @@ from trex_tui.lint.context import (
     size_of,
     vector_of,
 )
-from trex_tui.lint.regions import map_islands, map_plugin_regions
-from trex_tui.lint.rule import EVERY_RULE, HIGH, INFO, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.regions import INSERTED, map_islands, map_plugin_regions
+from trex_tui.lint.remedies import TORCH_TENSORRT, Platform
+from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, finding, not_checked, rule, strength
 from trex_tui.text import plural
 
 LONGEST_FILLING = 8
@@ -51,22 +52,26 @@ _LIGHT = frozenset(
     )
 )
 _DIGITS = re.compile(r"\d+")
-# Names of layouts in trtexec's `--inputIOFormats`. NHWC4 and NHWC2 can be bound only as chw4 and chw2, which is the same
-# order of bytes if all channels fit one vector.
+_ANY_TYPE = "FP32 FP16 BF16 INT32 INT64 INT8 UINT8 BOOL FP8 INT4"
 _BINDINGS = {
-    "NCHW": "chw",
-    "NC/2HW2": "chw2",
-    "NC/4HW4": "chw4",
-    "NC/16HW16": "chw16",
-    "NC/32HW32": "chw32",
-    "NHWC": "hwc",
-    "NHWC8": "hwc8",
-    "NHWC16": "hwc16",
-    "NDHWC": "dhwc",
-    "NDHWC8": "dhwc8",
-    "NC/32DHW32": "cdhw32",
+    "NCHW": ("chw", _ANY_TYPE),
+    "NCDHW": ("chw", _ANY_TYPE),
+    "NC/2HW2": ("chw2", "FP16"),
+    "NC/4HW4": ("chw4", "FP16 INT8"),
+    "NC/16HW16": ("chw16", "FP16"),
+    "NC/32HW32": ("chw32", "FP32 FP16 INT8"),
+    "NHWC": ("hwc", "FP32 UINT8 INT64"),
+    "NHWC8": ("hwc8", "FP16 BF16"),
+    "NHWC16": ("hwc16", "FP16 INT8 FP8"),
+    "NDHWC": ("dhwc", "FP32"),
+    "NDHWC8": ("dhwc8", "FP16 BF16"),
+    "NC/32DHW32": ("cdhw32", "FP16 INT8"),
 }
-_BOUND_TYPES = frozenset("FP32 FP16 BF16 INT32 INT64 INT8 UINT8 BOOL FP8 INT4".split())
+"""Layout -> its name in trtexec's `--inputIOFormats`, and the types that a binding can have in it (developer guide, I/O formats).
+Versions that differ are features of `analysis.options.OPTIONS`: `fp16:chw4`.
+"""
+_PACKED = {"NHWC2": "NC/2HW2", "NHWC4": "NC/4HW4"}
+"""Layouts that can be bound only as another one, with the same order of bytes if all channels fit one vector."""
 
 
 def _find_plugin(context: Context, layers: Iterable[int]) -> int | None:
@@ -279,7 +284,8 @@ def _find_served(context: Context, layer: int) -> list[int]:
     remedy="Pass data in the network's type and layout: --inputIOFormats and --outputIOFormats.",
     references=(issue(2136), issue(1542), COMMAND_LINE_PROGRAMS),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="Q and DQ at the edge (QDQ001); copies without a change (FMT006).",
+    not_when="Q and DQ at the edge (QDQ001); copies without a change (FMT006); layouts that no binding of this TensorRT and "
+    "type can have.",
     needs=(details,),
     thresholds={"share_pct": 0.05},
     estimate="assumes that the caller uses the network's type and layout",
@@ -295,6 +301,9 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
         if (share or 0.0) < share_pct if context.has_profile else (size_of(target) or 0) < MANY_ELEMENTS:
             continue
         side = "input" if at_input else "output"
+        remedy = _advise_binding(context, layer, side)
+        if not remedy:
+            continue
         converts, types = "transposes", describe(source)
         if types != describe(target):
             converts, types = "converts", context.format_types(layer)
@@ -306,7 +315,7 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
             confidence=HIGH,
             savings=context.times([layer]),
             evidence=context.evidence(layer, side=side, neighbours_ms=context.sum_ms(neighbours)),
-            remedy=_advise_binding(context, layer, target if at_input else source, side),
+            remedy=remedy,
             group=f"layers {converts.removesuffix('s')} network {side}s, {types}",
         )
 
@@ -321,28 +330,39 @@ def _is_conversion(context: Context, layer: int) -> bool:
     return context.kinds[layer] in (LayerKind.REFORMAT, LayerKind.SHUFFLE)
 
 
-def _advise_binding(context: Context, layer: int, inner: Port, side: str) -> str:
+def _advise_binding(context: Context, layer: int, side: str) -> str:
+    """Return what the caller or the model can do; empty if a binding cannot have the type and layout of the network."""
+    source, target = context.inputs[layer][0], context.outputs[layer][0]
+    inner, outer = (target, source) if side == "input" else (source, target)
     if context.kinds[layer] == LayerKind.SHUFFLE or "Tran" in context.operators(layer):
         return (
             f"The transpose is part of the model: export it with the {side} in the computed order (tf2onnx: "
             f"--{side}s-as-nchw)."
         )
-    binding = format_binding(inner)
+    is_cast = source.dtype != target.dtype
+    if is_cast and (context.platform.is_strongly_typed or not context.names[layer].startswith(INSERTED)):
+        return f"The cast is part of the model: export it with {inner.dtype} as the type of this {side}."
+    binding = find_binding(inner, context.platform)
+    if context.platform.producer == TORCH_TENSORRT:
+        return f"Export the model with {inner.dtype} as the type of this {side}." if is_cast else ""
+    if binding is not None:
+        return f"Use {describe(inner)} in the caller: --{side}IOFormats={binding} for this {side}."
+    binding = find_binding(outer._replace(dtype=inner.dtype), context.platform) if is_cast else None
     if binding is None:
-        return f"Use {describe(inner)} in the caller if a binding supports it; otherwise ignore this finding."
-    return f"Use {describe(inner)} in the caller: --{side}IOFormats={binding} for this {side}."
+        return ""
+    return f"Use {inner.dtype} in the caller, to save the cast: --{side}IOFormats={binding} for this {side}."
 
 
-def format_binding(port: Port) -> str | None:
+def find_binding(port: Port, platform: Platform) -> str | None:
     """Return type and layout of a tensor for trtexec's `--inputIOFormats`: `fp16:hwc8`; None if a binding cannot have it."""
-    if port.dtype is None or port.dtype not in _BOUND_TYPES:
+    layout, channels = port.format or "NCHW", port.shape[1] if len(port.shape) > 1 else 0
+    if layout in _PACKED and 0 < channels <= vector_of(port):
+        layout = _PACKED[layout]
+    name, types = _BINDINGS.get(layout, ("", ""))
+    if port.dtype is None or port.dtype not in types.split():
         return None
-    name = _BINDINGS.get(port.format or "NCHW")
-    width = vector_of(port)
-    channels = port.shape[1] if len(port.shape) > 1 else None
-    if name is None and port.format in ("NHWC2", "NHWC4") and channels is not None and 0 < channels <= width:
-        name = f"chw{width}"
-    return None if name is None else f"{port.dtype.lower()}:{name}"
+    binding = f"{port.dtype.lower()}:{name}"
+    return binding if platform.has(binding) else None
 
 
 @rule(
@@ -357,10 +377,10 @@ def format_binding(port: Port) -> str | None:
     "neighbours' layout.",
     references=(issue(2136), issue(4039)),
     columns=("kind", "latency_ms"),
-    not_when="Engines where other rules cover at least half of this time.",
+    not_when="Engines where rules that state the cause of a movement cover at least half of this time.",
     needs=(profile,),
     thresholds={"info_pct": 5.0, "warning_pct": 10.0},
-    covered_by=EVERY_RULE,
+    covered_by=("DLA", "FMT", "FUSE", "PLUG", "PREC002", "QDQ"),
 )
 def movement_share(context: Context, info_pct: float, warning_pct: float) -> Findings:
     moving = [layer for layer in range(len(context.engine)) if context.is_movement(layer) and context.ms[layer]]
@@ -388,15 +408,13 @@ def movement_share(context: Context, info_pct: float, warning_pct: float) -> Fin
     "Redundant copy",
     WARNING,
     looks_for="A generated Myelin kernel of casts, reshapes, moves and copies only, with one output of its input's "
-    "type and element count.",
-    why="It reads and writes a whole tensor only for a layout, or without effect.",
-    remedy="Find the cause: a plugin's format (PLUG001), a network input used directly, a reshape across layouts, "
-    "a redundant cast in the model.",
+    "type, layout and element count.",
+    why="It reads and writes a whole tensor without effect.",
+    remedy="Find the cause: a plugin's format (PLUG001), a network input used directly, a redundant cast in the model.",
     references=(issue(1489), FUSION_CATALOG),
     columns=("tactic", "input_formats", "output_formats", "latency_ms"),
-    not_when="Copies next to a plugin (PLUG001, FUSE004); transposes; writers of network outputs; data that a native "
-    "layer wrote in a vectorised or channels-last layout. Myelin does not export layouts, so a copy may be "
-    "a layout change.",
+    not_when="Copies next to a plugin (PLUG001, FUSE004); transposes; writers of network outputs; loops and branches; kernels "
+    "whose layouts are not stated, as before TensorRT 11: their copy may be a change of layout.",
     needs=(details,),
     estimate="without the copy",
     formula="layer time",
@@ -407,6 +425,8 @@ def needless_copy(context: Context) -> Findings:
         if layer_type != "kgen" or not context.takes_time(layer):
             continue
         if layer in regions or layer in context.output_writers or not _copies_nothing_new(context, layer):
+            continue
+        if context.values_of_control_flow[layer] is not None:
             continue
         plugin = _find_plugin(context, [*context.consumers[layer], *context.producers[layer]])
         yield finding(
@@ -424,9 +444,7 @@ def needless_copy(context: Context) -> Findings:
 
 
 def _copies_nothing_new(context: Context, layer: int) -> bool:
-    """Return whether a generated kernel only copies or reshapes: same type, same number of elements, and no known change of
-    layout.
-    """
+    """Return whether a generated kernel only copies: same type, same shape, and the same stated layout."""
     names = context.operators(layer)
     if not names or not _COPIES.issuperset(names) or len(context.outputs[layer]) != 1:
         return False
@@ -434,16 +452,8 @@ def _copies_nothing_new(context: Context, layer: int) -> bool:
     if ends is None or len(context.data_inputs[layer]) != 1:
         return False
     source, target = ends
-    if source.dtype != target.dtype or size_of(source) is None or size_of(source) != size_of(target):
-        return False
-    return not _leaves_vectors(context, layer, source)
-
-
-def _leaves_vectors(context: Context, layer: int, source: Port) -> bool:
-    """Return whether the writer of the input has a layout other than the linear one: then flattening is real work."""
-    outputs = (port for producer in context.producers[layer] for port in context.outputs[producer])
-    written = (port for port in outputs if port.name == source.name)
-    return any(_layout_family(port) not in (None, "NCHW", "NCDHW") for port in written)
+    has_layouts = source.format is not None and source.format_text == target.format_text
+    return has_layouts and source.shape == target.shape and size_of(source) is not None
 
 
 @strength(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from trex_tui.analysis.structure import describe
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lint.context import (
     FLOATING,
@@ -20,7 +21,7 @@ from trex_tui.lint.context import (
 from trex_tui.lint.regions import ELEMENTWISE, PluginRegion, find_plugin_regions, map_plugin_regions
 from trex_tui.lint.rule import HIGH, INFO, LOW, MEDIUM, WARNING, Finding, Findings, finding, rule, strength
 from trex_tui.lint.rules.quantization import floating_residual
-from trex_tui.text import plural, printable
+from trex_tui.text import join_words, plural, printable
 
 _PRODUCTS = (LayerKind.CONVOLUTION, LayerKind.GEMM)
 _PADDED = frozenset((LayerKind.CONVOLUTION, LayerKind.POOLING))
@@ -64,7 +65,7 @@ def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
     for pairs in groups.values():
         product, pointwise = pairs[0]
         kernels = [kernel for _, kernel in pairs]
-        remedy = _ADVICE_ON_SUMS if _adds_two_branches(context, pointwise) else ""
+        remedy = _advise_on_epilogue(context, product, pointwise)
         layers = [layer for pair in pairs for layer in pair]
         evidence = {"pointwise_ms": context.sum_ms(kernels), "product": context.names[product]}
         if len(pairs) > 1:
@@ -93,6 +94,31 @@ _ADVICE_ON_SUMS = (
     "Give both branches the type and layout of the convolution or GEMM output, without a cast before the "
     "addition, so that its kernel can add the residual; try a newer TensorRT."
 )
+
+
+def _advise_on_epilogue(context: Context, product: int, pointwise: int) -> str:
+    """Return why a pointwise layer is not fused, as far as the engine shows it, and what to do; empty if it does not."""
+    if "||" in context.names[product]:
+        return (
+            "TensorRT merged convolutions that read one tensor (a || b), which have no epilogue: build once with the outputs of "
+            "these convolutions marked or their inputs separated, and compare."
+        )
+    if len(context.producers[pointwise]) > 1:
+        if _adds_two_branches(context, pointwise):
+            return _ADVICE_ON_SUMS
+        fused = _count_fused_activations(context)
+        elsewhere = f" ({plural(fused, 'activation')} in this engine {'is' if fused == 1 else 'are'} fused)" if fused else ""
+        return (
+            "The residual is added after the activation; a convolution can only add it before its activation: Conv → add → "
+            f"activation would be one kernel{elsewhere}. Ignore this finding if the model is fixed."
+        )
+    if context.kinds[product] == LayerKind.GEMM:
+        return "Put the operation directly behind the product, in the type of its output; try a newer TensorRT."
+    return ""
+
+
+def _count_fused_activations(context: Context) -> int:
+    return sum(value not in (None, "NONE") for value in context.values("activation"))
 
 
 @per_context
@@ -341,15 +367,14 @@ def _ends_with_statistics(context: Context, layer: int) -> bool:
     "PLUG001",
     "Copies around a plugin",
     WARNING,
-    looks_for="A plugin with a reformat, transpose or reshape directly before or after it (or separated by a scale "
-    "only).",
+    looks_for="A plugin with a reformat, or a generated kernel that moves data, directly before or after it (or separated by a "
+    "scale only).",
     why="TensorRT converts the inputs and outputs of a plugin to its declared layouts and types. If it declares "
     "only the linear layout, both sides are copied.",
-    remedy="Accept the neighbours' layout and type in supportsFormatCombination (kHWC8, kHWC16, kCHW32; FP16), and "
-    "the type of the network input.",
+    remedy="Accept the neighbours' layout and type in supportsFormatCombination.",
     references=(issue(1489), issue(3192)),
     columns=("kind", "layer_type", "latency_ms", "input_formats", "output_formats"),
-    not_when="Slices and concatenations, which are part of the network; normalizations (FUSE004).",
+    not_when="Reshapes, transposes, slices and concatenations of the model; normalizations (FUSE004).",
     needs=(details,),
     estimate="without the copies; half of those that another layer uses",
     formula="time of the copies (half if another layer uses them)",
@@ -377,8 +402,21 @@ def copies_around_plugin(context: Context) -> Findings:
                 "plugin_ms": context.ms[plugin],
                 "conversions": "; ".join(types) or None,
             },
+            remedy=_advise_on_plugin(context, region),
             group=f"plugins ({printable(region.plugin_type)}) with copies around them",
         )
+
+
+def _advise_on_plugin(context: Context, region: PluginRegion) -> str:
+    """Return the types and layouts that the plugin should accept: those on the other side of the copies."""
+    before = set(context.beyond(region.plugin, IDLE, forward=False))
+    ports = [
+        context.inputs[layer][:1] if layer in before else context.outputs[layer][:1]
+        for layer in region.copies
+        if context.conversion(layer)
+    ]
+    wanted = dict.fromkeys(describe(port) for found in ports for port in found)
+    return f"Accept {join_words(wanted)} in supportsFormatCombination, as its neighbours have it." if wanted else ""
 
 
 @strength(

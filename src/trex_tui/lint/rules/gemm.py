@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from trex_tui.analysis.compute import Product
 from trex_tui.analysis.roofline import Tiling, has_plain_schedule
+from trex_tui.engine.dtypes import format_rate
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lint.context import (
     BIG_COPY_BYTES,
@@ -18,16 +20,34 @@ from trex_tui.lint.context import (
     details,
     no_profile,
     per_context,
+    profile,
 )
 from trex_tui.lint.rule import HIGH, INFO, LOW, MEDIUM, WARNING, Findings, NotChecked, finding, not_checked, rule
-from trex_tui.lint.rules.convolution import TENSOR_CORE_FORMULA, find_on_cuda_cores
-from trex_tui.lint.savings import BUSY, bandwidth_bytes_per_ms, fraction, fractions, is_busy, moving_ms, saving
-from trex_tui.text import plural
+from trex_tui.lint.rules.convolution import TENSOR_CORE_FORMULA, find_on_cuda_cores, is_tiny
+from trex_tui.lint.savings import (
+    BUSY,
+    bandwidth_bytes_per_ms,
+    best_bytes_per_ms,
+    fraction,
+    fractions,
+    is_busy,
+    is_stalled,
+    moving_ms,
+    saving,
+    shortest_ms,
+)
+from trex_tui.text import format_count, plural
 
-SMALLEST_PRODUCT = 8
-"""Smallest extent of a matrix instruction: with a smaller M, N or K tensor cores do not help."""
+FEWEST_SMS = 20
+"""SMs of a small GPU, where their number is unknown."""
 TIMES_SHORTEST = 3.0
 LEAST_CALIBRATING = 3
+SLOWEST_MEMORY_BYTES_PER_MS = 1.5e7
+"""No GPU has less: a Jetson Nano has 25.6 GB/s. An engine whose best layer is below was not measured warm."""
+LEAST_BATCH, MOST_PRODUCT = 1024, 4096
+"""Number of products from which, and size up to which, a batch of them is a kernel of tiny products."""
+LARGEST_TILE = 2 * 128 * 128
+"""Elements of the result that an SM holds at most, in one or several blocks."""
 _GRANULES = {"FP16": 8, "BF16": 8, "INT8": 16, "FP8": 16, "FP32": 4, "TF32": 4, "INT4": 32, "FP4": 32}
 """Elements in 128 bits: the width of a load in tensor-core kernels."""
 
@@ -64,12 +84,8 @@ def reduced_gemm_on_cuda_cores(context: Context) -> Findings:
     layers = context.select(LayerKind.GEMM, LayerKind.ATTENTION)
     return find_on_cuda_cores(
         context,
-        [layer for layer in layers if layer not in context.matrix_vectors and not _is_tiny(context.products[layer])],
+        [layer for layer in layers if layer not in context.matrix_vectors and not is_tiny(context.products[layer])],
     )
-
-
-def _is_tiny(product: Product) -> bool:
-    return any(size is not None and size < SMALLEST_PRODUCT for size in (product.m, product.n, product.k))
 
 
 @rule(
@@ -129,7 +145,11 @@ def _granule(context: Context, layer: int) -> int | None:
     looks_for="A GEMM or convolution of one row that takes at least 1 % of the time and reads its weights at 60 % or "
     "more of the memory bandwidth (if unknown, of the best rate of a layer that moves at least 1 MB).",
     why="With one row every weight is used once, so tensor cores do not help.",
-    remedy="Batch requests; quantize the weights (INT8, INT4, FP8); reduce the classifier.",
+    remedy=(
+        "Batch requests; quantize the weights (INT8, FP8, or INT4 weights); reduce the classifier.",
+        "Batch requests; quantize the weights (INT8 or INT4 weights); reduce the classifier.",
+        "Batch requests; quantize the weights (INT8); reduce the classifier.",
+    ),
     references=(MATRIX_GUIDE,),
     columns=("kind", "gemm_m", "gemm_n", "gemm_k", "weights_bytes", "latency_ms"),
     not_when="Slower layers, which are bound by their launch, not by their weights.",
@@ -183,7 +203,8 @@ def _find_best_rate(context: Context) -> float | None:
         for ms, size in zip(context.ms, context.bytes, strict=True)
         if ms and ms >= least and size is not None and size >= BIG_COPY_BYTES
     ]
-    return max(rates) if len(rates) >= LEAST_CALIBRATING else None
+    best = max(rates, default=0.0)
+    return best if len(rates) >= LEAST_CALIBRATING and best >= SLOWEST_MEMORY_BYTES_PER_MS else None
 
 
 # Products and the tiles of their kernels
@@ -226,8 +247,8 @@ def find_tiled(context: Context) -> list[TiledProduct]:
     references=(MATRIX_GUIDE,),
     columns=("tactic_tile", "gemm_m", "gemm_n", "gemm_batch", "latency_ms"),
     not_when="Winograd, split-K, stream-K, two-SM and dynamic-cluster kernels, GEMMs of one row, grouped and "
-    "depthwise layers: their blocks are not output tiles. Blocks per SM are unknown, hence the low "
-    "confidence.",
+    "depthwise layers: their blocks are not output tiles. An SM may hold several blocks of smaller tiles: the wave must be "
+    "partial for each possible number.",
     needs=(details,),
     thresholds={"share_pct": 0.5, "full": 0.7, "empty_pct": 10.0},
     estimate="assumes one block per SM and full waves",
@@ -256,7 +277,10 @@ def partial_waves(context: Context, share_pct: float, full: float, empty_pct: fl
 def _find_partial_wave(context: Context, group: TiledProduct, sms: int, full: float) -> Findings:
     layers, tiles = group.layers, group.tiling.tiles
     waves, whole = tiles / sms, -(-tiles // sms)
-    if 1 < waves <= 4 and waves / whole < full:
+    most = max(1, LARGEST_TILE // (group.tiling.rows * group.tiling.columns))
+    # An SM may hold several blocks: the last wave must be partial for each number of them.
+    is_partial = all(1 < waves / blocks <= 4 and _filled(waves / blocks) < full for blocks in range(1, most + 1))
+    if is_partial:
         yield finding(
             f"{group.description}: {tiles} tiles on {sms} SMs = {waves:.2f} waves: {context.format_time(*layers)}.",
             layers,
@@ -265,6 +289,10 @@ def _find_partial_wave(context: Context, group: TiledProduct, sms: int, full: fl
             evidence=context.evidence(layers[0], waves=round(waves, 2), tiles=tiles, sms=sms),
             group="shapes end with a partly filled wave of tiles",
         )
+
+
+def _filled(waves: float) -> float:
+    return waves / math.ceil(waves)
 
 
 def _find_half_empty(context: Context, tiled: list[TiledProduct], sms: int, empty_pct: float) -> Findings:
@@ -279,7 +307,10 @@ def _find_half_empty(context: Context, tiled: list[TiledProduct], sms: int, empt
         f"GPU is idle: {context.format_time(*layers)}.",
         layers,
         evidence=context.evidence(layers[0], sms=sms, most_tiles=most, layers=len(layers)),
-        remedy="For throughput, run larger batches or several inferences at once (--infStreams).",
+        remedy=(
+            "For throughput, run larger batches or several inferences at once (--infStreams).",
+            "For throughput, run larger batches or several inferences at once (--streams).",
+        ),
     )
 
 
@@ -290,27 +321,30 @@ def _find_half_empty(context: Context, tiled: list[TiledProduct], sms: int, empt
     looks_for="Convolutions and GEMMs of at least 0.1 % of the time whose output fills less than 25 % of the tiles, "
     "in either tile orientation.",
     why="A kernel computes whole tiles: tensor cores multiply zeros in the unused part.",
-    remedy="Concatenate narrow outputs into one GEMM; fold the batch into M; write GEMMs with one column as a "
-    "multiplication and a sum.",
+    remedy="Merge layers that read the same tensor into one with wider output, or run larger batches.",
     references=(MATRIX_GUIDE,),
     columns=("tactic_tile", "gemm_m", "gemm_n", "gemm_batch", "latency_ms"),
-    not_when="Layers at 60 % of the memory bandwidth or more; GEMMs of one row, grouped and depthwise layers; "
+    not_when="Kernels with fewer tiles than SMs, whose empty parts cost nothing while most of the GPU is idle; layers at "
+    "60 % of the memory bandwidth or more, or far below the rates of others; GEMMs of one row, grouped and depthwise layers; "
     "Winograd kernels, whose tiles belong to a transformed GEMM.",
     needs=(details,),
     thresholds={"share_pct": 0.1, "useful_pct": 25.0},
     estimate="share of the empty part of the tiles",
     formula="layer time − max(layer time · useful part of the tiles, bytes / bandwidth, shortest layer)",
+    covered_by=("GEMM006",),
 )
 def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findings:
     products = context.select(LayerKind.CONVOLUTION, LayerKind.GEMM)
     for group in find_tiled(context):
         useful = group.tiling.useful
-        if useful >= useful_pct / 100:
+        if useful >= useful_pct / 100 or group.tiling.tiles < (context.device.sms or FEWEST_SMS):
             continue
         layers = [
             layer
             for layer in group.layers
-            if not is_busy(context, layer) and (not context.has_profile or context.share_pct(layer) >= share_pct)
+            if not is_busy(context, layer)
+            and not is_stalled(context, layer)
+            and (not context.has_profile or context.share_pct(layer) >= share_pct)
         ]
         if not layers:
             continue
@@ -318,8 +352,7 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
         for layer in layers:
             if (ms := context.ms[layer]) is not None:
                 moving = moving_ms(context, context.bytes[layer]) or 0.0
-                savings |= saving(context, layer, ms - max(ms * useful, moving, context.floor_ms or 0.0))
-        is_column = group.product.n == 1 and (group.product.batch or 1) > 1
+                savings |= saving(context, layer, ms - max(ms * useful, moving, shortest_ms(context)))
         yield finding(
             f"{group._replace(layers=layers).description}, {100 * useful:.1f} % used: {context.format_time(*layers)}.",
             layers,
@@ -327,12 +360,70 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
             evidence=context.evidence(
                 layers[0], useful_pct=round(100 * useful, 1), tiles=group.tiling.tiles
             ),
-            remedy="N = 1 and a large batch: write it as a multiplication and a sum, or fold the batch into M."
-            if is_column
-            else "",
+            remedy=_advise_on_tiles(group.product),
             group="shapes fill only part of their tiles",
         )
     yield from _skip_unknown_products(context, products)
 
 
-RULES = (reduced_gemm_on_cuda_cores, unaligned_dimensions, bound_by_weights, partial_waves, empty_tiles)
+def _advise_on_tiles(product: Product) -> str:
+    if (product.batch or 1) > 1:
+        return "Fold the batch into M, if all products use the same weights; else write it as a multiplication and a sum."
+    return ""
+
+
+@rule(
+    "GEMM006",
+    "Batch of tiny products",
+    WARNING,
+    looks_for="A batch of at least 1 024 products of at most 4 096 multiply-adds each (M · N · K), with at least 1 % of the "
+    "time, below a tenth of the rates that other layers of the engine reach.",
+    why="Libraries of matrix products start a block of threads for each product, which then has next to nothing to do. A "
+    "narrower type does not help.",
+    remedy="Write the product as a multiplication and a sum (Mul, ReduceSum): TensorRT generates one kernel for them that runs at "
+    "the memory bandwidth.",
+    references=(MATRIX_GUIDE,),
+    columns=("kind", "tactic", "gemm_m", "gemm_n", "gemm_k", "gemm_batch", "latency_ms"),
+    not_when="Generated kernels that reach the rates of other layers.",
+    needs=(details, profile),
+    thresholds={"share_pct": 1.0},
+    estimate="assumes the best rate in bytes per second of this engine",
+    formula="layer time − bytes / best rate of the engine",
+)
+def tiny_products(context: Context, share_pct: float) -> Findings:
+    for layer in context.select(LayerKind.GEMM):
+        product, ms, size = context.products[layer], context.ms[layer], context.bytes[layer]
+        if product.macs is None or not product.batch or not ms or size is None:
+            continue
+        is_tiny = product.batch >= LEAST_BATCH and product.macs <= product.batch * MOST_PRODUCT
+        if not is_tiny or context.share_pct(layer) < share_pct or not is_stalled(context, layer):
+            continue
+        shape = f"{product.m}×{product.k} · {product.k}×{product.n}"
+        rate = f"{format_rate(2e3 * product.macs / ms, None)}, {format_count(1e3 * size / ms)}B/s"
+        tactic = context.tactics[layer]
+        kernel = f" by {tactic.library}" if tactic else ""
+        yield finding(
+            f"{context.quote(layer)}: {product.batch} products of {shape}{kernel}, {rate}: {context.format_time(layer)}.",
+            [layer],
+            savings=saving(context, layer, ms - max(size / best_bytes_per_ms(context), shortest_ms(context))),
+            evidence=context.evidence(
+                layer,
+                gemm_batch=product.batch,
+                gemm_m=product.m,
+                gemm_n=product.n,
+                gemm_k=product.k,
+                achieved_flops_per_s=2e3 * product.macs / ms,
+                achieved_bytes_per_s=1e3 * size / ms,
+            ),
+            group=f"layers compute {product.batch} products of {shape} each",
+        )
+
+
+RULES = (
+    reduced_gemm_on_cuda_cores,
+    unaligned_dimensions,
+    bound_by_weights,
+    partial_waves,
+    empty_tiles,
+    tiny_products,
+)

@@ -20,7 +20,6 @@ from trex_tui.analysis.timing import (
 )
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.frames import plain_rows
 from trex_tui.lint.context import (
     BEST_PRACTICES,
@@ -32,7 +31,21 @@ from trex_tui.lint.context import (
     no_timing,
     profile,
 )
-from trex_tui.lint.rule import EVERY_RULE, HIGH, INFO, MEDIUM, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.rule import (
+    EVERY_RULE,
+    HIGH,
+    INFO,
+    LOW,
+    MEDIUM,
+    WARNING,
+    Finding,
+    Findings,
+    Remedy,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.lint.rules.convolution import first_convolution
 from trex_tui.text import plural
 
@@ -47,6 +60,12 @@ AT_ROOF_PCT = 75.0
 OVERLAPPED = 1.1
 """Up to this ratio of query period to compute time, copies overlap with the compute of other queries."""
 BUSY_PCT = 20.0
+MOST_LAUNCH_US, MOST_LAUNCH_US_OF_JETSON = 50, 100
+"""Time of a launch at most, with what the host does around it."""
+MOST_ENQUEUE_MS = 20
+"""Enqueue time of launches at most, if their number is unknown."""
+MOST_HOT_PCT = 50.0
+"""A layer with this share dominates, in engines of few layers too."""
 _INDEX_TYPES = frozenset(("INT32", "INT64", "BOOL"))
 _LIGHT = (LayerKind.POINTWISE, LayerKind.REFORMAT, LayerKind.SHUFFLE, LayerKind.SLICE, LayerKind.CONCAT)
 
@@ -60,6 +79,11 @@ def _timing(context: Context) -> TimingFacts:
     facts = timing_facts(context.engine)
     assert facts is not None
     return facts
+
+
+def _uses_dla(context: Context) -> bool:
+    """Return whether a part of the engine runs on the DLA, which CUDA graphs exclude (NVIDIA/TensorRT#3524)."""
+    return context.engine.facts.asks_for_dla or len(context.engine.dla_blocks) > 0
 
 
 def _uses_cuda_graph(context: Context) -> bool:
@@ -101,8 +125,8 @@ def many_tiny_layers(context: Context, least_pct: float) -> Findings:
     overhead = max((gap.overhead_us_per_layer if gap else None) or 0.0, 0.0) / 1000.0
     saved = max(floor - overhead, 0.0) / 2.0
     yield finding(
-        f"{plural(len(tiny), 'layer')} take at most {1000 * LAUNCH_FACTOR * floor:.3g} µs, twice the "
-        f"shortest: {share:.0f} % of the engine is launch-bound.",
+        f"{plural(len(tiny), 'layer')} near the minimum duration (at most {1000 * LAUNCH_FACTOR * floor:.3g} µs, far above their "
+        f"roofline): {share:.0f} % of the engine is launch-bound.",
         tiny,
         severity=WARNING if share >= TINY_WARNING_PCT else INFO,
         savings={layer: min(saved, ms) for layer, ms in context.times(tiny).items()},
@@ -114,6 +138,8 @@ def many_tiny_layers(context: Context, least_pct: float) -> Findings:
         },
         remedy="A CUDA graph is already in use: batch, and merge layers into fewer and wider ones."
         if _uses_cuda_graph(context)
+        else "Batch, and merge layers into fewer and wider ones: a CUDA graph cannot be used with the DLA."
+        if _uses_dla(context)
         else "",
     )
 
@@ -138,9 +164,16 @@ def _find_tiny(context: Context) -> list[int]:
     "LAUNCH002",
     "Enqueue-bound",
     WARNING,
-    looks_for=f"A median enqueue time above {ENQUEUE_BOUND:.0%} of the median compute time, trtexec's own limit.",
+    looks_for=f"A median enqueue time above {ENQUEUE_BOUND:.0%} of the median compute time, trtexec's own limit, of at most "
+    f"{MOST_LAUNCH_US} µs per layer ({MOST_LAUNCH_US_OF_JETSON} on Jetson); if kernels are not listed, of at most "
+    f"{MOST_ENQUEUE_MS} ms.",
     why="The GPU finishes before the host launches the next work; the host limits the throughput.",
-    remedy="Use a CUDA graph (--useCudaGraph), fewer layers, or a second stream.",
+    remedy=(
+        "Use a CUDA graph (--rtxCudaGraphStrategy=wholeGraph), fewer layers, or a second stream.",
+        "Use a CUDA graph (--useCudaGraph), fewer layers, or a second stream.",
+    ),
+    not_when="A longer enqueue: the host blocks in it, for a full launch queue or for shapes that depend on data, and its time "
+    "says nothing about launches.",
     references=(BEST_PRACTICES, issue(2112)),
     needs=(timing_run,),
     estimate="assumes no gaps between layers",
@@ -151,6 +184,11 @@ def bound_by_enqueue(context: Context) -> Findings:
     enqueue, compute = (find_latency(context.engine, "median_ms", series) for series in ("enqueue", "compute"))
     if host.enqueue_ratio is None:
         yield not_checked(f"{host.unknown['enqueue_ratio']}: keep the performance summary of trtexec")
+    elif host.is_enqueue_bound and enqueue is not None and _blocks_in_enqueue(context, enqueue):
+        yield not_checked(
+            f"the host blocks in enqueue ({enqueue:.4g} ms of a query of {compute or 0.0:.4g} ms): its time says nothing about "
+            "launches"
+        )
     elif host.is_enqueue_bound and enqueue is not None and compute is not None:
         # The events around a query include gaps in which the GPU waits, so enqueue and compute are about equal here. The sum
         # of the layers is the time that the GPU needs without gaps.
@@ -161,6 +199,7 @@ def bound_by_enqueue(context: Context) -> Findings:
         yield finding(
             f"Enqueue {enqueue:.4g} ms, GPU compute {compute:.4g} ms ({100 * host.enqueue_ratio:.0f} %): the GPU waits "
             "for launches.",
+            confidence=MEDIUM if _knows_kernels(context) else LOW,
             engine_saving_ms=saving_ms if saving_ms > 0.0 else None,
             evidence={
                 "enqueue_ms": enqueue,
@@ -170,8 +209,24 @@ def bound_by_enqueue(context: Context) -> Findings:
             },
             remedy="A CUDA graph is already in use: use a larger batch or several streams."
             if _uses_cuda_graph(context)
+            else "Use fewer DLA blocks, or a second stream: a CUDA graph cannot be used with the DLA."
+            if _uses_dla(context)
             else "",
         )
+
+
+def _knows_kernels(context: Context) -> bool:
+    """Return whether the layers are the kernels that the host launches: closed blocks have an unknown number."""
+    return len(context.engine) > 0 and not context.closed_blocks
+
+
+def _blocks_in_enqueue(context: Context, enqueue_ms: float) -> bool:
+    """Return whether enqueue takes too long for launches."""
+    if not _knows_kernels(context):
+        return enqueue_ms > MOST_ENQUEUE_MS
+    kernels = sum(context.is_work(layer) and context.takes_time(layer) for layer in range(len(context.engine)))
+    most_us = MOST_LAUNCH_US_OF_JETSON if context.platform.is_jetson else MOST_LAUNCH_US
+    return 1000.0 * enqueue_ms > most_us * max(kernels, 1)
 
 
 @rule(
@@ -284,12 +339,13 @@ def bound_by_copies(context: Context, copies_pct: float) -> Findings:
     "HOT001",
     "Dominant layer",
     INFO,
-    looks_for="A layer of 10 % of the engine and twice the mean, or of 5 % and five times the median layer.",
+    looks_for="A layer of 10 % of the engine and twice the mean (50 % in engines of few layers), or of 5 % and five times the "
+    "median layer.",
     why="Its time limits what all other changes can save.",
     remedy="Check its ONNX nodes and roofline (trex-tui explain roof_pct): less work, a narrower type, or a better "
     "kernel.",
-    not_when="Layers with a saving from another rule; first convolutions (CONV004); rows that wait for the DLA, "
-    "whose time is that of the DLA block.",
+    not_when="Layers with a saving from another rule of at least medium confidence; first convolutions (CONV004); rows that wait "
+    "for the DLA, whose time is that of the DLA block.",
     references=(BEST_PRACTICES,),
     columns=("latency_ms", "latency_pct", "roof_pct", "bound", "onnx_nodes"),
     needs=(profile,),
@@ -301,7 +357,8 @@ def hot_layer(context: Context, latency_pct: float) -> Findings:
     ordered = sorted(context.ms[layer] or 0.0 for layer in timed)
     mean, median = 100.0 / len(timed), context.pct(ordered[len(ordered) // 2]) or 0.0
     stems = {layer for found in first_convolution.find(context) for layer in found.layers}
-    hot_pct, warm_pct = max(latency_pct, HOT_TIMES_MEAN * mean), max(WARM_PCT, WARM_TIMES_MEDIAN * median)
+    hot_pct = max(latency_pct, min(HOT_TIMES_MEAN * mean, MOST_HOT_PCT))
+    warm_pct = max(WARM_PCT, WARM_TIMES_MEDIAN * median)
     for layer in timed:
         share = context.share_pct(layer)
         if (share < hot_pct and share < warm_pct) or context.devices[layer] == "DLA":
@@ -317,14 +374,6 @@ def _describe_hot(context: Context, layer: int) -> Finding:
     at_roof = ""
     if roof and roof >= AT_ROOF_PCT:
         at_roof = f"; at {roof:.0f} % of its roofline, only less work helps"
-    remedy = ""
-    if layer in context.closed_blocks:
-        remedy = OPEN_BLOCK
-    elif context.layer_types[layer] is None:
-        remedy = (
-            "Build with --profilingVerbosity=detailed and export with --exportLayerInfo: shapes, types and tactic then "
-            "show what limits it."
-        )
     nodes = context.nodes[layer]
     inside = f", {plural(len(nodes), 'ONNX node')} in it" if len(nodes) > 1 else ""
     return finding(
@@ -337,9 +386,29 @@ def _describe_hot(context: Context, layer: int) -> Finding:
             "roof_pct": roof,
             "bound": context.roof("bound")[layer],
         },
-        remedy=remedy,
+        remedy=_advise_on_hot(context, layer),
         group="layers dominate",
     )
+
+
+def _advise_on_hot(context: Context, layer: int) -> Remedy:
+    """Return how to see what limits a layer of which too little is known; empty for others."""
+    is_named_only = context.layer_types[layer] is None
+    if context.kinds[layer] == LayerKind.MYELIN and context.layer_types[layer] != "kgen":
+        look = "mark an output inside the range to split it, or profile with nsys."
+        if not is_named_only:
+            return f"To see its kernels, {look}"
+        return (
+            f"To see the kernels of closed blocks, build with --profilingVerbosity=detailed, {look}",
+            f"TensorRT 10 and later list its kernels. Until then, {look}",
+        )
+    if not is_named_only:
+        return ""
+    verbosity = f"{context.build.argument('--profilingVerbosity')} {context.build.options.get('Profiling verbosity', '')}"
+    is_detailed = "detailed" in verbosity or "2" in verbosity.split()
+    build = "" if is_detailed else "Build with --profilingVerbosity=detailed and "
+    text = f"{build}export with --exportLayerInfo: shapes, types and tactic then show what limits it."
+    return text[0].upper() + text[1:]
 
 
 def _hot_blocks(context: Context, least_pct: float) -> Findings:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from trex_tui.analysis.build import LayerChoice
-from trex_tui.analysis.peaks import find_peak
+from trex_tui.analysis.peaks import find_peak, has_tensor_cores
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Port
@@ -14,6 +14,7 @@ from trex_tui.lint.context import (
     BUILDER_PERFORMANCE,
     FLOATING,
     NO_DEVICE,
+    PRODUCTS,
     QUANTIZED,
     QUANTIZED_TYPES,
     REDUCED,
@@ -33,7 +34,7 @@ from trex_tui.lint.context import (
 )
 from trex_tui.lint.regions import Island, conversion_role, find_islands
 from trex_tui.lint.rule import HIGH, INFO, LOW, WARNING, Finding, Findings, finding, not_checked, rule
-from trex_tui.lint.savings import fraction, merge, moving_ms, saving, tensor_cores_for
+from trex_tui.lint.savings import fraction, is_stalled, merge, moving_ms, narrowed, saving, shortest_ms, tensor_cores_for
 from trex_tui.text import plural, printable, shorten_middle
 
 REDUCED_SHARE = 0.2
@@ -44,6 +45,7 @@ _MOST_NODES = 3
 _OPAQUE = frozenset((LayerKind.MYELIN, LayerKind.FUSED))
 """Kinds whose compute precision differs from their inputs'."""
 _CONVERSIONS = frozenset((LayerKind.REFORMAT, LayerKind.QUANTIZE))
+_Q_NODE = re.compile(r"(?:Quantize|Dequantize)Linear|_D?Q(?:_\d+)?$")
 # Operators without quantized kernels, which would save little.
 _NO_QUANTIZED_KERNEL = frozenset(
     (LayerKind.SOFTMAX, LayerKind.REDUCTION, LayerKind.NORMALIZATION, LayerKind.RESIZE)
@@ -61,7 +63,7 @@ _NO_QUANTIZED_KERNEL = frozenset(
     references=(QUANTIZED_TYPES, issue(550)),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
     not_when="Reformats, Q and DQ; closed Myelin blocks; the last softmax; layers between quantized ones (PREC002); "
-    "transposes at the network's edge (FMT004).",
+    "transposes at the network's edge (FMT004); layers far below the rates of others, which fewer bytes do not shorten.",
     needs=(details,),
     thresholds={"share_pct": 0.5},
     estimate="assumes half of the bytes",
@@ -81,6 +83,7 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
         and not (context.kinds[layer] == LayerKind.SOFTMAX and layer in flow.at_output)
         and not (context.is_movement(layer) and layer in flow.at_edge)
     ]
+    remedy = _AS_EXPORTED if context.platform.is_strongly_typed else ""
     if not context.has_profile and layers:
         yield finding(
             f"{plural(len(layers), 'layer')} with FP32 inputs and outputs in a reduced-precision engine; "
@@ -88,18 +91,26 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
             layers,
             confidence=LOW,
             evidence={"layers": len(layers)},
+            remedy=remedy,
         )
         return
     for layer in layers:
-        if context.share_pct(layer) >= share_pct:
+        if context.share_pct(layer) >= share_pct and not is_stalled(context, layer):
             yield finding(
                 f"{context.quote(layer)} has FP32 inputs and outputs in a reduced-precision engine: "
                 f"{context.format_time(layer)}.",
                 [layer],
                 savings=fraction(context, layer, 0.5),
                 evidence=context.evidence(layer),
+                remedy=remedy,
                 group="layers have FP32 inputs and outputs in a reduced-precision engine",
             )
+
+
+_AS_EXPORTED = (
+    "Types are those of the model (strongly typed): export it in FP16 or BF16 before Q and DQ are inserted, so that "
+    "attention, normalizations and sums run in 16 bits."
+)
 
 
 def _is_wide(context: Context, layer: int) -> bool:
@@ -127,14 +138,15 @@ def _is_wide(context: Context, layer: int) -> bool:
     references=(QUANTIZED_TYPES, RESIDUAL_QDQ, issue(2204), issue(2383)),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
     not_when="Values written or read by a floating-point compute layer, a plugin or a closed block; network inputs "
-    "and outputs. Softmax, reductions and resizes, which have few quantized kernels, are info.",
+    "and outputs; values between GEMMs alone: the residual stream of a transformer stays in 16 bits. Softmax, reductions "
+    "and resizes, which have few quantized kernels, are info.",
     needs=(details,),
     estimate="assumes 8 bits everywhere on it: no Q, DQ and reformats",
     formula="Q, DQ and reformats: layer time; light layers: layer time · (1 − 8 / bits); products: bytes saved by residual "
     "and result of 8 bits / bandwidth; in another layout than the data, layer time · bytes saved / bytes",
 )
 def float_island(context: Context) -> Findings:
-    islands = find_islands(context)
+    islands = [island for island in find_islands(context) if not _is_between_gemms(context, island)]
     adding = {layer for island in islands for layer in island.readers}
     causes: dict[tuple[str, bool], list[Island]] = {}
     for island in islands:
@@ -142,6 +154,14 @@ def float_island(context: Context) -> Findings:
         causes.setdefault((_find_cause(context, island, adding), is_hard), []).append(island)
     for (cause, is_hard), alike in causes.items():
         yield _describe_islands(context, cause, is_hard, alike)
+
+
+def _is_between_gemms(context: Context, island: Island) -> bool:
+    """Return whether GEMMs alone write and read a value, as in a transformer."""
+    ends = {*island.writers, *island.readers}
+    ends.update(*(context.producers[layer] for layer in island.layers), *(context.consumers[layer] for layer in island.layers))
+    kinds = {context.kinds[layer] for layer in ends} & set(PRODUCTS)
+    return kinds == {LayerKind.GEMM}
 
 
 def _dequantizations(context: Context, island: Island) -> list[int]:
@@ -225,9 +245,15 @@ def _advise_islands(context: Context, cause: str, islands: Iterable[Island]) -> 
     writers = [layer for island in islands for layer in island.writers]
     if not writers:
         return "Put Q and DQ on the result of the layers in between, so that they read and write 8 bits."
-    named = [(context.nodes[layer] or (context.names[layer],))[-1] for layer in writers[:_MOST_NODES]]
+    named = [_last_node(context, layer) for layer in writers[:_MOST_NODES]]
     more = f" and {len(writers) - _MOST_NODES} more" if len(writers) > _MOST_NODES else ""
     return f"Put Q and DQ after {', '.join(map(quote, named))}{more}{cause}"
+
+
+def _last_node(context: Context, layer: int) -> str:
+    """Return the ONNX node that writes the result of a layer: the last one that is no Q or DQ, as those of weights are."""
+    nodes = [node for node in context.nodes[layer] if not _Q_NODE.search(node)]
+    return nodes[-1] if nodes else context.names[layer]
 
 
 def _save_island(context: Context, island: Island) -> dict[int, float]:
@@ -235,7 +261,7 @@ def _save_island(context: Context, island: Island) -> dict[int, float]:
     for layer in island.work:
         precision = context.input_types[layer] or context.output_types[layer]
         if precision in FLOATING and precision is not None:
-            savings |= fraction(context, layer, 1 - 8 / DataType(precision).bits)
+            savings |= narrowed(context, layer, 1 - 8 / DataType(precision).bits)
     for layer in {*island.writers, *island.readers}:
         wide = context.outputs[layer][:1] if layer in island.writers else []
         wide = [*wide, *(context.data_inputs[layer][1:] if layer in island.readers else [])]
@@ -257,19 +283,24 @@ def _save_wide(context: Context, layer: int, wide: list[Port]) -> dict[int, floa
             saved_ms += moving_ms(context, size) or 0.0
         elif total:
             saved_ms += size / total * (ms or 0.0)
-    return saving(context, layer, None if ms is None else min(saved_ms, ms - (context.floor_ms or 0.0)))
+    return saving(context, layer, None if ms is None else min(saved_ms, ms - shortest_ms(context)))
 
 
 @rule(
     "PREC003",
     "Requested precision does not suit the device",
     WARNING,
-    looks_for="An engine with only FP32 compute layers that take at least half of the time, on a device with FP16 "
-    "tensor cores; INT8 allowed without FP16; FP16 allowed on a device without fast FP16.",
+    looks_for="An engine with only FP32 compute layers and closed blocks, which take at least half of the time, on a device "
+    "with FP16 tensor cores; INT8 allowed without FP16; FP16 allowed on a device without fast FP16.",
     why="FP16 halves the bytes and is several times faster. With INT8 alone, all layers that are not "
     "quantized run in FP32.",
-    remedy="Build with --fp16, or export a strongly typed FP16 model; --best for quantized ones. If accuracy "
-    "requires FP32, suppress this rule.",
+    remedy=(
+        "Build with --fp16 (--best for quantized models), or export an FP16 model and build it strongly typed. If accuracy "
+        "requires FP32, suppress this rule.",
+        "Build with --fp16 (--best for quantized models). If accuracy requires FP32, suppress this rule.",
+        "Export the model in FP16 (for example with AutoCast of Model Optimizer): the engine has the model's types. If "
+        "accuracy requires FP32, suppress this rule.",
+    ),
     references=(TENSOR_CORES, issue(550), issue(218)),
     columns=("kind", "precision", "latency_ms", "bound"),
     not_when="Devices without FP16 tensor cores; builds with FP16 or BF16 allowed in which FP32 kernels were faster.",
@@ -279,16 +310,24 @@ def _save_wide(context: Context, layer: int, wide: list[Port]) -> dict[int, floa
     formula="bound by bandwidth or unknown: layer time / 2; bound by compute: layer time · (1 − peak now / FP16 peak)",
 )
 def requested_precision(context: Context, share_pct: float) -> Findings:
-    stated, device, products = context.engine.facts.builder_precision, context.device, context.multiplying
+    stated, device = context.engine.facts.builder_precision, context.device
     allowed = set((stated or "").upper().replace(",", "+").split("+"))
     if "INT8" in allowed and not allowed & {"FP16", "BF16"}:
         yield finding(
             "INT8 was allowed but neither FP16 nor BF16, so layers that are not quantized run in FP32.",
             evidence={"builder_precision": stated},
-            remedy="Allow FP16 as well: --int8 --fp16, or --best.",
+            remedy=(
+                "Allow FP16 as well: --int8 --fp16, or --best.",
+                "Export the layers that are not quantized in FP16.",
+            ),
         )
-    if not products or not all(context.input_types[layer] in WIDE for layer in products):
+    closed = {layer: _float_types(context, layer) for layer in context.closed_blocks}
+    wide_blocks = [layer for layer, types in closed.items() if types and types <= WIDE]
+    products = sorted([*context.multiplying, *wide_blocks])
+    if not products or not all(context.input_types[layer] in WIDE for layer in context.multiplying):
         return
+    if any(types & REDUCED for types in closed.values()):
+        return  # a closed block computes in fewer bits
     may_use_half = bool(allowed & {"FP16", "BF16"}) or context.build.argument("--fp16", "--bf16", "--best") is not None
     has_fast_half = tensor_cores_for(context, DataType.FP16)
     share = context.share_of(products)
@@ -299,21 +338,37 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
     elif has_fast_half and (share is None or share >= share_pct):
         savings: dict[int, float] = {}
         for layer in products:
-            savings |= fraction(context, layer, _part_saved_by_halves(context, layer))
+            savings |= narrowed(context, layer, _part_saved_by_halves(context, layer))
+        blocks = f", {len(wide_blocks)} of them closed blocks," if wide_blocks else ""
+        noun = "convolution, GEMM or attention layer" if len(products) == 1 else "convolutions, GEMMs and attention layers"
         yield finding(
-            f"None of {len(products)} convolutions, GEMMs and attention layers runs in reduced precision, "
-            f"on a device with FP16 tensor cores: {context.format_time(*products)}.",
+            f"{'The only' if len(products) == 1 else f'All {len(products)}'} {noun}{blocks} "
+            f"{'runs' if len(products) == 1 else 'run'} in FP32, on a device with FP16 tensor cores: "
+            f"{context.format_time(*products)}.",
             products,
             savings=savings,
-            evidence={"layers": len(products), "builder_precision": stated, "device": device.name},
+            evidence={
+                "layers": len(products),
+                "closed_blocks": len(wide_blocks),
+                "builder_precision": stated,
+                "device": device.name,
+            },
         )
+    elif has_fast_half and len(closed) > len(wide_blocks):
+        yield not_checked("types of closed blocks are unknown", len(closed) - len(wide_blocks))
     elif not has_fast_half and "FP16" in allowed:
         yield finding(
             f"FP16 was allowed, but no compute layer uses it: {device.name or 'the device'} has no tensor cores for it.",
             severity=INFO,
             evidence={"builder_precision": stated, "compute_capability": device.compute_capability},
-            remedy="Remove --fp16 on this device, unless it saves memory.",
+            remedy=("Remove --fp16 on this device, unless it saves memory.", "None, unless FP32 is faster."),
         )
+
+
+def _float_types(context: Context, layer: int) -> set[str]:
+    """Return the floating-point and quantized types of the tensors of a closed block."""
+    types = {port.dtype for port in (*context.inputs[layer], *context.outputs[layer]) if port.dtype}
+    return types & (FLOATING | QUANTIZED | WIDE)
 
 
 def _part_saved_by_halves(context: Context, layer: int) -> float:
@@ -344,6 +399,15 @@ _WARNINGS = (
         "Weakly typed network: the builder chooses precisions by time only, and TensorRT 11 no longer "
         "builds such networks.",
         "Export a strongly typed model (for example with AutoCast of Model Optimizer) and build with --stronglyTyped.",
+    ),
+    (
+        re.compile(r"FP4\b.*\bnot accelerate", re.IGNORECASE),
+        WARNING,
+        "FP4 is emulated: the hardware does not accelerate it.",
+        (
+            "Quantize to FP8 or INT8 for this GPU, or run it on one with FP4 tensor cores (compute capability 10.0).",
+            "Quantize to INT8 for this GPU, or run it on one with FP4 tensor cores (compute capability 10.0).",
+        ),
     ),
     (
         re.compile(r"Missing scale and zero-point for tensor"),
@@ -381,21 +445,12 @@ _WARNINGS = (
     "narrower type (warning), INT8 without scales or with useless ones (warning), INT64 cast down, normalization in FP16, "
     "weak typing.",
     why="The engine may be less accurate than requested; only the log shows this.",
-    remedy="Clip or scale the weights, keep the layer in FP32, or export a strongly typed model.",
+    remedy="Clip or scale the weights, or keep the layer in FP32.",
     references=(issue(1310),),
     needs=(build_log,),
 )
 def builder_notes(context: Context) -> Findings:
-    for name in context.log.non_conforming:
-        layers = context.layers_by_tuning.get(name, ())
-        yield finding(
-            f"{quote(name)} does not run in the requested precision.",
-            layers,
-            confidence=HIGH,
-            evidence={"name": name, "precision": context.precisions[layers[0]] if layers else None},
-            remedy="--precisionConstraints=obey makes the build fail instead, =prefer accepts it. Ignore this "
-            "finding if accuracy is fine.",
-        )
+    yield from _find_non_conforming(context)
     warnings = [message for message in context.log.messages if message.severity == "W"]
     for warning in warnings:
         for match in _AFFECTED_WEIGHTS.finditer(warning.text):
@@ -427,6 +482,26 @@ def builder_notes(context: Context) -> Findings:
         yield not_checked(TERSE)
 
 
+def _find_non_conforming(context: Context) -> Findings:
+    """Yield one finding for all layers with another precision than the requested one."""
+    names = context.log.non_conforming
+    if not names or has_tensor_cores(context.device, DataType.FP16) is False:
+        return  # without fast FP16 every layer of an FP16 build is one
+    layers = sorted({layer for name in names for layer in context.layers_by_tuning.get(name, ())})
+    named = ", ".join(map(quote, names[:_MOST_NODES])) + (" …" if len(names) > _MOST_NODES else "")
+    yield finding(
+        f"{plural(len(names), 'layer')} {'does' if len(names) == 1 else 'do'} not run in the requested precision: {named}.",
+        layers,
+        confidence=HIGH,
+        evidence={"layers": len(names), "name": names[0]},
+        remedy=(
+            "--precisionConstraints=obey makes the build fail instead, =prefer accepts it. Ignore this finding if accuracy "
+            "is fine.",
+            "Ignore this finding if accuracy is fine.",
+        ),
+    )
+
+
 @rule(
     "PREC005",
     "Lower precision was almost as fast",
@@ -434,8 +509,7 @@ def builder_notes(context: Context) -> Findings:
     looks_for="A convolution, GEMM or attention in FP32 of at least 0.5 % of the time for which the log has a "
     "narrower type at most 5 % slower.",
     why=f"The narrower type halves the bytes read by its neighbours and often removes conversions. {TIMED_ALONE}",
-    remedy="Request the type for this layer: --layerPrecisions=NAME:fp16 with --precisionConstraints=prefer, or a "
-    "strongly typed model; then compare latency, not tuning times.",
+    remedy="Export the layer in the narrower type and compare latency, not tuning times.",
     references=(BUILDER_PERFORMANCE,),
     columns=("kind", "latency_ms"),
     not_when="Layers whose formats the log does not distinguish, and copies.",
@@ -463,7 +537,12 @@ def reduced_precision_lost(context: Context, margin_pct: float, share_pct: float
                     "margin_pct": margin,
                     "latency_ms": context.ms[layer],
                 },
-                group="layers run in FP32 although the build allowed lower precision",
+                remedy=(
+                    f"Request the type for this layer: --layerPrecisions=NAME:{precision.lower()} with "
+                    "--precisionConstraints=prefer; then compare latency, not tuning times.",
+                    "Export the layer in the narrower type and compare latency, not tuning times.",
+                ),
+                group=f"layers run in FP32 although {precision} was almost as fast in tuning",
             )
 
 

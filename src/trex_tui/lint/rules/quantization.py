@@ -8,6 +8,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Port
 from trex_tui.lint.context import (
     FLOATING,
+    PRODUCTS,
     QUANTIZED,
     QUANTIZED_TYPES,
     RESIDUAL_QDQ,
@@ -16,11 +17,12 @@ from trex_tui.lint.context import (
     details,
     issue,
     no_profile,
+    per_context,
     size_of,
 )
 from trex_tui.lint.regions import conversion_role, map_islands
 from trex_tui.lint.rule import HIGH, INFO, LOW, WARNING, Finding, Findings, finding, not_checked, rule, strength
-from trex_tui.lint.savings import fraction, fractions, moving_ms, saving
+from trex_tui.lint.savings import fraction, moving_ms, narrowed, saving
 from trex_tui.text import plural
 
 _MAY_CONVERT = (LayerKind.QUANTIZE, LayerKind.SCALE, LayerKind.REFORMAT)
@@ -54,6 +56,7 @@ def dangling_quantization(context: Context) -> Findings:
         if role is None:
             continue
         at_edge = layer in (flow.at_input if role == "quantizes" else flow.at_output)
+        at_edge = at_edge or (role == "quantizes" and _is_behind_padding(context, layer))
         is_weights = not context.data_inputs[layer]
         # MXFP8 and NVFP4 compute their scales at run time: this takes a pass over the data.
         is_dynamic = "dynamic" in f"{context.layer_types[layer]} {context.parameter_types[layer]}".lower()
@@ -82,12 +85,22 @@ def dangling_quantization(context: Context) -> Findings:
         )
 
 
+def _is_behind_padding(context: Context, layer: int) -> bool:
+    """Return whether padding of a network input is all that a layer reads: FUSE003 removes it."""
+    before = context.producers[layer]
+    return bool(before) and all(
+        context.kinds[producer] == LayerKind.SLICE and producer in context.flow.at_input for producer in before
+    )
+
+
 def _advise_edge(context: Context, layer: int, role: str) -> str:
     quantizes = role == "quantizes"
     precision = (context.output_types[layer] if quantizes else context.inputs[layer][0].dtype) or "INT8"
-    option = f"--{'input' if quantizes else 'output'}IOFormats={precision.lower()}:…"
+    option = f" (--{'input' if quantizes else 'output'}IOFormats={precision.lower()}:…)"
+    if context.platform.is_strongly_typed:
+        option = ": remove the Q or DQ from the model"
     return (
-        f"Pass {precision} from or to the caller, who converts on the host or in another kernel ({option}); otherwise "
+        f"Pass {precision} from or to the caller, who converts on the host or in another kernel{option}; otherwise "
         "ignore this finding."
     )
 
@@ -96,15 +109,15 @@ def _advise_edge(context: Context, layer: int, role: str) -> str:
     "QDQ002",
     "Quantized layer writes floating point",
     WARNING,
-    looks_for="A convolution, GEMM or attention layer with quantized input and floating-point output, before the end "
-    "of the network.",
+    looks_for="A convolution, GEMM or attention layer with quantized input and floating-point output that a separate kernel "
+    "quantizes, or that is added to a residual.",
     why="DQ → Conv runs with quantized input and float output; only DQ → Conv → Q writes quantized values. The "
     "wider result needs two or four times the bytes and often a separate Q before the next compute layer.",
     remedy="Insert Q/DQ on the tensor between these layers.",
     references=(issue(2383), QUANTIZED_TYPES),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="The last layer; layers that add a residual in floating point (QDQ003). Without a following Q the "
-    "finding is info.",
+    not_when="Layers without a Q behind them whose result is not added to a residual; layers with no compute layer behind "
+    "them; layers that add a residual in floating point (QDQ003).",
     needs=(details,),
     estimate="assumes an INT8 output, without the Q after it",
     formula="bytes saved by a result of 8 bits / bandwidth, plus time of the Q after it",
@@ -115,17 +128,17 @@ def floating_result(context: Context) -> Findings:
         precision = context.output_types[layer]
         if not context.is_quantized(layer) or precision not in FLOATING or layer in islands:
             continue
-        if layer in flow.at_output or _find_residuals(context, layer):
-            continue
-        # A product may follow after a pool or a pointwise layer, but not at the end of the network.
-        readers = context.consumers[layer]
-        if not flow.behind[layer] and not any(map(context.is_work, readers)):
+        if layer in flow.at_output or layer not in _before_products(context) or _find_residuals(context, layer):
             continue
         behind = _find_quantizing(context, layer)
         result = context.outputs[layer][0].name
         feeds_residual = any(
-            port.name == result for reader in readers for port in _find_residuals(context, reader)
+            port.name == result
+            for reader in context.consumers[layer]
+            for port in _find_residuals(context, reader)
         )
+        if not behind and not feeds_residual:
+            continue
         then = ""
         if behind:
             quantize = "quantizes" if len(behind) == 1 else "quantize"
@@ -133,7 +146,6 @@ def floating_result(context: Context) -> Findings:
         yield finding(
             f"{context.quote(layer)} reads {context.input_types[layer]} and writes {precision}{then}.",
             [layer, *behind],
-            severity=None if behind or feeds_residual else INFO,
             savings=_save_output(context, layer) | context.times(behind) if behind else {},
             evidence=context.evidence(layer, quantizing_layers=len(behind), feeds_residual=feeds_residual),
             remedy="Its result is added to a residual in floating point: quantize that input of the addition (QDQ003)."
@@ -141,6 +153,16 @@ def floating_result(context: Context) -> Findings:
             else "",
             group=f"quantized compute layers write {precision}",
         )
+
+
+@per_context
+def _before_products(context: Context) -> frozenset[int]:
+    """Return the layers that a product reads, directly or through other layers."""
+    before: set[int] = set()
+    for layer in reversed(range(len(context.engine))):
+        if layer in before or context.kinds[layer] in PRODUCTS:
+            before.update(producer for producer in context.producers[layer] if producer < layer)
+    return frozenset(before)
 
 
 def _find_quantizing(context: Context, layer: int) -> list[int]:
@@ -278,7 +300,7 @@ def mostly_floating(context: Context, share_pct: float) -> Findings:
         f"floating point: {context.format_time(*wide)}.",
         wide[:10],
         confidence=LOW,
-        savings=fractions(context, wide[:10], 0.5),
+        savings={layer: ms for member in wide[:10] for layer, ms in narrowed(context, member, 0.5).items()},
         evidence={
             "quantized_layers": len(quantized),
             "products": len(products),
@@ -298,6 +320,8 @@ def stays_quantized(context: Context) -> Finding | None:
     layers = [layer for layer in context.multiplying if context.is_quantized(layer)]
     if not layers or any(_leaves_quantization(context, layer) for layer in layers):
         return None
+    if 2 * len(layers) <= len(context.multiplying):
+        return None  # most products are not quantized at all
     dangling = [
         layer
         for layer in context.select(*_MAY_CONVERT)

@@ -19,6 +19,8 @@ from trex_tui.lint.context import (
     quote,
 )
 from trex_tui.lint.rule import EVERY_RULE, HIGH, INFO, LOW, MEDIUM, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.rules.convolution import FIRST_CHANNELS
+from trex_tui.lint.savings import shortest_ms
 from trex_tui.text import format_bytes, plural
 
 REACHABLE = 0.7
@@ -34,8 +36,8 @@ PLAUSIBLE_PCT = 105.0
 LEAST_PEAK_PCT = 10.0
 LEAST_LAYERS = 10
 LEAST_LAYERS_PCT = 5.0
-LEAST_BYTES = 5_000_000
-LEAST_DEVICE_PCT = 1.0
+LEAST_DEVICE_PCT, LEAST_PEAK_BYTES = 2.0, 256 << 20
+"""Peak of activations from which their memory matters: share of the device memory, bytes if that is unknown."""
 _READS_AND_WRITES = MOVEMENT | {
     LayerKind.REDUCTION,
     LayerKind.NORMALIZATION,
@@ -62,7 +64,8 @@ _REMEDIES = {
     references=(MATRIX_GUIDE,),
     columns=("roof_pct", "roof_ms", "bound", "macs", "footprint_allocated_bytes", "latency_ms"),
     not_when="Layers with too little work (roofline time below the shortest layer time, or up to three times the "
-    "shortest time); Winograd kernels, which multiply less.",
+    "shortest time); Winograd kernels, which multiply less; first convolutions of up to 4 channels; layers with a saving from "
+    "another rule.",
     needs=(details, profile),
     thresholds={"roof_pct": 30.0},
     estimate="assumes 70 % of the roofline can be reached",
@@ -96,11 +99,11 @@ def _may_reach(context: Context, layer: int, roof_ms: float) -> bool:
     tactic = context.tactics[layer]
     if context.roof("roof_side")[layer] is None or context.roof("bound")[layer] == "launch":
         return False
-    if tactic and tactic.is_winograd:
+    channels = context.channels(layer)
+    is_first = context.kinds[layer] == LayerKind.CONVOLUTION and channels is not None and channels <= FIRST_CHANNELS
+    if is_first or (tactic and tactic.is_winograd):
         return False
-    shortest = context.floor_ms
-    if shortest is None:  # an engine of few layers
-        shortest = min(filter(None, context.ms), default=0.0)
+    shortest = shortest_ms(context)
     return roof_ms >= shortest and (context.ms[layer] or 0.0) > TIMES_FLOOR * shortest
 
 
@@ -194,8 +197,8 @@ def _moves(context: Context, layer: int) -> bool:
     "MEM001",
     "Large long-lived activation",
     INFO,
-    looks_for="An activation of at least 10 % of the peak of live activations and 5 MB (or 1 % of the device memory), "
-    "live over 10 layers and 5 % of all.",
+    looks_for="An activation of at least 10 % of the peak of live activations, live at the peak, over 10 layers and 5 % of all, "
+    "in an engine whose peak is at least 2 % of the device memory (256 MiB if unknown).",
     why="Its memory cannot be reused meanwhile. It limits batches, streams and other models, not the latency.",
     remedy="Move its reader forward, recompute it, store it in fewer bits, or split a batched GEMM whose parts are "
     "read far apart.",
@@ -214,18 +217,18 @@ def long_lived_activation(context: Context) -> Findings:
     peak = memory.activation_peak_bytes
     if not peak:
         return
-    shortest = max(LEAST_LAYERS, LEAST_LAYERS_PCT / 100.0 * len(context.engine))
     device = context.device.memory_bytes
-    least = LEAST_BYTES if device is None else min(LEAST_BYTES, LEAST_DEVICE_PCT / 100.0 * device)
-    least = max(least, LEAST_PEAK_PCT / 100.0 * peak)
+    if peak < (LEAST_PEAK_BYTES if device is None else LEAST_DEVICE_PCT / 100.0 * device):
+        return
+    shortest = max(LEAST_LAYERS, LEAST_LAYERS_PCT / 100.0 * len(context.engine))
+    least = LEAST_PEAK_PCT / 100.0 * peak
     streams = {stream for stream in context.streams if stream is not None}
     for name, size, first, last in zip(*(plain_values(values[key]) for key in values), strict=True):
-        if size is None or size < least or last - first < shortest:
-            continue
         at_peak = memory.peak_layer is not None and first <= memory.peak_layer <= last
-        share = f"{100.0 * size / peak:.0f} % of" if at_peak else "away from"
+        if size is None or size < least or last - first < shortest or not at_peak:
+            continue
         yield finding(
-            f"{quote(name)} holds {format_bytes(size)} over {last - first} layers, {share} the peak of "
+            f"{quote(name)} holds {format_bytes(size)} over {last - first} layers, {100.0 * size / peak:.0f} % of the peak of "
             f"{format_bytes(peak)}.",
             (first, last),
             confidence=MEDIUM if len(streams) < 2 else LOW,
@@ -234,8 +237,8 @@ def long_lived_activation(context: Context) -> Findings:
                 "tensor_bytes": size,
                 "layers_alive": last - first,
                 "peak_bytes": peak,
-                "alive_at_peak": at_peak,
             },
+            group=f"activations of {format_bytes(size)} are held over many layers at the peak of {format_bytes(peak)}",
         )
 
 
