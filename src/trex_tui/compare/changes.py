@@ -5,6 +5,7 @@ Compares the layers that do the work; copies and Q/DQ layers have their own bloc
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,12 +15,13 @@ from typing import NamedTuple, TypeAlias
 from trex_tui.analysis.structure import describe
 from trex_tui.compare.layers import EngineLayers, Layer
 from trex_tui.compare.names import LIGHT, is_module, numbered_operator
+from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Port
 from trex_tui.engine.tactics import list_parts, parse_tactic
 from trex_tui.text import format_bytes, format_shape, plural
 
-NOTHING = "none"
+NOTHING, UNKNOWN = "none", "unknown"
 
 
 class ChangeKind(str, Enum):
@@ -69,10 +71,10 @@ class Change(NamedTuple):
 
 _BUILD_HASH = re.compile(r"(?:_myl\d*_\d+)?(?:_0x[0-9a-f]+)?$")
 _AROUND = {LayerKind.REFORMAT: ChangeKind.REFORMATS, LayerKind.QUANTIZE: ChangeKind.QDQ}
-_UNKNOWN_LIBRARY = "unknown"
 _OFTEN_EMPTY = frozenset({"split K", "special"})
 """Parts whose absence from a name means that the tactic has none."""
 _SHOWN_NODES = 3
+_NUMERIC = frozenset(dtype.value for dtype in DataType if dtype.is_float or dtype.is_quantized)
 
 Layers: TypeAlias = Sequence[Layer]
 Surroundings: TypeAlias = dict[int, set[int]]
@@ -132,13 +134,14 @@ def _count_around(layers: Layers, engine: EngineLayers, near: Surroundings, kind
 
 def _compare(before: Layers, after: Layers) -> Iterator[Change]:
     """Yield the differences; texts are only made for these, since most blocks of a large engine are unchanged."""
-    yield Change(ChangeKind.PRECISION, *_compare_values(before, after, lambda layer: layer.row.precision))
+    yield Change(ChangeKind.PRECISION, *_compare_precision(before, after))
     yield Change(ChangeKind.TACTIC, *_compare_tactics(before, after), _compare_parts(before, after))
     formats = [_read_ports(layers, lambda port: (port.dtype, port.format)) for layers in (before, after)]
     if formats[0] != formats[1] and all(any(side) for side in formats):
         yield Change(ChangeKind.FORMATS, _arrow(before, describe), _arrow(after, describe))
     shapes = [_read_ports(layers, _trim_shape) for layers in (before, after)]
-    if len(before) == len(after) == 1 and all(any(side) for side in shapes) and _differ(*shapes):
+    is_one_to_one = len(before) == len(after) == 1 and all(any(side) for side in shapes)
+    if is_one_to_one and _differ(*shapes) and _count_elements(before[0]) != _count_elements(after[0]):
         first, second = (_arrow(layers, lambda port: format_shape(port.shape)) for layers in (before, after))
         yield Change(ChangeKind.SHAPES, first, second)
     sizes = [_sum_weights(layers) for layers in (before, after)]
@@ -153,6 +156,27 @@ def _compare_values(before: Layers, after: Layers, read: Callable[[Layer], str |
         return "", ""
     texts = [" + ".join(sorted(filter(None, values))) for values in (first, second)]
     return texts[0], texts[1]
+
+
+def _compare_precision(before: Layers, after: Layers) -> tuple[str, str]:
+    """Return different precisions; one that is unknown counts if the types of the tensors differ."""
+    first, second = ({_find_precision(layer) for layer in layers} for layers in (before, after))
+    types = [_read_ports(layers, lambda port: port.dtype) for layers in (before, after)]
+    if first == second or (None in first | second and (types[0] == types[1] or not all(map(any, types)))):
+        return "", ""
+    texts = [" + ".join(sorted(value or UNKNOWN for value in values)) for values in (first, second)]
+    return texts[0], texts[1]
+
+
+def _find_precision(layer: Layer) -> str | None:
+    """Return the precision of a layer; of a closed block with several types, that of its largest input, else output."""
+    if layer.row.precision is not None or layer.kind is not LayerKind.MYELIN:
+        return layer.row.precision
+    for ports in (layer.row.inputs, layer.row.outputs):
+        numbers = [port for port in ports if port.dtype in _NUMERIC]
+        if numbers:
+            return max(numbers, key=lambda port: port.bytes or 0).dtype
+    return None
 
 
 def _compare_tactics(before: Layers, after: Layers) -> tuple[str, str]:
@@ -183,7 +207,7 @@ def _compare_parts(before: Layers, after: Layers) -> tuple[PartChange, ...]:
     if any(len(own) != 1 for own in names) or names[0] == names[1]:
         return ()
     first, second = (parse_tactic(own[0]) for own in names)
-    if first is None or second is None or _UNKNOWN_LIBRARY in (first.library, second.library):
+    if first is None or second is None or UNKNOWN in (first.library, second.library):
         return ()
     is_same_library = first.library == second.library
     return tuple(
@@ -210,6 +234,13 @@ def _differ(shapes: tuple[list[object], list[object]], others: tuple[list[object
     """Return whether shapes differ, except for an additional input: that of a fused sum."""
     (inputs, outputs), (other_inputs, other_outputs) = shapes, others
     return outputs != other_outputs or (len(inputs) == len(other_inputs) and inputs != other_inputs)
+
+
+def _count_elements(layer: Layer) -> object:
+    """Return the elements of all tensors: equal counts in other dimensions are the same work, as a reshape is fused in."""
+    shapes = [port.shape for ports in (layer.row.inputs, layer.row.outputs) for port in ports]
+    is_dynamic = any(extent < 0 for shape in shapes for extent in shape)
+    return tuple(shapes) if is_dynamic else sorted(map(math.prod, shapes))
 
 
 def _arrow(layers: Layers, text: Callable[[Port], str]) -> str:

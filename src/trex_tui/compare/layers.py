@@ -18,6 +18,7 @@ from trex_tui.compare.names import (
     NameParts,
     Nodes,
     Rename,
+    is_product,
     parse_name,
     parse_nodes,
     rename_all,
@@ -102,6 +103,7 @@ class Layer:
         family: Kind of work; empty if unknown, which fits all.
         signature: Kind of work, shapes without the batch, and attributes; None if unknown.
         loose: The same without the shapes of the inputs, to which a fused sum adds one.
+        names_foreign_product: It does not multiply, but names a product that no layer which may multiply names.
         core: For a convolution, what builds of one layer share at any precision and resolution: kernel, stride, groups,
             channels, count of weights; None for each unknown value, and None for layers of other kinds.
         results: Sorted shapes of its outputs, without the batch and without leading and trailing 1.
@@ -122,6 +124,7 @@ class Layer:
     is_generic: bool
     is_passive: bool
     family: str
+    names_foreign_product: bool = False
     signature: Hashable = None
     loose: Hashable = None
     core: tuple[Hashable, ...] | None = None
@@ -156,6 +159,11 @@ class Layer:
     def is_work(self) -> bool:
         """Whether it does work of known kind and shapes."""
         return not self.is_passive and self.signature is not None
+
+    @property
+    def may_multiply(self) -> bool:
+        """Whether it multiplies matrices, or is of unknown work."""
+        return not self.family or self.kind.multiplies
 
     @property
     def loose_key(self) -> Hashable:
@@ -272,6 +280,10 @@ def read_layers(engine: Engine, renames: Sequence[Rename] = ()) -> EngineLayers:
     data = [[port for port in ports if not port.is_constant] for ports in engine.inputs]
     rows = map(Row, *columns, data, engine.outputs, engine.attributes)
     layers = [_read_layer(index, row, renames, batch) for index, row in enumerate(rows)]
+    products = {node for layer in layers if layer.may_multiply for node in layer.nodes if is_product(node)}
+    for layer in layers:
+        own = [] if layer.may_multiply or layer.is_passive else [*filter(is_product, layer.nodes)]
+        layer.names_foreign_product = bool(own) and products.isdisjoint(own)
     links = [*zip(*(engine.links[key].tolist() for key in ("source", "target", "is_loop")), strict=True)]
     order = _find_order(len(layers), links)
     by_name = {layer.parts.canonical: layer for layer in layers}

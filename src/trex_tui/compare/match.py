@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from enum import Enum
 
 from trex_tui.compare.layers import EngineLayers, Evidence, Layer, Match
-from trex_tui.compare.names import HEAVY, LIGHT, find_prefixes, is_module, is_numbered, replace_prefix
+from trex_tui.compare.names import (
+    HEAVY,
+    LIGHT,
+    find_prefixes,
+    is_module,
+    is_numbered,
+    is_product,
+    myelin_graph,
+    replace_prefix,
+)
 from trex_tui.compare.pair import Groups, Pair
 from trex_tui.compare.structure import absorb_fused, align_sequences, has_open_work, match_by_structure
 
@@ -84,6 +93,7 @@ def match_layers(
             align_sequences(pair)
             absorb_fused(pair)
             _match_passive(pair, by_role=not are_refused)
+        _fill_closed_blocks(pair)
     _match_deferred(pair, deferred)
     return Matched(pair, are_refused, is_related, not _is_matched(pair))
 
@@ -329,7 +339,7 @@ def _may_share(first: Layer, other: Layer) -> bool:
     A numbered node (`Conv_22`) does not identify a position in the network: two different kernels need a shared node with a
     path, or several shared main nodes.
     """
-    if _share_numbers_of_other_modules(first, other):
+    if _share_numbers_of_other_modules(first, other) or _share_moved_product(first, other):
         return False
     if first.has_same_core(other):
         return True
@@ -354,6 +364,17 @@ def _share_numbers_of_other_modules(first: Layer, other: Layer) -> bool:
         return all(first.nodes[node] < LIGHT for node in shared)
     modules = [{node for node in layer.nodes if is_module(node)} for layer in (first, other)]
     return all(modules) and modules[0].isdisjoint(modules[1])
+
+
+def _share_moved_product(first: Layer, other: Layer) -> bool:
+    """Return whether two layers share only numbered products, though one of them does not multiply, nor a layer beside it.
+
+    `PWN(node_linear_1 + node_relu_2)` adds a bias in one export, whose `node_linear_1` is the next product in another.
+    """
+    shared = first.nodes.keys() & other.nodes.keys()
+    if not any(map(is_product, shared)) or not all(map(is_numbered, shared)):
+        return False
+    return first.names_foreign_product or other.names_foreign_product
 
 
 def _to_confidence(part: float) -> float:
@@ -529,9 +550,14 @@ def _match_by_order(pair: Pair) -> None:
     """Match unmatched layers by signature within the gaps between layers that both engines run in the same order.
 
     Layers with equal signatures are matched in order only if both engines have equally many: otherwise it is unknown which
-    one is missing.
+    one is missing. Where an engine has names only, a layer is matched with the only one of its kind.
     """
+    are_known = all(any(layer.signature is not None for layer in side.layers) for side in pair.sides)
     for gap in pair.group_gaps((*pair.open(0), *pair.open(1))).values():
+        for left, right in [] if are_known else pair.group(_kind_key, [*gap[0], *gap[1]]):
+            if len(left) == len(right) == 1:
+                why = f"the only {left[0].kind.value} between the same matched layers"
+                pair.join(left, right, Evidence.ORDER, 0.4, why)
         for left, right in pair.group(_order_key, [*gap[0], *gap[1]]):
             if len(left) != len(right):
                 continue
@@ -550,6 +576,38 @@ def _order_key(layer: Layer) -> Hashable:
     if layer.signature is None and layer.name.strip():  # without a name nothing but the place is known
         return None
     return layer.kind.value if layer.is_passive else "", layer.signature
+
+
+def _fill_closed_blocks(pair: Pair) -> None:
+    """Add what else a closed block contains: the rest of its Myelin graph; without a graph of the layers, all in its place.
+
+    `_myl5_2` is the kernel 2 of the Myelin graph 5, which is one `{ForeignNode[…]}` if its kernels are not listed.
+    """
+    for match in pair.matches:
+        for closed, others in (match.sides, match.sides[::-1]):
+            if len(closed) == 1 and closed[0].is_closed_block:
+                numbers = {myelin_graph(layer.name) for layer in others} - {None}
+                rest = [
+                    layer
+                    for layer in pair.sides[1 - closed[0].side].layers
+                    if myelin_graph(layer.name) in numbers
+                ]
+                if all(layer.match is match or layer.is_open for layer in rest):
+                    for layer in rest:
+                        if layer.is_open:
+                            why = "the kernels of one Myelin graph, and the closed block that contains them"
+                            pair.add(match, layer, 0.7, why)
+    if all(any(layer.before for layer in side.layers) for side in pair.sides):
+        return
+    for gap in pair.group_gaps((*pair.open(0), *pair.open(1))).values():
+        working = [[layer for layer in layers if not layer.is_passive] for layers in gap]
+        if all(working) and any(len(own) == 1 and own[0].is_closed_block for own in working):
+            left, right = ([layer for layer in layers if not layer.parts.role] for layers in gap)
+            pair.join(left, right, Evidence.ORDER, 0.4, "all layers between the same matched layers")
+
+
+def _kind_key(layer: Layer) -> Hashable:
+    return layer.kind if layer.family and not layer.is_passive and layer.name.strip() else None
 
 
 # Are these engines of one model?

@@ -28,6 +28,7 @@ from trex_tui.errors import TrexError
 
 _PROFILE = re.compile(r" \[profile \d+\]$")
 _MYELIN_SUFFIX = re.compile(r"_myl\d*_\d+$")
+_MYELIN_GRAPH = re.compile(r"_myl(\d+)_\d+$")
 _MYELIN_NUMBER = re.compile(r"_?_mye\d+(?:_\d+)*")
 _GENERIC = re.compile(r"^(?:__my|dummy_shape_call|entry\^|\(Unnamed Layer\* \d+\) \[\w+\]$|signal|wait)")
 _GENERATED = ("__my", "dummy_shape_call", "entry^")
@@ -47,10 +48,11 @@ _LONGEST_OPERATOR = 100
 _WEIGHT = re.compile(r"^(?P<owner>.+?)[./](?:weight|bias|kernel|gamma|beta|running_mean|running_var)$")
 _QUANTIZER = re.compile(r"quantizelinear|quantizeanddequantize|_quantizer|^onnx::|^\(unnamed", re.IGNORECASE)
 _HEAVY = re.compile(
-    r"(?:conv|gemm|matmul|einsum|attention|linear$|pool|softmax|normalization|norm$|resize|reduce|topk|gather|scatter|concat|"
+    r"(?:conv|gemm|matmul|einsum|attention|linear(?:_\d+)*$|pool|softmax|normalization|norm$|resize|reduce|topk|gather|scatter|concat|"
     r"addmm|mm$|lstm|gru|plugin)",
     re.IGNORECASE,
 )
+_PRODUCT = re.compile(r"conv|gemm|matmul|linear|einsum|addmm|mm(?:_\d+)?$|lstm|gru|attention", re.IGNORECASE)
 _WRAPPER_MODULES = frozenset(
     {"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_forward_module"}
 )
@@ -73,7 +75,7 @@ class NameParts:
         role: How an inserted layer serves another: `input 0`, `output 1`, `reshape_before`; empty for other layers.
         served: Canonical name of the layer it serves; empty for other layers.
         nodes: Nodes of the network in the name.
-        ends: First and last nodes of a `{ForeignNode[a...b]}`; empty otherwise.
+        ends: First and last nodes of a `{ForeignNode[a...b]}`; empty otherwise, as for a copy in front of one.
     """
 
     canonical: str
@@ -119,7 +121,7 @@ def parse_name(name: str) -> NameParts:
     plain = "" if is_generated else rest
     nodes = nodes_in(plain)
     ends: tuple[frozenset[str], ...] = ()
-    if "{ForeignNode[" in plain and "..." in plain:
+    if "{ForeignNode[" in plain and "..." in plain and not role:
         first, _, last = plain.partition("...")
         ends = (frozenset(nodes_in(first)), frozenset(nodes_in(last)))
     canonical = f"{role} of {served}" if role else _spell(rest, nodes, is_range=bool(ends))
@@ -233,6 +235,17 @@ def _weigh(node: str) -> float:
 def is_numbered(node: str) -> bool:
     """Return whether a node has an export number instead of a path: `Conv_22`."""
     return _NUMBERED.match(node) is not None
+
+
+def is_product(node: str) -> bool:
+    """Return whether a node multiplies, by its operator."""
+    return _PRODUCT.search(_LAST_PART.split(node[-_LONGEST_OPERATOR:])[-1]) is not None
+
+
+def myelin_graph(name: str) -> str | None:
+    """Return the number of the Myelin graph of a kernel: `5` of `node_linear_myl5_2`; None for others."""
+    match = _MYELIN_GRAPH.search(name)
+    return match[1] if match else None
 
 
 def numbered_operator(node: str) -> str:

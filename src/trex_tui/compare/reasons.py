@@ -18,7 +18,8 @@ import pandas as pd
 
 from trex_tui.analysis.stability import SCALED_MAD, TIMER_RESOLUTION_MS
 from trex_tui.compare.blocks import key_of, letter
-from trex_tui.compare.changes import Change, ChangeKind
+from trex_tui.compare.changes import Change, ChangeKind, PartChange
+from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.frames import FLOAT, plain_values, text_array
 from trex_tui.text import plural
@@ -121,6 +122,11 @@ _BY_CHANGE = {
     ChangeKind.WEIGHTS: Cause.WEIGHTS,
 }
 """Cause of a change, in order of precedence."""
+_GROUPS = dict.fromkeys(("xmma", "cutlass", "cudnn"), "prebuilt")
+"""Library of a kernel -> its group, if it has several: builders choose freely among prebuilt kernels."""
+_BITS = {dtype.value: dtype.bits for dtype in DataType}
+_MOST_BY_PRECISION = 16.0
+"""Largest ratio of times that a type explains: FP16 on tensor cores has 16 times the rate of FP32 on CUDA cores."""
 _UNCHANGED_DETAILS = {
     Cause.SHAPES: "of other shapes",
     Cause.FUSION: "fused differently",
@@ -366,9 +372,32 @@ def _find_cause(block: _Block, given: Circumstances) -> Cause:
     if block.kind in _BY_KIND:
         return _BY_KIND[block.kind]
     precision = block.changes.get(ChangeKind.PRECISION)
+    if _find_library_change(block) is not None and not (precision and _explains(precision, block)):
+        return Cause.KERNEL
     if ChangeKind.SHAPES not in block.changes and precision is not None and _is_replaced(precision):
         return Cause.PRECISION
     return next((cause for kind, cause in _BY_CHANGE.items() if kind in block.changes), Cause.TIME)
+
+
+def _find_library_change(block: _Block) -> PartChange | None:
+    """Return the change between generated kernels, cuBLAS and prebuilt kernels; None without one."""
+    tactic = block.changes.get(ChangeKind.TACTIC)
+    for part in tactic.parts if tactic else ():
+        if part.part == "library" and _GROUPS.get(part.before, part.before) != _GROUPS.get(
+            part.after, part.after
+        ):
+            return part
+    return None
+
+
+def _explains(precision: Change, block: _Block) -> bool:
+    """Return whether a change of type explains the time: a wider type takes longer, but not by more than a factor."""
+    bits = [_BITS.get(text) for text in (precision.before, precision.after)]
+    before, after = block.times_ms
+    if bits[0] is None or bits[1] is None or not before or not after or bits[0] == bits[1]:
+        return True
+    ratio = after / before if bits[1] > bits[0] else before / after
+    return 1.0 <= ratio <= _MOST_BY_PRECISION
 
 
 def _is_replaced(change: Change) -> bool:
@@ -405,10 +434,11 @@ def _describe_change(block: _Block, cause: Cause, given: Circumstances) -> str:
         return f"only in {letter(given.baseline)}"
     if not block.layers[0]:
         return f"only in {letter(given.engine)}"
+    library = _find_library_change(block)
     if cause is Cause.PRECISION:
-        change = block.changes[ChangeKind.PRECISION]
-        return f"{change.before}{BECOMES}{change.after}"
-    return ""
+        precision = block.changes[ChangeKind.PRECISION]
+        return f"{precision.before}{BECOMES}{precision.after}"
+    return f"{library.before}{BECOMES}{library.after}" if cause is Cause.KERNEL and library else ""
 
 
 def signed_ms(delta: float) -> str:

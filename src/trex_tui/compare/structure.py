@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from trex_tui.compare.layers import BY_NAME, MULTIPLY, Evidence, Layer, Match, Shapes
 from trex_tui.compare.names import LIGHT, is_module
 from trex_tui.compare.pair import Pair
+from trex_tui.engine.layer_words import split_operators
 
 Key = Callable[[Layer], Hashable]
 """What matched layers have in common."""
@@ -138,7 +139,10 @@ class _Refinement:
                 ((*left.after, *right.after), "reads from"),
                 ((*left.before, *right.before), "feeds"),
             ):
-                working = [layer for layer in near if layer.is_work]
+                # A sum is fused into one or the other of two equal layers that it adds.
+                working = [
+                    layer for layer in near if layer.is_work and (word != "feeds" or not _has_twin(layer))
+                ]
                 for lefts, rights in self._pair.group(key, working):
                     if len(lefts) == len(rights) == 1:
                         why = f"it {word} a matched layer, and its kind and shapes are unique there"
@@ -146,7 +150,7 @@ class _Refinement:
                         waiting.append(self._join(lefts[0], rights[0], 0.85, why, is_grounded=is_grounded))
 
     def _join(self, left: Layer, right: Layer, confidence: float, why: str, *, is_grounded: bool) -> Match:
-        if not is_grounded and left.loose in self._uneven:
+        if _has_twin(left) or _has_twin(right) or (not is_grounded and left.loose in self._uneven):
             confidence = _AMBIGUOUS
         match = self._pair.join([left], [right], Evidence.STRUCTURE, confidence, why)
         if is_grounded:
@@ -157,6 +161,18 @@ class _Refinement:
 def _is_anchor(match: Match) -> bool:
     """Return whether two layers read from equally many layers: then they write the same values."""
     return match.is_pair and len(match.left[0].before) == len(match.right[0].before)
+
+
+def _has_twin(layer: Layer) -> bool:
+    """Return whether a layer adds the result of an equal layer to its own, or its result is added by one."""
+    if len(layer.after) == 1 and _adds(layer.after[0], layer):
+        return True
+    return any(_adds(layer, other) for other in layer.before[1:])
+
+
+def _adds(layer: Layer, other: Layer) -> bool:
+    """Return whether a layer alone reads another one that does equal work, as a further input."""
+    return other in layer.before[1:] and other.loose == layer.loose and other.after == (layer,)
 
 
 # Sequences
@@ -289,10 +305,15 @@ def _find_regions(pair: Pair, side: int) -> Iterator[_Region]:
 
 
 def _do_same_work(ours: _Region, theirs: _Region) -> bool:
-    """Return whether ends, kinds and weights allow that two regions do the same work."""
+    """Return whether ends, kinds and weights allow that two regions do the same work.
+
+    A closed block takes all that is left between its ends.
+    """
     if not ours.before or not ours.after or ours.before | ours.after <= {_INPUT, _OUTPUT}:
         return False
     left, right = ours.layers, theirs.layers
+    if any(len(layers) == 1 and layers[0].is_closed_block for layers in (left, right)):
+        return True
     if ours.results != theirs.results or len(left) + len(right) > _MOST_IN_REGION:
         return False
     if len(left) == len(right) == 1:
@@ -327,38 +348,46 @@ def _pair_by_weights(left: Sequence[Layer], right: Sequence[Layer]) -> list[tupl
 
 
 def absorb_fused(pair: Pair) -> None:
-    """Add an unmatched layer to the match of the only layer that it reads from, if the other engine has it fused there.
+    """Add an unmatched layer to the match of its only source, or of its only reader, if the other engine has both fused.
 
-    The layer of the other engine then has the result of both, is read by the readers of the unmatched layer, and either its
-    result has another shape than that of the layer alone, or it names more nodes.
+    The layer of the other engine then has the neighbours of both, and does more than the matched layer alone.
     """
-    for side in (0, 1):
-        for layer in pair.open(side):
-            if not layer.is_work or layer.family == MULTIPLY:
+    for layer in (*pair.open(0), *pair.open(1)):
+        if not layer.is_work or layer.family == MULTIPLY:
+            continue
+        for near, back, far in ((layer.before, "after", "after"), (layer.after, "before", "before")):
+            if len(near) != 1 or getattr(near[0], back) != (layer,):
                 continue
-            match = _match_of_only_source(layer)
-            if match is None:
+            match = near[0].match
+            if match is None or not match.is_pair:
                 continue
-            source, fused = layer.before[0], match.sides[1 - side][0]
-            if fused.results != layer.results or not _have_same_readers(layer, fused):
-                continue
-            if source.results != layer.results or _count_nodes(fused) > _count_nodes(source):
-                why = "one layer there has the output of two layers here"
+            fused = match.partner(near[0])
+            if _contains(fused, near[0], layer) and _have_same(getattr(layer, far), getattr(fused, far)):
+                why = "one layer there does the work of two layers here"
                 pair.add(match, layer, _REGION, why)
                 match.evidence = Evidence.STRUCTURE
+                break
 
 
-def _match_of_only_source(layer: Layer) -> Match | None:
-    """Return the match, of one layer each, of the layer that alone feeds this layer and nothing else."""
-    if len(layer.before) != 1 or layer.before[0].after != (layer,):
-        return None
-    match = layer.before[0].match
-    return match if match is not None and match.is_pair else None
+def _have_same(neighbours: Iterable[Layer], others: Iterable[Layer]) -> bool:
+    matches = {neighbour.match for neighbour in neighbours}
+    return None not in matches and matches == {other.match for other in others}
 
 
-def _have_same_readers(layer: Layer, other: Layer) -> bool:
-    readers = {reader.match for reader in layer.after}
-    return None not in readers and readers == {reader.match for reader in other.after}
+def _contains(fused: Layer, matched: Layer, layer: Layer) -> bool:
+    """Return whether a layer does the work of a matched layer and of a further one, by results, nodes, or operators."""
+    last = layer if layer in matched.after else matched
+    if fused.results != last.results:
+        return False
+    if last is layer and (matched.results != layer.results or _count_nodes(fused) > _count_nodes(matched)):
+        return True
+    operators = [
+        Counter(split_operators(own.name.removeprefix("__myl_").partition("_myl")[0]))
+        for own in (fused, matched, layer)
+    ]
+    return (
+        all(own.is_generic for own in (fused, matched, layer)) and operators[0] == operators[1] + operators[2]
+    )
 
 
 def _count_nodes(layer: Layer) -> int:

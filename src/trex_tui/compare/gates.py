@@ -1,0 +1,317 @@
+"""Metrics for the gates of `diff`: a metric of an engine against a number or the baseline (`analysis.gates`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from trex_tui.analysis.gates import (
+    END_TO_END,
+    LAYER_TIMES,
+    PARTS,
+    POWER,
+    Gate,
+    GateMetrics,
+    GateResult,
+    judge,
+    measure,
+    why_not_judged,
+)
+from trex_tui.analysis.stability import resolution_ms
+from trex_tui.compare.blocks import key_of
+from trex_tui.compare.comparison import Comparison, has_other_batch, has_other_device
+from trex_tui.compare.noise import Judgement, Outcome, Statistic, judge_values
+from trex_tui.compare.verdicts import judge_series, judge_throughput
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.frames import plain_values
+from trex_tui.text import did_you_mean, format_ms, plural
+
+LOW, HIGH = "low", "high"
+"""Parts of end-to-end metrics: the edges of the interval of the difference."""
+LEAST_SHARE_PCT = 0.1
+"""`any_layer_ms` ignores differences below this share of the baseline's sum of layer times."""
+_OF_RUNS = frozenset({*END_TO_END, *POWER, "throughput_qps", "latency_sum_ms"})
+"""Metrics that each run of an engine has."""
+_PER_INFERENCE = frozenset(
+    {*END_TO_END, "throughput_qps", "verdict", "energy_per_inference_j", "inferences_per_joule"}
+)
+METRICS = GateMetrics(
+    names=(
+        *END_TO_END,
+        *("throughput_qps", "verdict", "latency_sum_ms", "any_layer_ms", "layer_ms"),
+        *POWER,
+        *("layers", "matched_pct", "findings", "weights_bytes", "activation_peak_bytes"),
+    ),
+    examples=("latency_p99_ms > +5%", "layers.fp32 > 0"),
+    parts={
+        **dict.fromkeys((*END_TO_END, "throughput_qps"), (LOW, HIGH)),
+        "layers": PARTS,
+        "latency_sum_ms": PARTS,
+        "any_layer_ms": tuple(kind.value for kind in LayerKind),
+    },
+    part_nouns={
+        **dict.fromkeys((*END_TO_END, "throughput_qps"), "edge of the interval"),
+        "layers": "kind or precision",
+        "latency_sum_ms": "kind or precision",
+        "any_layer_ms": "kind",
+        "layer_ms": "layer",
+        "findings": "severity or rule",
+    },
+    needs_part=("layer_ms",),
+    words={"verdict": tuple(outcome.value for outcome in Outcome if outcome is not Outcome.UNKNOWN)},
+    has_baseline=True,
+)
+"""Metrics of gates. `latency_sum_ms` is the sum of layer times; the others named latency are end to end."""
+
+CountFindings = Callable[[int, str], float | None]
+"""Position of an engine and a severity, rule or nothing -> number of lint findings; None if unknown."""
+
+
+class _Measured(NamedTuple):
+    """A metric of the baseline and of an engine.
+
+    Attributes:
+        judgement: Whether they differ by more than noise; None if the noise of the metric is unknown.
+        problem: Why there are no values.
+    """
+
+    baseline: float | None = None
+    value: float | None = None
+    judgement: Judgement | None = None
+    note: str = ""
+    problem: str = ""
+    is_at_least: bool = False
+
+
+def judge_gates(
+    comparison: Comparison,
+    gates: Sequence[Gate],
+    *,
+    is_significant: bool = False,
+    count_findings: CountFindings | None = None,
+) -> list[GateResult]:
+    """Judge every gate for every engine but the baseline.
+
+    Args:
+        is_significant: A gate on a difference of an end-to-end metric fails only if the difference exceeds noise, and is not
+            judged if the noise is unknown.
+        count_findings: For gates on lint findings.
+    """
+    return [
+        _judge(comparison, gate, engine, is_significant, count_findings)
+        for gate in gates
+        for engine in comparison.others
+    ]
+
+
+def _judge(
+    comparison: Comparison,
+    gate: Gate,
+    engine: int,
+    is_significant: bool,
+    count_findings: CountFindings | None,
+) -> GateResult:
+    label = comparison.sides[engine].label
+    if problem := _find_problem(comparison, gate, engine):
+        return judge(gate, None, subject=label, problem=problem)
+    if gate.word:
+        return _judge_word(comparison, gate, engine)
+    found = _measure(comparison, gate, engine, count_findings)
+    value, problem, judgement = found.value, found.problem, found.judgement
+    if gate.part in (LOW, HIGH) and not problem:
+        if not gate.is_relative:
+            problem = "interval edges need a sign: + or -"
+        elif judgement is None or judgement.interval is None or found.baseline is None:
+            problem = f"no interval: {judgement.reason if judgement else 'measure longer, or several runs'}"
+        else:
+            value = found.baseline + judgement.interval[gate.part == HIGH]
+    result = judge(
+        gate,
+        value,
+        found.baseline,
+        subject=label,
+        problem=problem,
+        is_at_least=found.is_at_least,
+        note=found.note,
+    )
+    if judgement is not None:
+        result = result._replace(interval=judgement.interval, significance=judgement.outcome.value)
+    if not result.is_met or not gate.is_relative or gate.part in (LOW, HIGH):
+        return result
+    is_met, remark = result.is_met, ""
+    if judgement is not None:
+        is_met, remark = _apply_noise(judgement, is_significant=is_significant)
+    elif is_significant and gate.metric in {*LAYER_TIMES, *POWER}:
+        what = "power" if gate.metric in POWER else "layer times"
+        remark = f"the noise of {what} is unknown: significance not tested"
+    return result._replace(is_met=is_met, note="; ".join(filter(None, (result.note, remark))))
+
+
+def _apply_noise(judgement: Judgement, *, is_significant: bool) -> tuple[bool | None, str]:
+    """Return the result of a gate whose condition is met, and the remark on its noise."""
+    if judgement.outcome is Outcome.UNKNOWN:
+        return None if is_significant else True, f"significance not tested: {judgement.reason}"
+    if judgement.outcome is Outcome.SAME:
+        return not is_significant, f"not distinguishable from noise, {judgement.scope}"
+    return True, f"more than noise, {judgement.scope}"
+
+
+def _judge_word(comparison: Comparison, gate: Gate, engine: int) -> GateResult:
+    judgement = comparison.verdicts[engine].judgement
+    word, label = judgement.outcome.value, comparison.sides[engine].label
+    if judgement.outcome is Outcome.UNKNOWN:
+        return judge(gate, None, subject=label, problem=f"significance not tested: {judgement.reason}")
+    is_met = (word == gate.word) == (gate.operator == "==")
+    note = f"{word}, {judgement.scope}"
+    return GateResult(gate, label, is_met, note=note, interval=judgement.interval, significance=word)
+
+
+def _find_problem(comparison: Comparison, gate: Gate, engine: int) -> str:
+    """Return why a gate must not be judged, even if there are numbers; empty if it can be."""
+    side, first = comparison.sides[engine], comparison.sides[comparison.baseline]
+    if gate.metric in _PER_INFERENCE and not comparison.is_unit_stated:
+        parts = [f"batch {side.batch} against {first.batch}"] if has_other_batch(side, first) else []
+        parts += ["another device"] if has_other_device(side, first) else []
+        if parts:
+            return f"{', '.join(parts)}: add --per-sample or --per-inference"
+    for position in (comparison.baseline, engine):
+        runs = comparison.runs[position]
+        for run in runs if gate.metric in _OF_RUNS else runs[:1]:
+            if problem := why_not_judged(run, gate.metric, gate.part):
+                return f"{comparison.sides[position].label}: {problem}"
+    return ""
+
+
+# Metrics
+
+
+def _measure(
+    comparison: Comparison, gate: Gate, engine: int, count_findings: CountFindings | None
+) -> _Measured:
+    pair = comparison.baseline, engine
+    if gate.metric in _OF_RUNS:
+        return _measure_runs(comparison, gate, engine)
+    if gate.metric == "any_layer_ms":
+        return _measure_any_layer(comparison, gate, engine)
+    if gate.metric == "layer_ms":
+        return _measure_layer(comparison, gate, engine)
+    if gate.metric == "findings":
+        if count_findings is None:
+            return _Measured(problem="no lint findings available")
+        return _Measured(*(count_findings(position, gate.part) for position in pair))
+    if gate.metric == "matched_pct":
+        return _Measured(*(comparison.sides[position].matched_pct for position in pair))
+    first, other = (measure(comparison.engines[position], gate.metric, gate.part) for position in pair)
+    return _Measured(first.value, other.value, is_at_least=first.is_at_least or other.is_at_least)
+
+
+def _measure_runs(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
+    """Measure a metric of each run: the mean over the runs, and its noise."""
+    pair = comparison.baseline, engine
+    runs = comparison.runs[pair[0]], comparison.runs[pair[1]]
+    per = comparison.sides[pair[0]].per, comparison.sides[pair[1]].per
+    names = comparison.sides[pair[0]].label, comparison.sides[pair[1]].label
+    part = "" if gate.part in (LOW, HIGH) else gate.part
+    values: list[list[float]] = []
+    notes: dict[str, None] = {}
+    for own, divisor in zip(runs, per, strict=True):
+        found = [measure(run, gate.metric, part) for run in own]
+        notes |= dict.fromkeys(measured.note for measured in found if measured.note)
+        factor = _find_factor(gate.metric, divisor)
+        values.append([measured.value * factor for measured in found if measured.value is not None])
+    baseline, value = (math.fsum(known) / len(known) if known else None for known in values)
+    judgement = None
+    if all(values) and max(map(len, values)) > 1:
+        largest = max(map(max, values))
+        tick = resolution_ms(largest) if gate.metric.endswith("_ms") else abs(largest) * 1e-5
+        judgement = judge_values(values[0], values[1], tick)
+    elif gate.metric == "throughput_qps":
+        judgement = judge_throughput(runs, per, names)
+    elif gate.metric in END_TO_END:
+        column = f"{END_TO_END[gate.metric][0]}_ms"
+        statistic = Statistic(gate.metric.removesuffix("_ms").rpartition("_")[2])
+        judgement = judge_series(runs, per, names, column, statistic)
+    return _Measured(baseline, value, judgement, "; ".join(notes))
+
+
+def _find_factor(metric: str, per: int) -> float:
+    """Return what a metric per inference is multiplied by, to be per sample."""
+    if metric in ("throughput_qps", "inferences_per_joule"):
+        return float(per)
+    return 1.0 / per if metric.endswith("_ms") or metric == "energy_per_inference_j" else 1.0
+
+
+class _Candidate(NamedTuple):
+    """A block with layers of the engine; times are None if unknown."""
+
+    name: str
+    baseline: float | None
+    value: float | None
+
+
+def _list_candidates(comparison: Comparison, gate: Gate, engine: int) -> Iterator[_Candidate]:
+    blocks = comparison.blocks
+    times = (plain_values(blocks[key_of(end, "latency_ms")]) for end in (comparison.baseline, engine))
+    for label, kind, layers, first, value in zip(
+        blocks["label"], blocks["kind"], blocks[key_of(engine, "layers")], *times, strict=True
+    ):
+        if layers and gate.part in ("", kind):
+            yield _Candidate(label, first, value)
+
+
+def _measure_any_layer(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
+    """Return the layer closest to the condition, or farthest beyond it."""
+    whole = comparison.sides[comparison.baseline].latency_sum_ms
+    if whole is None or comparison.sides[engine].latency_sum_ms is None:
+        return _Measured()
+    candidates = list(_list_candidates(comparison, gate, engine))
+    least = whole * LEAST_SHARE_PCT / 100.0
+
+    def is_judged(candidate: _Candidate) -> bool:
+        first, value = candidate.baseline, candidate.value
+        if value is None or not gate.is_relative:
+            return value is not None
+        return bool(first) and abs(value - (first or 0.0)) >= max(least, resolution_ms(first or 0.0))
+
+    judged = [candidate for candidate in candidates if is_judged(candidate)]
+    if not judged:
+        return _Measured(0.0, 0.0, note=f"no layer differs by {format_ms(least)} ms or more")
+
+    def rank(candidate: _Candidate) -> tuple[bool, float]:
+        compared = gate.compare(candidate.value or 0.0, candidate.baseline)
+        return gate.is_met(compared), compared if gate.operator not in ("<", "<=") else -compared
+
+    name, baseline, value = max(judged, key=rank)
+    note = f"layer {name}"
+    if (left_out := len(candidates) - len(judged)) and gate.is_relative:
+        count = plural(left_out, "layer")
+        note += f"; ignored: {count} in one engine only or with less than {format_ms(least)} ms difference"
+    return _Measured(baseline, value, note=note)
+
+
+def _measure_layer(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
+    """Return the time of the blocks with a layer of this name in the engine or in the baseline."""
+    pair = comparison.baseline, engine
+    names = [plain_values(comparison.engines[position].layers["name"]) for position in pair]
+    known: set[str] = set()
+    chosen = []
+    columns = (comparison.blocks[key_of(position, "layers")] for position in pair)
+    for block, (label, *sides) in enumerate(zip(comparison.blocks["label"], *columns, strict=True)):
+        own = {label, *(names[side][layer] for side, layers in enumerate(sides) for layer in layers)}
+        known |= own
+        if any(_is_called(name, gate.part) for name in own):
+            chosen.append(block)
+    if not chosen:
+        hint = "" if "*" in gate.part or "?" in gate.part else did_you_mean(gate.part, list(known))
+        return _Measured(problem=f"no layer named {gate.part!r}{'; ' if hint else ''}{hint}")
+    rows = comparison.blocks.loc[chosen]
+    times = [plain_values(rows[key_of(position, "latency_ms")]) for position in pair]
+    baseline, value = (None if None in own else math.fsum(own) for own in times)
+    return _Measured(baseline, value, note=f"{len(chosen)} blocks of layers" if len(chosen) > 1 else "")
+
+
+def _is_called(name: str, pattern: str) -> bool:
+    """Return whether a name equals the pattern, or matches its wildcards; brackets are literal: layer names have them."""
+    return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))
