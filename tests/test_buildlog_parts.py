@@ -53,7 +53,7 @@ def test_only_the_compute_time_of_two_runs() -> None:
         assert trace.run_options.inference.get("Input inference shape") == shapes
     assert len(read_log(path).measured) == 2
     stated = read_log(path, 1).options.build["Input build shape (profile 0)"]
-    assert stated == "x=1x4000+64x40320+64x300000,xlen=1+64+64"
+    assert stated == "x=1x4000+64x40320+64x300000, xlen=1+64+64"
 
 
 @needs_cases
