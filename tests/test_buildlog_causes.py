@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -354,3 +355,18 @@ TensorRT: building FP16 engine as net.engine
         ("output0", False, "1x84x126", "half"),
     ]
     assert [message.text[-13:] for message in trace.messages] == ["INT64 weights."[-13:]]
+
+
+@pytest.mark.parametrize("filler", ["a", "a: ", "k", "dimension ", "Engine ", "input ", "("])
+def test_no_message_takes_long(tmp_path: Path, filler: str) -> None:
+    letters = "abcdefghij"
+    texts = [
+        f"{STAMP} [E] {a}{b}{c} {filler * (4000 // len(filler))}"
+        for a in letters
+        for b in letters
+        for c in "ab"
+    ]
+    trace = read(tmp_path / "a.log", "\n".join((BEGIN, *texts, END)) + "\n")
+    began = time.process_time()
+    assert find_failure(trace) is not None
+    assert time.process_time() - began < 4

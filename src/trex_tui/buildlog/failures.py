@@ -201,8 +201,8 @@ FAILURES = (
     ),
     known_failure(
         "missing_plugin",
-        r"(?P<plugin>\w+) plugin creator version \d+ was not found|getPluginCreator could not find plugin:? ?(?P<plugin2>\S*)"
-        r"|Plugin not found, are the plugin name",
+        r"(?P<plugin>\w{1,99}) plugin creator version \d+ was not found"
+        r"|getPluginCreator could not find plugin:? ?(?P<plugin2>\S*)|Plugin not found, are the plugin name",
         "a plugin is missing{plugin_named}",
         "give its library with {plugin}; the same message appears for operators that need a newer TensorRT",
     ),
@@ -220,9 +220,9 @@ FAILURES = (
     ),
     known_failure(
         "type_mismatch",
-        r"(?P<layer>[^\s(]+): [^:]*must have (?:the )?same (?:input )?types?\. But they are of types (?P<types>[^.)]+)"
-        r"|(?:inputs?|operands?) (?:types )?must have (?:the )?same (?:input )?types?|must have same input types"
-        r"|in a strongly typed network",
+        r"(?P<layer>[^\s(]{1,300}): [^:]{0,99}must have (?:the )?same (?:input )?types?\. But they are of types "
+        r"(?P<types>[^.)]+)|(?:inputs?|operands?) (?:types )?must have (?:the )?same (?:input )?types?"
+        r"|must have same input types|in a strongly typed network",
         "an operator has inputs of different types, which a strongly typed network does not convert{types_named}",
         "add a Cast to the model; up to TensorRT 10 without --stronglyTyped the builder converts",
     ),
@@ -312,7 +312,7 @@ FAILURES = (
     ),
     known_failure(
         "shapes_profile",
-        r"(?P<name>[^\s(]+): for dimension number (?P<dimension>\d+) in profile (?P<number>\d+) does not match network"
+        r"(?P<name>[^\s(]{1,300}): for dimension number (?P<dimension>\d+) in profile (?P<number>\d+) does not match network"
         r"|does not match network definition \(got min",
         "the given shapes do not fit the model{where}",
         "{shapes} must have the fixed dimensions of the model's input",
@@ -454,9 +454,13 @@ def parse_version(version: str | None) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d{1,9}", version))
 
 
+_LONGEST_TEXT, _MOST_ERRORS = 1500, 100
+"""Characters of a message, and errors of a log, in which the cause is searched: it comes first."""
+
+
 def recognise(texts: Iterable[str]) -> Recognised | None:
     """Find the first known failure, in the order of the table, in the lines of an output."""
-    lines = list(texts)
+    lines = [text[:_LONGEST_TEXT] for text in texts]
     for failure in FAILURES:
         for line in lines:
             if match := failure.pattern.search(line):
@@ -522,6 +526,7 @@ def find_failure(trace: BuildTrace) -> LogFailure | None:
     start = run.line if run is not None and run.status is not None and len(trace.runs) > 1 else 0
     own = [message for message in trace.messages if message.last_line >= start]
     errors = [message for message in own if message.severity in "EF"]
+    errors = errors if len(errors) <= _MOST_ERRORS else [*errors[: _MOST_ERRORS - 9], *errors[-9:]]
     is_loaded = not any(_NOT_LOADED.search(message.text) for message in errors)
     if run is not None and run.status not in (None, "FAILED") and (is_loaded or not run.loads_engine):
         return None
@@ -594,7 +599,7 @@ def _find_cause(errors: list[Message]) -> _Cause | None:
 
 def _first_warning(messages: list[Message]) -> _Cause | None:
     """Return a warning about memory that explains a failure without errors."""
-    known = ((message, recognise([message.text])) for message in messages)
+    known = ((message, recognise([message.text])) for message in messages[:_MOST_ERRORS])
     return next((cause for cause in known if cause[1] is not None and cause[1].key == "out_of_memory"), None)
 
 
