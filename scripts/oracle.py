@@ -190,7 +190,7 @@ PROSE = re.compile(r"[a-z]{2,},? [a-z]+,? [a-z]{2,}")
 
 # What identifies a row of a table: the first of these that all of its rows have.
 IDENTITIES = (
-    "id source+target+key layer_indices index line rule name key cause file+where file+run kind+engine"
+    "id source+target+key layer_indices index line rule name key cause file+where run kind+engine"
     " kind+detail engine number tactic part kind precision tensor_cores device bound module stream layer"
 )
 
@@ -220,7 +220,9 @@ def flatten(value: Json, path: Keys = ()) -> Iterator[tuple[Keys, Json]]:
                 yield from flatten(item, (*path, key))
     elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
         rows = [item for item in value if isinstance(item, dict)]
-        names = identify(rows) if len(rows) == len(value) else [f"[{number}]" for number in range(len(value))]
+        is_only_engine = path == ("engines",) and len(value) == 1  # it may have got another name
+        has_names = len(rows) == len(value) and not is_only_engine
+        names = identify(rows) if has_names else [f"[{number}]" for number in range(len(value))]
         for name, item in zip(names, value, strict=True):
             yield from flatten(item, (*path, name))
     else:
