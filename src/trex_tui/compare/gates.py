@@ -140,7 +140,8 @@ def _judge(
         result = result._replace(interval=judgement.interval, significance=judgement.outcome.value)
     if not result.is_met or not gate.is_relative or gate.part in (LOW, HIGH):
         return result
-    is_met, remark = result.is_met, ""
+    is_met: bool | None = True
+    remark = ""
     if judgement is not None:
         is_met, remark = _apply_noise(judgement, is_significant=is_significant)
     elif is_significant and gate.metric in {*LAYER_TIMES, *POWER}:
@@ -200,9 +201,9 @@ def _measure(
     if gate.metric == "findings":
         if count_findings is None:
             return _Measured(problem="no lint findings available")
-        return _Measured(*(count_findings(position, gate.part) for position in pair))
+        return _Measured(count_findings(pair[0], gate.part), count_findings(pair[1], gate.part))
     if gate.metric == "matched_pct":
-        return _Measured(*(comparison.sides[position].matched_pct for position in pair))
+        return _Measured(comparison.sides[pair[0]].matched_pct, comparison.sides[pair[1]].matched_pct)
     first, other = (measure(comparison.engines[position], gate.metric, gate.part) for position in pair)
     return _Measured(first.value, other.value, is_at_least=first.is_at_least or other.is_at_least)
 
