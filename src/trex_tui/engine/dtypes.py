@@ -26,7 +26,7 @@ class DataType(str, Enum):
     is_quantized: bool
     is_integer: bool
 
-    def __new__(cls, text: str, bits: int, role: str = "") -> DataType:
+    def __new__(cls, text: str, bits: int = 0, role: str = "") -> DataType:
         """Store the facts in the member: a lookup by member would hash it in Python, a million times per engine."""
         member = str.__new__(cls, text)
         member._value_ = text

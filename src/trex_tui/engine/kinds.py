@@ -16,7 +16,7 @@ class LayerKind(str, Enum):
 
     meaning: str
 
-    def __new__(cls, text: str, meaning: str) -> LayerKind:
+    def __new__(cls, text: str, meaning: str = "") -> LayerKind:
         """Store the meaning in the member."""
         member = str.__new__(cls, text)
         member._value_, member.meaning = text, meaning

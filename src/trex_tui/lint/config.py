@@ -248,12 +248,12 @@ def _read_suppressions(value: object, rules: RuleSet, table: ConfigTable) -> lis
     key = f"{TABLE}.{SUPPRESS}"
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise TrexError(f"{table.place(key)} must be tables; write [[{table.prefix}{key}]]")
-    return [_read_suppression(entry, rules, table, f"{key}[{number}]") for number, entry in enumerate(value, 1)]
+    return [
+        _read_suppression(entry, rules, table, f"{key}[{number}]") for number, entry in enumerate(value, 1)
+    ]
 
 
-def _read_suppression(
-    value: Mapping[str, Any], rules: RuleSet, table: ConfigTable, key: str
-) -> Suppression:
+def _read_suppression(value: Mapping[str, Any], rules: RuleSet, table: ConfigTable, key: str) -> Suppression:
     _check_keys(value, _SUPPRESS_KEYS, table, key)
     place = table.place(key)
     for name in ("layers", "reason"):
@@ -264,7 +264,9 @@ def _read_suppression(
         raise TrexError(f'{place}: reason is missing; add reason = "…"')
     names = _check_names(_strings(value.get("rules", []), f"{place}.rules"), rules, f"{place}.rules")
     if not names and not layers:
-        raise TrexError(f"{place}: rules or layers are missing; add one: without both it would suppress everything")
+        raise TrexError(
+            f"{place}: rules or layers are missing; add one: without both it would suppress everything"
+        )
     return Suppression(names, layers, reason, f"{table.path}: {table.prefix}{key}")
 
 
@@ -278,7 +280,9 @@ def make_filter(names: Sequence[str]) -> str:
     return f"name={','.join(map(quote_value, dict.fromkeys(names)))}" if names else ""
 
 
-def append_suppression(path: Path, rules: Sequence[str], layers: str, reason: str, known: RuleSet) -> Suppression:
+def append_suppression(
+    path: Path, rules: Sequence[str], layers: str, reason: str, known: RuleSet
+) -> Suppression:
     """Append a suppression to a configuration file; existing content stays, byte for byte.
 
     Args:

@@ -1,7 +1,7 @@
 """Facts of an engine shared by all rules, one value per layer, and phrases for messages.
 
-Shared definitions keep the rules consistent about which layers are quantized or fast. A layer is its index; every list here has
-an entry per layer, None where unknown.
+Shared definitions keep the rules consistent about which layers are quantized or fast. A layer is its index; every
+list here has an entry per layer, None where unknown.
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ BIG_COPY_BYTES = 1_000_000
 MOVING_OPERATORS = frozenset(("Cast", "Move", "Tran", "Resh", "Res", "Slic", "Conc", "Repl", "Copy"))
 """Operators of generated kernels, as Myelin shortens them, that move data or change its type."""
 TERSE = "the build log is not verbose: build with trtexec --verbose, to log tactics and choices"
-NO_BUILD_LOG = (
-    "needs the verbose build log: build with trtexec --verbose and keep its output as NAME.build.log in the set"
-)
+NO_BUILD_LOG = "needs the verbose build log: build with trtexec --verbose and keep its output as NAME.build.log in the set"
 NO_DEVICE = "the device is unknown: keep trtexec's log, or set [device] in trex-tui.toml"
 TIMED_ALONE = "Tuning times are a few runs of each tactic alone, not latencies in the engine."
 MOST_VISITED = 64
@@ -188,8 +186,9 @@ class Context:
     @cached_property
     def products(self) -> list[Product]:
         frame = products(self.engine)
-        columns = [plain_values(frame[key]) for key in ("macs", "gemm_m", "gemm_n", "gemm_k", "gemm_batch", "compute_note")]
-        return [Product(*row[:5], row[5] or "") for row in zip(*columns, strict=True)]
+        sizes = [plain_values(frame[key]) for key in ("macs", "gemm_m", "gemm_n", "gemm_k", "gemm_batch")]
+        notes = (note or "" for note in plain_values(frame["compute_note"]))
+        return [Product(*row) for row in zip(*sizes, notes, strict=True)]
 
     def roof(self, key: str) -> list[Any]:
         """Return a column of the roofline as plain values."""
@@ -313,7 +312,9 @@ class Context:
     @cached_property
     def closed_blocks(self) -> list[int]:
         """Myelin subgraphs of unknown content, as TensorRT 8 and 9 list them."""
-        return [layer for layer in self.select(LayerKind.MYELIN) if self.layer_types[layer] not in (None, "kgen")]
+        return [
+            layer for layer in self.select(LayerKind.MYELIN) if self.layer_types[layer] not in (None, "kgen")
+        ]
 
     def is_work(self, layer: int) -> bool:
         """Return whether a layer computes or moves data."""
@@ -497,7 +498,9 @@ class Context:
                     edge.add(layer)
             return kinds, frozenset(edge)
 
-        forward = [(link.target, link.source) for links in self.links_into for link in links if not link.is_loop]
+        forward = [
+            (link.target, link.source) for links in self.links_into for link in links if not link.is_loop
+        ]
         backward = sorted(((source, target) for target, source in forward), reverse=True)
         before, at_input = sweep(forward, set(filter(self.reads_network_input, range(len(self.engine)))))
         behind, at_output = sweep(backward, set(self.output_writers))
@@ -525,7 +528,9 @@ class Context:
 
     def format_types(self, layer: int) -> str:
         """Return `INT8 NC/32HW32 → FP16 NC/32HW32`: first input and first output."""
-        ends = [describe(ports[0]) if ports else "nothing" for ports in (self.inputs[layer], self.outputs[layer])]
+        ends = [
+            describe(ports[0]) if ports else "nothing" for ports in (self.inputs[layer], self.outputs[layer])
+        ]
         return " → ".join(ends)
 
     def evidence(self, layer: int, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - any value
@@ -663,9 +668,12 @@ def skip_closed_blocks(context: Context) -> Iterator[NotChecked]:
 _TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt"
 _PERFORMANCE = "https://docs.nvidia.com/deeplearning/performance"
 TENSOR_CORES = (
-    f"TensorRT Developer Guide, Optimizing for Tensor Cores: {_TENSORRT}/developer-guide/index.html#optimize-tensor-cores"
+    "TensorRT Developer Guide, Optimizing for Tensor Cores: "
+    f"{_TENSORRT}/developer-guide/index.html#optimize-tensor-cores"
 )
-CONVOLUTION_GUIDE = f"Convolutional Layers User's Guide: {_PERFORMANCE}/dl-performance-convolutional/index.html"
+CONVOLUTION_GUIDE = (
+    f"Convolutional Layers User's Guide: {_PERFORMANCE}/dl-performance-convolutional/index.html"
+)
 MATRIX_GUIDE = (
     "Matrix Multiplication Background User's Guide: "
     f"{_PERFORMANCE}/dl-performance-matrix-multiplication/index.html"
@@ -692,8 +700,7 @@ BUILDER_PERFORMANCE = (
     f"Optimizing Builder Performance: {_TENSORRT}/10.16.1/performance/builder-performance.html"
 )
 WORKSPACE_FAQ = (
-    "Frequently Asked Questions, workspace size: "
-    f"{_TENSORRT}/latest/reference/troubleshooting-faq.html"
+    f"Frequently Asked Questions, workspace size: {_TENSORRT}/latest/reference/troubleshooting-faq.html"
 )
 
 

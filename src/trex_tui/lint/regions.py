@@ -254,8 +254,8 @@ def _find_copies(context: Context, plugin: int) -> dict[int, float]:
 
 
 def _is_inserted(context: Context, layer: int) -> bool:
-    """Return whether TensorRT inserted a copy: a reformat, or a generated kernel that only moves data. A reshape or transpose of
-    its own is a node of the model.
+    """Return whether TensorRT inserted a copy: a reformat, or a generated kernel that only moves data. A reshape or
+    transpose of its own is a node of the model.
     """
     is_generated = context.layer_types[layer] == "kgen" and context.kinds[layer] == LayerKind.SHUFFLE
     return (context.kinds[layer] == LayerKind.REFORMAT or is_generated) and context.takes_time(layer)

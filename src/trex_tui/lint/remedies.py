@@ -98,7 +98,9 @@ def named_options(text: str) -> tuple[str, ...]:
 
 
 def choose(remedy: Remedy, platform: Platform) -> str:
-    """Return the first alternative of a remedy that names nothing missing, with the producer's settings; else the last one."""
+    """Return the first alternative of a remedy that names nothing missing, with the producer's settings; else the
+    last one.
+    """
     alternatives = (remedy,) if isinstance(remedy, str) else remedy
     text = next((text for text in alternatives if not platform.missing(text)), alternatives[-1])
     return with_settings(text, platform.producer)

@@ -1,7 +1,7 @@
 """Rules and findings.
 
-A rule is one object: its texts, needs and thresholds stand in the decorator of the function that checks an engine. The function
-yields findings, and what it could not check.
+A rule is one object: its texts, needs and thresholds stand in the decorator of the function that checks an engine.
+The function yields findings, and what it could not check.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class FindingSeverity(str, Enum):
 
     meaning: str
 
-    def __new__(cls, text: str, meaning: str) -> FindingSeverity:
+    def __new__(cls, text: str, meaning: str = "") -> FindingSeverity:
         """Store the meaning in the member."""
         member = str.__new__(cls, text)
         member._value_, member.meaning = text, meaning
@@ -166,7 +166,8 @@ class Rule:
                 yield NotChecked(self.id, reason)
                 return
         limits = {
-            name: context.thresholds.get(f"{self.id}.{name}", default) for name, default in self.thresholds.items()
+            name: context.thresholds.get(f"{self.id}.{name}", default)
+            for name, default in self.thresholds.items()
         }
         for result in self.check(context, **limits):
             if isinstance(result, NotChecked):

@@ -301,7 +301,9 @@ def _merge(context: Context, findings: Sequence[Finding]) -> Finding:
     total_ms = context.sum_ms(layers)
     if total_ms is None:
         message = f"{len(findings)} {ordered[0].group}"
-        message += f": {', '.join(map(context.quote, ranked))}{', …' * (len(places) > _NAMED)}." if ranked else "."
+        message += (
+            f": {', '.join(map(context.quote, ranked))}{', …' * (len(places) > _NAMED)}." if ranked else "."
+        )
     else:
         named = ", ".join(f"{context.quote(layer)} {context.format_time(layer)}" for layer in ranked)
         message = f"{len(findings)} {ordered[0].group}: {context.format_time(*layers)}. The largest: {named}."
@@ -344,7 +346,7 @@ class _AnyAttribute(dict[str, Column]):
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key.startswith(RAW_PREFIX)
 
-    def get(self, key: str, default: object = None) -> Column:  # type: ignore[override]
+    def get(self, key: str, _default: object = None) -> Column:
         return Column(key, key)
 
 

@@ -21,8 +21,8 @@ BUSY = 0.6
 LAUNCH_MS = 0.005
 """Time of a launch, for engines with too few layers to see the shortest: no saving goes below it."""
 LEAST_REACH, LEAST_REACH_OF_CORES = 0.1, 0.01
-"""Share of the best rates of the engine that a layer reaches, or neither bytes nor peaks limit it. Kernels on CUDA cores may be
-far below those on tensor cores, and still be limited by their arithmetic.
+"""Share of the best rates of the engine that a layer reaches, or neither bytes nor peaks limit it. Kernels on CUDA
+cores may be far below those on tensor cores, and still be limited by their arithmetic.
 """
 
 
@@ -82,8 +82,8 @@ def best_bytes_per_ms(context: Context) -> float:
 
 
 def is_stalled(context: Context, layer: int, reach: float = LEAST_REACH) -> bool:
-    """Return whether a layer is far below the rates that other layers of the engine reach: something else takes its time, such
-    as launches of tiny products, and neither fewer bytes nor a higher peak would shorten it.
+    """Return whether a layer is far below the rates that other layers of the engine reach: something else takes its
+    time, such as launches of tiny products, and neither fewer bytes nor a higher peak would shorten it.
     """
     ms, size, macs = context.ms[layer], context.bytes[layer], context.products[layer].macs
     if not ms or size is None:
@@ -209,7 +209,11 @@ def combine(findings: Iterable[Finding], total_ms: float | None, compute_ms: flo
 def _end_to_end(
     layers_ms: float | None, engine_ms: float | None, total_ms: float | None, compute_ms: float | None
 ) -> float | None:
-    if compute_ms is None or (layers_ms is None and engine_ms is None) or (layers_ms is not None and not total_ms):
+    if (
+        compute_ms is None
+        or (layers_ms is None and engine_ms is None)
+        or (layers_ms is not None and not total_ms)
+    ):
         return None
     scaled = 0.0 if layers_ms is None or not total_ms else layers_ms * min(1.0, compute_ms / total_ms)
     return min(scaled + (engine_ms or 0.0), compute_ms)

@@ -124,7 +124,9 @@ def _find_softmax_by_name(context: Context) -> Findings:
 def _lies_between(layer: int, products: Sequence[int]) -> bool:
     """Return whether a product is near before a layer, and another near after it."""
     place = bisect_left(products, layer)
-    return 0 < place < len(products) and layer - products[place - 1] <= NEAR and products[place] - layer <= NEAR
+    return (
+        0 < place < len(products) and layer - products[place - 1] <= NEAR and products[place] - layer <= NEAR
+    )
 
 
 @rule(
@@ -185,7 +187,10 @@ def unfused_attention(context: Context) -> Findings:
 def separate_projections(context: Context) -> Findings:
     yield from skip_closed_blocks(context)
     seen: set[tuple[int, ...]] = set()
-    for attention in (*context.select(LayerKind.ATTENTION), *(block.score for block in find_unfused(context))):
+    for attention in (
+        *context.select(LayerKind.ATTENTION),
+        *(block.score for block in find_unfused(context)),
+    ):
         for gemms in _group_projections(context, attention):
             if tuple(sorted(gemms)) in seen:
                 continue

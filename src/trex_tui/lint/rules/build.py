@@ -69,8 +69,8 @@ NEVER_WITHIN = 2.0
         "Increase --workspace=N (MiB) on an idle GPU.",
     ),
     references=(WORKSPACE_FAQ, issue(4136)),
-    not_when="Tactics that the same log timed for other layers, and that were never within twice the time of the best there, "
-    "such as cuDNN's FFT convolutions: listed on request only.",
+    not_when="Tactics that the same log timed for other layers, and that were never within twice the time "
+    "of the best there, such as cuDNN's FFT convolutions: listed on request only.",
     needs=(build_log,),
 )
 def skipped_tactics(context: Context) -> Findings:
@@ -80,7 +80,9 @@ def skipped_tactics(context: Context) -> Findings:
         return
     every = list(_find_skips(context.log))
     ratios = _find_ratios(context.log)
-    slow = [skip for skip in every if ratios.get(_algorithm(skip.runner, skip.tactic.id), 0.0) >= NEVER_WITHIN]
+    slow = [
+        skip for skip in every if ratios.get(_algorithm(skip.runner, skip.tactic.id), 0.0) >= NEVER_WITHIN
+    ]
     skips = [skip.tactic for skip in every if skip not in slow]
     if slow:
         yield _describe_slow(context, [skip.tactic for skip in slow], ratios, slow)
@@ -101,7 +103,9 @@ def skipped_tactics(context: Context) -> Findings:
 
 def _find_stated_skips(context: Context) -> Findings:
     """Yield what a log without tuning states about skipped tactics."""
-    stated = [(message, match) for message in context.log.messages if (match := _TOO_LARGE.search(message.text))]
+    stated = [
+        (message, match) for message in context.log.messages if (match := _TOO_LARGE.search(message.text))
+    ]
     if stated:
         message, first = stated[0]
         times = sum(message.count for message, _ in stated)
@@ -121,7 +125,7 @@ def _find_stated_skips(context: Context) -> Findings:
             "Some tactics lack workspace; their number and sizes are in a verbose log only.",
             severity=INFO,
             evidence={"log_line": context.log.workspace_shortage},
-            remedy=_advise_workspace(context, None),
+            remedy=_advise_workspace(None),
         )
 
 
@@ -129,9 +133,10 @@ def _free_memory(context: Context) -> str:
     """Return how to give the build more of the device's memory."""
     if context.platform.is_jetson:
         return (
-            "Free memory before the build; a larger workspace does not help. On a Jetson the page cache counts as used (sync; "
-            "echo 3 > /proc/sys/vm/drop_caches as root), and so does the desktop; in a container, check that libcuda is the "
-            "board's own, not a stub."
+            "Free memory before the build; a larger workspace does not help. On a Jetson the page cache "
+            "counts as used (sync; "
+            "echo 3 > /proc/sys/vm/drop_caches as root), and so does the desktop; in a container, check "
+            "that libcuda is the board's own, not a stub."
         )
     return "Build on an idle GPU, or on one with more memory; a larger workspace does not help."
 
@@ -162,7 +167,9 @@ def _algorithm(runner: str, tactic: str | None) -> tuple[str, str | None]:
 
 
 def _find_ratios(trace: BuildTrace) -> dict[tuple[str, str | None], float]:
-    """Return for each tactic that was timed its time over that of the best in the same formats: the smallest over all layers."""
+    """Return for each tactic that was timed its time over that of the best in the same formats: the smallest over
+    all layers.
+    """
     ratios: dict[tuple[str, str | None], float] = {}
     for tuning in trace.tunings:
         for combination in tuning.combinations:
@@ -183,8 +190,8 @@ def _describe_slow(
 ) -> Finding:
     nearest = min(ratios[_algorithm(skip.runner, skip.tactic.id)] for skip in slow)
     return finding(
-        f"{_count(context, skips)} skipped for memory ({_format_requests(skips)}), and no loss: for other layers of this log "
-        f"they took at least {nearest:.3g} times as long as the best.",
+        f"{_count(context, skips)} skipped for memory ({_format_requests(skips)}), and no loss: for other "
+        f"layers of this log they took at least {nearest:.3g} times as long as the best.",
         _skipped_layers(context, skips),
         severity=INFO,
         confidence=HIGH,
@@ -194,9 +201,7 @@ def _describe_slow(
     )
 
 
-def _describe_beyond_workspace(
-    context: Context, skips: list[SkippedTactic], limit: int | None
-) -> Finding:
+def _describe_beyond_workspace(context: Context, skips: list[SkippedTactic], limit: int | None) -> Finding:
     device = _device_bytes(context.log)
     requests = _requests(skips)
     largest = max(requests, default=None)
@@ -221,7 +226,7 @@ def _describe_beyond_workspace(
         },
         remedy="None, unless this layer is slow: the request does not fit on this device."
         if is_hopeless
-        else _advise_workspace(context, largest),
+        else _advise_workspace(largest),
     )
 
 
@@ -243,7 +248,7 @@ def workspace_mib(run: TrtexecRun) -> float | None:
     return number_in(match[1] if match else run.options.get("Workspace"))
 
 
-def _advise_workspace(context: Context, largest: int | None) -> tuple[str, ...]:
+def _advise_workspace(largest: int | None) -> tuple[str, ...]:
     """Return alternatives with a sufficient size, in whole MiB, which all versions take."""
     if largest is None:
         return (
@@ -258,7 +263,9 @@ def _advise_workspace(context: Context, largest: int | None) -> tuple[str, ...]:
 
 
 def _describe_beyond_device(context: Context, skips: list[SkippedTactic]) -> Finding:
-    there = max((tactic.available_bytes for tactic in skips if tactic.available_bytes is not None), default=None)
+    there = max(
+        (tactic.available_bytes for tactic in skips if tactic.available_bytes is not None), default=None
+    )
     free = f" with {format_bytes(there)} free" if there is not None else ""
     return finding(
         f"{_count(context, skips)} skipped, device out of memory{free}: {_format_requests(skips)}.",
@@ -280,7 +287,9 @@ def _requests(skips: Iterable[SkippedTactic]) -> list[int]:
 def _count(context: Context, skips: list[SkippedTactic]) -> str:
     """Return `9 tactics for 6 layers were`: the layers of the engine, else those that were tuned."""
     layers = len(set(_skipped_layers(context, skips))) or len({tactic.layer for tactic in skips})
-    return f"{plural(len(skips), 'tactic')} for {plural(layers, 'layer')} {'was' if len(skips) == 1 else 'were'}"
+    return (
+        f"{plural(len(skips), 'tactic')} for {plural(layers, 'layer')} {'was' if len(skips) == 1 else 'were'}"
+    )
 
 
 def _format_requests(skips: list[SkippedTactic]) -> str:
@@ -299,7 +308,8 @@ def _format_by_layer(skips: Iterable[SkippedTactic]) -> str:
         largest[tactic.layer] = max(largest.get(tactic.layer, 0), tactic.requested_bytes or 0)
     ordered = sorted(largest.items(), key=lambda item: (-item[1], item[0]))
     listed = [
-        f"{shorten_middle(printable(name), 60)}: {size or 'not stated'}" for name, size in ordered[:NAMED_LAYERS]
+        f"{shorten_middle(printable(name), 60)}: {size or 'not stated'}"
+        for name, size in ordered[:NAMED_LAYERS]
     ]
     more = [f"and {len(ordered) - NAMED_LAYERS} more"] if len(ordered) > NAMED_LAYERS else []
     return "; ".join([*listed, *more])
@@ -371,8 +381,8 @@ def odd_workspace(context: Context) -> Findings:
         "--timingCacheFile=FILE, kept between builds; in CI also locked clocks.",
     ),
     references=(BUILDER_PERFORMANCE, issue(4730)),
-    not_when="A given but empty cache without a build log: only the log shows it. TensorRT-RTX, which times no tactics while it "
-    "builds.",
+    not_when="A given but empty cache without a build log: only the log shows it. TensorRT-RTX, which "
+    "times no tactics while it builds.",
     is_remark=True,
 )
 def cold_timing_cache(context: Context) -> Findings:
@@ -385,8 +395,8 @@ def cold_timing_cache(context: Context) -> Findings:
         yield not_checked("the build options do not state timingCacheMode" if run.options else NO_OPTIONS)
     elif mode in ("local", "disable"):
         yield finding(
-            f"Timing cache: {'this build only' if mode == 'local' else 'off'}; the next build times all tactics again and may "
-            "choose others.",
+            f"Timing cache: {'this build only' if mode == 'local' else 'off'}; the next build times all "
+            "tactics again and may choose others.",
             confidence=HIGH,
             evidence={
                 "timingCacheMode": mode,
@@ -399,7 +409,8 @@ def cold_timing_cache(context: Context) -> Findings:
         named = f" {printable(name)}" if name else ""
         state = " could not be read" if cache.unreadable is not None else " had no entry for this network"
         yield finding(
-            f"The timing cache{named}{state}: this build timed all tactics; its choices may differ from earlier builds.",
+            f"The timing cache{named}{state}: this build timed all tactics; its choices may differ from "
+            "earlier builds.",
             confidence=HIGH,
             evidence={
                 "timingCacheFile": name,
@@ -484,8 +495,8 @@ def _is_enabled(run: TrtexecRun, label: str) -> bool:
     remedy="Build with --profilingVerbosity=detailed and export with --exportLayerInfo.",
     references=(COMMAND_LINE_PROGRAMS,),
     columns=("layer_type", "input_formats", "output_formats", "input_shapes"),
-    not_when="Layers that come from a log, which has no more; Myelin layers without layouts, which TensorRT up to 10 never "
-    "exports.",
+    not_when="Layers that come from a log, which has no more; Myelin layers without layouts, which "
+    "TensorRT up to 10 never exports.",
 )
 def incomplete_layers(context: Context) -> Findings:
     number = len(context.engine)
@@ -511,7 +522,8 @@ def incomplete_layers(context: Context) -> Findings:
             native,
             confidence=HIGH,
             evidence={"layers": len(native), "input_formats": first[0].format_text if first else None},
-            remedy="Export the layer information with an execution context: --exportLayerInfo in a run that also infers.",
+            remedy="Export the layer information with an execution context: --exportLayerInfo in a run "
+            "that also infers.",
         )
     dynamic = [layer for layer in range(number) if any(-1 in port.shape for port in ports[layer])]
     untyped = [layer for layer in range(number) if any(port.dtype is None for port in ports[layer])]
@@ -557,7 +569,8 @@ def near_ties(context: Context, margin_pct: float) -> Findings:
     closest = min(ties, key=lambda layer: (margins[layer], layer))
     choice = context.choices[closest]
     yield finding(
-        f"{len(ties)} of {plural(len(margins), 'layer')} with a second tactic {'was' if len(ties) == 1 else 'were'} decided "
+        f"{len(ties)} of {plural(len(margins), 'layer')} with a second tactic "
+        f"{'was' if len(ties) == 1 else 'were'} decided "
         f"by less than {margin_pct:g} % (noise); closest: {context.quote(closest)}, {margins[closest]:.2g} %.",
         ties,
         confidence=HIGH,
@@ -581,8 +594,8 @@ def near_ties(context: Context, margin_pct: float) -> Findings:
     remedy=(
         "--timingCacheFile=FILE keeps its result; --builderOptimizationLevel and --maxTactics limit the search. "
         "For dynamic inputs, use fewer optimization profiles.",
-        "--timingCacheFile=FILE keeps its result; --builderOptimizationLevel limits the search. For dynamic inputs, use "
-        "fewer optimization profiles.",
+        "--timingCacheFile=FILE keeps its result; --builderOptimizationLevel limits the search. For "
+        "dynamic inputs, use fewer optimization profiles.",
         "--timingCacheFile=FILE keeps its result. For dynamic inputs, use fewer optimization profiles.",
         "For dynamic inputs, use fewer optimization profiles.",
     ),

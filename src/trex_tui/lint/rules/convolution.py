@@ -25,7 +25,18 @@ from trex_tui.lint.context import (
     verbose_log,
 )
 from trex_tui.lint.regions import map_islands
-from trex_tui.lint.rule import INFO, LOW, MEDIUM, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.rule import (
+    INFO,
+    LOW,
+    MEDIUM,
+    WARNING,
+    Finding,
+    Findings,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.lint.savings import (
     LEAST_REACH_OF_CORES,
     bandwidth_share,
@@ -71,7 +82,9 @@ def wide_convolutions(context: Context) -> tuple[int, ...]:
     return tuple(
         layer
         for layer in context.select(LayerKind.CONVOLUTION)
-        if layer not in context.matrix_vectors and not _is_narrow(context, layer) and not context.is_depthwise(layer)
+        if layer not in context.matrix_vectors
+        and not _is_narrow(context, layer)
+        and not context.is_depthwise(layer)
     )
 
 
@@ -93,7 +106,9 @@ def find_on_cuda_cores(context: Context, layers: list[int]) -> Findings:
         available = tensor_cores_for(context, DataType(precision))
         if available is None:
             unstated += 1
-        elif available and not is_busy(context, layer) and not is_stalled(context, layer, LEAST_REACH_OF_CORES):
+        elif (
+            available and not is_busy(context, layer) and not is_stalled(context, layer, LEAST_REACH_OF_CORES)
+        ):
             yield from _compare_with_tensor_cores(context, layer, DataType(precision))
     if unknown:
         yield not_checked(NO_TACTIC, unknown)
@@ -118,19 +133,23 @@ def _compare_with_tensor_cores(context: Context, layer: int, precision: DataType
         f"{context.quote(layer)} runs {precision.value} on CUDA cores: {context.format_time(layer)}.",
         [layer],
         confidence=MEDIUM if is_known or not context.has_profile else LOW,
-        savings=saving(context, layer, (ms or 0.0) - (better or 0.0)) if is_known else fraction(context, layer, 1.0),
+        savings=saving(context, layer, (ms or 0.0) - (better or 0.0))
+        if is_known
+        else fraction(context, layer, 1.0),
         estimate=TENSOR_CORE_ESTIMATE if is_known else "upper bound: peaks or MACs are unknown",
         evidence=context.evidence(
             layer, tensor_cores="no", bandwidth_pct=None if share is None else round(100 * share, 1)
         ),
-        remedy=_ADVICE_ON_INT8 if precision is DataType.INT8 and context.kinds[layer] == LayerKind.CONVOLUTION else "",
+        remedy=_ADVICE_ON_INT8
+        if precision is DataType.INT8 and context.kinds[layer] == LayerKind.CONVOLUTION
+        else "",
         group=f"layers run {precision.value} on CUDA cores",
     )
 
 
 _ADVICE_ON_INT8 = (
-    "Align the channels (CONV003), and give it an INT8 output (QDQ002), so that it keeps layouts of 32 channels: layouts of 4 "
-    "lead to DP4A kernels."
+    "Align the channels (CONV003), and give it an INT8 output (QDQ002), so that it keeps layouts of 32 "
+    "channels: layouts of 4 lead to DP4A kernels."
 )
 
 
@@ -144,9 +163,10 @@ _ADVICE_ON_INT8 = (
     remedy="Align the channels (CONV003); increase the workspace.",
     references=(TENSOR_CORES, CUTLASS, issue(1310)),
     columns=("kind", "tactic", "tensor_cores", "precision", "latency_ms", "macs", "input_formats"),
-    not_when="Depthwise convolutions, which have no tensor-core kernels; at most 4 input channels per group; fewer than 8 "
-    "output positions or channels; layers at 60 % of the memory bandwidth or more, or far below the rates of others; devices "
-    "without tensor cores.",
+    not_when="Depthwise convolutions, which have no tensor-core kernels; at most 4 input channels per "
+    "group; fewer than 8 "
+    "output positions or channels; layers at 60 % of the memory bandwidth or more, or far below the rates "
+    "of others; devices without tensor cores.",
     needs=(details,),
     formula=TENSOR_CORE_FORMULA,
 )
@@ -159,22 +179,24 @@ def reduced_convolution_on_cuda_cores(context: Context) -> Findings:
     "CONV002",
     "FP32 on CUDA cores despite faster TF32",
     WARNING,
-    looks_for="A convolution or GEMM with FP32 data on CUDA cores, on a device whose TF32 peak is at least 1.5 times its "
-    "FP32 peak.",
+    looks_for="A convolution or GEMM with FP32 data on CUDA cores, on a device whose TF32 peak is at "
+    "least 1.5 times its FP32 peak.",
     why="From compute capability 8.0 on, tensor cores process FP32 data rounded to TF32.",
     remedy="Allow TF32 (remove --noTF32), or use FP16 or BF16.",
     references=(TENSOR_CORES,),
     columns=("kind", "tactic", "tensor_cores", "input_formats", "latency_ms", "macs"),
-    not_when="Builds that allowed TF32: another layer runs it, or the log has its slower kernels. GeForce RTX 30, whose TF32 "
-    "peak is that of FP32; Winograd kernels, unless TF32 outweighs their 2.25 times fewer multiplications; depthwise, first "
-    "and matrix-vector layers; layers at 60 % of the bandwidth or more, or far below the rates of others; engines that FP16 "
-    "would make faster (PREC003).",
+    not_when="Builds that allowed TF32: another layer runs it, or the log has its slower kernels. GeForce "
+    "RTX 30, whose TF32 "
+    "peak is that of FP32; Winograd kernels, unless TF32 outweighs their 2.25 times fewer "
+    "multiplications; depthwise, first "
+    "and matrix-vector layers; layers at 60 % of the bandwidth or more, or far below the rates of others; "
+    "engines that FP16 would make faster (PREC003).",
     needs=(details,),
     thresholds={"peak_ratio": 1.5},
     covered_by=("PREC003",),
     estimate="assumes the ratio of the peaks of TF32 and FP32",
-    formula="layer time − max(layer time · FP32 peak / TF32 peak, bytes / bandwidth, shortest layer); the FP32 peak of a "
-    "Winograd kernel counts 2.25 times",
+    formula="layer time − max(layer time · FP32 peak / TF32 peak, bytes / bandwidth, shortest layer); the "
+    "FP32 peak of a Winograd kernel counts 2.25 times",
 )
 def single_precision_on_cuda_cores(context: Context, peak_ratio: float) -> Findings:
     products = context.select(LayerKind.CONVOLUTION, LayerKind.GEMM)
@@ -243,8 +265,8 @@ def _is_single_on_cuda_cores(context: Context, layer: int) -> bool:
     remedy="Round channel counts up: the extra channels are almost free and may improve accuracy.",
     references=(TENSOR_CORES, CONVOLUTION_GUIDE, issue(1310)),
     columns=("kind", "tensor_cores", "input_formats", "input_shapes", "output_shapes", "latency_ms"),
-    not_when="Depthwise and first convolutions, kernels on CUDA cores, INT8 layouts of 4 channels (DP4A: CONV001). Grouped "
-    "convolutions count the channels of one group.",
+    not_when="Depthwise and first convolutions, kernels on CUDA cores, INT8 layouts of 4 channels (DP4A: "
+    "CONV001). Grouped convolutions count the channels of one group.",
     needs=(details,),
     thresholds={"waste_pct": 10.0},
     estimate="share of the padding in C and K",
@@ -316,7 +338,7 @@ def _time_on_padding(context: Context, layer: int, waste: float) -> float:
         return 0.0
     padded, given = context.bytes[layer], context.values("footprint_bytes")[layer]
     if context.roof("roof_side")[layer] == "bandwidth" and padded and given is not None:
-        return 1 - given / padded
+        return 1.0 - float(given) / padded
     return waste
 
 
@@ -387,7 +409,8 @@ def _describe_first(context: Context, layer: int) -> Finding:
     remedy = "Run it in FP16, or pack 2×2 pixels into channels (space to depth)."
     if context.is_quantized(layer):
         remedy = (
-            f"It writes {context.output_types[layer] or 'floating point'}: put Q and DQ after its activation, so that it "
+            f"It writes {context.output_types[layer] or 'floating point'}: put Q and DQ after its "
+            "activation, so that it "
             "and its pool write 8 bits; or keep both in FP16 and put the first Q after them."
         )
     around = f", with {format_time(context.sum_ms(copies))} of conversions around it" if copies else ""
@@ -443,7 +466,9 @@ def _save_with_halves(context: Context, layer: int) -> dict[int, float]:
     if len(sizes) < 2 or None in sizes or ms is None:
         return {}
     better = moving_ms(context, 2 * sum(size or 0 for size in sizes))
-    return {} if better is None else saving(context, layer, ms - max(STEM_SLACK * better, shortest_ms(context)))
+    return (
+        {} if better is None else saving(context, layer, ms - max(STEM_SLACK * better, shortest_ms(context)))
+    )
 
 
 @strength(

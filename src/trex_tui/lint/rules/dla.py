@@ -48,7 +48,8 @@ def _crossings(context: Context) -> list[int]:
     looks_for="Build log messages about layers that the DLA cannot run; without messages, compute layers on the GPU "
     "in an engine built with --useDLACore.",
     why="Each layer that the DLA cannot run splits its subgraph and costs a copy in both directions.",
-    remedy="Replace the operator, shape or type that the build log names, or deliberately move the whole head to the GPU.",
+    remedy="Replace the operator, shape or type that the build log names, or deliberately move the whole "
+    "head to the GPU.",
     references=(
         "DLA Supported Layers and Restrictions: "
         "https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/dla-layer-restrictions.html",
@@ -69,7 +70,9 @@ def fallback(context: Context) -> Findings:
         yield _describe_limit(dla)
     if by_reason or (dla and dla.subgraph_limit is not None):
         return
-    is_asked = context.build.argument("--useDLACore") is not None or bool(context.build.options.get("DLACore"))
+    is_asked = context.build.argument("--useDLACore") is not None or bool(
+        context.build.options.get("DLACore")
+    )
     blocks = _blocks(context)
     if not blocks and not is_asked:
         return  # no DLA anywhere: nothing can have fallen back
@@ -99,15 +102,15 @@ def _describe_limit(dla: Dla) -> Finding:
     on_dla, on_gpu = len(dla.dla_layers), len(dla.gpu_layers)
     places = f" ({on_dla} layers on the DLA, {on_gpu} on the GPU)" if on_dla and on_gpu else ""
     return finding(
-        f"The limit of {dla.subgraph_limit} DLA subgraphs is reached{places}: all further layers run on the GPU, also those that "
-        "the DLA supports.",
+        f"The limit of {dla.subgraph_limit} DLA subgraphs is reached{places}: all further layers run on "
+        "the GPU, also those that the DLA supports.",
         confidence=HIGH,
         evidence={"subgraph_limit": dla.subgraph_limit, "dla_layers": on_dla, "gpu_layers": on_gpu},
         remedy=(
-            "Mend the other fallbacks first: each unsupported layer splits a subgraph in two. Or place a contiguous part on the "
-            "DLA and the rest on the GPU (--layerDeviceTypes).",
-            "Mend the other fallbacks first: each unsupported layer splits a subgraph in two. Or place a contiguous part on the "
-            "DLA and the rest on the GPU (setDeviceType of each layer).",
+            "Mend the other fallbacks first: each unsupported layer splits a subgraph in two. Or place a "
+            "contiguous part on the DLA and the rest on the GPU (--layerDeviceTypes).",
+            "Mend the other fallbacks first: each unsupported layer splits a subgraph in two. Or place a "
+            "contiguous part on the DLA and the rest on the GPU (setDeviceType of each layer).",
         ),
     )
 
@@ -115,7 +118,9 @@ def _describe_limit(dla: Dla) -> Finding:
 def _describe_reason(context: Context, reason: str, messages: list[DlaFallback]) -> Finding:
     """Return a finding for a reason in the log, or for the layers without one."""
     names = list(dict.fromkeys(message.layer for message in messages))
-    types = Counter(message.layer_type.replace("_", " ").lower() for message in messages if message.layer_type)
+    types = Counter(
+        message.layer_type.replace("_", " ").lower() for message in messages if message.layer_type
+    )
     of_types = ", ".join(f"{count} {name}" if count > 1 else name for name, count in types.most_common())
     # A layer of the engine consists of several layers of the network.
     gpu_layers = [
@@ -126,8 +131,8 @@ def _describe_reason(context: Context, reason: str, messages: list[DlaFallback])
     time = f"; {context.format_time(*gpu_layers)}" if context.sum_ms(gpu_layers) is not None else ""
     of_types = f"; {of_types}" if of_types else ""
     return finding(
-        f"{plural(len(names), 'layer')} fell back from the DLA to the GPU, {printable(reason) or 'no reason in the log'} "
-        f"({named}{more}{of_types}{time}).",
+        f"{plural(len(names), 'layer')} fell back from the DLA to the GPU, "
+        f"{printable(reason) or 'no reason in the log'} ({named}{more}{of_types}{time}).",
         gpu_layers,
         confidence=HIGH,
         evidence={
@@ -158,8 +163,8 @@ def _reason(message: DlaFallback) -> str:
     remedy="Keep one block; pass inputs and outputs in DLA formats (--inputIOFormats=int8:dla_hwc4 or fp16:chw16).",
     references=(_RUNTIME, issue(3143), issue(3438)),
     columns=("name", "layer_type", "dla_role", "latency_ms"),
-    not_when="The row that waits for a block: its time is that of the DLA. Crossings around GPU layers between two blocks "
-    "are in DLA003.",
+    not_when="The row that waits for a block: its time is that of the DLA. Crossings around GPU layers "
+    "between two blocks are in DLA003.",
     needs=(has_layers,),
     estimate="copies and reformats at DLA boundaries, waits excluded",
     formula="time of copies to and from nvm, their ends, and reformats around DLA blocks",
@@ -206,10 +211,10 @@ def _gaps(context: Context) -> list[tuple[int, int]]:
     looks_for="Compute layers on the GPU between two DLA blocks, with the copies and conversions around them.",
     why="The DLA waits while data is copied to the GPU, processed and copied back.",
     remedy=(
-        "Replace these layers with ones that the DLA supports, so that both blocks merge; or end the DLA part before them "
-        "(--layerDeviceTypes) and run the rest on the GPU.",
-        "Replace these layers with ones that the DLA supports, so that both blocks merge; or end the DLA part before them "
-        "(setDeviceType of each layer) and run the rest on the GPU.",
+        "Replace these layers with ones that the DLA supports, so that both blocks merge; or end the DLA "
+        "part before them (--layerDeviceTypes) and run the rest on the GPU.",
+        "Replace these layers with ones that the DLA supports, so that both blocks merge; or end the DLA "
+        "part before them (setDeviceType of each layer) and run the rest on the GPU.",
     ),
     references=(_RUNTIME, issue(3438)),
     columns=("name", "kind", "device", "dla_role", "latency_ms"),
@@ -225,7 +230,11 @@ def fallback_between_blocks(context: Context) -> Findings:
         named = ", ".join(context.quote(layer) for layer in layers[:_NAMED_LAYERS])
         more = f" and {len(layers) - _NAMED_LAYERS} more" if len(layers) > _NAMED_LAYERS else ""
         crossing_ms = context.sum_ms(rows)
-        cost = f"take {format_time(crossing_ms, context.pct(crossing_ms))}" if rows else "have no row in the files"
+        cost = (
+            f"take {format_time(crossing_ms, context.pct(crossing_ms))}"
+            if rows
+            else "have no row in the files"
+        )
         work = " and ".join(sorted({context.kinds[layer] for layer in layers}))
         yield finding(
             f"{plural(len(layers), 'layer')} on the GPU between the DLA blocks {first} and {last} ({named}{more}; "

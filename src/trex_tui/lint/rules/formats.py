@@ -67,8 +67,8 @@ _BINDINGS = {
     "NDHWC8": ("dhwc8", "FP16 BF16"),
     "NC/32DHW32": ("cdhw32", "FP16 INT8"),
 }
-"""Layout -> its name in trtexec's `--inputIOFormats`, and the types that a binding can have in it (developer guide, I/O formats).
-Versions that differ are features of `analysis.options.OPTIONS`: `fp16:chw4`.
+"""Layout -> its name in trtexec's `--inputIOFormats`, and the types that a binding can have in it (developer guide,
+I/O formats). Versions that differ are features of `analysis.options.OPTIONS`: `fp16:chw4`.
 """
 _PACKED = {"NHWC2": "NC/2HW2", "NHWC4": "NC/4HW4"}
 """Layouts that can be bound only as another one, with the same order of bytes if all channels fit one vector."""
@@ -82,7 +82,8 @@ def _find_plugin(context: Context, layers: Iterable[int]) -> int | None:
     "FMT001",
     "Type conversion inside the network",
     WARNING,
-    looks_for="A reformat between two floating-point types, or a slice, shuffle or concatenation whose output has another "
+    looks_for="A reformat between two floating-point types, or a slice, shuffle or concatenation whose "
+    "output has another "
     "floating-point or quantized type than its input, away from the network's inputs and outputs.",
     why="Two neighbours use different types: a plugin, a constant, a pinned layer, an FP32 stem.",
     remedy="Change the type of the plugin, the constant or the pinned layer to that of its neighbours.",
@@ -116,7 +117,9 @@ def _converts_type(context: Context, layer: int) -> bool:
     ends = context.conversion(layer) if kind in _CHANGES_TYPE else None
     if ends is None or ends[0].dtype == ends[1].dtype:
         return False
-    return {ends[0].dtype, ends[1].dtype} <= (FLOATING | QUANTIZED if kind in _MAY_TURN_QUANTIZED else FLOATING)
+    return {ends[0].dtype, ends[1].dtype} <= (
+        FLOATING | QUANTIZED if kind in _MAY_TURN_QUANTIZED else FLOATING
+    )
 
 
 # Layouts that are changed and restored
@@ -152,7 +155,12 @@ def find_detours(context: Context) -> tuple[Detour, ...]:
 def _changes_layout(context: Context, layer: int) -> bool:
     """Return whether a layer is a reformat that runs and changes the type, or the layout beyond the vector width."""
     inputs, outputs = context.inputs[layer], context.outputs[layer]
-    if context.kinds[layer] != LayerKind.REFORMAT or not inputs or not outputs or not context.takes_time(layer):
+    if (
+        context.kinds[layer] != LayerKind.REFORMAT
+        or not inputs
+        or not outputs
+        or not context.takes_time(layer)
+    ):
         return False
     source, target = inputs[0], outputs[0]
     if source.format is None or target.format is None:
@@ -278,14 +286,15 @@ def _find_served(context: Context, layer: int) -> list[int]:
     "FMT004",
     "Conversion at a network input or output",
     INFO,
-    looks_for="A reformat, transpose or cast of 0.05 % of the time or more that reads a network input or writes a network "
+    looks_for="A reformat, transpose or cast of 0.05 % of the time or more that reads a network input or "
+    "writes a network "
     "output, also past NoOps; a warning from 2 % on. Without a profile, of 1 024 elements or more.",
     why="Caller and network use different types or layouts, so every inference converts.",
     remedy="Pass data in the network's type and layout: --inputIOFormats and --outputIOFormats.",
     references=(issue(2136), issue(1542), COMMAND_LINE_PROGRAMS),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="Q and DQ at the edge (QDQ001); copies without a change (FMT006); layouts that no binding of this TensorRT and "
-    "type can have.",
+    not_when="Q and DQ at the edge (QDQ001); copies without a change (FMT006); layouts that no binding of "
+    "this TensorRT and type can have.",
     needs=(details,),
     thresholds={"share_pct": 0.05},
     estimate="assumes that the caller uses the network's type and layout",
@@ -369,8 +378,8 @@ def find_binding(port: Port, platform: Platform) -> str | None:
     "FMT005",
     "High share of data movement",
     WARNING,
-    looks_for="Reformats, transposes, copies, concatenations, Q and DQ that add up to 5 % of the time; a warning from 10 % "
-    "on.",
+    looks_for="Reformats, transposes, copies, concatenations, Q and DQ that add up to 5 % of the time; a "
+    "warning from 10 % on.",
     why="Data movement computes nothing. Its share shows whether layouts and quantization need work.",
     remedy="Keep one type and layout from layer to layer: remove transposes and casts from the model, use the "
     "network's input and output formats (--inputIOFormats, --outputIOFormats), let plugins accept their "
@@ -383,7 +392,9 @@ def find_binding(port: Port, platform: Platform) -> str | None:
     covered_by=("DLA", "FMT", "FUSE", "PLUG", "PREC002", "QDQ"),
 )
 def movement_share(context: Context, info_pct: float, warning_pct: float) -> Findings:
-    moving = [layer for layer in range(len(context.engine)) if context.is_movement(layer) and context.ms[layer]]
+    moving = [
+        layer for layer in range(len(context.engine)) if context.is_movement(layer) and context.ms[layer]
+    ]
     share = context.share_of(moving)
     if share is None or share < info_pct:
         return
@@ -413,7 +424,8 @@ def movement_share(context: Context, info_pct: float, warning_pct: float) -> Fin
     remedy="Find the cause: a plugin's format (PLUG001), a network input used directly, a redundant cast in the model.",
     references=(issue(1489), FUSION_CATALOG),
     columns=("tactic", "input_formats", "output_formats", "latency_ms"),
-    not_when="Copies next to a plugin (PLUG001, FUSE004); transposes; writers of network outputs; loops and branches; kernels "
+    not_when="Copies next to a plugin (PLUG001, FUSE004); transposes; writers of network outputs; loops "
+    "and branches; kernels "
     "whose layouts are not stated, as before TensorRT 11: their copy may be a change of layout.",
     needs=(details,),
     estimate="without the copy",

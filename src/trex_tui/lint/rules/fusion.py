@@ -29,7 +29,7 @@ WORTH_A_WARNING_PCT = 2.0
 _BEFORE_CONVOLUTION = IDLE | {LayerKind.REFORMAT, LayerKind.QUANTIZE, LayerKind.SHUFFLE}
 """Zero padding can be moved through these into a convolution: a Q maps zero to zero."""
 _EPILOGUE_OPERATORS = frozenset(
-    "Add Sub Mul Div Relu Sigm Tanh Max Min Clip Exp Erf Gelu Silu".split()
+    ["Add", "Sub", "Mul", "Div", "Relu", "Sigm", "Tanh", "Max", "Min", "Clip", "Exp", "Erf", "Gelu", "Silu"]
 )
 """Operators of generated kernels that can be an epilogue. Rules about Q/DQ handle `Roun` and casts between types."""
 _CASTS = frozenset(("Cast", "Cas"))
@@ -70,8 +70,8 @@ def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
         evidence = {"pointwise_ms": context.sum_ms(kernels), "product": context.names[product]}
         if len(pairs) > 1:
             yield finding(
-                f"{len(pairs)} kernels, the first {context.quote(pointwise)}, run separately after their convolution or "
-                f"GEMM: {context.format_time(*kernels)}.",
+                f"{len(pairs)} kernels, the first {context.quote(pointwise)}, run separately after their "
+                f"convolution or GEMM: {context.format_time(*kernels)}.",
                 layers,
                 savings=context.times(kernels),
                 evidence={"kernels": len(pairs), **evidence, "tactic": context.tactic_names[pointwise]},
@@ -80,8 +80,8 @@ def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
             continue
         operations = context.values("n_operations")[pointwise]
         yield finding(
-            f"{context.quote(pointwise)} ({context.format_time(pointwise)}) is not fused into {context.quote(product)}, "
-            "its only input.",
+            f"{context.quote(pointwise)} ({context.format_time(pointwise)}) is not fused into "
+            f"{context.quote(product)}, its only input.",
             layers,
             savings=context.times([pointwise]),
             evidence={**evidence, **({} if operations is None else {"pointwise_operations": operations})},
@@ -100,20 +100,27 @@ def _advise_on_epilogue(context: Context, product: int, pointwise: int) -> str:
     """Return why a pointwise layer is not fused, as far as the engine shows it, and what to do; empty if it does not."""
     if "||" in context.names[product]:
         return (
-            "TensorRT merged convolutions that read one tensor (a || b), which have no epilogue: build once with the outputs of "
-            "these convolutions marked or their inputs separated, and compare."
+            "TensorRT merged convolutions that read one tensor (a || b), which have no epilogue: build "
+            "once with the outputs of these convolutions marked or their inputs separated, and compare."
         )
     if len(context.producers[pointwise]) > 1:
         if _adds_two_branches(context, pointwise):
             return _ADVICE_ON_SUMS
         fused = _count_fused_activations(context)
-        elsewhere = f" ({plural(fused, 'activation')} in this engine {'is' if fused == 1 else 'are'} fused)" if fused else ""
+        elsewhere = (
+            f" ({plural(fused, 'activation')} in this engine {'is' if fused == 1 else 'are'} fused)"
+            if fused
+            else ""
+        )
         return (
-            "The residual is added after the activation; a convolution can only add it before its activation: Conv → add → "
+            "The residual is added after the activation; a convolution can only add it before its "
+            "activation: Conv → add → "
             f"activation would be one kernel{elsewhere}. Ignore this finding if the model is fixed."
         )
     if context.kinds[product] == LayerKind.GEMM:
-        return "Put the operation directly behind the product, in the type of its output; try a newer TensorRT."
+        return (
+            "Put the operation directly behind the product, in the type of its output; try a newer TensorRT."
+        )
     return ""
 
 
@@ -131,7 +138,11 @@ def find_epilogues(context: Context) -> list[tuple[int, int]]:
 def _is_epilogue(context: Context, product: int, pointwise: int) -> bool:
     """Return whether a pointwise layer reads only the product and values known before it, in the product's own shape."""
     outputs = context.outputs[pointwise]
-    if context.kinds[pointwise] != LayerKind.POINTWISE or not context.takes_time(pointwise) or len(outputs) != 1:
+    if (
+        context.kinds[pointwise] != LayerKind.POINTWISE
+        or not context.takes_time(pointwise)
+        or len(outputs) != 1
+    ):
         return False
     tactic = context.tactics[pointwise]
     operators = frozenset(tactic.operators) if tactic else frozenset[str]()
@@ -180,7 +191,11 @@ def pointwise_chain(context: Context) -> Findings:
         if not _is_chainable(context, layer) or layer in normalizations:
             continue
         path = context.only_reader_beyond(layer, IDLE | {LayerKind.REFORMAT})
-        if path is None or not _is_chainable(context, path[1]) or context.streams[layer] != context.streams[path[1]]:
+        if (
+            path is None
+            or not _is_chainable(context, path[1])
+            or context.streams[layer] != context.streams[path[1]]
+        ):
             continue
         reader = path[1]
         between = [
@@ -266,15 +281,15 @@ def _pads(context: Context, layer: int) -> bool:
     "them; plugins for instance, group or layer normalization, with the copies and pointwise layers around "
     "them. One finding each per engine; a warning from a saving of 2 % of the time.",
     why="Two kernels read the tensor twice; plugins are never fused and may need another layout.",
-    remedy="Export one LayerNormalization (opset 17 or later) instead of its parts; for plugins, build with and without "
-    "and measure.",
+    remedy="Export one LayerNormalization (opset 17 or later) instead of its parts; for plugins, build "
+    "with and without and measure.",
     references=(FUSION_CATALOG, issue(3962)),
     columns=("tactic", "latency_ms", "layer_type"),
     not_when="A second kernel that applies several normalizations at once.",
     needs=(details,),
     estimate="upper bound: without the shorter kernel of each pair",
-    formula="time of the shorter kernel of each pair; for plugins, of the copies (half if another layer reads them) and of "
-    "all pointwise layers after each plugin but the longest",
+    formula="time of the shorter kernel of each pair; for plugins, of the copies (half if another layer "
+    "reads them) and of all pointwise layers after each plugin but the longest",
 )
 def normalization(context: Context) -> Findings:
     pairs = list(_find_split_normalization(context))
@@ -324,10 +339,11 @@ def _find_normalization_plugins(context: Context) -> Iterator[Finding]:
                 "pointwise_ms": context.sum_ms(pointwise),
             },
             remedy=(
-                "Build once with TensorRT's own normalization (without --pluginInstanceNorm) and compare, since it is not "
-                "always faster. Otherwise let the plugin accept its neighbours' layout and type "
+                "Build once with TensorRT's own normalization (without --pluginInstanceNorm) and compare, "
+                "since it is not always faster. Otherwise let the plugin accept its neighbours' layout and type "
                 "(supportsFormatCombination).",
-                "Build once with TensorRT's own normalization (kNATIVE_INSTANCENORM of the ONNX parser) and compare, since "
+                "Build once with TensorRT's own normalization (kNATIVE_INSTANCENORM of the ONNX parser) "
+                "and compare, since "
                 "it is not always faster. Otherwise let the plugin accept its neighbours' layout and type "
                 "(supportsFormatCombination).",
             ),
@@ -367,8 +383,8 @@ def _ends_with_statistics(context: Context, layer: int) -> bool:
     "PLUG001",
     "Copies around a plugin",
     WARNING,
-    looks_for="A plugin with a reformat, or a generated kernel that moves data, directly before or after it (or separated by a "
-    "scale only).",
+    looks_for="A plugin with a reformat, or a generated kernel that moves data, directly before or after "
+    "it (or separated by a scale only).",
     why="TensorRT converts the inputs and outputs of a plugin to its declared layouts and types. If it declares "
     "only the linear layout, both sides are copied.",
     remedy="Accept the neighbours' layout and type in supportsFormatCombination.",
@@ -416,7 +432,11 @@ def _advise_on_plugin(context: Context, region: PluginRegion) -> str:
         if context.conversion(layer)
     ]
     wanted = dict.fromkeys(describe(port) for found in ports for port in found)
-    return f"Accept {join_words(wanted)} in supportsFormatCombination, as its neighbours have it." if wanted else ""
+    return (
+        f"Accept {join_words(wanted)} in supportsFormatCombination, as its neighbours have it."
+        if wanted
+        else ""
+    )
 
 
 @strength(
@@ -430,7 +450,9 @@ def fused_epilogues(context: Context) -> Finding | None:
     if not context.has_details or not products or find_epilogues(context):
         return None
     count = plural(len(products), "convolution or GEMM", "convolutions and GEMMs")
-    return finding(f"{count} without a separate pointwise kernel.", products, evidence={"layers": len(products)})
+    return finding(
+        f"{count} without a separate pointwise kernel.", products, evidence={"layers": len(products)}
+    )
 
 
 @strength(

@@ -22,7 +22,18 @@ from trex_tui.lint.context import (
     per_context,
     profile,
 )
-from trex_tui.lint.rule import HIGH, INFO, LOW, MEDIUM, WARNING, Findings, NotChecked, finding, not_checked, rule
+from trex_tui.lint.rule import (
+    HIGH,
+    INFO,
+    LOW,
+    MEDIUM,
+    WARNING,
+    Findings,
+    NotChecked,
+    finding,
+    not_checked,
+    rule,
+)
 from trex_tui.lint.rules.convolution import TENSOR_CORE_FORMULA, find_on_cuda_cores, is_tiny
 from trex_tui.lint.savings import (
     BUSY,
@@ -84,7 +95,11 @@ def reduced_gemm_on_cuda_cores(context: Context) -> Findings:
     layers = context.select(LayerKind.GEMM, LayerKind.ATTENTION)
     return find_on_cuda_cores(
         context,
-        [layer for layer in layers if layer not in context.matrix_vectors and not is_tiny(context.products[layer])],
+        [
+            layer
+            for layer in layers
+            if layer not in context.matrix_vectors and not is_tiny(context.products[layer])
+        ],
     )
 
 
@@ -189,7 +204,9 @@ def bound_by_weights(context: Context, share_pct: float) -> Findings:
                 group=f"matrix-vector products read their weights near {peak}",
             )
     if unknown:
-        yield not_checked("weights or memory bandwidth unknown: set the device or its bandwidth in GB/s", unknown)
+        yield not_checked(
+            "weights or memory bandwidth unknown: set the device or its bandwidth in GB/s", unknown
+        )
 
 
 def _find_best_rate(context: Context) -> float | None:
@@ -231,7 +248,12 @@ def find_tiled(context: Context) -> list[TiledProduct]:
     groups: dict[tuple[Product, Tiling, bool], list[int]] = {}
     for layer in context.select(LayerKind.CONVOLUTION, LayerKind.GEMM):
         tactic, product, tiling = context.tactics[layer], context.products[layer], context.tilings[layer]
-        if tactic and tiling and not (product.m == 1 and product.batch == 1) and not context.is_depthwise(layer):
+        if (
+            tactic
+            and tiling
+            and not (product.m == 1 and product.batch == 1)
+            and not context.is_depthwise(layer)
+        ):
             groups.setdefault((product, tiling, has_plain_schedule(tactic)), []).append(layer)
     return [TiledProduct(layers, *key) for key, layers in groups.items()]
 
@@ -247,8 +269,8 @@ def find_tiled(context: Context) -> list[TiledProduct]:
     references=(MATRIX_GUIDE,),
     columns=("tactic_tile", "gemm_m", "gemm_n", "gemm_batch", "latency_ms"),
     not_when="Winograd, split-K, stream-K, two-SM and dynamic-cluster kernels, GEMMs of one row, grouped and "
-    "depthwise layers: their blocks are not output tiles. An SM may hold several blocks of smaller tiles: the wave must be "
-    "partial for each possible number.",
+    "depthwise layers: their blocks are not output tiles. An SM may hold several blocks of smaller tiles: "
+    "the wave must be partial for each possible number.",
     needs=(details,),
     thresholds={"share_pct": 0.5, "full": 0.7, "empty_pct": 10.0},
     estimate="assumes one block per SM and full waves",
@@ -279,7 +301,9 @@ def _find_partial_wave(context: Context, group: TiledProduct, sms: int, full: fl
     waves, whole = tiles / sms, -(-tiles // sms)
     most = max(1, LARGEST_TILE // (group.tiling.rows * group.tiling.columns))
     # An SM may hold several blocks: the last wave must be partial for each number of them.
-    is_partial = all(1 < waves / blocks <= 4 and _filled(waves / blocks) < full for blocks in range(1, most + 1))
+    is_partial = all(
+        1 < waves / blocks <= 4 and _filled(waves / blocks) < full for blocks in range(1, most + 1)
+    )
     if is_partial:
         yield finding(
             f"{group.description}: {tiles} tiles on {sms} SMs = {waves:.2f} waves: {context.format_time(*layers)}.",
@@ -324,9 +348,10 @@ def _find_half_empty(context: Context, tiled: list[TiledProduct], sms: int, empt
     remedy="Merge layers that read the same tensor into one with wider output, or run larger batches.",
     references=(MATRIX_GUIDE,),
     columns=("tactic_tile", "gemm_m", "gemm_n", "gemm_batch", "latency_ms"),
-    not_when="Kernels with fewer tiles than SMs, whose empty parts cost nothing while most of the GPU is idle; layers at "
-    "60 % of the memory bandwidth or more, or far below the rates of others; GEMMs of one row, grouped and depthwise layers; "
-    "Winograd kernels, whose tiles belong to a transformed GEMM.",
+    not_when="Kernels with fewer tiles than SMs, whose empty parts cost nothing while most of the GPU is "
+    "idle; layers at "
+    "60 % of the memory bandwidth or more, or far below the rates of others; GEMMs of one row, grouped "
+    "and depthwise layers; Winograd kernels, whose tiles belong to a transformed GEMM.",
     needs=(details,),
     thresholds={"share_pct": 0.1, "useful_pct": 25.0},
     estimate="share of the empty part of the tiles",
@@ -357,9 +382,7 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
             f"{group._replace(layers=layers).description}, {100 * useful:.1f} % used: {context.format_time(*layers)}.",
             layers,
             savings=savings,
-            evidence=context.evidence(
-                layers[0], useful_pct=round(100 * useful, 1), tiles=group.tiling.tiles
-            ),
+            evidence=context.evidence(layers[0], useful_pct=round(100 * useful, 1), tiles=group.tiling.tiles),
             remedy=_advise_on_tiles(group.product),
             group="shapes fill only part of their tiles",
         )
@@ -368,7 +391,8 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
 
 def _advise_on_tiles(product: Product) -> str:
     if (product.batch or 1) > 1:
-        return "Fold the batch into M, if all products use the same weights; else write it as a multiplication and a sum."
+        return "Fold the batch into M, if all products use the same weights; else write it as a "
+        "multiplication and a sum."
     return ""
 
 
@@ -376,12 +400,12 @@ def _advise_on_tiles(product: Product) -> str:
     "GEMM006",
     "Batch of tiny products",
     WARNING,
-    looks_for="A batch of at least 1 024 products of at most 4 096 multiply-adds each (M · N · K), with at least 1 % of the "
-    "time, below a tenth of the rates that other layers of the engine reach.",
-    why="Libraries of matrix products start a block of threads for each product, which then has next to nothing to do. A "
-    "narrower type does not help.",
-    remedy="Write the product as a multiplication and a sum (Mul, ReduceSum): TensorRT generates one kernel for them that runs at "
-    "the memory bandwidth.",
+    looks_for="A batch of at least 1 024 products of at most 4 096 multiply-adds each (M · N · K), with "
+    "at least 1 % of the time, below a tenth of the rates that other layers of the engine reach.",
+    why="Libraries of matrix products start a block of threads for each product, which then has next to "
+    "nothing to do. A narrower type does not help.",
+    remedy="Write the product as a multiplication and a sum (Mul, ReduceSum): TensorRT generates one "
+    "kernel for them that runs at the memory bandwidth.",
     references=(MATRIX_GUIDE,),
     columns=("kind", "tactic", "gemm_m", "gemm_n", "gemm_k", "gemm_batch", "latency_ms"),
     not_when="Generated kernels that reach the rates of other layers.",
@@ -403,7 +427,8 @@ def tiny_products(context: Context, share_pct: float) -> Findings:
         tactic = context.tactics[layer]
         kernel = f" by {tactic.library}" if tactic else ""
         yield finding(
-            f"{context.quote(layer)}: {product.batch} products of {shape}{kernel}, {rate}: {context.format_time(layer)}.",
+            f"{context.quote(layer)}: {product.batch} products of {shape}{kernel}, {rate}: "
+            f"{context.format_time(layer)}.",
             [layer],
             savings=saving(context, layer, ms - max(size / best_bytes_per_ms(context), shortest_ms(context))),
             evidence=context.evidence(

@@ -125,7 +125,8 @@ def many_tiny_layers(context: Context, least_pct: float) -> Findings:
     overhead = max((gap.overhead_us_per_layer if gap else None) or 0.0, 0.0) / 1000.0
     saved = max(floor - overhead, 0.0) / 2.0
     yield finding(
-        f"{plural(len(tiny), 'layer')} near the minimum duration (at most {1000 * LAUNCH_FACTOR * floor:.3g} µs, far above their "
+        f"{plural(len(tiny), 'layer')} near the minimum duration (at most "
+        f"{1000 * LAUNCH_FACTOR * floor:.3g} µs, far above their "
         f"roofline): {share:.0f} % of the engine is launch-bound.",
         tiny,
         severity=WARNING if share >= TINY_WARNING_PCT else INFO,
@@ -164,7 +165,8 @@ def _find_tiny(context: Context) -> list[int]:
     "LAUNCH002",
     "Enqueue-bound",
     WARNING,
-    looks_for=f"A median enqueue time above {ENQUEUE_BOUND:.0%} of the median compute time, trtexec's own limit, of at most "
+    looks_for=f"A median enqueue time above {ENQUEUE_BOUND:.0%} of the median compute time, trtexec's own "
+    "limit, of at most "
     f"{MOST_LAUNCH_US} µs per layer ({MOST_LAUNCH_US_OF_JETSON} on Jetson); if kernels are not listed, of at most "
     f"{MOST_ENQUEUE_MS} ms.",
     why="The GPU finishes before the host launches the next work; the host limits the throughput.",
@@ -172,8 +174,8 @@ def _find_tiny(context: Context) -> list[int]:
         "Use a CUDA graph (--rtxCudaGraphStrategy=wholeGraph), fewer layers, or a second stream.",
         "Use a CUDA graph (--useCudaGraph), fewer layers, or a second stream.",
     ),
-    not_when="A longer enqueue: the host blocks in it, for a full launch queue or for shapes that depend on data, and its time "
-    "says nothing about launches.",
+    not_when="A longer enqueue: the host blocks in it, for a full launch queue or for shapes that depend "
+    "on data, and its time says nothing about launches.",
     references=(BEST_PRACTICES, issue(2112)),
     needs=(timing_run,),
     estimate="assumes no gaps between layers",
@@ -181,13 +183,15 @@ def _find_tiny(context: Context) -> list[int]:
 )
 def bound_by_enqueue(context: Context) -> Findings:
     host = _timing(context)
-    enqueue, compute = (find_latency(context.engine, "median_ms", series) for series in ("enqueue", "compute"))
+    enqueue, compute = (
+        find_latency(context.engine, "median_ms", series) for series in ("enqueue", "compute")
+    )
     if host.enqueue_ratio is None:
         yield not_checked(f"{host.unknown['enqueue_ratio']}: keep the performance summary of trtexec")
     elif host.is_enqueue_bound and enqueue is not None and _blocks_in_enqueue(context, enqueue):
         yield not_checked(
-            f"the host blocks in enqueue ({enqueue:.4g} ms of a query of {compute or 0.0:.4g} ms): its time says nothing about "
-            "launches"
+            f"the host blocks in enqueue ({enqueue:.4g} ms of a query of {compute or 0.0:.4g} ms): its "
+            "time says nothing about launches"
         )
     elif host.is_enqueue_bound and enqueue is not None and compute is not None:
         # The events around a query include gaps in which the GPU waits, so enqueue and compute are about equal here. The sum
@@ -224,7 +228,9 @@ def _blocks_in_enqueue(context: Context, enqueue_ms: float) -> bool:
     """Return whether enqueue takes too long for launches."""
     if not _knows_kernels(context):
         return enqueue_ms > MOST_ENQUEUE_MS
-    kernels = sum(context.is_work(layer) and context.takes_time(layer) for layer in range(len(context.engine)))
+    kernels = sum(
+        context.is_work(layer) and context.takes_time(layer) for layer in range(len(context.engine))
+    )
     most_us = MOST_LAUNCH_US_OF_JETSON if context.platform.is_jetson else MOST_LAUNCH_US
     return 1000.0 * enqueue_ms > most_us * max(kernels, 1)
 
@@ -286,8 +292,8 @@ def layers_against_compute(context: Context) -> Findings:
     looks_for="Median copies in both directions above 20 % of the median latency, or one as long as the compute time; "
     "info if the throughput shows overlap with compute (1 / throughput up to 1.1 times the compute time).",
     why="Copies are not layers: changes to the network do not shorten them.",
-    remedy="Use pinned or zero-copy memory, overlap copies with compute, reduce the inputs and outputs or their types to 8 "
-    "or 16 bits.",
+    remedy="Use pinned or zero-copy memory, overlap copies with compute, reduce the inputs and outputs or "
+    "their types to 8 or 16 bits.",
     references=(BEST_PRACTICES,),
     needs=(timing_run,),
     thresholds={"copies_pct": 20.0},
@@ -313,7 +319,8 @@ def bound_by_copies(context: Context, copies_pct: float) -> Findings:
             severity=INFO,
             confidence=HIGH,
             evidence={"copies_ms": host.transfers_ms, "period_ms": period, "compute_ms": compute},
-            remedy="None for throughput. For single-query latency: smaller inputs and outputs, or buffers on the device.",
+            remedy="None for throughput. For single-query latency: smaller inputs and outputs, or buffers "
+            "on the device.",
         )
         return
     hidden = host.transfers_ms
@@ -339,13 +346,13 @@ def bound_by_copies(context: Context, copies_pct: float) -> Findings:
     "HOT001",
     "Dominant layer",
     INFO,
-    looks_for="A layer of 10 % of the engine and twice the mean (50 % in engines of few layers), or of 5 % and five times the "
-    "median layer.",
+    looks_for="A layer of 10 % of the engine and twice the mean (50 % in engines of few layers), or of 5 "
+    "% and five times the median layer.",
     why="Its time limits what all other changes can save.",
     remedy="Check its ONNX nodes and roofline (trex-tui explain roof_pct): less work, a narrower type, or a better "
     "kernel.",
-    not_when="Layers with a saving from another rule of at least medium confidence; first convolutions (CONV004); rows that wait "
-    "for the DLA, whose time is that of the DLA block.",
+    not_when="Layers with a saving from another rule of at least medium confidence; first convolutions "
+    "(CONV004); rows that wait for the DLA, whose time is that of the DLA block.",
     references=(BEST_PRACTICES,),
     columns=("latency_ms", "latency_pct", "roof_pct", "bound", "onnx_nodes"),
     needs=(profile,),
@@ -424,7 +431,8 @@ def _hot_blocks(context: Context, least_pct: float) -> Findings:
                 "waits for it"
             )
         yield finding(
-            f"The DLA block {context.quote(layer)} takes {format_time(block['execution_ms'], share)} of the engine{parts}.",
+            f"The DLA block {context.quote(layer)} takes {format_time(block['execution_ms'], share)} of "
+            f"the engine{parts}.",
             [layer] if wait is None else [layer, wait],
             confidence=MEDIUM,
             evidence={
@@ -442,7 +450,8 @@ def _hot_blocks(context: Context, least_pct: float) -> Findings:
     "DYN001",
     "Shapes and indices computed at run time",
     INFO,
-    looks_for="Shape computations and light layers whose tensors are all INT32, INT64 or BOOL, together 3 % of the engine.",
+    looks_for="Shape computations and light layers whose tensors are all INT32, INT64 or BOOL, together 3 "
+    "% of the engine.",
     why="With fixed shapes TensorRT computes these at build time.",
     remedy="Fix constant shapes; fold constants with polygraphy surgeon sanitize --fold-constants.",
     references=(

@@ -12,7 +12,14 @@ from trex_tui.analysis.columns import LEAST_SAMPLES, outliers
 from trex_tui.analysis.conditions import find_doubts
 from trex_tui.analysis.options import PROFILE_SHAPES, RUN_SHAPES, build_run, find_flag, timed_log, timed_run
 from trex_tui.analysis.stability import Stability
-from trex_tui.analysis.timing import EVENT_GRID_MS, FEW_ITERATIONS, find_latency, on_grid_pct, stability, statistics
+from trex_tui.analysis.timing import (
+    EVENT_GRID_MS,
+    FEW_ITERATIONS,
+    find_latency,
+    on_grid_pct,
+    stability,
+    statistics,
+)
 from trex_tui.artifacts.kinds import FileKind
 from trex_tui.artifacts.metadata import number_in
 from trex_tui.frames import plain_values
@@ -25,7 +32,18 @@ from trex_tui.lint.context import (
     no_timing,
     quote,
 )
-from trex_tui.lint.rule import ERROR, HIGH, INFO, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.rule import (
+    ERROR,
+    HIGH,
+    INFO,
+    WARNING,
+    Finding,
+    Findings,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.text import format_shape, plural, printable
 
 _CONDITIONS = (
@@ -207,8 +225,8 @@ def foreign_profile(context: Context) -> Findings:
         return
     if not unmatched:
         text = (
-            f"{plural(len(missing), 'layer')} of {len(engine)} without a profile row (first: {context.quote(missing[0])}): "
-            "sums and shares are incomplete."
+            f"{plural(len(missing), 'layer')} of {len(engine)} without a profile row (first: "
+            f"{context.quote(missing[0])}): sums and shares are incomplete."
         )
     elif not has_row:
         text = "Profile does not match the graph: no row names a layer of it."
@@ -263,7 +281,11 @@ def run_conditions(context: Context) -> Findings:
         yield finding(
             f"Input {quote(name)} ran with {format_shape(used)}; tactics were chosen for {format_shape(best)}.",
             confidence=HIGH,
-            evidence={"input": name, "shape_timed": format_shape(used), "shape_optimized": format_shape(best)},
+            evidence={
+                "input": name,
+                "shape_timed": format_shape(used),
+                "shape_optimized": format_shape(best),
+            },
             remedy="Time the optimal shape of the build, or build with --optShapes for the target shape.",
             group="inputs ran with another shape than the one that tactics were chosen for",
         )
@@ -329,7 +351,11 @@ def _find_other_shapes(context: Context) -> Iterator[tuple[str, list[int], list[
 )
 def polluted_means(context: Context, ratio: float) -> Findings:
     medians = context.values("median_ms")
-    known = [(layer, ms, median) for layer, (ms, median) in enumerate(zip(context.ms, medians, strict=True)) if ms and median]
+    known = [
+        (layer, ms, median)
+        for layer, (ms, median) in enumerate(zip(context.ms, medians, strict=True))
+        if ms and median
+    ]
     if not known:
         no_medians = "no medians in the profile (TensorRT 8.4 and later write them)"
         yield not_checked(no_medians if context.has_profile else no_profile(context))
@@ -352,8 +378,8 @@ def polluted_means(context: Context, ratio: float) -> Findings:
     "MEASURE006",
     "Unstable layers",
     INFO,
-    looks_for="Layers with at least 40 single times: p99 > 1.25 × median, and three steps of the timer or more above it "
-    "(warning if they take a tenth of the time).",
+    looks_for="Layers with at least 40 single times: p99 > 1.25 × median, and three steps of the timer or "
+    "more above it (warning if they take a tenth of the time).",
     why="A few slow calls set its mean; do not compare it between engines.",
     remedy="Profile again with locked clocks and an idle GPU; look at layers that stay unstable in Nsight Systems.",
     references=(BEST_PRACTICES,),
@@ -374,11 +400,13 @@ def unstable_layers(context: Context, p99_ratio: float, time_pct: float) -> Find
     is_unstable = ratio.gt(p99_ratio) & beyond.ge(_LEAST_STEPS * EVENT_GRID_MS)
     if not is_unstable.any():
         return
-    unstable, ratios = judged[is_unstable], plain_values(ratio[is_unstable])
-    worst = int(beyond[is_unstable].astype(float).idxmax())
-    beyond_ms = math.fsum(plain_values(beyond[is_unstable]))
-    pct = context.share_of(unstable.index) or 0.0
-    row = {key: plain_values(unstable.loc[[worst], key])[0] for key in unstable}
+    unstable, ratios = judged[is_unstable].copy(), plain_values(ratio[is_unstable])
+    unstable["beyond"] = beyond[is_unstable]
+    by_excess = unstable.sort_values("beyond", ascending=False, kind="stable")
+    beyond_ms = math.fsum(plain_values(by_excess["beyond"]))
+    layers = by_excess.index.tolist()
+    worst, pct = layers[0], context.share_of(layers) or 0.0
+    row = {key: plain_values(by_excess[key])[0] for key in by_excess}
     far = plain_values(outliers(context.engine))[worst] or 0
     span = f"{min(ratios):.2f}" if len(ratios) == 1 else f"{min(ratios):.2f} to {max(ratios):.2f}"
     cv = "" if row["cv_pct"] is None else f", coefficient of variation {row['cv_pct']:.1f} %"
@@ -386,7 +414,7 @@ def unstable_layers(context: Context, p99_ratio: float, time_pct: float) -> Find
         f"{len(unstable)} of {plural(len(judged), 'layer')} unstable ({pct:.1f} % of the time): p99 {span} × median, "
         f"+{beyond_ms:.4g} ms in all. Most: {context.quote(worst)}, median {row['median_ms']:.4g} ms, p99 "
         f"{row['p99_ms']:.4g} ms{cv}, {far}/{row['samples']} outliers.",
-        unstable.index,
+        layers,
         severity=WARNING if pct >= time_pct else INFO,
         confidence=HIGH,
         evidence={

@@ -10,7 +10,17 @@ from trex_tui.engine.layer_words import OPEN_BLOCK
 from trex_tui.engine.onnx_join import OnnxJoin
 from trex_tui.engine.onnx_model import OnnxNode
 from trex_tui.lint.context import FUSION_CATALOG, Context, issue
-from trex_tui.lint.rule import HIGH, MEDIUM, WARNING, Confidence, Findings, NotChecked, finding, not_checked, rule
+from trex_tui.lint.rule import (
+    HIGH,
+    MEDIUM,
+    WARNING,
+    Confidence,
+    Findings,
+    NotChecked,
+    finding,
+    not_checked,
+    rule,
+)
 from trex_tui.lint.rules.attention import unfused_attention
 from trex_tui.text import plural
 
@@ -18,9 +28,11 @@ _LONGEST_CHAIN = 12
 _MOST_NAMED = 4
 _PRODUCTS = frozenset(("MatMul", "Einsum"))
 _ATTENTIONS = frozenset(("Attention", "MultiHeadAttention", "GroupQueryAttention"))
-_BETWEEN = frozenset("Add Mul Div Sub Where Cast Reshape Transpose Dropout Identity Clip".split())
+_BETWEEN = frozenset(
+    ["Add", "Mul", "Div", "Sub", "Where", "Cast", "Reshape", "Transpose", "Dropout", "Identity", "Clip"]
+)
 """Scale, mask and layout between the products of attention and its softmax."""
-_LAYOUT = frozenset("Cast Reshape Transpose Dropout Identity Where Squeeze Unsqueeze".split())
+_LAYOUT = frozenset(["Cast", "Reshape", "Transpose", "Dropout", "Identity", "Where", "Squeeze", "Unsqueeze"])
 _NORMS = {
     "LayerNormalization": "layer norm",
     "SkipLayerNormalization": "layer norm",
@@ -32,7 +44,7 @@ _NORMS = {
 _KEPT = frozenset(("Constant", "DequantizeLinear"))
 """Constants that may be computed in a run: narrow weights are widened where they are used."""
 _RANDOM = frozenset(
-    "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial".split()
+    ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"]
 )
 
 
@@ -54,7 +66,9 @@ class Pattern(NamedTuple):
 def _writers(join: OnnxJoin, node: OnnxNode) -> list[OnnxNode]:
     """Return the nodes that compute the inputs of a node, without constants."""
     computed = (tensor for tensor in node.inputs if tensor not in join.shapes.constants)
-    return [join.model.nodes[join.model.writers[tensor]] for tensor in computed if tensor in join.model.writers]
+    return [
+        join.model.nodes[join.model.writers[tensor]] for tensor in computed if tensor in join.model.writers
+    ]
 
 
 def _readers(join: OnnxJoin, node: OnnxNode) -> list[OnnxNode]:
@@ -210,8 +224,8 @@ _ATTENTION_REMEDY = str(unfused_attention.remedy)
     "ONNX001",
     "Attention of the model in several kernels",
     WARNING,
-    looks_for="An attention of the ONNX model (product, softmax, product) whose nodes are in two or more layers, closed "
-    "blocks included.",
+    looks_for="An attention of the ONNX model (product, softmax, product) whose nodes are in two or more "
+    "layers, closed blocks included.",
     why="The scores (quadratic in the sequence length) are written to memory between the kernels.",
     remedy=_ATTENTION_REMEDY,
     references=(issue(2981), issue(3575)),
@@ -250,8 +264,8 @@ def split_attention(context: Context) -> Findings:
 
 
 _NORM_REMEDY = (
-    "Export it as one operator (LayerNormalization from opset 17 on, InstanceNormalization, GroupNormalization) without "
-    "casts inside, and build with TensorRT 8.6 or later."
+    "Export it as one operator (LayerNormalization from opset 17 on, InstanceNormalization, "
+    "GroupNormalization) without casts inside, and build with TensorRT 8.6 or later."
 )
 
 
@@ -300,14 +314,15 @@ def split_normalization(context: Context) -> Findings:
     WARNING,
     looks_for="A layer that takes time and whose ONNX nodes depend on parameters and constants only.",
     why="Its result is the same in each run; TensorRT did not fold it while it built.",
-    remedy="Fold constants before the build: `polygraphy surgeon sanitize --fold-constants`, or onnxsim. Check why TensorRT "
+    remedy="Fold constants before the build: `polygraphy surgeon sanitize --fold-constants`, or onnxsim. "
+    "Check why TensorRT "
     "did not: a plugin, a data-dependent shape, or a tensor above the size limit of the folding.",
     references=(
         "Polygraphy, surgeon sanitize --fold-constants: https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy",
     ),
     columns=("onnx_nodes", "latency_ms"),
-    not_when="Nodes that depend on a shape that is not fixed in the model; weights that are widened where they are used "
-    "(DequantizeLinear); layers of constants; closed blocks.",
+    not_when="Nodes that depend on a shape that is not fixed in the model; weights that are widened where "
+    "they are used (DequantizeLinear); layers of constants; closed blocks.",
     needs=(onnx_model,),
     estimate="without the layer",
     formula="time of the layer",

@@ -34,7 +34,16 @@ from trex_tui.lint.context import (
 )
 from trex_tui.lint.regions import Island, conversion_role, find_islands
 from trex_tui.lint.rule import HIGH, INFO, LOW, WARNING, Finding, Findings, finding, not_checked, rule
-from trex_tui.lint.savings import fraction, is_stalled, merge, moving_ms, narrowed, saving, shortest_ms, tensor_cores_for
+from trex_tui.lint.savings import (
+    fraction,
+    is_stalled,
+    merge,
+    moving_ms,
+    narrowed,
+    saving,
+    shortest_ms,
+    tensor_cores_for,
+)
 from trex_tui.text import plural, printable, shorten_middle
 
 REDUCED_SHARE = 0.2
@@ -63,7 +72,8 @@ _NO_QUANTIZED_KERNEL = frozenset(
     references=(QUANTIZED_TYPES, issue(550)),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
     not_when="Reformats, Q and DQ; closed Myelin blocks; the last softmax; layers between quantized ones (PREC002); "
-    "transposes at the network's edge (FMT004); layers far below the rates of others, which fewer bytes do not shorten.",
+    "transposes at the network's edge (FMT004); layers far below the rates of others, which fewer bytes "
+    "do not shorten.",
     needs=(details,),
     thresholds={"share_pct": 0.5},
     estimate="assumes half of the bytes",
@@ -138,11 +148,12 @@ def _is_wide(context: Context, layer: int) -> bool:
     references=(QUANTIZED_TYPES, RESIDUAL_QDQ, issue(2204), issue(2383)),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
     not_when="Values written or read by a floating-point compute layer, a plugin or a closed block; network inputs "
-    "and outputs; values between GEMMs alone: the residual stream of a transformer stays in 16 bits. Softmax, reductions "
-    "and resizes, which have few quantized kernels, are info.",
+    "and outputs; values between GEMMs alone: the residual stream of a transformer stays in 16 bits. "
+    "Softmax, reductions and resizes, which have few quantized kernels, are info.",
     needs=(details,),
     estimate="assumes 8 bits everywhere on it: no Q, DQ and reformats",
-    formula="Q, DQ and reformats: layer time; light layers: layer time · (1 − 8 / bits); products: bytes saved by residual "
+    formula="Q, DQ and reformats: layer time; light layers: layer time · (1 − 8 / bits); products: bytes "
+    "saved by residual "
     "and result of 8 bits / bandwidth; in another layout than the data, layer time · bytes saved / bytes",
 )
 def float_island(context: Context) -> Findings:
@@ -159,7 +170,10 @@ def float_island(context: Context) -> Findings:
 def _is_between_gemms(context: Context, island: Island) -> bool:
     """Return whether GEMMs alone write and read a value, as in a transformer."""
     ends = {*island.writers, *island.readers}
-    ends.update(*(context.producers[layer] for layer in island.layers), *(context.consumers[layer] for layer in island.layers))
+    ends.update(
+        *(context.producers[layer] for layer in island.layers),
+        *(context.consumers[layer] for layer in island.layers),
+    )
     kinds = {context.kinds[layer] for layer in ends} & set(PRODUCTS)
     return kinds == {LayerKind.GEMM}
 
@@ -191,15 +205,12 @@ def _describe_islands(context: Context, cause: str, is_hard: bool, islands: Sequ
     savings: dict[int, float] = {}
     for island in islands:
         savings = merge(savings, _save_island(context, island))
-    ordered = sorted(
-        islands, key=lambda island: (-(context.sum_ms(island.layers) or 0.0), island.layers[0])
-    )
+    ordered = sorted(islands, key=lambda island: (-(context.sum_ms(island.layers) or 0.0), island.layers[0]))
     layers = sorted({layer for island in islands for layer in island.layers})
     message = _describe_island(context, ordered[0])
     if len(islands) > 1:
-        message = (
-            f"{len(islands)} FP tensors between quantized layers: {context.format_time(*layers)}. The largest: {message}"
-        )
+        time = context.format_time(*layers)
+        message = f"{len(islands)} FP tensors between quantized layers: {time}. The largest: {message}"
     return finding(
         message,
         layers,
@@ -290,13 +301,14 @@ def _save_wide(context: Context, layer: int, wide: list[Port]) -> dict[int, floa
     "PREC003",
     "Requested precision does not suit the device",
     WARNING,
-    looks_for="An engine with only FP32 compute layers and closed blocks, which take at least half of the time, on a device "
+    looks_for="An engine with only FP32 compute layers and closed blocks, which take at least half of the "
+    "time, on a device "
     "with FP16 tensor cores; INT8 allowed without FP16; FP16 allowed on a device without fast FP16.",
     why="FP16 halves the bytes and is several times faster. With INT8 alone, all layers that are not "
     "quantized run in FP32.",
     remedy=(
-        "Build with --fp16 (--best for quantized models), or export an FP16 model and build it strongly typed. If accuracy "
-        "requires FP32, suppress this rule.",
+        "Build with --fp16 (--best for quantized models), or export an FP16 model and build it strongly "
+        "typed. If accuracy requires FP32, suppress this rule.",
         "Build with --fp16 (--best for quantized models). If accuracy requires FP32, suppress this rule.",
         "Export the model in FP16 (for example with AutoCast of Model Optimizer): the engine has the model's types. If "
         "accuracy requires FP32, suppress this rule.",
@@ -328,7 +340,9 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
         return
     if any(types & REDUCED for types in closed.values()):
         return  # a closed block computes in fewer bits
-    may_use_half = bool(allowed & {"FP16", "BF16"}) or context.build.argument("--fp16", "--bf16", "--best") is not None
+    may_use_half = (
+        bool(allowed & {"FP16", "BF16"}) or context.build.argument("--fp16", "--bf16", "--best") is not None
+    )
     has_fast_half = tensor_cores_for(context, DataType.FP16)
     share = context.share_of(products)
     if has_fast_half is None:
@@ -340,7 +354,11 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
         for layer in products:
             savings |= narrowed(context, layer, _part_saved_by_halves(context, layer))
         blocks = f", {len(wide_blocks)} of them closed blocks," if wide_blocks else ""
-        noun = "convolution, GEMM or attention layer" if len(products) == 1 else "convolutions, GEMMs and attention layers"
+        noun = (
+            "convolution, GEMM or attention layer"
+            if len(products) == 1
+            else "convolutions, GEMMs and attention layers"
+        )
         yield finding(
             f"{'The only' if len(products) == 1 else f'All {len(products)}'} {noun}{blocks} "
             f"{'runs' if len(products) == 1 else 'run'} in FP32, on a device with FP16 tensor cores: "
@@ -358,7 +376,8 @@ def requested_precision(context: Context, share_pct: float) -> Findings:
         yield not_checked("types of closed blocks are unknown", len(closed) - len(wide_blocks))
     elif not has_fast_half and "FP16" in allowed:
         yield finding(
-            f"FP16 was allowed, but no compute layer uses it: {device.name or 'the device'} has no tensor cores for it.",
+            f"FP16 was allowed, but no compute layer uses it: {device.name or 'the device'} has no tensor "
+            "cores for it.",
             severity=INFO,
             evidence={"builder_precision": stated, "compute_capability": device.compute_capability},
             remedy=("Remove --fp16 on this device, unless it saves memory.", "None, unless FP32 is faster."),
@@ -413,7 +432,8 @@ _WARNINGS = (
         re.compile(r"Missing scale and zero-point for tensor"),
         WARNING,
         "{tensors} without a scale in an INT8 build: the layers around them do not run in INT8.",
-        "Calibrate again with this model, or quantize it with Q/DQ nodes (ModelOpt). Ignore tensors of indices and shapes.",
+        "Calibrate again with this model, or quantize it with Q/DQ nodes (ModelOpt). Ignore tensors of "
+        "indices and shapes.",
     ),
     (
         re.compile(r"[Tt]ensor \S+ is uniformly zero"),
@@ -431,8 +451,8 @@ _WARNINGS = (
         re.compile(r"layernorm after self-attention in FP16 may cause overflow|layernorm nodes in FP16"),
         INFO,
         "Layer normalization runs in FP16 and may overflow.",
-        "Compare the accuracy with FP32. If it is worse, export with opset 17 or later (LayerNormalization), or keep these "
-        "layers in FP32.",
+        "Compare the accuracy with FP32. If it is worse, export with opset 17 or later "
+        "(LayerNormalization), or keep these layers in FP32.",
     ),
 )
 
@@ -442,8 +462,8 @@ _WARNINGS = (
     "Precision changed or lost by the builder",
     INFO,
     looks_for="Builder messages: a non-conforming implementation, weights that become subnormal, overflow or NaN in a "
-    "narrower type (warning), INT8 without scales or with useless ones (warning), INT64 cast down, normalization in FP16, "
-    "weak typing.",
+    "narrower type (warning), INT8 without scales or with useless ones (warning), INT64 cast down, "
+    "normalization in FP16, weak typing.",
     why="The engine may be less accurate than requested; only the log shows this.",
     remedy="Clip or scale the weights, or keep the layer in FP32.",
     references=(issue(1310),),
@@ -490,13 +510,14 @@ def _find_non_conforming(context: Context) -> Findings:
     layers = sorted({layer for name in names for layer in context.layers_by_tuning.get(name, ())})
     named = ", ".join(map(quote, names[:_MOST_NODES])) + (" …" if len(names) > _MOST_NODES else "")
     yield finding(
-        f"{plural(len(names), 'layer')} {'does' if len(names) == 1 else 'do'} not run in the requested precision: {named}.",
+        f"{plural(len(names), 'layer')} {'does' if len(names) == 1 else 'do'} not run in the requested "
+        f"precision: {named}.",
         layers,
         confidence=HIGH,
         evidence={"layers": len(names), "name": names[0]},
         remedy=(
-            "--precisionConstraints=obey makes the build fail instead, =prefer accepts it. Ignore this finding if accuracy "
-            "is fine.",
+            "--precisionConstraints=obey makes the build fail instead, =prefer accepts it. Ignore this "
+            "finding if accuracy is fine.",
             "Ignore this finding if accuracy is fine.",
         ),
     )
@@ -549,7 +570,12 @@ def reduced_precision_lost(context: Context, margin_pct: float, share_pct: float
 def _find_narrower(choice: LayerChoice) -> tuple[str, float, float] | None:
     """Return the narrower type with the closest time, its time and that of the choice; None without one."""
     chosen = choice.chosen
-    if choice.precision not in ("FP32", "TF32") or chosen is None or chosen.time_ms <= 0 or choice.is_ambiguous:
+    if (
+        choice.precision not in ("FP32", "TF32")
+        or chosen is None
+        or chosen.time_ms <= 0
+        or choice.is_ambiguous
+    ):
         return None
     narrow = next((timed for timed in choice.precisions if timed.precision in REDUCED), None)
     return (narrow.precision, narrow.time_ms, chosen.time_ms) if narrow else None

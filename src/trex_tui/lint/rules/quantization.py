@@ -21,7 +21,18 @@ from trex_tui.lint.context import (
     size_of,
 )
 from trex_tui.lint.regions import conversion_role, map_islands
-from trex_tui.lint.rule import HIGH, INFO, LOW, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.rule import (
+    HIGH,
+    INFO,
+    LOW,
+    WARNING,
+    Finding,
+    Findings,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.lint.savings import fraction, moving_ms, narrowed, saving
 from trex_tui.text import plural
 
@@ -64,11 +75,13 @@ def dangling_quantization(context: Context) -> Findings:
         remedy = ""
         if is_weights:
             remedy = (
-                "Weights are dequantized at run time because no kernel supports both types: use a block size and layout "
-                "supported by weight-only kernels, or dequantize before the build."
+                "Weights are dequantized at run time because no kernel supports both types: use a block "
+                "size and layout supported by weight-only kernels, or dequantize before the build."
             )
         elif is_dynamic:
-            remedy = "Its scales are computed at run time; static scales can be fused into the previous operator."
+            remedy = (
+                "Its scales are computed at run time; static scales can be fused into the previous operator."
+            )
         elif at_edge:
             remedy = _advise_edge(context, layer, role)
         edge = " at the network's edge" if at_edge else ""
@@ -89,7 +102,8 @@ def _is_behind_padding(context: Context, layer: int) -> bool:
     """Return whether padding of a network input is all that a layer reads: FUSE003 removes it."""
     before = context.producers[layer]
     return bool(before) and all(
-        context.kinds[producer] == LayerKind.SLICE and producer in context.flow.at_input for producer in before
+        context.kinds[producer] == LayerKind.SLICE and producer in context.flow.at_input
+        for producer in before
     )
 
 
@@ -109,15 +123,15 @@ def _advise_edge(context: Context, layer: int, role: str) -> str:
     "QDQ002",
     "Quantized layer writes floating point",
     WARNING,
-    looks_for="A convolution, GEMM or attention layer with quantized input and floating-point output that a separate kernel "
-    "quantizes, or that is added to a residual.",
+    looks_for="A convolution, GEMM or attention layer with quantized input and floating-point output that "
+    "a separate kernel quantizes, or that is added to a residual.",
     why="DQ → Conv runs with quantized input and float output; only DQ → Conv → Q writes quantized values. The "
     "wider result needs two or four times the bytes and often a separate Q before the next compute layer.",
     remedy="Insert Q/DQ on the tensor between these layers.",
     references=(issue(2383), QUANTIZED_TYPES),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
-    not_when="Layers without a Q behind them whose result is not added to a residual; layers with no compute layer behind "
-    "them; layers that add a residual in floating point (QDQ003).",
+    not_when="Layers without a Q behind them whose result is not added to a residual; layers with no "
+    "compute layer behind them; layers that add a residual in floating point (QDQ003).",
     needs=(details,),
     estimate="assumes an INT8 output, without the Q after it",
     formula="bytes saved by a result of 8 bits / bandwidth, plus time of the Q after it",
@@ -128,7 +142,11 @@ def floating_result(context: Context) -> Findings:
         precision = context.output_types[layer]
         if not context.is_quantized(layer) or precision not in FLOATING or layer in islands:
             continue
-        if layer in flow.at_output or layer not in _before_products(context) or _find_residuals(context, layer):
+        if (
+            layer in flow.at_output
+            or layer not in _before_products(context)
+            or _find_residuals(context, layer)
+        ):
             continue
         behind = _find_quantizing(context, layer)
         result = context.outputs[layer][0].name
@@ -222,8 +240,8 @@ def floating_residual(context: Context) -> Findings:
                 savings=saving(context, layer, None if ms is None else part * ms),
                 estimate="assumes that the convolution or GEMM adds the other branch",
                 evidence=context.evidence(layer),
-                remedy="Give both branches the same scale, or no Q and DQ before the addition, so that the convolution or "
-                "GEMM can add the residual.",
+                remedy="Give both branches the same scale, or no Q and DQ before the addition, so that "
+                "the convolution or GEMM can add the residual.",
                 group="kernels dequantize two branches, add them and quantize the sum",
             )
 
@@ -329,7 +347,7 @@ def stays_quantized(context: Context) -> Finding | None:
     ]
     if not all(map(context.reads_network_input, dangling)):
         return None
-    text = f"Quantized inputs and outputs for {plural(len(layers), 'quantized layer')}, and separate Q/DQ only at network inputs."
+    text = f"Quantized inputs and outputs for {plural(len(layers), 'quantized layer')}; separate Q/DQ only at network inputs."
     return finding(text, layers, evidence={"layers": len(layers)})
 
 

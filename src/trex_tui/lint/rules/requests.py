@@ -11,14 +11,18 @@ from trex_tui.buildlog.trace import Request
 from trex_tui.engine.dtypes import parse_data_type
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.lint.context import COMMAND_LINE_PROGRAMS, Context, build_log, issue, per_context, quote
-from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, finding, rule, strength
 from trex_tui.text import plural
 
 _NAMED = 3
 _MOST_NODES = 6
 _NO_NETWORK_NAME = re.compile(r"__my[lel]|\{ForeignNode\[|Reformatting CopyNode|PWN\(|_gemm_mha_v\d|.* \+ ")
 """Names that TensorRT gives to kernels and fused layers: no layer of the network has one."""
-_OPTIONS = {"precision": "--layerPrecisions", "output type": "--layerOutputTypes", "device": "--layerDeviceTypes"}
+_OPTIONS = {
+    "precision": "--layerPrecisions",
+    "output type": "--layerOutputTypes",
+    "device": "--layerDeviceTypes",
+}
 
 
 class Answer(NamedTuple):
@@ -90,7 +94,9 @@ def _realised(context: Context, request: Request, layers: Iterable[int]) -> str:
     elif request.kind == "output type":
         values = [port.dtype for layer in layers for port in context.outputs[layer] if port.dtype]
     else:
-        values = ["FP32" if value == "TF32" else value for layer in layers if (value := context.precisions[layer])]
+        values = [
+            "FP32" if value == "TF32" else value for layer in layers if (value := context.precisions[layer])
+        ]
     return ", ".join(sorted(set(values)))
 
 
@@ -113,7 +119,8 @@ def _evidence(answers: list[Answer]) -> dict[str, object]:
     "REQ001",
     "Request for a layer not obeyed",
     WARNING,
-    looks_for="--layerPrecisions, --layerOutputTypes and --layerDeviceTypes in the log of the build: names that are no layers of "
+    looks_for="--layerPrecisions, --layerOutputTypes and --layerDeviceTypes in the log of the build: "
+    "names that are no layers of "
     "the network, requests without --precisionConstraints, layers that run in another type or on another device.",
     why="TensorRT ignores unknown names without a word, and precisions that are not constrained.",
     remedy="Use the names of the ONNX nodes.",
@@ -125,14 +132,21 @@ def _evidence(answers: list[Answer]) -> dict[str, object]:
 def ignored_requests(context: Context) -> Findings:
     answers = find_answers(context)
     types = [answer for answer in answers if answer.request.kind != "device"]
-    if types and not any(answer.request.constraints for answer in types) and not context.platform.is_strongly_typed:
+    if (
+        types
+        and not any(answer.request.constraints for answer in types)
+        and not context.platform.is_strongly_typed
+    ):
         yield finding(
-            f"{plural(len(types), 'type was', 'types were')} requested for layers without constraints: the builder ignores "
-            "them.",
+            f"{plural(len(types), 'type was', 'types were')} requested for layers without constraints: the "
+            "builder ignores them.",
             sorted({layer for answer in types for layer in answer.layers}),
             confidence=HIGH,
             evidence=_evidence(types),
-            remedy=("Add --precisionConstraints=obey or =prefer.", "Set the constraint of the builder (kOBEY_PRECISION_CONSTRAINTS)."),
+            remedy=(
+                "Add --precisionConstraints=obey or =prefer.",
+                "Set the constraint of the builder (kOBEY_PRECISION_CONSTRAINTS).",
+            ),
         )
         answers = [answer for answer in answers if answer.request.kind == "device"]
     for kind in ("precision", "output type", "device"):
@@ -152,8 +166,8 @@ def _describe_names(context: Context, kind: str, answers: list[Answer]) -> Itera
         runs = f"; {quote(running[0].request.layer)} runs {'on ' if kind == 'device' else 'in '}{running[0].realised}"
     values = ", ".join(dict.fromkeys(answer.request.value.upper() for answer in wrong))
     yield finding(
-        f"{values} was requested for {plural(len(wrong), 'name')} that no layer of the network has: {_describe(wrong)}. "
-        f"TensorRT ignores such requests{runs}.",
+        f"{values} was requested for {plural(len(wrong), 'name')} that no layer of the network has: "
+        f"{_describe(wrong)}. TensorRT ignores such requests{runs}.",
         sorted({layer for answer in wrong for layer in answer.layers}),
         confidence=HIGH,
         evidence=_evidence(wrong),
@@ -186,8 +200,8 @@ def _describe_overridden(kind: str, answers: list[Answer]) -> Iterator[Finding]:
         where = "on " if kind == "device" else "in "
         constraint = alike[0].request.constraints
         yield finding(
-            f"{value.upper()} was requested for {plural(len(alike), 'layer')} that {'runs' if len(alike) == 1 else 'run'} {where}"
-            f"{realised or 'an unknown type'}: {_describe(alike)}.",
+            f"{value.upper()} was requested for {plural(len(alike), 'layer')} that "
+            f"{'runs' if len(alike) == 1 else 'run'} {where}{realised or 'an unknown type'}: {_describe(alike)}.",
             layers,
             confidence=HIGH,
             evidence=_evidence(alike),
@@ -205,7 +219,8 @@ def _describe_overridden(kind: str, answers: list[Answer]) -> Iterator[Finding]:
     "REQ002",
     "Request inside a closed block or generated kernel",
     INFO,
-    looks_for="Precisions and output types that were requested for layers which run inside a closed block or a generated kernel.",
+    looks_for="Precisions and output types that were requested for layers which run inside a closed block "
+    "or a generated kernel.",
     why="The files state the types of its inputs and outputs only: whether the request is obeyed inside is unknown.",
     remedy="Compare the accuracy, or mark the layer's output to split the block.",
     references=(issue(3889),),
@@ -218,8 +233,8 @@ def hidden_requests(context: Context) -> Findings:
         return
     realised = ", ".join(sorted({answer.realised for answer in hidden if answer.realised})) or "unknown types"
     yield finding(
-        f"{plural(len(hidden), 'requested layer')} {'is' if len(hidden) == 1 else 'are'} inside closed blocks or generated kernels, "
-        f"with {realised} outside: {_describe(hidden)}.",
+        f"{plural(len(hidden), 'requested layer')} {'is' if len(hidden) == 1 else 'are'} inside closed "
+        f"blocks or generated kernels, with {realised} outside: {_describe(hidden)}.",
         sorted({layer for answer in hidden for layer in answer.layers}),
         confidence=HIGH,
         evidence=_evidence(hidden),

@@ -18,7 +18,20 @@ from trex_tui.lint.context import (
     profile,
     quote,
 )
-from trex_tui.lint.rule import EVERY_RULE, HIGH, INFO, LOW, MEDIUM, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.rule import (
+    EVERY_RULE,
+    HIGH,
+    INFO,
+    LOW,
+    MEDIUM,
+    WARNING,
+    Finding,
+    Findings,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.lint.rules.convolution import FIRST_CHANNELS
 from trex_tui.lint.savings import shortest_ms
 from trex_tui.text import format_bytes, plural
@@ -46,7 +59,7 @@ _READS_AND_WRITES = MOVEMENT | {
     LayerKind.SOFTMAX,
 }
 """Kinds that read their inputs once and write their outputs once. Resizes and gathers read only samples."""
-_RANDOM_ACCESS = frozenset("Gath Scat Grid Resi Gtr".split())
+_RANDOM_ACCESS = frozenset(["Gath", "Scat", "Grid", "Resi", "Gtr"])
 _REMEDIES = {
     "compute": "Compute-bound: check for mostly empty tiles, unaligned channels, or a kernel without tensor cores.",
     "bandwidth": "Memory-bound: fuse it with its neighbours, use narrower types, or batch to reuse weights.",
@@ -64,8 +77,8 @@ _REMEDIES = {
     references=(MATRIX_GUIDE,),
     columns=("roof_pct", "roof_ms", "bound", "macs", "footprint_allocated_bytes", "latency_ms"),
     not_when="Layers with too little work (roofline time below the shortest layer time, or up to three times the "
-    "shortest time); Winograd kernels, which multiply less; first convolutions of up to 4 channels; layers with a saving from "
-    "another rule.",
+    "shortest time); Winograd kernels, which multiply less; first convolutions of up to 4 channels; "
+    "layers with a saving from another rule.",
     needs=(details, profile),
     thresholds={"roof_pct": 30.0},
     estimate="assumes 70 % of the roofline can be reached",
@@ -100,7 +113,9 @@ def _may_reach(context: Context, layer: int, roof_ms: float) -> bool:
     if context.roof("roof_side")[layer] is None or context.roof("bound")[layer] == "launch":
         return False
     channels = context.channels(layer)
-    is_first = context.kinds[layer] == LayerKind.CONVOLUTION and channels is not None and channels <= FIRST_CHANNELS
+    is_first = (
+        context.kinds[layer] == LayerKind.CONVOLUTION and channels is not None and channels <= FIRST_CHANNELS
+    )
     if is_first or (tactic and tactic.is_winograd):
         return False
     shortest = shortest_ms(context)
@@ -111,10 +126,15 @@ def _describe_low(context: Context, layer: int, roof_ms: float, net_ms: float) -
     side, tiles, sms = context.roof("roof_side")[layer], context.roof("tiles")[layer], context.device.sms
     has_few_tiles = tiles is not None and sms is not None and tiles < sms
     roof_pct = 100.0 * roof_ms / net_ms
-    reached = f"{(context.roof('achieved_bytes_per_s')[layer] or 0.0) / 1e9:.3g} GB/s, limited by memory bandwidth"
+    reached = (
+        f"{(context.roof('achieved_bytes_per_s')[layer] or 0.0) / 1e9:.3g} GB/s, limited by memory bandwidth"
+    )
     if side == "compute":
-        dtype = DataType(context.precisions[layer]) if context.precisions[layer] else None
-        reached = f"{format_rate(context.roof('achieved_flops_per_s')[layer] or 0.0, dtype)}, limited by compute"
+        precision = context.precisions[layer]
+        dtype = DataType(precision) if precision else None
+        reached = (
+            f"{format_rate(context.roof('achieved_flops_per_s')[layer] or 0.0, dtype)}, limited by compute"
+        )
     return finding(
         f"{context.quote(layer)} ({context.format_time(layer)}) reaches {roof_pct:.0f} % of its roofline, {reached}.",
         [layer],
@@ -128,8 +148,8 @@ def _describe_low(context: Context, layer: int, roof_ms: float, net_ms: float) -
             "tiles": tiles,
             "sms": sms,
         },
-        remedy=f"Fewer tiles than SMs ({sms}): run larger batches or several inferences at once, or look for a kernel with "
-        "smaller tiles."
+        remedy=f"Fewer tiles than SMs ({sms}): run larger batches or several inferences at once, or look "
+        "for a kernel with smaller tiles."
         if has_few_tiles
         else _REMEDIES[side],
         group=f"layers are far below their roofline, {'compute' if side == 'compute' else 'memory bandwidth'}",
@@ -140,8 +160,8 @@ def _describe_low(context: Context, layer: int, roof_ms: float, net_ms: float) -
     "ROOF002",
     "Slow data movement",
     WARNING,
-    looks_for="Copy-like layers (≥ 1 MB, ≥ 0.5 % of the time, ten times the shortest) slower than 30 % of the p95 rate of "
-    "such layers in this engine, of at least three.",
+    looks_for="Copy-like layers (≥ 1 MB, ≥ 0.5 % of the time, ten times the shortest) slower than 30 % of "
+    "the p95 rate of such layers in this engine, of at least three.",
     why="Other layers move the same bytes several times as fast, so the access pattern is the cause.",
     remedy="Change the layout in front of it (transposes between NHWC and NCHW), or merge it with its producer.",
     references=(MATRIX_GUIDE, issue(1117)),
@@ -173,8 +193,8 @@ def slow_movement(context: Context, best_pct: float) -> Findings:
         on_main = stream == context.main_stream
         beside = "" if on_main else f"; on stream {stream}, in parallel with others"
         yield finding(
-            f"{context.quote(layer)} ({context.format_time(layer)}) moves {format_bytes(size)} at {rate / 1e6:.0f} GB/s; "
-            f"the best of this engine is {best / 1e6:.0f} GB/s{beside}.",
+            f"{context.quote(layer)} ({context.format_time(layer)}) moves {format_bytes(size)} at "
+            f"{rate / 1e6:.0f} GB/s; the best of this engine is {best / 1e6:.0f} GB/s{beside}.",
             [layer],
             confidence=HIGH if on_main else LOW,
             savings={layer: ms * (1.0 - rate / best)},
@@ -190,14 +210,17 @@ def slow_movement(context: Context, best_pct: float) -> Findings:
 
 def _moves(context: Context, layer: int) -> bool:
     tactic = context.tactics[layer]
-    return context.kinds[layer] in _READS_AND_WRITES and not (tactic and _RANDOM_ACCESS & set(tactic.operators))
+    return context.kinds[layer] in _READS_AND_WRITES and not (
+        tactic and _RANDOM_ACCESS & set(tactic.operators)
+    )
 
 
 @rule(
     "MEM001",
     "Large long-lived activation",
     INFO,
-    looks_for="An activation of at least 10 % of the peak of live activations, live at the peak, over 10 layers and 5 % of all, "
+    looks_for="An activation of at least 10 % of the peak of live activations, live at the peak, over 10 "
+    "layers and 5 % of all, "
     "in an engine whose peak is at least 2 % of the device memory (256 MiB if unknown).",
     why="Its memory cannot be reused meanwhile. It limits batches, streams and other models, not the latency.",
     remedy="Move its reader forward, recompute it, store it in fewer bits, or split a batched GEMM whose parts are "
@@ -211,8 +234,8 @@ def long_lived_activation(context: Context) -> Findings:
     values, memory = live_tensors(context.engine), memory_facts(context.engine)
     if memory.tensors_of_unknown_size:
         yield not_checked(
-            f"{plural(memory.tensors_of_unknown_size, 'activation')} of unknown size: export the layer information from "
-            "the profile run with --shapes"
+            f"{plural(memory.tensors_of_unknown_size, 'activation')} of unknown size: export the layer "
+            "information from the profile run with --shapes"
         )
     peak = memory.activation_peak_bytes
     if not peak:
@@ -228,8 +251,8 @@ def long_lived_activation(context: Context) -> Findings:
         if size is None or size < least or last - first < shortest or not at_peak:
             continue
         yield finding(
-            f"{quote(name)} holds {format_bytes(size)} over {last - first} layers, {100.0 * size / peak:.0f} % of the peak of "
-            f"{format_bytes(peak)}.",
+            f"{quote(name)} holds {format_bytes(size)} over {last - first} layers, "
+            f"{100.0 * size / peak:.0f} % of the peak of {format_bytes(peak)}.",
             (first, last),
             confidence=MEDIUM if len(streams) < 2 else LOW,
             evidence={
