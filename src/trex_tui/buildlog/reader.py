@@ -223,12 +223,12 @@ class _Reader:
             self._banner(text)
         elif _CRASH.match(text):
             self._messages.add(line, "E", text, is_trtexec=True)
-        elif not self._runs.is_open and (match := _COMMAND.match(text)):
-            self._begin_span(match[1])
-        elif self._read_pasted(text) or (not text and not span.lists.is_open):
-            return
         elif span.lists.is_open or span.lists.goes_on(text):
             span.lists.line(line, text)
+        elif not text or self._read_pasted(text):
+            return
+        elif not self._runs.is_open and (match := _COMMAND.match(text)):
+            self._begin_span(match[1])
         elif span.lists.begins(line, text) or span.options.export(line, text):
             self._messages.end()
         elif self._is_bare or MESSAGE.match(text):
@@ -315,7 +315,7 @@ class _Reader:
             if self._span.results.profiled(message):
                 return severity == "I"
             self._block = ""
-            return message.lstrip().startswith("Total ") or message.rstrip().endswith(" Total")
+            return False
         if severity == "I":
             return self._figure(message)
         if self._block == "summary":
