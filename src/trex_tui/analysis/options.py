@@ -780,7 +780,7 @@ def find_batch(engine: Engine) -> tuple[int, str] | None:
     """Return samples per inference, and the source of the number.
 
     Of an implicit-batch engine from its run, else of static inputs, else of the shapes that were run, else of the optimal
-    shapes of the build. None if inputs disagree, nothing states it, or it is unknown whether the batch is explicit.
+    shapes of the build. None if inputs disagree, nothing states it, or it is unknown or doubtful whether the batch is explicit.
     """
     first = "first extent of the inputs"
     size, is_onnx = _batch_of_inputs(engine), engine.facts.model_options.get("Format") == "ONNX"
@@ -791,7 +791,7 @@ def find_batch(engine: Engine) -> tuple[int, str] | None:
     is_number, is_range = (re.fullmatch(r"[0-9]{1,9}", text) is not None for text in (stated, largest))
     is_explicit = is_onnx or not is_number or largest.lower() == "explicit batch"
     if not is_explicit and (is_range or int(stated) > 1 or size in (None, int(stated))):
-        return (int(stated), "--batch of the run") if int(stated) else None
+        return (int(stated), "--batch of the run") if int(stated) and not engine.throughput_doubt else None
     if size is not None:
         return (size, first) if is_explicit else None
     for options, shapes, source in (
