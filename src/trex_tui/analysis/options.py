@@ -780,7 +780,7 @@ def find_batch(engine: Engine) -> tuple[int, str] | None:
     """Return samples per inference, and the source of the number.
 
     Of an implicit-batch engine from its run, else of static inputs, else of the shapes that were run, else of the optimal
-    shapes of the build. None if inputs disagree, nothing states it, or it is unknown or doubtful whether the batch is explicit.
+    shapes of the build. None if inputs disagree, nothing states it, or an explicit batch is possible and not certain.
     """
     first = "first extent of the inputs"
     size, is_onnx = _batch_of_inputs(engine), engine.facts.model_options.get("Format") == "ONNX"
