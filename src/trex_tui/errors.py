@@ -40,12 +40,19 @@ class Note(NamedTuple):
         file: The file; None for the set as a whole.
         where: Position in the file (`line 3 column 7`, `Layers[12]`), or empty.
         message: What is wrong, and what to do.
+        is_incomplete: The file may lack a part although nothing in it is broken; counts as damage for `--strict`.
     """
 
     severity: Severity
     file: Path | None
     where: str
     message: str
+    is_incomplete: bool = False
+
+    @property
+    def is_damage(self) -> bool:
+        """True if the file is damaged or may lack a part."""
+        return self.severity is Severity.ERROR or self.is_incomplete
 
     def __str__(self) -> str:
         file = describe_file(self.file) if self.file else ""

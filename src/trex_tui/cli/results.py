@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from trex_tui.errors import ExitCode, Note, Severity, TrexError, describe_os_error
+from trex_tui.errors import ExitCode, Note, TrexError, describe_os_error
 from trex_tui.text import plural, printable
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Result:
             self.report(
                 note
                 for note in document.all_notes()
-                if note.severity is Severity.ERROR or not writer.has_notes
+                if note.is_damage or not writer.has_notes
             )
         if self.format == "text":
             self._write_text(document, inputs, is_unfolded=is_unfolded)

@@ -86,6 +86,8 @@ class _Contents:
     capture: CaptureManifest | None
     power: PowerLog | None
     notes: list[Note]
+    has_messages: bool = False
+    """Whether the logs hold messages of TensorRT, though neither layers nor times."""
 
 
 class _Files:
@@ -119,6 +121,8 @@ def _read(source: ArtifactSet, run: int | None, begin: Callable[[Path], None] | 
     facts, notes_on_metadata = read_metadata(
         [source.files[kind] for kind in _METADATA if kind in source.files]
     )
+    if len(profiles) == 1 and (layers_ms := profiles[0].sum_ms):
+        timings = [timing.with_layers(layers_ms) for timing in timings]
     traces = {kind: trace for kind in LOGS if (trace := files.read(kind, read_log)) is not None}
     names = [raw["Name"] for raw in info.layers] if info else []
     shown = choose_runs(source.files, names, profiles, timings, traces, facts, run)
@@ -158,8 +162,8 @@ def _add_logs(contents: _Contents, source: ArtifactSet, traces: Mapping[FileKind
             contents.facts = replace(contents.facts, performance={}, inference_options={})
         contents.facts = records.with_log(contents.facts, trace, kind.value)
         read[kind.value] = trace
-        # Beside JSON files a log only adds details: of its notes only damage matters.
-        notes.extend(note for note in trace.notes if is_alone or note.severity is Severity.ERROR)
+        # Beside JSON files a log only adds details: of its notes damage matters, and doubts about its end.
+        notes.extend(note for note in trace.notes if is_alone or note.severity is not Severity.INFO)
         failures.extend(_notes_on_failure(trace))
         if is_alone and contents.profile is None:
             contents.profile, contents.profile_file = records.find_profile(trace), trace.path
@@ -171,8 +175,9 @@ def _add_logs(contents: _Contents, source: ArtifactSet, traces: Mapping[FileKind
         contents.info = records.find_layers_of_profile(contents.profile.rows, read)
     has_layers = contents.info is not None or contents.profile is not None or not is_alone
     if not has_layers and shown.timing is None and not contents.facts.performance:
-        is_empty = contents.facts.memory == StatedMemory() and not contents.facts.dla_layers
-        severity = Severity.ERROR if is_empty else Severity.WARNING
+        contents.has_messages = any(not trace.is_empty for trace in traces.values())
+        is_failed = bool(failures) and contents.facts.memory == StatedMemory() and not contents.facts.dla_layers
+        severity = Severity.ERROR if is_failed or not contents.has_messages else Severity.WARNING
         failures = [note._replace(severity=severity) for note in failures]
         if not failures:
             path = next(source.files[kind] for kind in LOGS if kind in source.files)
@@ -203,6 +208,11 @@ def _check_usable(contents: _Contents, source: ArtifactSet) -> None:
     """Raise if nothing in the files describes an engine."""
     facts = contents.facts
     has_results = facts.performance or facts.memory != StatedMemory() or facts.dla_layers
+    has_failed = any(
+        note.severity is Severity.ERROR and note.file in source.files.values() for note in contents.notes
+    )
+    if contents.has_messages and not has_failed:
+        return
     if contents.info or contents.profile or contents.shown.timing or has_results:
         return
     about = [note for note in contents.notes if note.file in source.files.values()]

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from trex_tui.column import Column, is_missing
-from trex_tui.errors import Note, Severity, describe_file
+from trex_tui.errors import Note, describe_file
 from trex_tui.text import plural
 
 if TYPE_CHECKING:
@@ -140,8 +140,8 @@ class Document:
         return list(dict.fromkeys([*self.notes, *(note for part in self.parts for note in part.all_notes())]))
 
     def damage(self) -> list[Note]:
-        """Return the notes about files that could not be used."""
-        return [note for note in self.all_notes() if note.severity is Severity.ERROR]
+        """Return the notes about files that are damaged or may lack a part."""
+        return [note for note in self.all_notes() if note.is_damage]
 
 
 def drop_empty_columns(section: Section) -> Section:
