@@ -532,3 +532,11 @@ def test_any_file_stands_for_its_set(real: RealSet) -> None:
     whole = find_one(real.directory)
     for path in real.paths():
         assert find_one(path) == whole
+
+
+def test_a_named_file_is_opened_without_notes_on_its_neighbours(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.log").write_text("&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec\n")
+    (tmp_path / "b.log").write_bytes(b"\x00\x01")
+    source = find_sets(tmp_path / "a.log").sets[0]
+    assert [note for note in source.notes if note.file == tmp_path / "b.log"] == []

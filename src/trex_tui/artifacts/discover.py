@@ -540,7 +540,9 @@ def _find_set_of_file(path: Path, named: Group) -> ArtifactSet:
     _find_in_folder(path.parent, beside, found)
     for source in found.sets:
         if path in source.files.values():
-            return _make_set(source.directory, source.files | named, source.notes)
+            own = {"", *(engine_stem(file) for file in source.files.values())}
+            notes = [note for note in source.notes if note.file is None or engine_stem(note.file) in own]
+            return _make_set(source.directory, source.files | named, tuple(notes))
     if any(kind.describes_engine or kind in LOG_KINDS for kind in named):
         return _make_set(path.parent, named)
     kind = next(iter(named))
