@@ -1,0 +1,202 @@
+"""The explorer: the first frame at once, the engines read in a thread, then a screen for one engine or for the list."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.command import Provider
+from textual.filter import LineFilter
+from textual.screen import Screen
+from textual.theme import Theme
+from textual.widgets import Static
+
+from trex_tui.config import config_path
+from trex_tui.errors import ExitCode, TrexError
+from trex_tui.screens.jobs import JobDone, finish_job, start_job
+from trex_tui.screens.settings import Settings
+from trex_tui.text import printable
+from trex_tui.widgets.actions import APP, bindings
+from trex_tui.widgets.chrome import Fact, HeaderLine, KeyLine, MainScreen
+from trex_tui.widgets.theme import (
+    THEMES,
+    AsciiFilter,
+    choose_theme,
+    is_ascii,
+    token_defaults,
+    token_overrides,
+)
+
+if TYPE_CHECKING:
+    from trex_tui.screens.engine import ReloadAsked
+    from trex_tui.screens.engines import EnginesAsked
+
+
+class LoadingScreen(MainScreen):
+    """The first frame: what is read. It stays below the others."""
+
+    DEFAULT_CSS = "LoadingScreen #loading { height: 1fr; content-align: center middle; color: $muted; }"
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        super().__init__()
+        self._text = f"Reading {', '.join(map(printable, paths))} …"
+
+    def compose(self) -> ComposeResult:
+        yield HeaderLine([Fact("trex-tui", 0, "bold $accent")])
+        # It stands still: a moving indicator sends 100 kB per second to a remote terminal.
+        yield Static(self._text, id="loading", markup=False)
+        yield KeyLine()
+
+
+def _commands() -> type[Provider]:
+    from trex_tui.screens.palette import Commands
+
+    return Commands
+
+
+class TrexApp(App[int]):
+    """The explorer.
+
+    Args:
+        paths: What to open.
+        find: Finds the engines at paths, in a thread; pandas is imported there.
+    """
+
+    TITLE = "trex-tui"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(APP)
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
+    CSS = """
+    #screens { height: 1fr; }
+    ToastRack { margin-bottom: 2; }
+    Toast { padding: 0 1; }
+    * {
+        scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
+        scrollbar-color: $panel-lighten-2; scrollbar-color-hover: $primary; scrollbar-color-active: $primary;
+        scrollbar-corner-color: $surface; scrollbar-size-vertical: 1;
+    }
+    """
+
+    def __init__(self, paths: Sequence[str], find: Callable[[Sequence[str]], Any]) -> None:
+        self.settings = Settings(config_path("settings.json"))
+        super().__init__()
+        self.animation_level = "none"
+        self.paths = list(paths)
+        self._find_engines = find
+        self._filters_of_text: list[LineFilter] = [AsciiFilter()] if is_ascii() else []
+        self.failure = ""
+        for theme in THEMES:
+            self.register_theme(theme)
+        name = choose_theme(os.environ, self.settings.get("theme"))
+        self.theme = name if name in self.available_themes else THEMES[0].name
+
+    def get_default_screen(self) -> Screen[None]:
+        return LoadingScreen(self.paths)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return token_defaults(self.current_theme)
+
+    def get_css_variables(self) -> dict[str, str]:
+        self.theme_variables = {**super().get_css_variables(), **token_overrides(self.current_theme)}
+        return self.theme_variables
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *self._filters_of_text]
+
+    def get_key_display(self, binding: Binding) -> str:
+        shown = super().get_key_display(binding)
+        words = {"⏎": "enter", "↑": "up", "↓": "down", "←": "left", "→": "right", "⇥": "tab"}
+        return words.get(shown, shown) if self._filters_of_text else shown
+
+    def on_mount(self) -> None:
+        self.theme_changed_signal.subscribe(self, self._remember_theme)
+        self.call_after_refresh(self.open_paths, self.paths)
+
+    def _remember_theme(self, theme: Theme) -> None:
+        if "TEXTUAL_THEME" not in os.environ or theme.name != os.environ["TEXTUAL_THEME"]:
+            self.settings.set("theme", theme.name)
+
+    # Reading
+
+    def open_paths(self, paths: Sequence[str]) -> None:
+        """Read engines in a thread, and show them."""
+        start_job(self, lambda: self._read(paths), self._show, self._fail)
+
+    def _read(self, paths: Sequence[str]) -> Callable[[], Screen[Any]]:
+        """Return what makes the screen; its modules are imported here, with pandas, while the first frame stands."""
+        from trex_tui.screens.engine import EngineScreen, Visit
+        from trex_tui.screens.engines import EnginesScreen
+
+        source = self._find_engines(paths)
+        sets = source.discovery.sets
+        if len(sets) == 1 or len(sets) == len(paths) == 2:
+            engine, *others = [source.load(found) for found in sets]
+            start = Visit("compare" if others else "overview", None, "")
+            return lambda: EngineScreen(engine, sets[0], others, start)
+        return lambda: EnginesScreen(source)
+
+    def on_engines_asked(self, event: EnginesAsked) -> None:
+        """Open an engine of the list; with several sets compare the first with the others."""
+        start_job(self, lambda: self._load(event), self._push, self._fail)
+
+    def _load(self, event: EnginesAsked) -> Callable[[], Screen[Any]]:
+        from trex_tui.screens.engine import EngineScreen, Visit
+
+        engine, *others = [event.source.load(found) for found in event.sets]
+        start = Visit(event.tab or ("compare" if others else "overview"), None, "")
+        return lambda: EngineScreen(engine, event.sets[0], others, start)
+
+    def _push(self, make: Callable[[], Screen[Any]]) -> None:
+        self.push_screen(make())
+
+    def _show(self, make: Callable[[], Screen[Any]]) -> None:
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self.push_screen(make())
+        self.call_after_refresh(self._settle)
+
+    def _settle(self) -> None:
+        """The engine stays: a collection that walks it would stop a key for 0.1 s."""
+        gc.collect()
+        gc.freeze()
+
+    def _fail(self, error: Exception) -> None:
+        if not isinstance(error, TrexError):
+            raise error
+        if len(self.screen_stack) > 1:
+            self.notify(printable(str(error)), severity="error", markup=False, timeout=10)
+        else:
+            self.failure = str(error)
+            self.exit(int(error.exit_code), return_code=int(error.exit_code))
+
+    @on(JobDone)
+    def _finish_job(self, event: JobDone) -> None:
+        finish_job(event)
+
+    def on_reload_asked(self, event: ReloadAsked) -> None:
+        """Read the files of an engine again."""
+
+    def action_redraw(self) -> None:
+        self.refresh(layout=True)
+
+    def action_help(self) -> None:
+        from trex_tui.screens.help import show_help
+
+        show_help(self)
+
+
+def run_app(paths: Sequence[str], find: Callable[[Sequence[str]], Any]) -> int:
+    """Run the explorer; return the exit code.
+
+    Raises:
+        TrexError: The paths cannot be opened.
+    """
+    app = TrexApp(paths, find)
+    result = app.run()
+    if app.failure:
+        raise TrexError(app.failure)
+    return int(app.return_code or result or ExitCode.OK)

@@ -1,0 +1,61 @@
+"""`open`: explore engines in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trex_tui.cli.options import CommandParser, add_paths
+from trex_tui.errors import ExitCode, TrexError
+
+if TYPE_CHECKING:
+    from trex_tui.cli.loading import Loader
+
+HELP = "Explore engines in the terminal (the default)"
+ARGUMENTS = "[PATH ...]"
+EPILOG = """\
+`?` shows the keys, `:` finds every command.
+
+examples:
+  trex-tui results/alexnet
+  trex-tui fp16/ int8/
+"""
+
+
+def add_arguments(parser: CommandParser) -> None:
+    add_paths(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    paths = options.paths or ["."]
+    missing = next((path for path in paths if not os.path.lexists(path)), None)
+    if missing is not None:
+        raise TrexError(f"{missing}: no such file or directory; check the path")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()) or os.environ.get("TERM", "") in (
+        "",
+        "dumb",
+        "unknown",
+    ):
+        raise TrexError(f"not a terminal; use `trex-tui summary {' '.join(paths)}` instead")
+    from trex_tui.config import config_path
+    from trex_tui.screens.settings import Settings
+    from trex_tui.widgets.theme import prepare_environment
+
+    prepare_environment(os.environ, Settings(config_path("settings.json")).get("theme"))
+    from trex_tui.app import run_app
+
+    return ExitCode(run_app(paths, finder(options)))
+
+
+def finder(options: argparse.Namespace):  # noqa: ANN201
+    """Return the function that finds the engines at paths, as the options say."""
+
+    def find(paths: Sequence[str]) -> Loader:
+        from trex_tui.cli.loading import Loader  # imports pandas: in the thread that reads
+
+        return Loader(argparse.Namespace(**{**vars(options), "paths": list(paths)}))
+
+    return find

@@ -1,0 +1,51 @@
+"""What the explorer remembers: theme, columns, grouping. `trex-tui.toml` is for people and is never written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from trex_tui.artifacts.write import write_atomically
+
+
+class Settings:
+    """Values by name, in a JSON file that other sessions may change too. Invalid content counts as none.
+
+    Args:
+        path: The file; None keeps the values for this session only.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._values = self._read()
+
+    def get(self, name: str) -> Any:  # noqa: ANN401 - any JSON value
+        """Return a value; None if there is none."""
+        return self._values.get(name)
+
+    def words(self, name: str) -> list[str]:
+        """Return a list of words; empty if the value is none."""
+        value = self.get(name)
+        return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+
+    def set(self, name: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
+        """Remember a value; None forgets it. A file that cannot be written costs the memory, not the session."""
+        if self._values.get(name) == value:
+            return
+        self._values = self._read() | self._values | {name: value}
+        if self._path is not None:
+            try:
+                content = json.dumps(
+                    {key: kept for key, kept in self._values.items() if kept is not None}, indent=1
+                )
+                write_atomically(self._path, content + "\n", make_directory=True)
+            except OSError:
+                self._path = None
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            values = json.loads(self._path.read_text("utf-8")) if self._path else {}
+        except (OSError, ValueError):
+            return {}
+        return values if isinstance(values, dict) else {}

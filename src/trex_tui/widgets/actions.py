@@ -1,0 +1,184 @@
+"""Every key, once: bindings, footer, palette, `?` and the documentation are made from this table.
+
+A new key is a line here and a method `action_NAME` of the class of its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from textual.binding import Binding, BindingType
+
+
+class Tab(NamedTuple):
+    """A tab of an engine; its digit is its place in `TABS`."""
+
+    id: str
+    title: str
+    tooltip: str
+    words: str = ""
+
+
+TABS = (
+    Tab("overview", "Overview", "Engine at a glance: performance, what dominates, findings.", "summary plan info"),
+    Tab("layers", "Layers", "Layer tree with the details of a layer.", "tree module details tactic kernel"),
+    Tab("latency", "Latency", "Sortable table of the layers.", "table slowest hottest profile"),
+    Tab("charts", "Charts", "Charts of the run and of the layers.", "histogram roofline percentiles plot"),
+    Tab("memory", "Memory", "Weights, activations and their lifetimes.", "weights activations bytes"),
+    Tab("lint", "Lint", "Findings, possible savings and remedies.", "problems findings rules savings"),
+    Tab("build", "Build", "Build log: phases, passes, tactics, memory, messages.", "log builder tactics passes"),
+    Tab("compare", "Compare", "Engines side by side, block by block.", "diff side by side A/B baseline"),
+)  # fmt: skip
+
+APP, ENGINE, ENGINES, MOVE, TREE, TEXT, DIALOG = "app", "engine", "engines", "move", "tree", "text", "dialog"
+PLACES = {
+    APP: "Everywhere",
+    ENGINE: "Engine",
+    **{tab.id: tab.title for tab in TABS},
+    TREE: "Trees",
+    TEXT: "Texts and details",
+    MOVE: "Tables",
+    ENGINES: "List of engines",
+    DIALOG: "Windows",
+}
+"""Place where keys work -> heading in the help. A tab's keys work while the focus is in the tab."""
+NEVER, LAST, SOMETIMES, OFTEN, ALWAYS = range(5)
+"""Value of a key in the footer: those of small value leave first where it is narrow."""
+
+
+class Action(NamedTuple):
+    """A key and what it does.
+
+    Attributes:
+        keys: Textual's names, separated by commas.
+        action: Name of the method without `action_`, with arguments.
+        title: For the footer and the palette: a verb or noun, at most three words.
+        tooltip: One sentence in the imperative.
+        place: Where it works: `app`, `engine` (every tab), the id of a tab, …
+        value: In the footer.
+        words: Synonyms that the palette finds.
+        is_priority: It works before the widget with the focus sees the key.
+    """
+
+    keys: str
+    action: str
+    title: str
+    tooltip: str
+    place: str
+    value: int = NEVER
+    words: str = ""
+    is_priority: bool = False
+
+    @property
+    def id(self) -> str:
+        """Name in key maps, and in the map from bindings to actions."""
+        return f"{self.place}.{self.action.partition('(')[0].replace('.', '_')}.{self.keys.partition(',')[0].replace('+', '_')}"
+
+
+ACTIONS = (
+    # Latency
+    Action("s", "choose_sort", "sort", "Choose the sort column.", "latency", OFTEN, "order by"),
+    Action("r,S", "reverse_sort", "reverse", "Reverse the sort.", "latency", SOMETIMES),
+    Action("c", "choose_columns", "columns", "Choose the columns and their order.", "latency", OFTEN, "show hide fields"),
+    Action("a", "then_by", "then by", "Add a secondary sort column.", "latency", LAST),
+    # Layers
+    Action("t", "next_grouping", "group", "Group by module, kind, precision, ONNX node, bound, stream, or not.", "layers", OFTEN, "tree"),
+    Action("T", "choose_grouping", "group by", "Choose the grouping.", "layers"),
+    Action("s", "toggle_sort", "sort", "Toggle sort: execution order or time.", "layers", SOMETIMES),
+    Action("v", "toggle_neighbours", "neighbours", "Toggle details and neighbours (sandwich).", "layers", OFTEN, "sandwich producers consumers graph"),
+    # Trees
+    Action("l,right", "expand", "expand", "Expand, or go to the first child.", TREE),
+    Action("h,left", "collapse", "collapse", "Collapse, or go to the parent.", TREE),
+    Action("E", "expand_all", "expand all", "Expand all.", TREE),
+    Action("C", "collapse_all", "collapse all", "Collapse all.", TREE),
+    # Texts
+    Action("l,right", "next_link", "next link", "Go to the next link.", TEXT, LAST),
+    Action("h,left", "previous_link", "previous link", "Go to the previous link.", TEXT),
+    Action("enter", "follow", "go to", "Follow the link.", TEXT, LAST),
+    # Tables
+    Action("j,down", "move(1)", "down", "Down one row.", MOVE),
+    Action("k,up", "move(-1)", "up", "Up one row.", MOVE),
+    Action("g,home", "jump(0)", "first", "Go to the first row.", MOVE),
+    Action("G,end", "jump(-1)", "last", "Go to the last row.", MOVE),
+    Action("ctrl+d", "page(0.5)", "half page down", "Down half a page.", MOVE),
+    Action("ctrl+u", "page(-0.5)", "half page up", "Up half a page.", MOVE),
+    Action("ctrl+f,pagedown", "page(1)", "page down", "Down one page.", MOVE),
+    Action("ctrl+b,pageup", "page(-1)", "page up", "Up one page.", MOVE),
+    Action("enter", "choose", "open", "Open, expand or show details.", MOVE, SOMETIMES),
+    # Every tab of an engine
+    Action("slash", "filter", "filter", "Filter layers: words, kind:gemm, pct>2, -word.", ENGINE, ALWAYS, "search find grep"),
+    Action("f", "search", "find", "Find a word in this list; all rows stay.", ENGINE, LAST, "search"),
+    Action("n", "next_match(1)", "next match", "Go to the next match.", ENGINE),
+    Action("N", "next_match(-1)", "previous match", "Go to the previous match.", ENGINE),
+    Action("escape", "escape", "back", "Clear the filter, then the marks, then go back.", ENGINE, SOMETIMES),
+    Action("minus", "back", "back", "Go back: tab, layer, filter, scroll position.", ENGINE),
+    Action("plus", "forward", "forward", "Go forward again.", ENGINE),
+    Action("left_square_bracket", "producer", "producer", "Go to a producer of the layer.", ENGINE, LAST, "input upstream"),
+    Action("right_square_bracket", "consumer", "consumer", "Go to a consumer of the layer.", ENGINE, LAST, "output downstream"),
+    Action("J", "by_time(1)", "faster layer", "Go to the next layer by time.", ENGINE),
+    Action("K", "by_time(-1)", "slower layer", "Go to the previous layer by time.", ENGINE),
+    Action("space", "mark", "mark", "Mark or unmark the row for copy and export.", ENGINE, LAST, "select"),
+    Action("z", "zoom", "zoom", "Zoom the pane, or show all again.", ENGINE, LAST, "maximize"),
+    Action("y", "copy", "copy", "Copy names: marked or current (works over SSH).", ENGINE, SOMETIMES, "clipboard yank"),
+    Action("Y", "copy_json", "copy as JSON", "Copy rows as JSON: marked or current.", ENGINE, NEVER, "clipboard"),
+    Action("e", "export", "export", "Write this view to a file: CSV, JSON, Markdown, HTML …", ENGINE, SOMETIMES, "save write csv json markdown"),
+    Action("i", "explain", "explain", "Explain the numbers: value, unit, formula, file.", ENGINE, SOMETIMES, "what means definition"),
+    Action("u", "choose_run", "run", "Choose a run or an optimization profile.", ENGINE, LAST, "profile"),
+    Action("R", "reload", "reload", "Read the files again.", ENGINE, NEVER, "refresh"),
+    Action("exclamation_mark", "notes", "notes", "Show damage and doubts of the files.", ENGINE, NEVER, "errors warnings problems"),
+    Action("tab", "app.focus_next", "next pane", "Go to the next pane.", ENGINE, LAST),
+    Action("shift+tab", "app.focus_previous", "previous pane", "Go to the previous pane.", ENGINE),
+    Action("q,ctrl+o", "close", "close", "Go back to the list of engines, or quit.", ENGINE, ALWAYS, "leave exit quit engines list"),
+    *(Action(str(digit), f"show('{tab.id}')", tab.title, tab.tooltip, ENGINE, NEVER, tab.words)
+      for digit, tab in enumerate(TABS, start=1)),
+    # Dialogs
+    Action("escape,q", "cancel", "close", "Close this window.", DIALOG, ALWAYS),
+    # Everywhere
+    Action("question_mark,f1", "help", "help", "Show the keys; type to filter, Enter runs one.", APP, ALWAYS, "keys shortcuts"),
+    Action("ctrl+p,colon", "command_palette", "palette", "Find a command, a tab or a layer; :123 goes to layer 123.", APP, ALWAYS),
+    Action("o", "open", "open", "Open another path.", APP, NEVER, "file directory"),
+    Action("q", "quit", "quit", "Quit.", APP, ALWAYS, "exit leave"),
+    Action("ctrl+c,ctrl+q", "quit", "quit at once", "Quit at once.", APP, NEVER, "exit", is_priority=True),
+    Action("ctrl+l", "redraw", "redraw", "Draw the screen again.", APP),
+    Action("ctrl+z", "suspend_process", "suspend", "Suspend to the shell.", APP, NEVER, is_priority=True),
+)  # fmt: skip
+BY_ID = {action.id: action for action in ACTIONS}
+
+
+def bindings(*places: str) -> list[BindingType]:
+    """Return the bindings of places, for the `BINDINGS` of a class."""
+    return [
+        Binding(
+            action.keys,
+            action.action,
+            action.title,
+            show=action.value > NEVER,
+            tooltip=action.tooltip,
+            id=action.id,
+            priority=action.is_priority,
+        )
+        for action in ACTIONS
+        if action.place in places
+    ]
+
+
+_KEY_NAMES = {
+    "question_mark": "?", "slash": "/", "colon": ":", "exclamation_mark": "!", "escape": "Esc", "space": "Space",
+    "left_square_bracket": "[", "right_square_bracket": "]", "minus": "-", "plus": "+", "equals_sign": "=",
+    "enter": "Enter", "tab": "Tab", "shift+tab": "Shift-Tab", "up": "↑", "down": "↓", "left": "←", "right": "→",
+    "home": "Home", "end": "End", "pageup": "PgUp", "pagedown": "PgDn", "f1": "F1",
+}  # fmt: skip
+
+
+def spell_keys(keys: str) -> str:
+    """Return the keys of an action as people write them: `j ↓`, `Ctrl-d`."""
+    return " ".join(_KEY_NAMES.get(key, key.replace("ctrl+", "Ctrl-")) for key in keys.split(","))
+
+
+def keys_table() -> Iterator[tuple[str, str, str]]:
+    """Yield heading, keys and sentence of every action, by place: for help and documentation."""
+    for place, heading in PLACES.items():
+        for action in ACTIONS:
+            if action.place == place:
+                yield heading, spell_keys(action.keys), action.tooltip
