@@ -536,7 +536,12 @@ def test_any_file_stands_for_its_set(real: RealSet) -> None:
 
 def test_a_named_file_is_opened_without_notes_on_its_neighbours(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        (tmp_path / f"{name}.log").write_text("&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec\n")
-    (tmp_path / "b.log").write_bytes(b"\x00\x01")
-    source = find_sets(tmp_path / "a.log").sets[0]
-    assert [note for note in source.notes if note.file == tmp_path / "b.log"] == []
+        (tmp_path / f"{name}.graph.json").write_text('{"Layers": [{"Name": "x"}], "Bindings": []}')
+    (tmp_path / "c.profile.json").write_text('[{"name": "x", ')
+    assert any(note.file == tmp_path / "c.profile.json" for note in find_sets(tmp_path).notes)
+    only = tmp_path / "only"
+    only.mkdir()
+    (only / "a.graph.json").write_text('{"Layers": [{"Name": "x"}], "Bindings": []}')
+    (only / "other.profile.json").write_text('[{"name": "x", ')
+    assert len(find_sets(only).sets[0].notes) == 1
+    assert find_sets(only / "a.graph.json").sets[0].notes == ()
