@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from trex_tui.cli.options import CommandParser, add_paths
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     return ExitCode(run_app(paths, finder(options)))
 
 
-def finder(options: argparse.Namespace):  # noqa: ANN201
+def finder(options: argparse.Namespace) -> Callable[[Sequence[str]], Loader]:
     """Return the function that finds the engines at paths, as the options say."""
 
     def find(paths: Sequence[str]) -> Loader:

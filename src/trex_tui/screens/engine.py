@@ -79,7 +79,7 @@ class EngineScreen(MainScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings(ENGINE)
     AUTO_FOCUS = ""
 
-    layer: reactive[int | None] = reactive(None, repaint=False, init=False)
+    current_layer: reactive[int | None] = reactive(None, repaint=False, init=False)
     filter_text: reactive[str] = reactive("", repaint=False, init=False)
 
     def __init__(
@@ -109,7 +109,9 @@ class EngineScreen(MainScreen):
     async def on_mount(self) -> None:
         times = self.engine.layers["latency_ms"]
         slowest = int(times.fillna(-1.0).argmax()) if len(times) else None
-        self.set_reactive(EngineScreen.layer, slowest if self._start.layer is None else self._start.layer)
+        self.set_reactive(
+            EngineScreen.current_layer, slowest if self._start.layer is None else self._start.layer
+        )
         self.filter_text = self._start.filter_text
         await self._show(self._start.tab)
         self.call_after_refresh(self._run_rules)
@@ -147,7 +149,7 @@ class EngineScreen(MainScreen):
     def _update_pane(self) -> None:
         """Give the visible tab what it may have missed."""
         pane = self.pane
-        pane.shown, pane.lint, pane.layer = self.shown, self.lint, self.layer
+        pane.shown, pane.lint, pane.current_layer = self.shown, self.lint, self.current_layer
 
     @on(Tabs.TabActivated)
     async def _click_tab(self, event: Tabs.TabActivated) -> None:
@@ -162,11 +164,11 @@ class EngineScreen(MainScreen):
 
     @on(LayerChosen)
     def _choose_layer(self, event: LayerChosen) -> None:
-        self.layer = event.layer
+        self.current_layer = event.layer
 
-    def watch_layer(self, layer: int | None) -> None:
+    def watch_current_layer(self, layer: int | None) -> None:
         if self.query_one(ContentSwitcher).current:
-            self.pane.layer = layer
+            self.pane.current_layer = layer
 
     @on(LayerOpened)
     async def _open_layer(self, event: LayerOpened) -> None:
@@ -177,7 +179,7 @@ class EngineScreen(MainScreen):
         self._leave()
         if not self.shown.rows[layer]:
             self.filter_text = ""
-        self.layer = layer
+        self.current_layer = layer
         await self._show(tab or self.pane.tab)
 
     async def action_producer(self) -> None:
@@ -188,10 +190,10 @@ class EngineScreen(MainScreen):
 
     async def _walk(self, here: str, there: str, noun: str) -> None:
         """Go to a neighbour of the current layer; ask which if there are several."""
-        if self.layer is None:
+        if self.current_layer is None:
             return
         links = self.engine.links
-        layers = sorted(set(links[there][links[here].eq(self.layer)].tolist()))
+        layers = sorted(set(links[there][links[here].eq(self.current_layer)].tolist()))
         if not layers:
             self.notify(f"No {noun}.", markup=False)
         elif len(layers) == 1:
@@ -212,15 +214,15 @@ class EngineScreen(MainScreen):
         """Stand on the next layer by time, among those that the filter leaves."""
         times = self.engine.layers["latency_ms"][self.shown.rows].dropna()
         order = times.sort_values(ascending=False, kind="stable").index.tolist()
-        if self.layer in order and 0 <= order.index(self.layer) + step < len(order):
-            self.layer = order[order.index(self.layer) + step]
+        if self.current_layer in order and 0 <= order.index(self.current_layer) + step < len(order):
+            self.current_layer = order[order.index(self.current_layer) + step]
         else:
             self.notify("No further layer by time.", markup=False)
 
     # The way back
 
     def _visit(self) -> Visit:
-        return Visit(self.pane.tab, self.layer, self.filter_text, self.pane.place())
+        return Visit(self.pane.tab, self.current_layer, self.filter_text, self.pane.place())
 
     def _leave(self) -> None:
         self._back.append(self._visit())
@@ -238,7 +240,7 @@ class EngineScreen(MainScreen):
             return
         others.append(self._visit())
         visit = visits.pop()
-        self.filter_text, self.layer = visit.filter_text, visit.layer
+        self.filter_text, self.current_layer = visit.filter_text, visit.layer
         await self._show(visit.tab)
         self.pane.return_to(visit.place)
 

@@ -53,7 +53,7 @@ class LatencyPane(EnginePane):
     def watch_shown(self) -> None:
         self.show_rows()
 
-    def watch_layer(self, layer: int | None) -> None:
+    def watch_current_layer(self, layer: int | None) -> None:
         self.query_one(FrameTable).move_to(layer)
 
     def show_rows(self) -> None:

@@ -9,19 +9,7 @@ from typing import Any
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from trex_tui.text import printable
-from trex_tui.widgets.actions import (
-    ACTIONS,
-    APP,
-    DIALOG,
-    ENGINES,
-    MOVE,
-    PLACES,
-    TABS,
-    TEXT,
-    TREE,
-    Action,
-    spell_keys,
-)
+from trex_tui.widgets.actions import ACTIONS, APP, ENGINE, ENGINES, PLACES, TABS, Action, spell_keys
 
 _MOST_LAYERS = 20
 
@@ -50,11 +38,8 @@ class Commands(Provider):
         """Yield the actions that can run from here: all of an engine, or all of the list."""
         has_engine = hasattr(self.screen, "engine")
         tabs = {tab.id for tab in TABS}
-        for action in ACTIONS:
-            is_engine = has_engine and (action.place in tabs or action.place == "engine")
-            if is_engine or action.place == APP or (action.place == ENGINES and not has_engine):
-                if action.place not in (MOVE, TREE, TEXT, DIALOG):
-                    yield action
+        places = {APP, ENGINE, *tabs} if has_engine else {APP, ENGINES}
+        yield from (action for action in ACTIONS if action.place in places)
 
     def _layers(self, words: list[str]) -> Iterator[tuple[float, str, Callable[[], Any]]]:
         engine = getattr(self.screen, "engine", None)

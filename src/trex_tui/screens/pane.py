@@ -82,11 +82,11 @@ class Shown:
 
 
 class EnginePane(Container):
-    """A tab. The screen sets `layer`, `shown` and `lint` of the visible tab; watchers update it.
+    """A tab. The screen sets `current_layer`, `shown` and `lint` of the visible tab; watchers update it.
 
     Attributes:
         tab: Its id in `actions.TABS`.
-        layer: The current layer, which all tabs share; None without layers.
+        current_layer: The current layer, which all tabs share; None without layers.
         shown: The layers that the filter leaves.
         lint: The findings, once the rules have run.
     """
@@ -107,7 +107,7 @@ class EnginePane(Container):
     """
     tab: ClassVar[str]
 
-    layer: var[int | None] = var(None, init=False)
+    current_layer: var[int | None] = var(None, init=False)
     shown: var[Shown | None] = var(None, init=False)
     lint: var[LintResult | None] = var(None, init=False)
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Resize
+from textual.events import Mount, Resize
 from textual.screen import Screen
 from textual.widgets import Static, Tab, Tabs
 
@@ -222,7 +223,8 @@ class MainScreen(Screen[None]):
     }
     """
 
-    def on_mount(self) -> None:
+    @on(Mount)
+    def _add_cover(self) -> None:
         self.mount(Static(classes="cover", markup=False))
 
     def on_resize(self, event: Resize) -> None:
