@@ -515,12 +515,15 @@ _PRODUCERS = (
 )
 
 
-def find_failure(trace: BuildTrace) -> LogFailure | None:
+def find_failure(trace: BuildTrace, producer: str | None = None) -> LogFailure | None:
     """Return why the last run of a log failed; None if it passed, or if nothing shows that it failed.
 
     The cause is the first error that is not the consequence of another. A log without the final banner counts as failed only
     if its errors are known failures, or end a build, and no result follows them. trtexec may print PASSED although the engine
     was not loaded.
+
+    Args:
+        producer: Whose spelling of options the remedy has, such as `capture`; None for the program that wrote the log.
     """
     run = trace.runs[-1] if trace.runs else None
     start = run.line if run is not None and run.status is not None and len(trace.runs) > 1 else 0
@@ -542,13 +545,16 @@ def find_failure(trace: BuildTrace) -> LogFailure | None:
     if known is None:
         text = " ".join(_reason(message.text) or message.text.split())
         return LogFailure("", is_certain, text, None, "", message.line)
+    producer = producer or find_producer(trace)
     later = errors[errors.index(message) :] if message in errors else [message, *errors]
     reason = next((" ".join(words) for error in later if (words := _reason(error.text))), None)
     if known.key == "no_implementation" and (lack := _find_lack(trace, message.line)):
-        return _failure_of_memory(trace, known, lack, message.line, reason, is_certain=is_certain)
+        return _failure_of_memory(
+            trace, known, lack, message.line, reason, producer, is_certain=is_certain
+        )
     if reason is not None and reason.rstrip(".").lower() in known.cause.lower():
         reason = None
-    remedy = known.remedy(find_producer(trace), trace.tensorrt_version) + _describe_given(trace, known.key)
+    remedy = known.remedy(producer, trace.tensorrt_version) + _describe_given(trace, known.key)
     return LogFailure(known.key, is_certain, known.cause, reason, remedy, message.line)
 
 
@@ -619,6 +625,7 @@ def _failure_of_memory(
     lack: SkippedTactic,
     line: int,
     reason: str | None,
+    producer: str,
     *,
     is_certain: bool,
 ) -> LogFailure:
@@ -631,7 +638,7 @@ def _failure_of_memory(
     if lack.reason == "device memory":
         remedy = _FREE_MEMORY
     else:
-        producer, version = find_producer(trace), trace.tensorrt_version
+        version = trace.tensorrt_version
         mib = -(-(lack.requested_bytes or 0) // 2**20)
         option = (
             _spell(_OPTIONS["workspace"], producer, version)
