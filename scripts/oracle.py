@@ -190,7 +190,7 @@ PROSE = re.compile(r"[a-z]{2,},? [a-z]+,? [a-z]{2,}")
 
 # What identifies a row of a table: the first of these that all of its rows have.
 IDENTITIES = (
-    "id source+target+key layer_indices index line rule name key cause file+where kind+engine"
+    "id source+target+tensor layer_indices index line rule name key cause file+where kind+engine"
     " kind+detail engine run number tactic part kind precision tensor_cores device bound module stream layer"
 )
 

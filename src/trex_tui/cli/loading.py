@@ -73,7 +73,7 @@ class Loader:
             options.optimization_profile, _read_model_path(options.onnx), _read_devices(), stated
         )
         self.paths: list[str | Path] = [
-            _read_stdin() if path == STDIN else path for path in options.paths or ["."]
+            read_stdin() if path == STDIN else path for path in options.paths or ["."]
         ]
         self.discovery: Discovery = find_sets(self.paths if len(self.paths) > 1 else self.paths[0])
 
@@ -147,7 +147,7 @@ def _read_devices() -> dict[str, StatedDevice]:
     return devices
 
 
-def _read_stdin() -> Path:
+def read_stdin() -> Path:
     """Copy standard input to a file, whose content says what it is.
 
     Raises:

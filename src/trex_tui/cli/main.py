@@ -45,7 +45,7 @@ COMMANDS = {
     "layers": Command(_ONE, module="layers"),
     "lint": Command(_ONE, "Find problems and possible savings"),
     "times": Command(_ONE, module="times"),
-    "build-log": Command(_ONE, "Analyze the log of a build"),
+    "build-log": Command(_ONE, module="build_log"),
     "export": Command(_ONE, module="export"),
     "report": Command(_ONE, "Write a report as HTML, Markdown or JSON"),
     "diff": Command(_SEVERAL, "Compare engines layer by layer"),

@@ -128,7 +128,7 @@ def make_graph(
         for row in plain_rows(frame)
     ]
     nodes = [
-        ((2 * layer + 1, 0), f"layer_{layer}", {"role": "layer", **row})
+        ((2 * layer + 1, 0), f"layer_{layer}", {"role": "layer", "label": row["name"], **row})
         for layer, row in zip(layers, rows, strict=True)
     ]
     edges: list[tuple[Any, ...]] = []
@@ -194,6 +194,8 @@ def _tensor_nodes(engine: Engine, chosen: set[int], *, has_constants: bool) -> I
             if not role or (role == "constant" and has_writer):
                 continue
             rows = group[group["layer"].isin(chosen)]
+            if role == "output":  # layers that read it are linked to its writer
+                rows = rows[rows["is_write"]]
             if rows.empty:
                 continue
             node = f"{role}_{codes[str(name)]}_{generation}"
