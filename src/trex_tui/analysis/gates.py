@@ -304,7 +304,9 @@ def why_not_judged(engine: Engine, metric: str, part: str = "") -> str:
     """
     if metric in END_TO_END or metric in POWER or metric in ("throughput_qps", "verdict"):
         needed = _TIMING_FILES | ({FileKind.MONITOR} if metric in POWER else frozenset())
-    elif metric in LAYER_TIMES or metric in ("matched_pct", "findings"):
+    elif metric == "findings":
+        needed = frozenset(FileKind)  # rules read them all
+    elif metric in LAYER_TIMES or metric == "matched_pct":
         is_sum = metric == "latency_sum_ms" and not part
         needed = frozenset({FileKind.PROFILE} if is_sum else {FileKind.GRAPH, FileKind.PROFILE})
     else:
