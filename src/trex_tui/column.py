@@ -17,6 +17,7 @@ from trex_tui.text import (
     format_ms,
     format_pct,
     format_shape,
+    format_signed_ms,
     format_watts,
     printable,
 )
@@ -34,6 +35,7 @@ class Unit(NamedTuple):
 
 
 _UNITS = {
+    "delta_ms": Unit("ms", format_signed_ms),
     "flops_per_s": Unit("FLOP/s", format_count),
     "bytes_per_s": Unit("B/s", format_count),
     "flops_per_byte": Unit("FLOP/B", "{:.4g}".format),

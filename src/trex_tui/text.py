@@ -107,6 +107,12 @@ def format_ms(value: float | None, digits: int = 4) -> str:
     return MISSING if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
+def format_signed_ms(value: float) -> str:
+    """Format a difference in milliseconds with its sign: a real minus, to distinguish it from a dash; none for zero."""
+    text = format_ms(abs(value))
+    return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"
+
+
 def format_pct(value: float | None) -> str:
     """Format a percentage with two decimals, without the sign."""
     return MISSING if value is None or math.isnan(value) else f"{value:.2f}"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from trex_tui.column import Column
 from trex_tui.compare.changes import Change, find_changes, find_surroundings
 from trex_tui.compare.layers import EngineLayers, Evidence, Layer, Match
 from trex_tui.compare.match import Matched, match_layers
@@ -202,6 +203,49 @@ def build_frame(
             frame[key_of(position, "delta_ms")] = delta
             frame[key_of(position, "delta_pct")] = 100.0 * delta / first.where(first > 0)
     return frame
+
+
+def describe_columns(count: int, baseline: int) -> dict[str, Column]:
+    """Return the columns of the blocks of a comparison of some engines."""
+    columns = [
+        Column("block", "block", "Position in the order of the baseline's execution."),
+        Column(
+            "label",
+            "layer",
+            "Name of the main layer: the slowest working one, of the baseline if it has one.",
+            width=24,
+        ),
+        Column("kind", "kind", "Kind of the main layer."),
+        Column(
+            "evidence",
+            "match",
+            "Weakest evidence that the layers do the same work.",
+        ),
+        Column("confidence", "confidence", "At least this share of such matches is right."),
+        Column("why", "why", "The evidence in words."),
+    ]
+    for position in range(count):
+        name = letter(position)
+        columns.append(Column(key_of(position, "layers"), f"{name} layers", f"Layers of {name}."))
+        columns.append(Column(key_of(position, "latency_ms"), f"{name} ms", f"Time of the layers of {name}."))
+    for position in range(count):
+        if position != baseline:
+            name, first = letter(position), letter(baseline)
+            own = (
+                ("delta_ms", f"Δ {name}", f"Time in {name} less that in {first}."),
+                ("delta_pct", f"Δ {name} %", f"The same in percent of the time in {first}."),
+                ("changed", f"{name} changed", f"What differs from {first}."),
+                ("cause", f"{name} cause", "Cause of the difference in time."),
+                (
+                    "verdict",
+                    f"{name} noise",
+                    "Whether the times differ by more than the noise of single times.",
+                ),
+                ("delta_low_ms", f"Δ {name} from", "Lower edge of the 95 % interval of the difference."),
+                ("delta_high_ms", f"Δ {name} to", "Upper edge of the 95 % interval of the difference."),
+            )
+            columns += [Column(key_of(position, key), title, text) for key, title, text in own]
+    return {column.key: column for column in columns}
 
 
 def objects(values: Iterable[object]) -> pd.Series:

@@ -7,7 +7,7 @@ results from a timing cache, and what became of the other build's tactic.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -142,6 +142,10 @@ class BuildDifference(NamedTuple):
     engine: int
     problems: tuple[str, ...]
     blocks: tuple[BlockBuild, ...]
+
+    def of(self, index: Container[int]) -> list[BlockBuild]:
+        """Return those of some blocks."""
+        return [block for block in self.blocks if block.block in index]
 
     @property
     def summary(self) -> str:

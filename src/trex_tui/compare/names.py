@@ -24,6 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from trex_tui.engine.regex import BadRegexError, compile_regex, longest_text
 from trex_tui.errors import TrexError
 
 _PROFILE = re.compile(r" \[profile \d+\]$")
@@ -351,36 +352,52 @@ class Rename:
     r"""A substitution in names of layers and ONNX nodes before they are compared, as in `s/PATTERN/REPLACEMENT/`.
 
     Attributes:
+        text: As given.
         pattern: A regular expression; every match is replaced.
         replacement: With `\1` for groups.
     """
 
+    text: str
     pattern: re.Pattern[str]
     replacement: str
+
+    def apply(self, name: str) -> str:
+        """Return a name after the substitution.
+
+        Raises:
+            TrexError: The name is too long for the pattern.
+        """
+        if len(name) > longest_text(self.pattern.pattern):
+            message = f"takes too long for a name of {len(name)} characters; start it with letters"
+            raise TrexError(f"rename '{self.text}': {message}")
+        return self.pattern.sub(self.replacement, name)
 
 
 def parse_rename(text: str) -> Rename:
     """Parse `s/PATTERN/REPLACEMENT/`; any character may replace the slash.
 
     Raises:
-        TrexError: The text has another form, or the pattern is not a regular expression.
+        TrexError: The text has another form, or the pattern is no regular expression or can take forever.
     """
-    if len(text) < 4 or text[0] != "s" or text[1].isalnum() or text[1] in "\\ ":
+    parts = (
+        []
+        if text[1:2].isalnum() or text[1:2] in ("\\", " ", "")
+        else re.split(rf"(?<!\\){re.escape(text[1])}", text)
+    )
+    if len(parts) != 4 or parts[0] != "s" or parts[3] not in ("", "g") or not parts[1]:
         raise TrexError(f"rename '{text}': the form is s/PATTERN/REPLACEMENT/")
-    parts = re.split(rf"(?<!\\){re.escape(text[1])}", text[2:])
-    if len(parts) != 3 or parts[2] not in ("", "g") or not parts[0]:
-        raise TrexError(f"rename '{text}': the form is s/PATTERN/REPLACEMENT/")
-    pattern, replacement = (part.replace(f"\\{text[1]}", text[1]) for part in parts[:2])
+    pattern, replacement = (part.replace(f"\\{text[1]}", text[1]) for part in parts[1:3])
     try:
+        compile_regex(pattern)  # the check of filters, whose patterns ignore case
         compiled = re.compile(pattern)
         compiled.sub(replacement, "")
-    except (re.error, IndexError) as error:
+    except (BadRegexError, re.error, IndexError) as error:
         raise TrexError(f"rename '{text}': {error}") from None
-    return Rename(compiled, replacement)
+    return Rename(text, compiled, replacement)
 
 
 def rename_all(name: str, renames: Sequence[Rename]) -> str:
     """Apply substitutions to a name, in order."""
     for rename in renames:
-        name = rename.pattern.sub(rename.replacement, name)
+        name = rename.apply(name)
     return name

@@ -22,7 +22,7 @@ from trex_tui.compare.changes import Change, ChangeKind, PartChange
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.frames import FLOAT, plain_values, text_array
-from trex_tui.text import plural
+from trex_tui.text import format_signed_ms, plural
 
 BECOMES = "⇒"
 """From the baseline to the other engine; `→` is from inputs to outputs."""
@@ -441,17 +441,12 @@ def _describe_change(block: _Block, cause: Cause, given: Circumstances) -> str:
     return f"{library.before}{BECOMES}{library.after}" if cause is Cause.KERNEL and library else ""
 
 
-def signed_ms(delta: float) -> str:
-    """Return `+0.1300 ms`, with a real minus sign."""
-    return f"{delta:+.4f} ms".replace("-", "−")
-
-
 def describe_causes(reasons: pd.DataFrame) -> str:
     """Return `−1.2646 ms precision, +0.2324 ms Q/DQ`: the causes that are not small compared with the largest."""
     shown = reasons[reasons["cause"].ne(Cause.UNCHANGED.value)].head(_IN_TEXT)
     least = _LEAST_OF_LARGEST * shown["delta_ms"].abs().max()
     return ", ".join(
-        f"{signed_ms(delta)} {CAUSE_NAMES[Cause(cause)]}"
+        f"{format_signed_ms(delta)} ms {CAUSE_NAMES[Cause(cause)]}"
         for cause, delta in zip(shown["cause"], shown["delta_ms"], strict=True)
         if abs(delta) >= least
     )
