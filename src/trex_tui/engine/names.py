@@ -97,7 +97,8 @@ def label_name(name: str, node: str, depth: int) -> str:
     reformat, inserted, path = _REFORMAT.match(name), _INSERTED.match(name), split_name(node)[0]
     label = name[reformat.end() :] if reformat else name
     if path:
-        label = "/".join([*path[depth:], " + ".join(split_name(part)[1] for part in label.split(" + "))])
+        operators = " + ".join(split_name(part)[1] for part in _without_constants(label.split(" + ")))
+        label = "/".join([*path[depth:], operators])
     if path and inserted:
         return f"{inserted[0].replace('_', ' ')}{label}"
     if reformat is None:
@@ -105,6 +106,26 @@ def label_name(name: str, node: str, depth: int) -> str:
     if reformat["network"]:
         return f"network {reformat['network'].lower()} {label}"
     return f"{reformat['role'].lower()} {reformat['port']} of {label}"
+
+
+_CONSTANT = re.compile(
+    r"onnx::\w+_\d+|(?:.*[./])?(?:weight|bias|gamma|beta|running_mean|running_var|ReadVariableOp)(?:_\d+)?"
+    r"|\(Unnamed Layer\* \d+\) \[Constant\].*"
+)
+"""Operands in the names of fused layers that no module is recognized by."""
+
+
+def _without_constants(names: Sequence[str]) -> Sequence[str]:
+    """Return the names of fused nodes without constants and the quantization of those; all if nothing else is left."""
+    kept: list[str] = []
+    is_constant = False
+    for name in names:
+        if _CONSTANT.fullmatch(name):
+            is_constant = True
+        elif not (is_constant and split_name(name)[1].startswith("QuantizeLinear")):
+            kept.append(name)
+            is_constant = False
+    return kept or names
 
 
 # Short names
@@ -237,11 +258,35 @@ def _distinguish(labels: Mapping[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def shorten_label(label: str, width: int) -> str:
-    """Cut a label to `width` characters, between words if possible; its beginning and its last words stay."""
+    """Cut a label to `width` characters: its last module and last operator stay as long as anything can stay.
+
+    >>> shorten_label("backbone/model/layer1/0/conv1/Conv + Mul + Add + Relu", 36)
+    'backbone/model/layer1/0/conv1/…Relu'
+    """
     if len(label) <= width:
         return label
     if width < _LEAST_PARTS:
         return shorten_middle(label, width)
+    path, _, _ = label.partition(" + ")
+    *modules, first = path.split("/")
+    if modules and not _ODD_PATH.search(path):
+        operators = [first, *label[len(path) :].split(" + ")[1:]]
+        ends = [" + ".join(operators)]
+        ends += [f"{first}{ELLIPSIS}{operators[-1]}", f"{ELLIPSIS}{operators[-1]}"] if operators[1:] else []
+        for start in range(len(modules)):
+            for end in ends:
+                text = (ELLIPSIS if start else "") + "/".join([*modules[start:], end])
+                if len(text) <= width:
+                    return text
+    return _shorten_words(label, width)
+
+
+_ODD_PATH = re.compile(r"[{}\[\]() ]")
+"""What is in names that are not a path alone."""
+
+
+def _shorten_words(label: str, width: int) -> str:
+    """Cut a label between words if possible; its beginning and its last words stay."""
     most = (width - 1) * 3 // 5
     starts = [match.end() for match in _BEFORE_WORD.finditer(label, len(label) - most - 1)]
     is_long = starts and len(label) - starts[0] >= width // 5
