@@ -252,7 +252,7 @@ def is_same(old: Json, new: Json) -> bool:
         return old is new
     if isinstance(old, float) or isinstance(new, float):
         numbers = isinstance(old, (int, float)) and isinstance(new, (int, float))
-        return numbers and math.isclose(old, new, rel_tol=2e-9, abs_tol=1e-12)  # type: ignore[arg-type]
+        return numbers and math.isclose(old, new, rel_tol=1e-8, abs_tol=1e-12)  # type: ignore[arg-type]
     return old == new
 
 

@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     for engine in engines:
         if engine not in timed:
             complain(f"{engine.name}: {no_queries(engine)} Left out.")
+            strays += engine.notes
     has_charts = options.charts or result.format == "html"
     parts = [list_times(engine, options.batch, has_charts=has_charts) for engine in timed]
     title = timed[0].name if len(timed) == 1 else f"{len(timed)} engines"
