@@ -410,10 +410,18 @@ def read_engines(
         notes.update(dict.fromkeys(notes_of_set))
         if progress is not None:
             progress(number, len(found.sets))
-    columns = COLUMNS | {column.key: column for column in further}
+    return make_table(rows, COLUMNS | {column.key: column for column in further}, tuple(notes))
+
+
+def make_table(
+    rows: Sequence[tuple[Row, Signature | None]],
+    columns: Mapping[str, Column] = COLUMNS,
+    notes: tuple[Note, ...] = (),
+) -> EngineTable:
+    """Return the table of rows, those that `ReadRows` returns; a row may lack values."""
     models = group_models([signature for _, signature in rows])
     values = [{**row, "model": model} for (row, _), model in zip(rows, models, strict=True)]
-    return EngineTable(_make_frame(values, columns), columns, tuple(notes))
+    return EngineTable(_make_frame(values, columns), columns, notes)
 
 
 def _make_frame(rows: Sequence[Row], columns: Iterable[str]) -> pd.DataFrame:
