@@ -415,10 +415,10 @@ def write_sample_set(folder: Path) -> Path:
             "device_information": {"Selected Device": "NVIDIA Test GPU"},
         },
     )
-    banner = (
-        "&&&& RUNNING TensorRT.trtexec [TensorRT v100400] # trtexec --onnx=net.onnx --saveEngine=net.engine"
+    command = "TensorRT.trtexec [TensorRT v100400] # trtexec --onnx=net.onnx --saveEngine=net.engine"
+    (folder / "net.build.log").write_text(
+        f"&&&& RUNNING {command}\n{STAMP} === Model Options ===\n&&&& PASSED {command}\n", encoding="utf-8"
     )
-    (folder / "net.build.log").write_text(f"{banner}\n{STAMP} === Model Options ===\n", encoding="utf-8")
     return folder
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from trex_tui.old.cli import main, run
+from trex_tui.cli.main import main, run
 
 __all__ = ["main", "run"]
 

@@ -20,8 +20,8 @@ from trex_tui.errors import TrexError
 
 HELP = "List, filter and sort the layers of one engine"
 EPILOG = f"""\
-{FILTER_HELP}In a terminal the table fits the width, with elided names. In a pipe or a file
-nothing is cut. JSON, CSV and the like have all columns and the names of `--columns`.
+{FILTER_HELP}In a terminal the table fits the width, with elided names. Text in a pipe or a file
+is not cut. JSON, CSV and the like have all columns and the names of `--columns`.
 
 examples:
   trex-tui layers results/alexnet --sort latency_ms -n 10

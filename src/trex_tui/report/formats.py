@@ -11,6 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trex_tui.column import Column
 from trex_tui.errors import Note, TrexError
 from trex_tui.report.document import Document, Section, plain_document, plain_note
 from trex_tui.report.text import render_text
@@ -110,7 +111,10 @@ def section_markdown(section: Section) -> Iterable[str]:
 
 def _markdown_table(section: Section) -> Iterable[str]:
     assert section.frame is not None
-    columns = [list(map(_shorten_cell, cells)) for cells in section.cells()]
+    columns = [
+        [_shorten(section, column, text) for text in cells]
+        for column, cells in zip(section.columns, section.cells(), strict=True)
+    ]
     titles = [column.title for column in section.columns]
     rules = ["---:" if _is_number(section.frame[column.key]) else "---" for column in section.columns]
     if section.bar:
@@ -124,8 +128,12 @@ def _markdown_table(section: Section) -> Iterable[str]:
         yield f"| {' | '.join(map(escape_markdown, row))} |"
 
 
-def _shorten_cell(text: str) -> str:
-    return shorten_middle(text, _LONGEST_CELL)
+def _shorten(section: Section, column: Column, text: str) -> str:
+    return (
+        section.shorten.get(column.key, shorten_middle)(text, _LONGEST_CELL)
+        if len(text) > _LONGEST_CELL
+        else text
+    )
 
 
 def _write_html(document: Document) -> str:

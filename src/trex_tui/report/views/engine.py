@@ -58,6 +58,22 @@ HOTTEST = 5
 """Number of hottest layers without `--top`."""
 MOST_REFORMATS = 10
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
+_OBJECTS = (
+    "timing",
+    "stability",
+    "gap",
+    "model",
+    "builder",
+    "run",
+    "roofline",
+    "power",
+    "dla",
+    "onnx",
+    "capture",
+)
+_TABLES = ("runs", "by_kind", "by_precision", "by_tensor_cores", "by_device", "dla_blocks", "layer_energy")
+_WITHOUT_FILES: dict[str, object] = {**dict.fromkeys(_OBJECTS), **{key: [] for key in _TABLES}}
+"""Keys for programs that other files would fill: every summary has them."""
 ENGINE = {
     column.key: column
     for column in (
@@ -84,7 +100,9 @@ def summarize(engine: Engine, top: int | None = HOTTEST) -> Document:
     Args:
         top: Number of hottest layers; None for all.
     """
-    return Document("summary", engine.name, list(_summary_sections(engine, top)), engine.notes)
+    return Document(
+        "summary", engine.name, list(_summary_sections(engine, top)), engine.notes, data=_WITHOUT_FILES
+    )
 
 
 def _summary_sections(engine: Engine, top: int | None) -> Iterator[Section]:

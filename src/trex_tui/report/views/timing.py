@@ -106,7 +106,7 @@ def list_times(engine: Engine, batch: int | None = None, *, has_charts: bool = F
         ]
     if not engine.runs.empty:
         sections.append(run_section(engine))
-    return Document("times", engine.name, sections, engine.notes)
+    return Document("times", engine.name, sections, engine.notes, data={"stability": None, "runs": []})
 
 
 def run_section(engine: Engine) -> Section:
