@@ -19,7 +19,6 @@ from helpers import ARTIFACTS, OLD_SAMPLES, chain, write_graph, write_profile
 from trex_tui.__main__ import main
 
 HOSTILE = "<script>alert(1)</script> | [x](javascript:x) `a` \x1b]0;t\x07 *b* &amp; \u202e ]]>"
-TABLE = {"table", "thead", "tbody", "tr", "th", "td"}
 
 
 class Tags(HTMLParser):
@@ -55,28 +54,31 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 def check_sums(document: dict[str, Any]) -> None:
     """Every layer is in one block, and every engine's blocks add up to its sum."""
-    for place, engine in enumerate(document["engines"]):
-        times = [block["latency_ms"][place] for block in document["blocks"]]
+    for engine in document["engines"]:
+        name = engine["engine"].lower()
+        times = [block[f"{name}_latency_ms"] for block in document["blocks"]]
         assert math.fsum(time or 0.0 for time in times) == pytest.approx(engine["latency_sum_ms"])
-        indices = [index for block in document["blocks"] for index in block["layer_indices"][place]]
+        indices = [index for block in document["blocks"] for index in block[f"{name}_layers"]]
         assert sorted(indices) == list(range(engine["layers"]))
         for block in document["blocks"]:
-            assert len(block["layers"][place]) == len(block["layer_indices"][place])
+            assert len(block[f"{name}_names"]) == len(block[f"{name}_layers"])
 
 
 def test_json_has_every_layer_once_and_adds_up(pair, capsys):
     code, out, err = run(capsys, *pair, "--json")
     document = json.loads(out)
     assert (code, err) == (0, "")
-    assert document["schema"] == "trex-tui/diff/1"
+    assert document["schema"] == "trex-tui/diff/2"
     assert [engine["name"] for engine in document["engines"]] == ["a/net", "b/net"]
-    assert document["verdict"]["outcome"] == "no verdict"
+    assert document["verdict"]["outcome"] == "unknown"
     check_sums(document)
-    by_delta = {tuple(block["layers"][1]): block["delta_ms"] for block in document["blocks"]}
+    by_delta = {tuple(block["b_names"]): block["b_delta_ms"] for block in document["blocks"]}
     assert by_delta[("conv2",)] == pytest.approx(0.5)
-    extra = next(block for block in document["blocks"] if block["layers"][1] == ["extra"])
-    assert (extra["layers"][0], extra["match"]) == ([], "none")
-    assert {block["match"] for block in document["blocks"]} <= {"onnx", "name", "structure", "manual", "none"}
+    extra = next(block for block in document["blocks"] if block["b_names"] == ["extra"])
+    assert (extra["a_names"], extra["evidence"]) == ([], "none")
+    assert document["differences"]["B"]["delta_ms"] == pytest.approx(0.75)
+    reasons = document["differences"]["B"]["reasons"]
+    assert math.fsum(reason["delta_ms"] for reason in reasons) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("output", ["text", "md", "csv", "html"])
@@ -90,8 +92,8 @@ def test_every_form_says_what_is_slower(pair, capsys, output):
 def test_csv_has_a_row_for_each_block(pair, capsys):
     _, out, _ = run(capsys, *pair, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert sum(float(row["latency_ms_1"]) for row in rows) == pytest.approx(4.25)
-    assert [row["layers_1"] for row in rows if not row["layers_0"]] == ["extra"]
+    assert sum(float(row["b_latency_ms"]) for row in rows) == pytest.approx(4.25)
+    assert [row["b_names"] for row in rows if not row["a_names"]] == ["extra"]
 
 
 def test_of_three_engines_every_form_says_which_one_changed(tmp_path, capsys):
@@ -106,29 +108,22 @@ def test_of_three_engines_every_form_says_which_one_changed(tmp_path, capsys):
         write_profile(tmp_path / name / "net.profile.json", [(layer["Name"], 0.5) for layer in layers])
     three = [str(tmp_path / name) for name in kinds]
     document = json.loads(run(capsys, *three, "--json")[1])
+    check_sums(document)
     blocks = {block["label"]: block for block in document["blocks"]}
     (both,) = [label for label in blocks if label.startswith("extra")]
-    assert (blocks[both]["not_in"], blocks[both]["changed"]) == ([0], [])
-    own = blocks["fc"]["changed_by_engine"]
-    assert (own[:2], own[2], blocks["fc"]["not_in"]) == ([[], []], blocks["fc"]["changed"], [])
-    assert "precision" in own[2]
-    rows = {
-        row["label"]: row for row in csv.DictReader(io.StringIO(run(capsys, *three, "--format", "csv")[1]))
-    }
-    fc = [rows["fc"][f"changed_{place}"] for place in range(3)]
-    assert fc == ["", "", rows["fc"]["changed"]]
-    assert "precision" in fc[2]
-    for command in ("diff", "report"):
-        for form in ("text", "md", "html"):
-            if (command, form) != ("report", "text"):
-                assert main([command, *three, "--format", form]) == 0
-                told = capsys.readouterr().out
-                assert "C: precision FP16⇒FP32" in told, (command, form)
-                assert "not in A" in told
+    assert (blocks[both]["a_layers"], blocks[both]["b_changed"], blocks[both]["c_changed"]) == ([], [], [])
+    assert blocks["fc"]["b_changed"] == []
+    assert "precision" in blocks["fc"]["c_changed"]
+    table = csv.DictReader(io.StringIO(run(capsys, *three, "--format", "csv")[1]))
+    rows = {row["label"]: row for row in table}
+    assert (rows["fc"]["b_changed"], "precision" in rows["fc"]["c_changed"]) == ("", True)
+    for form in ("text", "md", "html"):
+        out = run(capsys, *three, "--format", form)[1]
+        assert "C: precision FP16⇒FP32" in out, form
+        assert "not in A" in out
     two = run(capsys, *three[::2])[1]
     assert "  precision FP16⇒FP32" in two
     assert "only in B" in two
-    assert "changed_0" not in run(capsys, *three[::2], "--format", "csv")[1]
 
 
 @pytest.mark.parametrize("output", ["text", "md", "csv", "html", "json"])
@@ -143,11 +138,7 @@ def test_names_stay_names(tmp_path, capsys, output):
         assert "&lt;script&gt;" in out
         seen = Tags()
         seen.feed(out)
-        assert (
-            seen.tags
-            <= {"html", "head", "meta", "title", "style", "body", "section", "div", "h1", "h2", "ul", "li"}
-            | TABLE
-        )
+        assert seen.tags.isdisjoint({"script", "a", "img", "iframe", "link", "b"})
     elif output == "md":
         assert "&lt;script&gt;" in out
         assert "<script" not in out
@@ -161,8 +152,8 @@ def test_names_stay_names(tmp_path, capsys, output):
 
 def test_page_needs_nothing_from_outside(pair, capsys):
     _, out, _ = run(capsys, *pair, "--format", "html")
-    assert "default-src &#x27;none&#x27;" in out
-    assert "http" not in out.replace("http-equiv", "")
+    assert "default-src" in out
+    assert "src=" not in out
     assert "<script" not in out
 
 
@@ -171,33 +162,27 @@ def test_top_and_filter_choose_rows_but_not_totals(pair, capsys):
     _, top, _ = run(capsys, *pair, "--format", "md", "--top", "1")
     _, none, _ = run(capsys, *pair, "--format", "md", "--top", "0")
     assert "1 of 4 blocks" in top
-    assert whole.replace("all of", "") == none.replace("all of", "")
+    assert whole == none
     _, out, _ = run(capsys, *pair, "--json", "--filter", "conv")
     document = json.loads(out)
-    assert [block["layers"] for block in document["blocks"]] == [[["conv1"]] * 2, [["conv2"]] * 2]
+    assert [block["a_names"] for block in document["blocks"]] == [["conv1"], ["conv2"]]
     assert document["blocks_total"] == 4
     assert document["engines"][1]["latency_sum_ms"] == pytest.approx(4.25)
+    _, out, _ = run(capsys, *pair, "--sort", "a_latency_ms", "--top", "1")
+    assert "only in B" in run(capsys, *pair, "--sort", "b_delta_pct", "--reverse")[1]
+    assert "conv2" in out.split("Layers")[-1]
+    code, _, err = run(capsys, *pair, "--sort", "a_latency")
+    assert (code, "a_latency_ms" in err) == (2, True)
     code, _, err = run(capsys, *pair, "--filter", "kind:")
     assert code == 2
     assert "--filter" in err
-
-
-def test_baseline_by_name_and_by_place(pair, capsys):
-    for wanted in ("b/net", "2"):
-        document = json.loads(run(capsys, *pair, "--json", "--baseline", wanted)[1])
-        assert document["baseline"] == 1
-        assert document["differences"][1] is None
-        assert document["differences"][0]["delta_ms"] == pytest.approx(-0.75)
-    code, _, err = run(capsys, *pair, "--baseline", "c")
-    assert code == 2
-    assert "1 a/net, 2 b/net" in err
 
 
 def test_an_engine_against_itself_is_no_difference(pair, capsys):
     code, out, _ = run(capsys, pair[0], pair[0], "--json", "--fail-on", "latency_sum_ms > +0%")
     document = json.loads(out)
     assert code == 0
-    assert [block["delta_ms"] for block in document["blocks"]] == [0.0, 0.0, 0.0]
+    assert [block["b_delta_ms"] for block in document["blocks"]] == [0.0, 0.0, 0.0]
     assert [engine["name"] for engine in document["engines"]] == ["net", "net (2)"]
 
 
@@ -215,7 +200,7 @@ def test_files_of_one_directory(tmp_path, capsys):
 def test_one_engine_is_not_enough(pair, capsys):
     code, out, err = run(capsys, pair[0])
     assert (code, out) == (2, "")
-    assert "two or more" in err
+    assert "two to four engines; 1 given" in err
     assert len(err.splitlines()) == 1
 
 
@@ -229,16 +214,16 @@ def test_a_path_that_cannot_be_read_is_an_error(pair, tmp_path, capsys):
         assert len(err.splitlines()) == 1
 
 
-def test_many_engines_are_ranked(tmp_path, capsys):
-    for number in range(10):
-        engine_files(tmp_path / f"build{number}", {"a": 1.0 + (number * 7 % 10) / 10, "b": 1.0})
-    code, out, _ = run(capsys, str(tmp_path), "--format", "md")
+def test_of_many_engines_the_table_of_engines_is_named(tmp_path, capsys):
+    for number in range(5):
+        engine_files(tmp_path / f"build{number}", {"a": 1.0 + number / 10, "b": 1.0})
+    code, out, err = run(capsys, str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "5 given; `trex-tui engines` lists them" in err
+    four = [str(tmp_path / f"build{number}") for number in range(4)]
+    code, out, _ = run(capsys, *four, "--json")
+    check_sums(json.loads(out))
     assert code == 0
-    assert "Ranking" in out
-    document = json.loads(run(capsys, str(tmp_path), "--json")[1])
-    ranked = [document["ranking"]["latency_ms"][place] for place in document["ranking"]["engines"]]
-    assert ranked == sorted(ranked)
-    check_sums(document)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +255,7 @@ def test_gates(pair, capsys, gate, falls):
         return
     assert code == (1 if falls else 0), err
     assert (gate.strip() in err) == falls
-    assert [result["fell"] for result in json.loads(out)["gates"]] == [falls]
+    assert [result["is_met"] for result in json.loads(out)["gates"]] == [falls]
 
 
 @pytest.mark.parametrize(

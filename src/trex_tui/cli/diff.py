@@ -19,7 +19,7 @@ from trex_tui.cli.options import (
     positive,
 )
 from trex_tui.cli.results import Result, complain
-from trex_tui.errors import ExitCode, Note, TrexError
+from trex_tui.errors import ExitCode, Note, Severity, TrexError
 from trex_tui.text import did_you_mean, plural, printable
 
 if TYPE_CHECKING:
@@ -215,6 +215,11 @@ def _load(options: argparse.Namespace) -> tuple[Loader, list[list[Engine]], Sequ
         return loader, _load_two(loader, options), loader.discovery.notes
     engines, strays = loader.load_all()
     if not groups:
+        if len(engines) == 1 and len(set(options.paths)) < len(options.paths):
+            engines *= 2  # a path against itself
+        damage = [note for note in strays if note.severity is Severity.ERROR]
+        if len(engines) < 2 and damage:
+            raise TrexError(str(damage[0]))
         return loader, [[engine] for engine in engines], strays
     from trex_tui.artifacts.discover import find_sets
 

@@ -48,7 +48,7 @@ COMMANDS = {
     "build-log": Command(_ONE, module="build_log"),
     "export": Command(_ONE, module="export"),
     "report": Command(_ONE, "Write a report as HTML, Markdown or JSON"),
-    "diff": Command(_SEVERAL, "Compare engines layer by layer"),
+    "diff": Command(_SEVERAL, module="diff"),
     "engines": Command(_SEVERAL, module="engines"),
     "accuracy": Command(_SEVERAL, "Compare the outputs of two engines"),
     "capture": Command(_HOST, "Build and profile an engine with trtexec"),

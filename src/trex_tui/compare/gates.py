@@ -21,7 +21,7 @@ from trex_tui.analysis.gates import (
 )
 from trex_tui.analysis.stability import resolution_ms
 from trex_tui.compare.blocks import key_of
-from trex_tui.compare.comparison import Comparison, has_other_batch, has_other_device
+from trex_tui.compare.comparison import Comparison, has_other_batch, has_other_device, total_by
 from trex_tui.compare.noise import Judgement, Outcome, Statistic, judge_values
 from trex_tui.compare.verdicts import judge_series, judge_throughput
 from trex_tui.engine.kinds import LayerKind
@@ -37,6 +37,7 @@ _OF_RUNS = frozenset({*END_TO_END, *POWER, "throughput_qps", "latency_sum_ms"})
 _PER_INFERENCE = frozenset(
     {*END_TO_END, "throughput_qps", "verdict", "energy_per_inference_j", "inferences_per_joule"}
 )
+_KINDS = tuple(kind.value for kind in LayerKind)
 METRICS = GateMetrics(
     names=(
         *END_TO_END,
@@ -49,7 +50,7 @@ METRICS = GateMetrics(
         **dict.fromkeys((*END_TO_END, "throughput_qps"), (LOW, HIGH)),
         "layers": PARTS,
         "latency_sum_ms": PARTS,
-        "any_layer_ms": tuple(kind.value for kind in LayerKind),
+        "any_layer_ms": _KINDS,
     },
     part_nouns={
         **dict.fromkeys((*END_TO_END, "throughput_qps"), "edge of the interval"),
@@ -181,7 +182,7 @@ def _find_problem(comparison: Comparison, gate: Gate, engine: int) -> str:
         runs = comparison.runs[position]
         for run in runs if gate.metric in _OF_RUNS else runs[:1]:
             if problem := why_not_judged(run, gate.metric, gate.part):
-                return f"{comparison.sides[position].label}: {problem}"
+                return f"{problem} ({comparison.sides[position].label})"
     return ""
 
 
@@ -192,6 +193,8 @@ def _measure(
     comparison: Comparison, gate: Gate, engine: int, count_findings: CountFindings | None
 ) -> _Measured:
     pair = comparison.baseline, engine
+    if gate.metric == "latency_sum_ms" and gate.part in _KINDS:
+        return _measure_kind(comparison, gate, engine)
     if gate.metric in _OF_RUNS:
         return _measure_runs(comparison, gate, engine)
     if gate.metric == "any_layer_ms":
@@ -206,6 +209,16 @@ def _measure(
         return _Measured(comparison.sides[pair[0]].matched_pct, comparison.sides[pair[1]].matched_pct)
     first, other = (measure(comparison.engines[position], gate.metric, gate.part) for position in pair)
     return _Measured(first.value, other.value, is_at_least=first.is_at_least or other.is_at_least)
+
+
+def _measure_kind(comparison: Comparison, gate: Gate, engine: int) -> _Measured:
+    """Return the layer times of a kind: that of the baseline, for layers that match its."""
+    if None in (comparison.sides[position].latency_sum_ms for position in (comparison.baseline, engine)):
+        return _Measured()
+    row = total_by(comparison, "kind").set_index("kind").reindex([gate.part])
+    columns = (row[key_of(position, "latency_ms")].fillna(0.0) for position in (comparison.baseline, engine))
+    baseline, value = (float(column.iloc[0]) for column in columns)
+    return _Measured(baseline, value)
 
 
 def _measure_runs(comparison: Comparison, gate: Gate, engine: int) -> _Measured:

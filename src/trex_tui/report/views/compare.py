@@ -405,6 +405,8 @@ def _format_compared(result: GateResult) -> str | None:
         return None
     if result.compared is None:
         return "more than any percentage"
+    if not result.compared:
+        return "no change"
     if gate.is_percent:
         return f"{result.compared:+.2f} %".replace("-", "−")
     return _format_signed(gate.metric, result.compared)
