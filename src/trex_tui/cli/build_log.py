@@ -1,0 +1,97 @@
+"""`build-log`: what the log of a build says."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex_tui.cli.options import CommandParser, add_result, add_top, complete_files, positive
+from trex_tui.cli.results import Result
+from trex_tui.errors import ArtifactError, ExitCode, Severity
+
+if TYPE_CHECKING:
+    from trex_tui.artifacts.discover import ArtifactSet
+    from trex_tui.engine.model import Engine
+
+HELP = "Analyze the log of a build"
+ARGUMENTS = "[LOG]"
+EPILOG = """\
+Exit code: 0 done; 1 the run in the log failed; 2 bad input or a damaged log
+(its readable part is shown).
+
+examples:
+  trex-tui build-log net.build.log
+  trex-tui build-log results/alexnet                     the log of a set
+  trex-tui build-log net.build.log --top 0               all rows
+  trex-tui build-log net.build.log --layer conv1
+  trex-tui build-log net.build.log.gz --json | jq .phases
+  ssh board cat net.log | trex-tui build-log -
+"""
+
+
+def add_arguments(parser: CommandParser) -> None:
+    log = parser.add_argument(
+        "log",
+        nargs="?",
+        default=".",
+        metavar="LOG",
+        help="log of trtexec or of another builder, verbose or not, also .gz; the directory of a set; - for standard input; "
+        "default: the current directory",
+    )
+    complete_files(log)
+    parser.add_argument(
+        "--run", type=positive, metavar="N", help="measured run to show from a log of several; default: the last"
+    )
+    parser.add_argument("--layer", metavar="NAME", help="list the tactics timed for a layer (name or part of it)")
+    add_top(parser, 10)
+    add_result(parser, ("text", "json", "md", "html"), schema="build-log/3")
+
+
+def run(options: argparse.Namespace) -> int:
+    from trex_tui.artifacts.write import Inputs
+    from trex_tui.buildlog.reader import read_log
+    from trex_tui.report.views.log import check_log, describe_log, find_log_failure
+
+    result = Result(options)
+    path, source = _find_log(options.log)
+    trace = read_log(path, options.run)
+    check_log(trace)
+    engine = _load(source, options.run) if path.is_file() else None
+    document = describe_log(trace, engine, options.top or None, options.layer or "")
+    code = result.write(document, Inputs([path, options.log]))
+    if any(note.severity is Severity.ERROR for note in document.notes):
+        return int(ExitCode.BAD_INPUT)
+    return int(ExitCode.FINDINGS) if not code and find_log_failure(trace) else code
+
+
+def _find_log(given: str) -> tuple[Path, ArtifactSet]:
+    """Return a log and the set that it belongs to; of a directory the log of the build, else of the profile run.
+
+    Raises:
+        ArtifactError: A directory has no log, or several engines.
+        TrexError: Standard input is empty.
+    """
+    from trex_tui.artifacts.discover import ArtifactSet, find_one
+    from trex_tui.artifacts.kinds import FileKind
+    from trex_tui.cli.loading import STDIN, read_stdin
+
+    path = read_stdin() if given == STDIN else Path(given).expanduser()
+    if not path.is_dir():
+        return path, ArtifactSet(path.stem, path.parent, {FileKind.BUILD_LOG: path})
+    source = find_one(path)
+    log = source.files.get(FileKind.BUILD_LOG) or source.files.get(FileKind.PROFILE_LOG)
+    if log is None:
+        raise ArtifactError(path, "has no log; build with trtexec --verbose and keep its output as NAME.build.log")
+    return log, source
+
+
+def _load(source: ArtifactSet, run: int | None) -> Engine | None:
+    """Return the engine of a set; None if its files have neither layers nor times."""
+    from trex_tui.api import COLUMNS
+    from trex_tui.engine.load import load_set
+
+    try:
+        return load_set(source, columns=COLUMNS, run=run)
+    except ArtifactError:
+        return None
