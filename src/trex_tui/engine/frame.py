@@ -150,8 +150,8 @@ def _tensor_frame(
         zip(*rows, strict=True) if rows else [()] * 8
     )
     are_constant = [
-        role == "input" and name not in known and not name.startswith(_NO_CONSTANT)
-        for role, name in zip(roles, names, strict=True)
+        role == "input" and name not in known and not name.startswith(_NO_CONSTANT) and -1 not in shape
+        for role, name, shape in zip(roles, names, shapes, strict=True)
     ]
     return pd.DataFrame(
         {

@@ -36,7 +36,7 @@ class Port(NamedTuple):
     Attributes:
         shape: Elements per dimension; -1 for a dynamic one, () for a scalar.
         format: Layout in short, `NHWC8`; `format_text` is the text of the file.
-        is_constant: Whether it holds weights: no layer produces it and no binding names it.
+        is_constant: Whether it holds weights: no layer produces it, no binding names it, and its shape is fixed.
     """
 
     name: str

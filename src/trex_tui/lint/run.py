@@ -249,14 +249,17 @@ def _is_covered(context: Context, finding: Finding, causes: Iterable[Finding]) -
         for cause in causes
         if finding.savings_ms or cause.confidence is not LOW
         if cause.rule.covered_by != EVERY_RULE or not finding.savings_ms
-        for layer, ms in cause.savings_ms.items()
-        if ms > 0
+        for layer in (_layers_that_save(cause) if context.has_profile else cause.layers)
     }
     times = {layer: context.ms[layer] or 0.0 for layer in finding.layers}
     if not any(times.values()):
         times = dict.fromkeys(finding.layers, 1.0)
     whole = sum(times.values())
     return bool(whole) and 2 * sum(ms for layer, ms in times.items() if layer in explained) >= whole
+
+
+def _layers_that_save(finding: Finding) -> Iterator[int]:
+    return (layer for layer, ms in finding.savings_ms.items() if ms > 0)
 
 
 def _judge(context: Context, finding: Finding, suppressed_layers: int = 0) -> Finding:

@@ -356,16 +356,25 @@ def odd_workspace(context: Context) -> Findings:
             severity=WARNING if LEAST_MIB <= size < SMALL_MIB else None,
             confidence=HIGH,
             evidence={"workspace_mib": size, "memPoolSize": argument, "source": run.source},
+            remedy=_spell_workspace(asked),
         )
     elif asked and version and version >= LAST_LETTER_DECIDES:
         yield finding(
             f"--memPoolSize={asked[0]} was read as {asked['number']} bytes (TensorRT 10.1 and later).",
             evidence={"memPoolSize": asked[0], "tensorrt": context.engine.facts.tensorrt_version},
+            remedy=_spell_workspace(asked),
         )
     elif not pools.startswith("workspace:"):
         cut = "Memory Pools is truncated in the metadata: keep the log of the build"
         silent = "the build options do not state the memory pools" if run.options else NO_OPTIONS
         yield not_checked(cut if pools else silent)
+
+
+def _spell_workspace(asked: re.Match[str] | None) -> str:
+    """Return the argument as trtexec reads it; empty if it is unknown, or really in bytes."""
+    if asked is None or asked["unit"].upper() == "B":
+        return ""
+    return f"Write --memPoolSize=workspace:{asked['number']}{asked['unit'][0].upper()}."
 
 
 @rule(
@@ -527,11 +536,11 @@ def incomplete_layers(context: Context) -> Findings:
         )
     dynamic = [layer for layer in range(number) if any(-1 in port.shape for port in ports[layer])]
     untyped = [layer for layer in range(number) if any(port.dtype is None for port in ports[layer])]
-    parts = [f"{len(dynamic)} with dynamic dimensions"] if dynamic else []
-    parts += [f"{len(untyped)} without types"] if untyped else []
+    parts = [f"{plural(len(dynamic), 'layer')} with dynamic dimensions"] if dynamic else []
+    parts += [f"{plural(len(untyped), 'layer')} without types"] if untyped else []
     if parts:
         yield finding(
-            f"{' and '.join(parts)} of {plural(number, 'layer')}: their bytes and MACs are unknown.",
+            f"{' and '.join(parts)} (of {plural(number, 'layer')}): their bytes and MACs are unknown.",
             {*dynamic, *untyped},
             confidence=HIGH,
             evidence={"layers": len({*dynamic, *untyped}), "dynamic": len(dynamic), "untyped": len(untyped)},

@@ -383,12 +383,19 @@ def first_convolution(context: Context, share_pct: float, hot_pct: float) -> Fin
             yield _describe_hot_stem(context, layer)
 
 
+def reads_few_channels(context: Context, layer: int) -> bool:
+    """Return whether a layer is a convolution over the channels of an image."""
+    channels = context.channels(layer)
+    return (
+        context.kinds[layer] == LayerKind.CONVOLUTION and channels is not None and channels <= FIRST_CHANNELS
+    )
+
+
 def _is_first(context: Context, layer: int) -> bool:
     types = f"{context.layer_types[layer]} {context.parameter_types[layer]}".lower()
     if context.is_depthwise(layer) or "pool" in types:
         return False  # fused with activation and pool: cannot be improved
-    channels = context.channels(layer)
-    return channels is not None and channels <= FIRST_CHANNELS
+    return reads_few_channels(context, layer)
 
 
 def _stays_quantized(context: Context, layer: int) -> bool:

@@ -65,7 +65,8 @@ def fallback(context: Context) -> Findings:
         if message.layer_type != "CONSTANT":
             by_reason.setdefault(_reason(message), []).append(message)
     for reason, messages in by_reason.items():
-        yield _describe_reason(context, reason, messages)
+        if not (dla and dla.subgraph_limit is not None and "subgraphs" in reason):
+            yield _describe_reason(context, reason, messages)
     if dla and dla.subgraph_limit is not None:
         yield _describe_limit(dla)
     if by_reason or (dla and dla.subgraph_limit is not None):
@@ -100,12 +101,21 @@ def fallback(context: Context) -> Findings:
 def _describe_limit(dla: Dla) -> Finding:
     """Return a finding for the number of subgraphs, which is one budget for all layers that fell back because of it."""
     on_dla, on_gpu = len(dla.dla_layers), len(dla.gpu_layers)
+    beyond = list(
+        dict.fromkeys(message.layer for message in dla.fallbacks if "subgraphs" in _reason(message))
+    )
+    named = f" (first {', '.join(map(quote, beyond[:_NAMED_LAYERS]))})" if beyond else ""
     places = f" ({on_dla} layers on the DLA, {on_gpu} on the GPU)" if on_dla and on_gpu else ""
     return finding(
         f"The limit of {dla.subgraph_limit} DLA subgraphs is reached{places}: all further layers run on "
-        "the GPU, also those that the DLA supports.",
+        f"the GPU, also those that the DLA supports{named}.",
         confidence=HIGH,
-        evidence={"subgraph_limit": dla.subgraph_limit, "dla_layers": on_dla, "gpu_layers": on_gpu},
+        evidence={
+            "subgraph_limit": dla.subgraph_limit,
+            "fallback_layers": len(beyond),
+            "dla_layers": on_dla,
+            "gpu_layers": on_gpu,
+        },
         remedy=(
             "Mend the other fallbacks first: each unsupported layer splits a subgraph in two. Or place a "
             "contiguous part on the DLA and the rest on the GPU (--layerDeviceTypes).",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from trex_tui.lint.context import (
     MOVING_OPERATORS,
     QUANTIZED,
     Context,
+    bits_of,
     details,
     issue,
     per_context,
@@ -27,6 +30,7 @@ from trex_tui.lint.context import (
 from trex_tui.lint.regions import INSERTED, map_islands, map_plugin_regions
 from trex_tui.lint.remedies import TORCH_TENSORRT, Platform
 from trex_tui.lint.rule import HIGH, INFO, WARNING, Finding, Findings, finding, not_checked, rule, strength
+from trex_tui.lint.savings import fraction
 from trex_tui.text import plural
 
 LONGEST_FILLING = 8
@@ -74,6 +78,28 @@ _PACKED = {"NHWC2": "NC/2HW2", "NHWC4": "NC/4HW4"}
 """Layouts that can be bound only as another one, with the same order of bytes if all channels fit one vector."""
 
 
+def is_small(port: Port) -> bool:
+    """Return whether a tensor has too few elements to matter, those of one sample if the batch is dynamic."""
+    return math.prod(size for size in port.shape if size > 0) < MANY_ELEMENTS
+
+
+@per_context
+def map_edge(context: Context) -> dict[int, str]:
+    """Return layers that convert data between a network input or output and a layer that computes: layer -> side.
+
+    Reshapes and transposes before a conversion do not matter: the caller decides about its type all the same.
+    """
+    sides = dict.fromkeys(context.flow.at_output, "output") | dict.fromkeys(context.flow.at_input, "input")
+    passing = {LayerKind.SHUFFLE, LayerKind.NOOP}
+    for layer in context.select(LayerKind.REFORMAT):
+        before, behind = context.producers[layer], context.consumers[layer]
+        if len(before) == 1 and context.kinds[before[0]] in passing and sides.get(before[0]) == "input":
+            sides.setdefault(layer, "input")
+        if len(behind) == 1 and context.kinds[behind[0]] in passing and sides.get(behind[0]) == "output":
+            sides.setdefault(layer, "output")
+    return sides
+
+
 def _find_plugin(context: Context, layers: Iterable[int]) -> int | None:
     return next((layer for layer in layers if context.kinds[layer] == LayerKind.PLUGIN), None)
 
@@ -86,19 +112,29 @@ def _find_plugin(context: Context, layers: Iterable[int]) -> int | None:
     "output has another "
     "floating-point or quantized type than its input, away from the network's inputs and outputs.",
     why="Two neighbours use different types: a plugin, a constant, a pinned layer, an FP32 stem.",
-    remedy="Change the type of the plugin, the constant or the pinned layer to that of its neighbours.",
+    remedy=(
+        "TensorRT chose both types by time: ask for one type (--layerPrecisions, --precisionConstraints=prefer), or "
+        "build a strongly typed FP16 model (--stronglyTyped), and compare.",
+        "TensorRT chose both types by time: ask for one type (--layerPrecisions, --precisionConstraints=prefer) and "
+        "compare.",
+        "TensorRT chose both types by time: set the precision of both neighbours (setPrecision) and compare.",
+    ),
     references=(FUSION_CATALOG, issue(4039), issue(2136)),
     columns=("kind", "input_formats", "output_formats", "latency_ms"),
     not_when="The same type by two names (Half, FP16); Q and DQ (QDQ001); floating-point islands (PREC002); copies "
-    "for a plugin (PLUG001, FUSE004); integer types; the network's edge (FMT004).",
+    "for a plugin (PLUG001, FUSE004); integer types; the network's edge (FMT004); without a profile, less than 1 024 "
+    "elements.",
     needs=(details,),
     estimate="assumes that its neighbours use one type",
     formula="layer time of reformats",
 )
 def type_conversion(context: Context) -> Findings:
-    left_alone = context.flow.at_edge | map_islands(context).keys() | map_plugin_regions(context).keys()
+    left_alone = map_edge(context).keys() | map_islands(context).keys() | map_plugin_regions(context).keys()
+    is_typed = context.platform.is_strongly_typed
     for layer in range(len(context.engine)):
         if layer in left_alone or not context.takes_time(layer) or not _converts_type(context, layer):
+            continue
+        if not context.has_profile and is_small(context.outputs[layer][0]):
             continue
         source, target = context.inputs[layer][0].dtype, context.output_types[layer]
         yield finding(
@@ -107,6 +143,9 @@ def type_conversion(context: Context) -> Findings:
             confidence=HIGH,
             savings=context.times([layer]) if context.kinds[layer] == LayerKind.REFORMAT else {},
             evidence=context.evidence(layer, kind=context.kinds[layer]),
+            remedy="Types are those of the model (strongly typed): export both neighbours in one type."
+            if is_typed
+            else "",
             group=f"layers convert {source or 'unknown'} to {target or 'unknown'} inside the network",
         )
 
@@ -171,6 +210,7 @@ def _changes_layout(context: Context, layer: int) -> bool:
 
 
 def _is_alike(source: Port, target: Port) -> bool:
+    """Return whether two tensors have one type and one layout, whatever the width of its vectors."""
     return (_layout_family(source), source.dtype) == (_layout_family(target), target.dtype)
 
 
@@ -301,28 +341,26 @@ def _find_served(context: Context, layer: int) -> list[int]:
     formula="layer time",
 )
 def conversion_at_edge(context: Context, share_pct: float) -> Findings:
-    flow = context.flow
-    for layer in sorted(flow.at_edge):
+    for layer, side in sorted(map_edge(context).items()):
         if not context.takes_time(layer) or not _is_conversion(context, layer):
             continue
-        share, at_input = context.pct(context.ms[layer]), layer in flow.at_input
+        share = context.pct(context.ms[layer])
         source, target = context.inputs[layer][0], context.outputs[layer][0]
-        if (share or 0.0) < share_pct if context.has_profile else (size_of(target) or 0) < MANY_ELEMENTS:
+        if (share or 0.0) < share_pct if context.has_profile else is_small(target):
             continue
-        side = "input" if at_input else "output"
-        remedy = _advise_binding(context, layer, side)
+        remedy, part = _advise_binding(context, layer, side)
         if not remedy:
             continue
         converts, types = "transposes", describe(source)
         if types != describe(target):
             converts, types = "converts", context.format_types(layer)
-        neighbours = context.consumers[layer] if at_input else context.producers[layer]
+        neighbours = context.consumers[layer] if side == "input" else context.producers[layer]
         yield finding(
             f"{context.quote(layer)} {converts} a network {side}, {types}: {context.format_time(layer)}.",
             [layer],
             severity=WARNING if share is not None and share >= 2 else None,
             confidence=HIGH,
-            savings=context.times([layer]),
+            savings=context.times([layer]) if part == 1.0 else fraction(context, layer, part),
             evidence=context.evidence(layer, side=side, neighbours_ms=context.sum_ms(neighbours)),
             remedy=remedy,
             group=f"layers {converts.removesuffix('s')} network {side}s, {types}",
@@ -339,27 +377,38 @@ def _is_conversion(context: Context, layer: int) -> bool:
     return context.kinds[layer] in (LayerKind.REFORMAT, LayerKind.SHUFFLE)
 
 
-def _advise_binding(context: Context, layer: int, side: str) -> str:
-    """Return what the caller or the model can do; empty if a binding cannot have the type and layout of the network."""
+def _advise_binding(context: Context, layer: int, side: str) -> tuple[str, float]:
+    """Return what the caller or the model can do, and the part of the time that it saves; empty if a binding cannot have
+    the type of the network.
+    """
     source, target = context.inputs[layer][0], context.outputs[layer][0]
     inner, outer = (target, source) if side == "input" else (source, target)
     if context.kinds[layer] == LayerKind.SHUFFLE or "Tran" in context.operators(layer):
-        return (
-            f"The transpose is part of the model: export it with the {side} in the computed order (tf2onnx: "
-            f"--{side}s-as-nchw)."
-        )
+        text = f"export it with the {side} in the computed order (tf2onnx: --{side}s-as-nchw)."
+        return f"The transpose is part of the model: {text}", 1.0
     is_cast = source.dtype != target.dtype
     if is_cast and (context.platform.is_strongly_typed or not context.names[layer].startswith(INSERTED)):
-        return f"The cast is part of the model: export it with {inner.dtype} as the type of this {side}."
-    binding = find_binding(inner, context.platform)
+        return f"The cast is part of the model: export it with {inner.dtype} as the type of this {side}.", 1.0
+    is_next = layer in context.flow.at_edge
+    binding = find_binding(inner, context.platform) if is_next else None
     if context.platform.producer == TORCH_TENSORRT:
-        return f"Export the model with {inner.dtype} as the type of this {side}." if is_cast else ""
+        return (f"Export the model with {inner.dtype} as the type of this {side}." if is_cast else ""), 1.0
     if binding is not None:
-        return f"Use {describe(inner)} in the caller: --{side}IOFormats={binding} for this {side}."
+        return f"Use {describe(inner)} in the caller: --{side}IOFormats={binding} for this {side}.", 1.0
     binding = find_binding(outer._replace(dtype=inner.dtype), context.platform) if is_cast else None
-    if binding is None:
-        return ""
-    return f"Use {inner.dtype} in the caller, to save the cast: --{side}IOFormats={binding} for this {side}."
+    narrower = 1.0 - bits_of(inner) / (bits_of(outer) or 1)
+    if binding is None or narrower <= 0:
+        return "", 0.0
+    # The other layout remains: only the caller's tensor has fewer bytes.
+    part = (
+        1.0
+        if _layout_family(source) == _layout_family(target)
+        else narrower * bits_of(outer) / (bits_of(outer) + bits_of(inner))
+    )
+    return (
+        f"Use {inner.dtype} in the caller, to save the cast: --{side}IOFormats={binding} for this {side}.",
+        part,
+    )
 
 
 def find_binding(port: Port, platform: Platform) -> str | None:
@@ -425,20 +474,24 @@ def movement_share(context: Context, info_pct: float, warning_pct: float) -> Fin
     references=(issue(1489), FUSION_CATALOG),
     columns=("tactic", "input_formats", "output_formats", "latency_ms"),
     not_when="Copies next to a plugin (PLUG001, FUSE004); transposes; writers of network outputs; loops "
-    "and branches; kernels "
-    "whose layouts are not stated, as before TensorRT 11: their copy may be a change of layout.",
+    "and branches, and the copy of a value that a loop changes; kernels whose layouts are not stated, as before "
+    "TensorRT 11: their copy may be a change of layout; without a profile, less than 1 024 elements.",
     needs=(details,),
     estimate="without the copy",
     formula="layer time",
 )
 def needless_copy(context: Context) -> Findings:
     regions = map_plugin_regions(context)
+    written = Counter(port.name for ports in context.outputs for port in ports)
+    changed = {name for name, count in written.items() if count > 1}
     for layer, layer_type in enumerate(context.layer_types):
         if layer_type != "kgen" or not context.takes_time(layer):
             continue
         if layer in regions or layer in context.output_writers or not _copies_nothing_new(context, layer):
             continue
-        if context.values_of_control_flow[layer] is not None:
+        if context.values_of_control_flow[layer] is not None or context.outputs[layer][0].name in changed:
+            continue
+        if not context.has_profile and is_small(context.outputs[layer][0]):
             continue
         plugin = _find_plugin(context, [*context.consumers[layer], *context.producers[layer]])
         yield finding(
@@ -464,8 +517,12 @@ def _copies_nothing_new(context: Context, layer: int) -> bool:
     if ends is None or len(context.data_inputs[layer]) != 1:
         return False
     source, target = ends
-    has_layouts = source.format is not None and source.format_text == target.format_text
-    return has_layouts and source.shape == target.shape and size_of(source) is not None
+    is_same = (source.dtype, source.format_text, source.shape) == (
+        target.dtype,
+        target.format_text,
+        target.shape,
+    )
+    return is_same and source.format is not None and size_of(source) is not None
 
 
 @strength(

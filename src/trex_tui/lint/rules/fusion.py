@@ -20,6 +20,7 @@ from trex_tui.lint.context import (
 )
 from trex_tui.lint.regions import ELEMENTWISE, PluginRegion, find_plugin_regions, map_plugin_regions
 from trex_tui.lint.rule import HIGH, INFO, LOW, MEDIUM, WARNING, Finding, Findings, finding, rule, strength
+from trex_tui.lint.rules.formats import is_small
 from trex_tui.lint.rules.quantization import floating_residual
 from trex_tui.text import join_words, plural, printable
 
@@ -32,6 +33,7 @@ _EPILOGUE_OPERATORS = frozenset(
     ["Add", "Sub", "Mul", "Div", "Relu", "Sigm", "Tanh", "Max", "Min", "Clip", "Exp", "Erf", "Gelu", "Silu"]
 )
 """Operators of generated kernels that can be an epilogue. Rules about Q/DQ handle `Roun` and casts between types."""
+_OF_SUMS = frozenset(("Add", "Mul"))
 _CASTS = frozenset(("Cast", "Cas"))
 
 
@@ -68,14 +70,18 @@ def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
         remedy = _advise_on_epilogue(context, product, pointwise)
         layers = [layer for pair in pairs for layer in pair]
         evidence = {"pointwise_ms": context.sum_ms(kernels), "product": context.names[product]}
+        severity = INFO if remedy == _NO_CAUSE else None
+        is_minor = remedy == _NO_CAUSE and not context.has_profile
         if len(pairs) > 1:
             yield finding(
                 f"{len(pairs)} kernels, the first {context.quote(pointwise)}, run separately after their "
                 f"convolution or GEMM: {context.format_time(*kernels)}.",
                 layers,
+                severity=severity,
                 savings=context.times(kernels),
                 evidence={"kernels": len(pairs), **evidence, "tactic": context.tactic_names[pointwise]},
                 remedy=remedy,
+                is_minor=is_minor,
             )
             continue
         operations = context.values("n_operations")[pointwise]
@@ -83,9 +89,11 @@ def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
             f"{context.quote(pointwise)} ({context.format_time(pointwise)}) is not fused into "
             f"{context.quote(product)}, its only input.",
             layers,
+            severity=severity,
             savings=context.times([pointwise]),
             evidence={**evidence, **({} if operations is None else {"pointwise_operations": operations})},
             remedy=remedy,
+            is_minor=is_minor,
             group="pointwise layers run separately after their convolution or GEMM",
         )
 
@@ -94,6 +102,9 @@ _ADVICE_ON_SUMS = (
     "Give both branches the type and layout of the convolution or GEMM output, without a cast before the "
     "addition, so that its kernel can add the residual; try a newer TensorRT."
 )
+
+
+_NO_CAUSE = "Nothing in the model prevents it: try a newer TensorRT."
 
 
 def _advise_on_epilogue(context: Context, product: int, pointwise: int) -> str:
@@ -118,6 +129,12 @@ def _advise_on_epilogue(context: Context, product: int, pointwise: int) -> str:
             f"activation would be one kernel{elsewhere}. Ignore this finding if the model is fixed."
         )
     if context.kinds[product] == LayerKind.GEMM:
+        is_direct = (
+            pointwise in context.consumers[product]
+            and context.output_types[product] == context.output_types[pointwise]
+        )
+        if is_direct:
+            return _NO_CAUSE
         return (
             "Put the operation directly behind the product, in the type of its output; try a newer TensorRT."
         )
@@ -150,17 +167,23 @@ def _is_epilogue(context: Context, product: int, pointwise: int) -> bool:
         return False
     if not _EPILOGUE_OPERATORS.issuperset(operators - _CASTS):
         return False
-    volume = size_of(outputs[0])
+    volume, written = size_of(outputs[0]), context.outputs[product][0]
+    read = [port for port in context.data_inputs[pointwise] if port.name == written.name]
+    if any(port.shape != written.shape for port in read):
+        return False  # it reads parts of merged products
+    if not context.has_profile and is_small(outputs[0]):
+        return False
     others = [port for port in context.data_inputs[pointwise] if size_of(port) != volume]
     later = [layer for layer in context.producers[pointwise] if layer > product and context.takes_time(layer)]
     return volume is not None and not others and all(context.kinds[layer] in IDLE for layer in later)
 
 
 def _adds_two_branches(context: Context, pointwise: int) -> bool:
-    """Return whether a layer is a generated kernel that only adds two computed tensors: a residual connection."""
+    """Return whether a layer is a generated kernel that adds two computed tensors and scales them: a residual connection."""
     tactic = context.tactics[pointwise]
     operators = frozenset(tactic.operators) if tactic else frozenset[str]()
-    return operators - _CASTS == {"Add"} and len(context.producers[pointwise]) > 1
+    is_sum = "Add" in operators and operators - _CASTS <= _OF_SUMS
+    return is_sum and len(context.producers[pointwise]) > 1
 
 
 def _keeps_float_type(context: Context, layer: int) -> bool:

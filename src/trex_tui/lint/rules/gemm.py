@@ -57,6 +57,8 @@ SLOWEST_MEMORY_BYTES_PER_MS = 1.5e7
 """No GPU has less: a Jetson Nano has 25.6 GB/s. An engine whose best layer is below was not measured warm."""
 LEAST_BATCH, MOST_PRODUCT = 1024, 4096
 """Number of products from which, and size up to which, a batch of them is a kernel of tiny products."""
+SHORT_SIDE = 1024
+"""Length from which the longer side of a result fills its tiles without larger batches."""
 LARGEST_TILE = 2 * 128 * 128
 """Elements of the result that an SM holds at most, in one or several blocks."""
 _GRANULES = {"FP16": 8, "BF16": 8, "INT8": 16, "FP8": 16, "FP32": 4, "TF32": 4, "INT4": 32, "FP4": 32}
@@ -275,6 +277,7 @@ def find_tiled(context: Context) -> list[TiledProduct]:
     thresholds={"share_pct": 0.5, "full": 0.7, "empty_pct": 10.0},
     estimate="assumes one block per SM and full waves",
     formula="layer time · (1 − waves / whole waves); waves = tiles / SMs",
+    covered_by=("LAUNCH001",),
 )
 def partial_waves(context: Context, share_pct: float, full: float, empty_pct: float) -> Findings:
     layers = context.select(LayerKind.CONVOLUTION, LayerKind.GEMM)
@@ -391,9 +394,15 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
 
 def _advise_on_tiles(product: Product) -> str:
     if (product.batch or 1) > 1:
-        return "Fold the batch into M, if all products use the same weights; else write it as a "
-        "multiplication and a sum."
-    return ""
+        return "Fold the batch into M, if all products use the same weights; else write it as a multiplication and a sum."
+    narrow, long = sorted((product.m or 0, product.n or 0))
+    if long < SHORT_SIDE:
+        return ""
+    columns = "output channels" if narrow == product.n else "rows"
+    return (
+        f"Merge layers that read the same tensor into one with more {columns}: up to the width of the tile they are "
+        "almost free. A larger batch does not help."
+    )
 
 
 @rule(

@@ -46,7 +46,7 @@ from trex_tui.lint.rule import (
     rule,
     strength,
 )
-from trex_tui.lint.rules.convolution import first_convolution
+from trex_tui.lint.rules.convolution import reads_few_channels
 from trex_tui.text import plural
 
 LEAST_TINY_LAYERS = 20
@@ -363,14 +363,13 @@ def hot_layer(context: Context, latency_pct: float) -> Findings:
     timed = [layer for layer, ms in enumerate(context.ms) if ms]
     ordered = sorted(context.ms[layer] or 0.0 for layer in timed)
     mean, median = 100.0 / len(timed), context.pct(ordered[len(ordered) // 2]) or 0.0
-    stems = {layer for found in first_convolution.find(context) for layer in found.layers}
     hot_pct = max(latency_pct, min(HOT_TIMES_MEAN * mean, MOST_HOT_PCT))
     warm_pct = max(WARM_PCT, WARM_TIMES_MEDIAN * median)
     for layer in timed:
         share = context.share_pct(layer)
         if (share < hot_pct and share < warm_pct) or context.devices[layer] == "DLA":
             continue
-        if context.kinds[layer] == LayerKind.CONVOLUTION and layer in stems:
+        if reads_few_channels(context, layer):
             continue
         yield _describe_hot(context, layer)
     yield from _hot_blocks(context, hot_pct)

@@ -53,9 +53,11 @@ _CONDITIONS = (
 TRTEXEC_CV_PCT = 2.5
 """trtexec warns above this coefficient of variation (10.13.2 and later; 1 % before)."""
 VERY_UNSTABLE_CV_PCT = 10.0
+SHORT_PROFILE_MS = 250.0
 STEADY_CV_PCT = 1.0
 STEADY_RATIO = 1.05
 STEADY_RANGE_PCT = 2.0
+_NAMED_INPUTS = 3
 _LEAST_STEPS = 3
 """Steps of the timer from which a percentile differs from a median."""
 _UNSTABLE = re.compile(
@@ -71,7 +73,8 @@ _OTHER_LIBRARY = re.compile(
     "MEASURE001",
     "Profile with few iterations",
     WARNING,
-    looks_for="A profile over fewer than 10 iterations (warning) or 100 (info).",
+    looks_for="A profile over fewer than 10 iterations (warning), or 100 (info) that took less than a "
+    "quarter of a second.",
     why="Layer times of single iterations have a resolution of 1.024 µs; short layers have errors of 25 % or more.",
     remedy="Profile with at least 100 iterations.",
     references=(BEST_PRACTICES,),
@@ -84,12 +87,15 @@ def few_iterations(context: Context, iterations: float) -> Findings:
         yield not_checked(no_profile(context))
     elif count is None:
         yield not_checked("the profile has no iteration count: export it with trtexec")
-    elif count < iterations:
+    elif count < FEW_ITERATIONS or (
+        count < iterations and count * (context.total_ms or 0.0) < SHORT_PROFILE_MS
+    ):
         on_grid = on_grid_pct(context.engine.layers["latency_ms"].dropna())
         grid = f"{1000 * EVENT_GRID_MS:.3f} µs"
         multiples = f"; {on_grid:.0f} % of the times are multiples of the timer's {grid}" if on_grid else ""
         yield finding(
-            f"Profile of {plural(count, 'iteration')}: layer times are samples, not averages{multiples}.",
+            f"Profile of {plural(count, 'iteration')}: layer times are "
+            f"{'single samples' if count == 1 else 'averages of few'}{multiples}.",
             severity=WARNING if count < FEW_ITERATIONS else INFO,
             confidence=HIGH,
             evidence={"profile_iterations": count, "on_timer_grid_pct": on_grid},
@@ -277,17 +283,18 @@ def run_conditions(context: Context) -> Findings:
             evidence={"chosen_shape": text},
             remedy="Give --shapes.",
         )
-    for name, best, used in _find_other_shapes(context):
+    if others := list(_find_other_shapes(context)):
+        parts = [
+            f"{quote(name)} {format_shape(used)} instead of {format_shape(best)}"
+            for name, best, used in others
+        ]
+        more = f" and {len(parts) - _NAMED_INPUTS} more" if len(parts) > _NAMED_INPUTS else ""
         yield finding(
-            f"Input {quote(name)} ran with {format_shape(used)}; tactics were chosen for {format_shape(best)}.",
+            f"{plural(len(others), 'input')} ran with another shape than tactics were chosen for: "
+            f"{', '.join(parts[:_NAMED_INPUTS])}{more}.",
             confidence=HIGH,
-            evidence={
-                "input": name,
-                "shape_timed": format_shape(used),
-                "shape_optimized": format_shape(best),
-            },
+            evidence={"inputs": len(others), "shapes": "; ".join(parts)},
             remedy="Time the optimal shape of the build, or build with --optShapes for the target shape.",
-            group="inputs ran with another shape than the one that tactics were chosen for",
         )
     built_on, ran_on = build.device.get("Selected Device"), timed.device.get("Selected Device")
     if built_on and ran_on and built_on != ran_on:

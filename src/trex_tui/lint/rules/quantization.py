@@ -110,12 +110,10 @@ def _is_behind_padding(context: Context, layer: int) -> bool:
 def _advise_edge(context: Context, layer: int, role: str) -> str:
     quantizes = role == "quantizes"
     precision = (context.output_types[layer] if quantizes else context.inputs[layer][0].dtype) or "INT8"
-    option = f" (--{'input' if quantizes else 'output'}IOFormats={precision.lower()}:…)"
-    if context.platform.is_strongly_typed:
-        option = ": remove the Q or DQ from the model"
+    step, side = ("Q", "input") if quantizes else ("DQ", "output")
     return (
-        f"Pass {precision} from or to the caller, who converts on the host or in another kernel{option}; otherwise "
-        "ignore this finding."
+        f"Let the caller do it: a model without this {step}, whose {side} is {precision}. Ignore this "
+        "finding if the caller has floating-point data only."
     )
 
 

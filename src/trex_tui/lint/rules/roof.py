@@ -32,7 +32,7 @@ from trex_tui.lint.rule import (
     rule,
     strength,
 )
-from trex_tui.lint.rules.convolution import FIRST_CHANNELS
+from trex_tui.lint.rules.convolution import reads_few_channels
 from trex_tui.lint.savings import shortest_ms
 from trex_tui.text import format_bytes, plural
 
@@ -112,11 +112,7 @@ def _may_reach(context: Context, layer: int, roof_ms: float) -> bool:
     tactic = context.tactics[layer]
     if context.roof("roof_side")[layer] is None or context.roof("bound")[layer] == "launch":
         return False
-    channels = context.channels(layer)
-    is_first = (
-        context.kinds[layer] == LayerKind.CONVOLUTION and channels is not None and channels <= FIRST_CHANNELS
-    )
-    if is_first or (tactic and tactic.is_winograd):
+    if reads_few_channels(context, layer) or (tactic and tactic.is_winograd):
         return False
     shortest = shortest_ms(context)
     return roof_ms >= shortest and (context.ms[layer] or 0.0) > TIMES_FLOOR * shortest
