@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,17 +15,19 @@ from textual.widgets import ContentSwitcher, Tabs
 
 from trex_tui.analysis.conditions import find_doubts
 from trex_tui.analysis.engines import find_precision
-from trex_tui.analysis.timing import find_latency
+from trex_tui.analysis.timing import find_latency, timing_facts
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.engine.filter import FilterError, describe_no_match, find_matches, join_filters
 from trex_tui.engine.model import Engine
 from trex_tui.errors import Severity
 from trex_tui.frames import total
 from trex_tui.lint.run import LintResult, run_rules
-from trex_tui.report.document import plain
+from trex_tui.report.document import Document, plain
 from trex_tui.screens import dialogs
+from trex_tui.screens.export import ask_export, show_notes
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
 from trex_tui.screens.latency import LatencyPane
+from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.pane import (
     EnginePane,
     FindingOpened,
@@ -44,7 +45,7 @@ from trex_tui.widgets.filter_bar import FilterBar
 
 PANES: dict[str, Callable[[Engine], EnginePane]] = {
     "overview": StubPane.for_tab("overview"),
-    "layers": StubPane.for_tab("layers"),
+    "layers": LayersPane,
     "latency": LatencyPane,
     "charts": StubPane.for_tab("charts"),
     "memory": StubPane.for_tab("memory"),
@@ -139,6 +140,7 @@ class EngineScreen(MainScreen):
         switcher = self.query_one(ContentSwitcher)
         if not switcher.query_children(f"#{tab}"):
             pane = PANES[tab](self.engine)
+            pane.others = self.others
             pane.display = False
             await switcher.mount(pane)
         switcher.current = tab
@@ -149,7 +151,7 @@ class EngineScreen(MainScreen):
     def _update_pane(self) -> None:
         """Give the visible tab what it may have missed."""
         pane = self.pane
-        pane.shown, pane.lint, pane.current_layer = self.shown, self.lint, self.current_layer
+        pane.lint, pane.shown, pane.current_layer = self.lint, self.shown, self.current_layer
 
     @on(Tabs.TabActivated)
     async def _click_tab(self, event: Tabs.TabActivated) -> None:
@@ -372,27 +374,17 @@ class EngineScreen(MainScreen):
         self.pane.action_zoom()
 
     def action_copy(self) -> None:
-        self._copy("\n".join(str(row.get("name", "")) for row in self.pane.copied()), "name")
+        dialogs.copy(self.app, "\n".join(str(row.get("name", "")) for row in self.pane.copied()), "name")
 
     def action_copy_json(self) -> None:
-        import json
-
-        self._copy("\n".join(json.dumps(plain(row), ensure_ascii=False) for row in self.pane.copied()), "row")
-
-    def _copy(self, text: str, noun: str) -> None:
-        """Copy by OSC 52, which works over SSH."""
-        if not text:
-            self.notify("Nothing to copy here.", markup=False)
-            return
-        self.app.copy_to_clipboard(text)
-        hint = " (tmux needs `set -g set-clipboard on`)" if os.environ.get("TMUX") else ""
-        self.notify(f"Copied {plural(text.count(chr(10)) + 1, noun)} by OSC 52{hint}.", markup=False)
+        dialogs.copy(self.app, "\n".join(dialogs.to_json(plain(row)) for row in self.pane.copied()), "row")
 
     def action_export(self) -> None:
-        dialogs.export(self.app, self.engine, self.pane.tab, self.pane.sections())
+        document = Document(self.pane.tab, self.engine.name, self.pane.sections(), self.engine.notes)
+        ask_export(self.app, document, self.engine.files.values())
 
     def action_notes(self) -> None:
-        dialogs.show_notes(self.app, self.engine)
+        show_notes(self.app, self.engine.name, self.engine.notes)
 
     # Files
 
@@ -416,7 +408,7 @@ class EngineScreen(MainScreen):
             self._stamps = stamps
             self.notify("The files changed on disk; R reads them again.", markup=False, timeout=10)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
         """Hide keys that do nothing now."""
         if action == "choose_run":
             return not self.engine.runs.empty or len(self.engine.optimization_profiles) > 1
@@ -454,6 +446,8 @@ def header_facts(engine: Engine) -> list[Fact]:
     latency = find_latency(engine, "median_ms", "latency")
     if latency is not None:
         facts.append(Fact(f"{format_ms(latency)} ms", 1, "bold", is_right=True))
+        if (qps := timing_facts(engine).throughput_qps) is not None:
+            facts.append(Fact(f"{qps:.0f} qps", 6, is_right=True))
     elif engine.latency_sum_ms is not None:
         facts.append(Fact(f"{format_ms(engine.latency_sum_ms)} ms in layers", 6, is_right=True))
     facts.append(Fact(plural(len(engine), "layer"), 7, is_right=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pandas as pd
 from textual import on
@@ -17,16 +17,14 @@ from trex_tui.analysis.structure import describe
 from trex_tui.engine.model import Engine
 from trex_tui.engine.names import short_names
 from trex_tui.frames import plain_rows, plain_values
+from trex_tui.lint.rule import Finding
+from trex_tui.lint.run import LintResult
 from trex_tui.report.document import Section
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
 from trex_tui.text import printable
 from trex_tui.widgets.chrome import StatusLine
 from trex_tui.widgets.table import FrameTable, Row
 from trex_tui.widgets.text import LinkedText
-
-if TYPE_CHECKING:
-    from trex_tui.lint.rule import Finding
-    from trex_tui.lint.run import LintResult
 
 Result = TypeVar("Result")
 
@@ -89,6 +87,7 @@ class EnginePane(Container):
         current_layer: The current layer, which all tabs share; None without layers.
         shown: The layers that the filter leaves.
         lint: The findings, once the rules have run.
+        others: Engines that this one is compared with.
     """
 
     DEFAULT_CSS = """
@@ -105,6 +104,8 @@ class EnginePane(Container):
         &.-zoom-main, &.-zoom-details { layout: vertical; }
     }
     """
+    SCOPED_CSS = False
+    """Breakpoints are classes of the screen."""
     tab: ClassVar[str]
 
     current_layer: var[int | None] = var(None, init=False)
@@ -114,6 +115,7 @@ class EnginePane(Container):
     def __init__(self, engine: Engine) -> None:
         super().__init__(id=self.tab)
         self.engine = engine
+        self.others: list[Engine] = []
 
     # What the screen asks
 
@@ -189,14 +191,14 @@ class EnginePane(Container):
         layer = None if event.row is None else self.layer_of(event.row)
         if event.table is self.table and self.display:
             self.show_status(layer)
-            if layer is not None:
+            if layer is not None and event.is_by_user and layer != self.current_layer:
                 self.post_message(LayerChosen(layer))
 
     @on(FrameTable.Chosen)
     def _choose(self, event: FrameTable.Chosen) -> None:
         self.open_row(event.table, event.row)
 
-    def open_row(self, table: FrameTable, row: Row) -> None:
+    def open_row(self, table: FrameTable, row: Row) -> None:  # noqa: ARG002 - for tabs with several
         """Open a row: its layer on Layers, unless a tab overrides it."""
         layer = self.layer_of(row)
         if layer is not None:
@@ -206,7 +208,9 @@ class EnginePane(Container):
     def _follow(self, event: LinkedText.Followed) -> None:
         """Follow a link of a text: a message is sent to the screen, a number is a layer."""
         link = event.link
-        if isinstance(link, Message):
+        if isinstance(link, Finding):
+            self.post_message(FindingOpened(link))
+        elif isinstance(link, Message):
             self.post_message(link)
         elif isinstance(link, int):
             self.post_message(LayerOpened(link))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trex_tui.artifacts.write import write_atomically
+
+if TYPE_CHECKING:
+    from textual.dom import DOMNode
 
 
 class Settings:
@@ -19,6 +22,12 @@ class Settings:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._values = self._read()
+
+    @staticmethod
+    def of(node: DOMNode) -> Settings:
+        """Return the settings of the app that a widget or screen is in."""
+        settings = getattr(node.app, "settings", None)
+        return settings if isinstance(settings, Settings) else Settings(None)
 
     def get(self, name: str) -> Any:  # noqa: ANN401 - any JSON value
         """Return a value; None if there is none."""

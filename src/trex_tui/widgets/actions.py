@@ -87,6 +87,31 @@ ACTIONS = (
     Action("T", "choose_grouping", "group by", "Choose the grouping.", "layers"),
     Action("s", "toggle_sort", "sort", "Toggle sort: execution order or time.", "layers", SOMETIMES),
     Action("v", "toggle_neighbours", "neighbours", "Toggle details and neighbours (sandwich).", "layers", OFTEN, "sandwich producers consumers graph"),
+    # Overview
+    Action("a", "toggle_all", "all options", "Show or hide options at their default.", "overview", OFTEN, "unfold builder settings"),
+    # Charts
+    Action("n", "next_chart(1)", "next", "Next chart.", "charts", OFTEN),
+    Action("p", "next_chart(-1)", "previous", "Previous chart.", "charts", OFTEN),
+    Action("c", "choose_chart", "charts", "Choose a chart.", "charts", SOMETIMES, "plot histogram roofline"),
+    Action("v", "choose_axis('y')", "value", "Choose the column that is drawn.", "charts", SOMETIMES, "axis y"),
+    Action("x", "choose_axis('x')", "x axis", "Choose the column of the x axis.", "charts", LAST, "axis"),
+    Action("C", "choose_axis('color')", "color", "Choose the column that colors tell apart.", "charts", LAST),
+    Action("L", "toggle_log", "log axes", "Toggle logarithmic axes.", "charts", LAST, "scale linear"),
+    # Memory
+    Action("s", "choose_sort", "sort", "Choose the sort column.", "memory", OFTEN, "order by"),
+    Action("r,S", "reverse_sort", "reverse", "Reverse the sort.", "memory", LAST),
+    Action("p", "go_to_peak", "peak", "Go to the layer where most activations are live.", "memory", OFTEN, "maximum live"),
+    # Lint
+    Action("s", "toggle_sort", "sort", "Toggle sort: severity or saving.", "lint", OFTEN, "order by"),
+    Action("c", "choose_rule", "rule", "Show the findings of one rule.", "lint", OFTEN, "filter family"),
+    Action("x", "copy_suppression", "suppress", "Copy the lines of trex-tui.toml that suppress this finding.", "lint", SOMETIMES, "ignore"),
+    # Build
+    Action("t", "next_view(1)", "view", "Next view of the build.", "build", OFTEN, "phases passes tactics memory strategies messages"),
+    Action("T", "next_view(-1)", "previous view", "Previous view of the build.", "build"),
+    Action("s", "choose_sort", "sort", "Choose the sort column.", "build", SOMETIMES, "order by"),
+    Action("r,S", "reverse_sort", "reverse", "Reverse the sort.", "build", LAST),
+    Action("o", "open_log", "log", "Open the log at this line in $PAGER.", "build", OFTEN, "less pager file line"),
+    Action("escape,h,left", "leave_layer", "back", "Go back to the layers.", "build", SOMETIMES),
     # Trees
     Action("l,right", "expand", "expand", "Expand, or go to the first child.", TREE),
     Action("h,left", "collapse", "collapse", "Collapse, or go to the parent.", TREE),
@@ -132,6 +157,19 @@ ACTIONS = (
     Action("q,ctrl+o", "close", "close", "Go back to the list of engines, or quit.", ENGINE, ALWAYS, "leave exit quit engines list"),
     *(Action(str(digit), f"show('{tab.id}')", tab.title, tab.tooltip, ENGINE, NEVER, tab.words)
       for digit, tab in enumerate(TABS, start=1)),
+    # List of engines
+    Action("space", "mark", "mark", "Mark or unmark the engine for a comparison.", ENGINES, OFTEN, "select"),
+    Action("equals_sign", "compare", "compare", "Compare the marked engines side by side.", ENGINES, OFTEN, "diff side by side A/B"),
+    Action("slash", "filter", "filter", "Filter engines: words, device:orin, p99<5.", ENGINES, ALWAYS, "search find grep"),
+    Action("s", "choose_sort", "sort", "Choose the sort column.", ENGINES, OFTEN, "order by"),
+    Action("r,S", "reverse_sort", "reverse", "Reverse the sort.", ENGINES, LAST),
+    Action("c", "choose_columns", "columns", "Choose the columns and their order.", ENGINES, SOMETIMES, "show hide fields"),
+    Action("escape", "escape", "clear", "Clear the filter, then the marks.", ENGINES, SOMETIMES),
+    Action("y", "copy", "copy", "Copy names: marked or current (works over SSH).", ENGINES, SOMETIMES, "clipboard yank"),
+    Action("Y", "copy_json", "copy as JSON", "Copy rows as JSON: marked or current.", ENGINES, NEVER, "clipboard"),
+    Action("i", "explain", "explain", "Explain the numbers: value, unit, formula.", ENGINES, SOMETIMES, "what means definition"),
+    Action("R", "reload", "reload", "Read the files again.", ENGINES, NEVER, "refresh"),
+    Action("exclamation_mark", "notes", "notes", "Show damage and doubts of the files.", ENGINES, NEVER, "errors warnings problems"),
     # Dialogs
     Action("escape,q", "cancel", "close", "Close this window.", DIALOG, ALWAYS),
     # Everywhere

@@ -48,12 +48,13 @@ class HeaderLine(Static):
         """Change the facts, or the remark after the first of them."""
         self._facts = self._facts if facts is None else list(facts)
         self._remark = self._remark if remark is None else remark
-        self._draw(self.size.width)
+        self._draw()
 
-    def on_resize(self, event: Resize) -> None:
-        self._draw(event.size.width)
+    def on_resize(self) -> None:
+        self._draw()
 
-    def _draw(self, width: int) -> None:
+    def _draw(self) -> None:
+        width = self.content_size.width
         facts = [
             *self._facts[:1],
             *([Fact(self._remark, 0, "$warning")] if self._remark else []),
@@ -127,12 +128,16 @@ class TabLine(Horizontal):
     def _fit(self) -> None:
         """Use the longest titles that fit: all letters with blanks around, then fewer."""
         room = self.size.width - (cell_len(str(self._remark.content)) + 2 if self._remark.display else 0)
-        for padding, letters in (("  ", 99), (" ", 99), (" ", 4), (" ", 3), ("", 3), ("", 2), ("", 0)):
+        for before, after, letters in (
+            *(("  ", "  ", 99), (" ", " ", 99), (" ", "", 99), (" ", "", 4)),
+            *((" ", "", 3), (" ", "", 2), (" ", "", 0)),
+        ):
             labels = {
-                tab.id: f"{padding}{place} {tab.title if tab.id == self.active else tab.title[:letters]}".rstrip()
-                + self._badges.get(tab.id, "") + (padding or " ")
+                tab.id: f"{before}{place} {tab.title if tab.id == self.active else tab.title[:letters]}".rstrip()
+                + self._badges.get(tab.id, "")
+                + after
                 for place, tab in enumerate(TABS, start=1)
-            }  # fmt: skip
+            }
             if sum(map(cell_len, labels.values())) <= room:
                 break
         for tab in self._tabs.query(Tab):
@@ -174,7 +179,7 @@ class KeyLine(Static):
             self._draw()
 
     def _draw(self) -> None:
-        room = self.size.width - 2
+        room = self.content_size.width
         kept: list[int] = []
         for place in sorted(range(len(self._keys)), key=lambda place: -self._keys[place][0]):
             _, key, title, _ = self._keys[place]

@@ -1,7 +1,7 @@
 """The one table: a virtual view of the frame of a section, as rows, as a tree, or as rows that expand.
 
-Textual's DataTable measures every cell: 2 s for 10,000 rows. This one formats the rows on screen alone, and repaints two lines
-for a step of the cursor.
+Textual's DataTable measures every cell: 2 s for 10,000 rows. This one formats the rows on screen alone, and repaints two
+lines for a step of the cursor.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from trex_tui.column import Column, is_missing
+from trex_tui.column import Column
 from trex_tui.frames import is_number, plain_values
 from trex_tui.report.document import Section
 from trex_tui.text import MISSING, format_bar, printable, shorten_middle
@@ -30,8 +30,12 @@ from trex_tui.widgets.actions import MOVE, TREE, bindings
 from trex_tui.widgets.theme import CELL_STYLES, is_ascii
 
 GAP = 1
-_LEAST_NAME = 20
-"""Cells that names keep before other columns are left out."""
+_LEAST_NAME, _NAME_SHARE = 20, 44
+"""Cells, and part of the table in percent, that names keep before other columns are left out."""
+_LEAST_TEXT = 12
+"""Cells that other texts that can be shortened keep."""
+_WHOLE = 1000
+"""Width in which no text is cut."""
 _WIDEST_TEXT = 24
 _BAR_WIDTHS = ((150, 12), (100, 8), (0, 6))
 """Cells of the table from which the bars have so many."""
@@ -82,10 +86,15 @@ class FrameTable(ScrollView, can_focus=True):
 
     @dataclass
     class Moved(Message):
-        """The cursor stands on another row; None without rows."""
+        """The cursor stands on another row, or on the same one among others; None without rows.
+
+        Attributes:
+            is_by_user: The user moved it; else the rows changed.
+        """
 
         table: FrameTable
         row: Row | None
+        is_by_user: bool = True
 
     @dataclass
     class Chosen(Message):
@@ -101,12 +110,12 @@ class FrameTable(ScrollView, can_focus=True):
         table: FrameTable
         key: str
 
-    def __init__(self, *, styles: Styles | None = None, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, *, cell_styles: Styles | None = None, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.section = Section("")
         self.marked: set[Row] = set()
         self.sort, self.is_descending = "", True
-        self.cell_styles: dict[str, Callable[[Any], str]] = {**CELL_STYLES, **(styles or {})}
+        self.cell_styles: dict[str, Callable[[Any], str]] = {**CELL_STYLES, **(cell_styles or {})}
         self._labels: list[Row] = []
         self._positions: dict[Row, int] = {}
         self._values: dict[str, list[Any]] = {}
@@ -119,7 +128,7 @@ class FrameTable(ScrollView, can_focus=True):
         self._scale: dict[int, float] = {}
         self._strips: dict[int, Strip] = {}
         self._rich: dict[tuple[str, str], RichStyle] = {}
-        self._was_wide = 0
+        self._was_wide = self._usual_width = 0
 
     # Rows
 
@@ -146,13 +155,11 @@ class FrameTable(ScrollView, can_focus=True):
     def _show_rows(self, cursor: int, place: int) -> None:
         """Update after a change of the rows: the cursor stays at a place of the screen."""
         self.virtual_size = Size(self.size.width, len(self._shown) + 1)
-        before = self.row
         self.set_reactive(FrameTable.cursor, max(0, min(cursor, len(self._shown) - 1)))
         self.scroll_to(y=max(0, self.cursor - place), animate=False)
         self._keep_in_view()
         self._repaint()
-        if self.row != before or before is None:
-            self.post_message(self.Moved(self, self.row))
+        self.post_message(self.Moved(self, self.row, is_by_user=False))
 
     @property
     def row(self) -> Row | None:
@@ -289,25 +296,38 @@ class FrameTable(ScrollView, can_focus=True):
         if frame is None:
             self._cells = []
             return
-        names = self._name_key
-        cells = [
-            _Cell(column, self._measure(column), is_number(frame[column.key]) and column.key != names)
-            for column in self.section.columns
-        ]
+        cells = [_Cell(column, *self._measure(column)) for column in self.section.columns]
         bar = next(cells_ for least, cells_ in _BAR_WIDTHS if width >= least) if self.section.bar else 0
         room = width - 2 - (bar + GAP if bar else 0)  # gutter, and a cell before the scrollbar
+        elastic = [key for key in (self._name_key, *self.section.shorten) if key in frame]
+        least_name = max(_LEAST_NAME, min(self._usual_width, width * _NAME_SHARE // 100))
 
-        def left(kept: list[_Cell]) -> int:
-            return room - sum(cell.width + GAP for cell in kept if cell.column.key != names)
+        def least(cell: _Cell) -> int:
+            return (
+                min(cell.width, least_name)
+                if cell.column.key == self._name_key
+                else min(cell.width, _LEAST_TEXT)
+            )
 
-        least = min(_LEAST_NAME, max((cell.width for cell in cells if cell.column.key == names), default=0))
-        while left(cells) < least and any(cell.column.priority for cell in cells if cell.column.key != names):
-            others = [cell for cell in cells if cell.column.key != names]
-            cells.remove(max(reversed(others), key=lambda cell: cell.column.priority))
+        def needed() -> int:
+            return sum((least(cell) if cell.column.key in elastic else cell.width) + GAP for cell in cells)
+
+        while needed() > room and any(cell.column.priority for cell in cells):
+            cells.remove(max(reversed(cells), key=lambda cell: cell.column.priority))
+        free = room - needed()
+        widths = {cell.column.key: least(cell) for cell in cells if cell.column.key in elastic}
+        whole = {cell.column.key: cell.width for cell in cells}
+        # Names of usual length first, then the others, then the longest names.
+        for key, wanted in (
+            (self._name_key, self._usual_width),
+            *((key, whole[key]) for key in (*reversed(list(widths)), self._name_key) if key in whole),
+        ):
+            if key in widths:
+                more = max(0, min(wanted - widths[key], free))
+                widths[key], free = widths[key] + more, free - more
         self._cells = []
         for cell in cells:
-            wide = max(4, min(cell.width, left(cells))) if cell.column.key == names else cell.width
-            self._cells.append(cell._replace(width=wide))
+            self._cells.append(cell._replace(width=widths.get(cell.column.key, cell.width)))
             if bar and cell.column.key == self.section.bar:
                 self._cells.append(_Cell(Column("", ""), bar, is_right=False))
 
@@ -315,26 +335,32 @@ class FrameTable(ScrollView, can_focus=True):
     def _name_key(self) -> str:
         return next(iter(self.section.shorten), "name")
 
-    def _measure(self, column: Column) -> int:
-        """Return the width of a column: of its values and its title."""
-        values = self._column_values(column.key)
-        is_name = column.key == self._name_key
-        sample = values if len(values) <= _MEASURED or is_name else values[:_MEASURED]
-        numbers = [value for value in values if isinstance(value, int | float)]
-        extremes = [min(numbers), max(numbers)] if numbers and sample is not values else []
-        widest = max(
-            (cell_len(column.format(value)) for value in {*map(_hashable, sample), *extremes}), default=0
-        )
-        if is_name and self._levels:
-            widest = max(
-                (
-                    len(guide) + cell_len(column.format(value)) + 2
-                    for guide, value in zip(self._guides, values, strict=True)
-                ),
-                default=0,
-            )
-        title = cell_len(column.title) + (2 if column.key == self.sort else 0)
-        return max(title, widest if is_name or numbers else min(widest, column.width or _WIDEST_TEXT))
+    def _measure(self, column: Column) -> tuple[int, bool]:
+        """Return the width of a column, of its values and its title, and whether it holds numbers."""
+        key, values = column.key, self._column_values(column.key)
+        frame = self.section.frame
+        is_right = frame is not None and is_number(frame[key]) and key != self._name_key
+        if is_right and len(values) > _MEASURED:
+            known = [value for value in values if value is not None]
+            values = [*values[:_MEASURED], *([min(known), max(known)] if known else [])]
+        texts = [*map(self._whole_text(column), values)]
+        if key == self._name_key and self._levels:
+            texts = [f"{guide}▾ {text}" for guide, text in zip(self._guides, texts, strict=True)]
+        widest = max(map(len, texts), default=0)
+        if key == self._name_key:
+            self._usual_width = sorted(map(len, texts))[len(texts) * 9 // 10] if texts else 0
+        if not is_right and key not in self.section.shorten:
+            widest = min(widest, column.width or _WIDEST_TEXT)
+        return max(cell_len(column.title) + (2 if key == self.sort else 0), widest), is_right
+
+    def _whole_text(self, column: Column) -> Callable[[Any], str]:
+        """Return the function that writes a value of a column without cutting it."""
+        fit = self.section.shorten.get(column.key)
+
+        def write(value: Any) -> str:  # noqa: ANN401 - any cell
+            return column.format(value) if fit is None or not isinstance(value, str) else fit(value, _WHOLE)
+
+        return write
 
     def _column_values(self, key: str) -> list[Any]:
         frame = self.section.frame
@@ -388,18 +414,21 @@ class FrameTable(ScrollView, can_focus=True):
             if key == self._name_key:
                 segments += self._render_name(row, value, cell, ground)
                 continue
-            text = "" if value == "" else cell.column.format(value)
-            style = (
-                "$muted"
-                if is_missing(value)
-                else self.cell_styles[key](value)
-                if key in self.cell_styles
-                else ""
-            )
-            text = _align(text, cell.width, is_right=cell.is_right)
-            segments.append(Segment(text, self._style(style, ground)))
+            if value is None and self._levels and self.has_children(row):
+                value = ""  # a group has none of its own
+            style = "$muted" if value is None else self._cell_style(key, value)
+            segments.append(Segment(self._write(value, cell), self._style(style, ground)))
         strip = Strip(segments)
         return strip.crop_extend(0, self.size.width, self._style("", ground))
+
+    def _cell_style(self, key: str, value: Any) -> str:  # noqa: ANN401 - any cell
+        return self.cell_styles[key](value) if key in self.cell_styles else ""
+
+    def _write(self, value: Any, cell: _Cell) -> str:  # noqa: ANN401 - any cell
+        fit = self.section.shorten.get(cell.column.key)
+        if fit is not None and isinstance(value, str):
+            return set_cell_size(fit_cells(value, cell.width, fit), cell.width)
+        return _align(cell.column.format(value), cell.width, is_right=cell.is_right)
 
     def _render_name(self, row: int, value: Any, cell: _Cell, ground: str) -> list[Segment]:  # noqa: ANN401
         guide, arrow = "", ""
@@ -410,9 +439,9 @@ class FrameTable(ScrollView, can_focus=True):
             cell.column.key, lambda text, width: shorten_middle(printable(text), width)
         )
         room = max(1, cell.width - cell_len(guide) - cell_len(arrow))
-        text = MISSING if is_missing(value) else fit_cells(str(value), room, fit)
+        text = MISSING if value is None else fit_cells(str(value), room, fit)
         key = cell.column.key
-        style = self.cell_styles[key](value) if key in self.cell_styles else ""
+        style = self._cell_style(key, value)
         text = set_cell_size(arrow + text, max(0, cell.width - cell_len(guide)))
         return [Segment(guide, self._style("$muted", ground)), Segment(text, self._style(style, ground))]
 
@@ -424,17 +453,18 @@ class FrameTable(ScrollView, can_focus=True):
             alike = [
                 value
                 for position, value in enumerate(values)
-                if not is_missing(value) and (bool(self._levels) and self.has_children(position)) == group
+                if value is not None and (bool(self._levels) and self.has_children(position)) == group
             ]
             self._scale[group] = max(alike, default=0.0)
         value, top = values[row], self._scale[group]
-        bar = format_bar(float(value) / top, width) if not is_missing(value) and top > 0 else ""
+        share = float(value) / top if value is not None and top > 0 else 0.0
+        bar = _draw_line(share, width) if group else format_bar(share, width)
         kinds = self._column_values("kind")
         style = (
             "$muted"
             if group
             else self.cell_styles["kind"](kinds[row])
-            if kinds and not is_missing(kinds[row])
+            if kinds and kinds[row] is not None
             else "$primary"
         )
         is_plain = bool(ground) and self.app.current_theme.ansi  # reversed, a full block is a hole
@@ -546,14 +576,16 @@ def fit_cells(text: str, width: int, fit: Callable[[str, int], str]) -> str:
     return shown
 
 
+def _draw_line(share: float, width: int) -> str:
+    """Return the bar of a group: lighter than that of a row, in half cells."""
+    halves = round(2 * width * share) or (1 if share > 0 else 0)
+    return "━" * (halves // 2) + "╸" * (halves % 2)
+
+
 def _align(text: str, width: int, *, is_right: bool) -> str:
     if cell_len(text) > width:
         text = fit_cells(text, width, shorten_middle)
     return " " * (width - cell_len(text)) + text if is_right else set_cell_size(text, width)
-
-
-def _hashable(value: Any) -> Any:  # noqa: ANN401 - a cell
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _draw_guides(levels: Sequence[int]) -> list[str]:

@@ -1,0 +1,107 @@
+"""Layers: the tree, and beside it the details or the neighbours of a layer."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from trex_tui.engine.model import Engine
+from trex_tui.screens import dialogs
+from trex_tui.screens.layer_rows import add_marks, layer_styles
+from trex_tui.screens.layer_tree import GROUPINGS, Tree, make_tree
+from trex_tui.screens.pane import EnginePane
+from trex_tui.screens.settings import Settings
+from trex_tui.widgets.actions import bindings
+from trex_tui.widgets.chrome import StatusLine
+from trex_tui.widgets.details import group_lines, layer_lines
+from trex_tui.widgets.table import FrameTable, Row, TreeTable
+from trex_tui.widgets.text import LinkedText
+
+
+class LayersPane(EnginePane):
+    """The grouping is remembered; the sort is not."""
+
+    tab = "layers"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("layers")
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self.add_class("-split")
+        self.is_by_time = False
+        self._tree: Tree | None = None
+        self._detailed: tuple[object, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        yield TreeTable(id="main", cell_styles=layer_styles(self.engine))
+        yield LinkedText(id="details")
+        yield StatusLine("status")
+
+    @property
+    def grouping(self) -> str:
+        chosen = Settings.of(self).get("grouping")
+        return chosen if chosen in GROUPINGS else "module"
+
+    def watch_shown(self) -> None:
+        self.show_tree()
+
+    def watch_lint(self) -> None:
+        self.show_tree()
+
+    def watch_current_layer(self, layer: int | None) -> None:
+        self.query_one(TreeTable).move_to(layer)
+
+    def show_tree(self) -> None:
+        """Show the layers that the filter leaves."""
+        if self.shown is None:
+            return
+        tree = make_tree(self.engine, self.shown.rows, self.grouping, is_by_time=self.is_by_time)
+        self._tree = tree
+        is_few = bool(self.shown.text) and self.shown.rows.sum() <= 500
+        table = self.query_one(TreeTable)
+        table.show(add_marks(tree.section, self.lint), tree.levels, is_folded=tree.is_folded and not is_few)
+        table.move_to(self.current_layer)
+        self._show_details(table.row)
+
+    def show_status(self, layer: int | None) -> None:
+        super().show_status(layer)
+        self._show_details(self.query_one(TreeTable).row)
+
+    def _show_details(self, row: Row | None) -> None:
+        if self._tree is None or (row, self.lint) == self._detailed:
+            return
+        self._detailed = (row, self.lint)
+        details = self.query_one("#details", LinkedText)
+        if isinstance(row, int):
+            details.show(layer_lines(self.engine, row, self.lint))
+        else:
+            details.show(
+                group_lines(self.engine, str(row).lstrip("/"), self._tree.layers[row])
+                if isinstance(row, str)
+                else []
+            )
+
+    def open_row(self, table: FrameTable, row: Row) -> None:
+        """Expand or collapse a group; of a layer read the details."""
+        if isinstance(row, str):
+            table.toggle(row)
+        else:
+            self.remove_class("-zoom-main")
+            self.query_one("#details").focus()
+
+    def action_next_grouping(self) -> None:
+        names = list(GROUPINGS)
+        self._group(names[(names.index(self.grouping) + 1) % len(names)])
+
+    def action_choose_grouping(self) -> None:
+        dialogs.choose(self.app, "Group by", dict(GROUPINGS), self._group, self.grouping)
+
+    def _group(self, grouping: str) -> None:
+        Settings.of(self).set("grouping", grouping)
+        self.show_tree()
+        self.query_one(TreeTable).move_to(self.current_layer)
+
+    def action_toggle_sort(self) -> None:
+        self.is_by_time = not self.is_by_time
+        self.show_tree()
