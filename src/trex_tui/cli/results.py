@@ -109,11 +109,7 @@ class Result:
 
         writer = WRITERS[self.format]
         if not self.is_shown:
-            self.report(
-                note
-                for note in document.all_notes()
-                if note.is_damage or not writer.has_notes
-            )
+            self.report(note for note in document.all_notes() if note.is_damage or not writer.has_notes)
         if self.format == "text":
             self._write_text(document, inputs, is_unfolded=is_unfolded)
         else:
@@ -146,7 +142,8 @@ class Result:
             return
         lines = render_text(document, is_unfolded=is_unfolded).plain.split("\n")
         content = "".join(f"{line.rstrip()}\n" for line in lines)
-        self.write_content(to_ascii(content) if _wants_ascii() else content, inputs)
+        has_signs = _has_signs(sys.stdout.encoding) if self.path is None else not _wants_ascii()
+        self.write_content(content if has_signs else to_ascii(content), inputs)
 
     def _print(self, text: Text) -> None:
         """Write styled text, which has its final width."""
@@ -158,10 +155,10 @@ class Result:
         console = Console(
             highlight=False,
             force_terminal={"always": True, "never": False}.get(color),
-            no_color=True if color == "never" else None,
+            no_color={"always": False, "never": True}.get(color),
             width=1_000_000,  # Rich would wrap tables
         )
-        if _wants_ascii():
+        if not _has_signs(sys.stdout.encoding):
             text = text.copy()
             text.plain = to_ascii(text.plain)
         console.print(text, soft_wrap=True)
@@ -246,6 +243,14 @@ def _wants_color(color: str) -> bool:
     """Return whether text in a pipe is colored too, which changes nothing else."""
     is_forced = os.environ.get("FORCE_COLOR", "") not in ("", "0") and not os.environ.get("NO_COLOR")
     return color == "always" or (color == "auto" and is_forced)
+
+
+def _has_signs(encoding: str) -> bool:
+    """Return whether text may have bars and lines: ASCII is not asked for, and the encoding of the stream has them."""
+    try:
+        return not _wants_ascii() and bool("█─–".encode(encoding))
+    except UnicodeEncodeError:
+        return False
 
 
 def _wants_ascii() -> bool:

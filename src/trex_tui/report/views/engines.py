@@ -75,7 +75,7 @@ def _section(key: str, frame: pd.DataFrame, columns: Sequence[Column], sentences
 
 def _main_columns(table: EngineTable) -> list[str]:
     varying = [key for key in varying_columns(table) if table.columns[key].priority < RARE or key in CHANGES]
-    if table.frame["is_peak_at_least"].fillna(False).any() and "activation_peak_bytes" in varying:
+    if table.frame["is_peak_at_least"].notna().any() and "activation_peak_bytes" in varying:
         varying.insert(varying.index("activation_peak_bytes"), "is_peak_at_least")
     return varying
 
