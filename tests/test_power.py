@@ -138,15 +138,13 @@ class TestCompared:
         folders = [write_power_set(tmp_path / f"a{number}") for number in (1, 2)]
         folders.append(write_power_set(tmp_path / "a3", reasons=("software thermal",)))
         others = [write_power_set(tmp_path / f"b{number}") for number in (1, 2)]
-        assert main(["diff", "--runs", *map(str, folders), "--", *map(str, others)]) == 0
+        assert main(["diff", "--runs", *map(str, folders), "--runs", *map(str, others)]) == 0
         text = " ".join(capsys.readouterr().out.split())
-        assert "throttled during run 3: software thermal in 1 of 4 samples." in text
+        assert "throttled during run 3: software thermal in 1 sample." in text
 
     def test_the_table_of_engines(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         a, b = write_power_set(tmp_path / "a"), write_power_set(tmp_path / "b", (130, 140))
         assert main(["diff", str(a), str(b)]) == 0
         text = capsys.readouterr().out
-        assert "mean W" in text
-        assert "J per inference" in text
-        assert "115.000" in text
-        assert "135.000" in text
+        assert "115 W" in text
+        assert "135 W" in text

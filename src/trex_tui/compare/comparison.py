@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from trex_tui.analysis.conditions import Condition, compare_conditions, find_doubts
+from trex_tui.analysis.energy import throttling
 from trex_tui.analysis.options import find_batch
 from trex_tui.analysis.timing import FEW_ITERATIONS
 from trex_tui.artifacts.open import gc_paused
@@ -376,6 +377,7 @@ def _find_cautions(
     for index, (engine, side) in enumerate(zip(engines, sides, strict=True)):
         found += [Caution("profile", index, text) for text in _doubt_profile(engine, side)]
         found += [_make_caution(doubt, index, f"{side.label}: ") for doubt in find_doubts(engine)]
+        found += [Caution("throttled", index, text) for text in _list_throttling(runs[index], side)]
         if index != baseline:
             first, pair = sides[baseline], (engine, engines[baseline])
             found += [Caution("model", index, text) for text in _doubt_model(matched[index], side, first)]
@@ -396,6 +398,16 @@ def _find_cautions(
 def _make_caution(condition: Condition, engine: int, start: str = "") -> Caution:
     text = condition.text if start else f"{condition.text[:1].upper()}{condition.text[1:]}"
     return Caution(condition.kind, engine, f"{start}{text}.")
+
+
+def _list_throttling(runs: Runs, side: Side) -> Iterator[str]:
+    for number, run in enumerate(runs, start=1):
+        table = throttling(run)
+        if table is not None and len(table):
+            during = f" during run {number}" if len(runs) > 1 else ""
+            pairs = zip(table["reason"], table["samples"], strict=True)
+            reasons = (f"{reason} in {plural(samples, 'sample')}" for reason, samples in pairs)
+            yield f"{side.label}: throttled{during}: {', '.join(reasons)}."
 
 
 def _doubt_profile(engine: Engine, side: Side) -> Iterator[str]:
