@@ -129,7 +129,6 @@ class TrexApp(App[int]):
     def _read(self, paths: Sequence[str]) -> Callable[[], Screen[Any]]:
         """Return what makes the screen; its modules are imported here, with pandas, while the first frame stands."""
         from trex_tui.screens.engine import EngineScreen, Visit
-        from trex_tui.screens.engines import EnginesScreen
 
         source = self._find_engines(paths)
         sets = source.discovery.sets
@@ -137,6 +136,8 @@ class TrexApp(App[int]):
             engine, *others = [source.load(found) for found in sets]
             start = Visit("compare" if others else "overview", None, "")
             return lambda: EngineScreen(engine, sets[0], others, start)
+        from trex_tui.screens.engines import EnginesScreen
+
         return lambda: EnginesScreen(source)
 
     def on_engines_asked(self, event: EnginesAsked) -> None:
@@ -184,7 +185,7 @@ class TrexApp(App[int]):
         self.refresh(layout=True)
 
     def action_help(self) -> None:
-        from trex_tui.screens.help import show_help
+        from trex_tui.screens.palette import show_help
 
         show_help(self)
 

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.widget import Widget
 
+from trex_tui.column import Column
 from trex_tui.engine.model import Engine
+from trex_tui.frames import text_array
+from trex_tui.report.document import Section
 from trex_tui.screens import dialogs
 from trex_tui.screens.layer_rows import add_marks, layer_styles
 from trex_tui.screens.layer_tree import GROUPINGS, Tree, make_tree
-from trex_tui.screens.pane import EnginePane
+from trex_tui.screens.pane import EnginePane, LayerOpened
 from trex_tui.screens.settings import Settings
 from trex_tui.widgets.actions import bindings
 from trex_tui.widgets.chrome import StatusLine
 from trex_tui.widgets.details import group_lines, layer_lines
+from trex_tui.widgets.lanes import Sandwich, layer_lanes
 from trex_tui.widgets.table import FrameTable, Row, TreeTable
 from trex_tui.widgets.text import LinkedText
+
+_WIDE = 160
+"""Cells of the tab from which twelve lanes fit."""
 
 
 class LayersPane(EnginePane):
     """The grouping is remembered; the sort is not."""
 
+    DEFAULT_CSS = """
+    LayersPane {
+        & > #neighbours { display: none; }
+        &.-sandwich > #neighbours { display: block; }
+        &.-sandwich > #details { display: none; }
+    }
+    """
     tab = "layers"
     BINDINGS: ClassVar[list[BindingType]] = bindings("layers")
 
@@ -36,7 +53,12 @@ class LayersPane(EnginePane):
     def compose(self) -> ComposeResult:
         yield TreeTable(id="main", cell_styles=layer_styles(self.engine))
         yield LinkedText(id="details")
+        yield Sandwich(self.engine, id="neighbours", classes="beside")
         yield StatusLine("status")
+
+    @property
+    def beside(self) -> Widget:
+        return self.query_one("#neighbours" if self.has_class("-sandwich") else "#details")
 
     @property
     def grouping(self) -> str:
@@ -60,9 +82,31 @@ class LayersPane(EnginePane):
         self._tree = tree
         is_few = bool(self.shown.text) and self.shown.rows.sum() <= 500
         table = self.query_one(TreeTable)
-        table.show(add_marks(tree.section, self.lint), tree.levels, is_folded=tree.is_folded and not is_few)
+        section = (
+            self._add_lanes(tree.section)
+            if self.grouping == "order" and not self.is_by_time
+            else tree.section
+        )
+        table.show(add_marks(section, self.lint), tree.levels, is_folded=tree.is_folded and not is_few)
         table.move_to(self.current_layer)
         self._show_details(table.row)
+
+    def _add_lanes(self, section: Section) -> Section:
+        """Return the layers in execution order with the data flow beside them."""
+        frame = section.frame
+        if frame is None or self.engine.links.empty:
+            return section
+        lanes = layer_lanes(self.engine, frame.index.tolist(), 12 if self.size.width >= _WIDE else 5)
+        title = f"║ = {lanes.shared}" if lanes.shared else ""
+        column = Column(
+            "lanes",
+            title,
+            "Data flow: a lane per value, from its writer to its last reader.",
+            width=lanes.width,
+            priority=0,
+        )
+        frame = frame.assign(lanes=text_array(lanes.rows))
+        return replace(section, frame=frame, columns=[section.columns[0], column, *section.columns[1:]])
 
     def show_status(self, layer: int | None) -> None:
         super().show_status(layer)
@@ -72,6 +116,10 @@ class LayersPane(EnginePane):
         if self._tree is None or (row, self.lint) == self._detailed:
             return
         self._detailed = (row, self.lint)
+        if self.has_class("-sandwich"):
+            self.query_one(Sandwich).show(row if isinstance(row, int) else None)
+            self._detailed = ()
+            return
         details = self.query_one("#details", LinkedText)
         if isinstance(row, int):
             details.show(layer_lines(self.engine, row, self.lint))
@@ -88,7 +136,27 @@ class LayersPane(EnginePane):
             table.toggle(row)
         else:
             self.remove_class("-zoom-main")
-            self.query_one("#details").focus()
+            self.beside.focus()
+
+    def action_toggle_neighbours(self) -> None:
+        had_focus = self.is_beside
+        self.toggle_class("-sandwich")
+        self._detailed = ()
+        self._show_details(self.query_one(TreeTable).row)
+        if had_focus:
+            self.beside.focus()
+
+    @on(Sandwich.Opened)
+    def _open_neighbours(self, event: Sandwich.Opened) -> None:
+        """Go to the layer of a box; of several ask which."""
+        names = self.engine.layers["name"]
+        if len(event.layers) == 1:
+            self.post_message(LayerOpened(event.layers[0]))
+        else:
+            options = {str(layer): f"{layer:4} {names[layer]}" for layer in event.layers}
+            dialogs.choose(
+                self.app, "Neighbours", options, lambda key: self.post_message(LayerOpened(int(key)))
+            )
 
     def action_next_grouping(self) -> None:
         names = list(GROUPINGS)

@@ -94,12 +94,12 @@ class EnginePane(Container):
     EnginePane {
         width: 100%; height: 100%; layout: vertical;
         & > #main { height: 1fr; }
-        & > #details { height: 1fr; border-top: solid $panel; }
-        &.-zoom-main > #details, &.-zoom-details > #main { display: none; }
+        & > #details, & > .beside { height: 1fr; border-top: solid $panel; }
+        &.-zoom-main > .beside, &.-zoom-main > #details, &.-zoom-details > #main { display: none; }
     }
     MainScreen.-wide EnginePane.-split {
         layout: grid; grid-size: 2 2; grid-columns: 3fr 2fr; grid-rows: 1fr 1;
-        & > #details { border-top: none; border-left: vkey $panel; }
+        & > #details, & > .beside { border-top: none; border-left: vkey $panel; }
         & > StatusLine { column-span: 2; }
         &.-zoom-main, &.-zoom-details { layout: vertical; }
     }
@@ -123,6 +123,17 @@ class EnginePane(Container):
     def main(self) -> Widget:
         """The widget that gets the focus."""
         return self.query_one("#main")
+
+    @property
+    def beside(self) -> Widget | None:
+        """The widget beside or below it; None for none."""
+        found = self.query("#details")
+        return found.first() if found else None
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the focus is on what is beside the main part."""
+        return self.screen.focused is not None and self.screen.focused is self.beside
 
     @property
     def table(self) -> FrameTable | None:
@@ -157,9 +168,8 @@ class EnginePane(Container):
     def place(self) -> Any:  # noqa: ANN401 - of each tab its own
         """Return where the reader is, for `-`: by default row, scroll position, focus on the details, zoom."""
         table = self.table
-        is_beside = self.screen.focused is not None and self.screen.focused.id == "details"
         zoom = next((name for name in _ZOOMS if self.has_class(name)), "")
-        return (None if table is None else (table.row, table.scroll_offset.y), is_beside, zoom)
+        return (None if table is None else (table.row, table.scroll_offset.y), self.is_beside, zoom)
 
     def return_to(self, place: Any) -> None:  # noqa: ANN401 - as `place`
         """Go back to where the reader was."""
@@ -169,8 +179,8 @@ class EnginePane(Container):
             self.table.scroll_to(y=at[1], animate=False)
         self.remove_class(*_ZOOMS)
         self.set_class(bool(zoom), zoom or _ZOOMS[0])
-        if is_beside:
-            self.query_one("#details").focus()
+        if is_beside and self.beside is not None:
+            self.beside.focus()
 
     # What a tab uses
 
@@ -222,10 +232,9 @@ class EnginePane(Container):
 
     def action_zoom(self) -> None:
         """Show the part with the focus alone, or both again."""
-        if not self.query("#details"):
+        if self.beside is None:
             return
-        focused = self.screen.focused
-        name = "-zoom-details" if focused is not None and focused.id == "details" else "-zoom-main"
+        name = "-zoom-details" if self.is_beside else "-zoom-main"
         was_zoomed = any(self.has_class(zoom) for zoom in _ZOOMS)
         self.remove_class(*_ZOOMS)
         self.set_class(not was_zoomed, name)

@@ -31,13 +31,14 @@ TABS = (
     Tab("compare", "Compare", "Engines side by side, block by block.", "diff side by side A/B baseline"),
 )  # fmt: skip
 
-APP, ENGINE, ENGINES, MOVE, TREE, TEXT, DIALOG = "app", "engine", "engines", "move", "tree", "text", "dialog"
+APP, ENGINE, ENGINES, MOVE, TREE, TEXT, GRAPH, DIALOG = "app", "engine", "engines", "move", "tree", "text", "graph", "dialog"
 PLACES = {
     APP: "Everywhere",
     ENGINE: "Engine",
     **{tab.id: tab.title for tab in TABS},
     TREE: "Trees",
     TEXT: "Texts and details",
+    GRAPH: "Neighbours of a layer",
     MOVE: "Tables",
     ENGINES: "List of engines",
     DIALOG: "Windows",
@@ -121,6 +122,12 @@ ACTIONS = (
     Action("l,right", "next_link", "next link", "Go to the next link.", TEXT, LAST),
     Action("h,left", "previous_link", "previous link", "Go to the previous link.", TEXT),
     Action("enter", "follow", "go to", "Follow the link.", TEXT, LAST),
+    # Neighbours
+    Action("l,right", "beside(1)", "right", "Go to the box on the right.", GRAPH),
+    Action("h,left", "beside(-1)", "left", "Go to the box on the left.", GRAPH),
+    Action("j,down", "across(1)", "down", "Go to the consumers.", GRAPH),
+    Action("k,up", "across(-1)", "up", "Go to the producers.", GRAPH),
+    Action("enter", "open", "go to", "Go to the layer of the box.", GRAPH, LAST),
     # Tables
     Action("j,down", "move(1)", "down", "Down one row.", MOVE),
     Action("k,up", "move(-1)", "up", "Up one row.", MOVE),

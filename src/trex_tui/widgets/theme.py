@@ -123,6 +123,7 @@ CELL_STYLES: Mapping[str, Callable[[Any], str]] = {
     "output_precision": precision_style,
     "severity": severity_style,
     "index": lambda _: "$muted",
+    "lanes": lambda _: "$secondary",
 }
 """Key of a column -> style of a value, in every table."""
 
