@@ -1,0 +1,331 @@
+"""Samples of power, temperature and clocks while trtexec measures: `<name>.monitor.csv`.
+
+A separate process takes them on the machine that measures: tegrastats, nvidia-smi, or a loop over the power sensors in /sys.
+Each line is written on arrival together with the current stage of trtexec, since clocks of two machines cannot be compared.
+The script ends the process when its input ends (the run is over or trex-tui ended) and prints the processor time it used. A
+failure costs the samples, never the capture.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final
+
+from trex_tui.artifacts.power import COLUMNS, RAIL, RAIL_UNIT
+from trex_tui.artifacts.sensors import (
+    QUANTITIES,
+    Sample,
+    is_smi_header,
+    parse_tegrastats,
+    smi_parser,
+    split_cells,
+)
+from trex_tui.capture.clocks import ClockDriver, choose_gpu
+from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.shell import Shell
+from trex_tui.errors import TrexError
+from trex_tui.text import plural
+
+TEGRASTATS, NVIDIA_SMI, SYSFS = "tegrastats", "nvidia-smi", "sysfs"
+_END_S = 5.0
+"""Wait for the script to end by itself; then it is killed."""
+_LONGEST_LINE = 1 << 14
+_COMMON: Final = "timestamp,temperature.gpu,clocks.sm,clocks.mem,utilization.gpu,memory.used"
+QUERIES: Final = (
+    # Drivers refuse a query with an unknown field. All of them accept the old name of the throttle reasons.
+    f"{_COMMON},power.draw.instant,clocks_throttle_reasons.active",
+    f"{_COMMON},power.draw,clocks_throttle_reasons.active",
+    f"{_COMMON},power.draw",
+)
+_RAILS: Final = (
+    # Rails of the power sensors as words: name, file of millivolts, file of milliamperes.
+    'set --; for f in "$r"/sys/class/hwmon/hwmon*/curr[0-9]_input; do h=${f%/*} n=${f##*/curr}; n=${n%_input}; '
+    '[ -r "$f" ] && [ -r "$h/in${n}_input" ] && [ -r "$h/in${n}_label" ] && read -r l <"$h/in${n}_label" && '
+    'set -- "$@" "$l" "$h/in${n}_input" "$f"; done; c= k= g=; '
+    'for f in "$r"/sys/class/devfreq/*gpu*/cur_freq "$r"/sys/class/devfreq/*.g[abpv]*b/cur_freq; do '
+    '[ ! -r "$f" ] || c=$f; done; for f in "$r"/sys/devices/gpu.0/load "$r"/sys/devices/platform/*gpu*/load '
+    '"$r"/sys/devices/platform/bus@0/*gpu*/load; do [ ! -r "$f" ] || k=$f; done; '
+    'for f in "$r"/sys/class/thermal/thermal_zone*/type; do l=; [ ! -r "$f" ] || read -r l <"$f"; '
+    "case $l in gpu-thermal|GPU-therm) g=${f%/type}/temp;; esac; done; "
+)
+_LOOP: Final = (
+    # Arguments: the rails. Starts no program but sleep. Lines: `rail:NAME=mV,mA clock=Hz load=‰ temp=m°C`.
+    'loop() { while :; do s= n=$#; while [ "$n" -gt 0 ]; do v= a=; read -r v <"$2"; read -r a <"$3"; s="$s rail:$1=$v,$a"; '
+    'set -- "$@" "$1" "$2" "$3"; shift 3; n=$((n - 3)); done; '
+    'for f in "clock=$c" "load=$k" "temp=$g"; do x=; '
+    '[ -z "${f#*=}" ] || { read -r x <"${f#*=}"; s="$s ${f%%=*}=$x"; }; done; '
+    'echo "$s" || exit; sleep "$w" >/dev/null || sleep 1 >/dev/null; done; }; '
+)
+MONITOR: Final = (
+    # Arguments: word root milliseconds seconds gpu query…. Prints `word`, the source (empty: none), `word`, and the lines of
+    # the source. The end of the input ends the source; then `word` and the processor times of the shell and of the source
+    # follow.
+    "trap '' HUP INT TERM QUIT; t=$1 r=${2%/} m=$3 w=$4 i=$5; shift 5; exec 3<&0 </dev/null 2>/dev/null; "
+    "PATH=$PATH:/usr/bin:/bin; "
+    'say() { printf "%s\\n%s\\n%s\\n" "$t" "$1" "$t"; }; ' + _LOOP + "p=; "
+    'if command -v tegrastats >/dev/null; then say tegrastats; tegrastats --interval "$m" 3<&- & p=$!; '
+    'elif command -v nvidia-smi >/dev/null; then for q in "$@"; do '
+    'if nvidia-smi -i "$i" --query-gpu="$q" --format=csv 3<&- >/dev/null; then say nvidia-smi; '
+    'nvidia-smi -i "$i" --query-gpu="$q" --format=csv -lms "$m" 3<&- & p=$!; break; fi; done; fi; '
+    'if [ -z "$p" ]; then ' + _RAILS + '[ "$#" = 0 ] || { say sysfs; loop "$@" 3<&- & p=$!; }; fi; '
+    '[ -n "$p" ] || { say ""; exit 0; }; while read -r x <&3; do :; done; kill -KILL "$p"; wait "$p"; '
+    'printf "\\n%s\\n" "$t"; times; exit 0'
+)
+
+
+def find_gpu(device: int | None, host: Mapping[str, Any], driver: ClockDriver) -> str:
+    """Return nvidia-smi's name for the GPU of trtexec's `--device`.
+
+    Raises:
+        TrexError: There are several GPUs, and it is unknown which one is used.
+    """
+    count = len(host.get("gpus") or [])
+    if host.get("jetson") or count <= 1:
+        return "0"
+    return choose_gpu(device, count, driver.choices() or {}, "--monitor")
+
+
+class RunMonitor:
+    """Takes samples during one run; a context manager.
+
+    Args:
+        shell: Shell of the machine that measures.
+        gpu: GPU as nvidia-smi names it.
+        interval_ms: Time between samples.
+        target: `<name>.monitor.csv`.
+        root: Replaces `/` in the search for sensors of the board.
+
+    Attributes:
+        samples: Number of samples written.
+        source: Program that takes the samples; empty until known.
+        processor_s: Processor time that sampling used on that machine; None if unknown.
+        problem: Why there are no samples, as the end of a sentence; empty without problems.
+    """
+
+    def __init__(self, shell: Shell, gpu: str, interval_ms: int, target: Path, *, root: str = "/") -> None:
+        self.shell = shell
+        self.gpu = gpu
+        self.interval_ms = interval_ms
+        self.target = target
+        self.root = root
+        self.samples = 0
+        self.source = ""
+        self.processor_s: float | None = None
+        self.problem = ""
+        self._word = secrets.token_hex(16)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread: threading.Thread | None = None
+        self._began = self._stage_began = time.monotonic()
+        self._stage = "starting"
+
+    def __enter__(self) -> RunMonitor:
+        arguments = (self.root, str(self.interval_ms), f"{self.interval_ms / 1000:g}", self.gpu, *QUERIES)
+        try:
+            with tempfile.TemporaryFile() as stderr:
+                argv = self.shell.argv(MONITOR, self._word, *arguments)
+                self._process = self.shell.start(argv, subprocess.PIPE, stderr)
+        except (TrexError, OSError) as error:
+            self.problem = str(error)
+            return self
+        self._began = self._stage_began = time.monotonic()
+        self._thread = threading.Thread(target=self._follow, args=(self._process.stdout,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        process, thread = self._process, self._thread
+        if process is None or thread is None:
+            return
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        thread.join(_END_S)
+        if thread.is_alive():  # its input has ended, so the source ends even if nothing waits for it
+            process.kill()
+            thread.join(_END_S)
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+        if not self.samples and not self.problem:
+            self.problem = (
+                f"{self.source} printed nothing"
+                if self.source
+                else "no tegrastats, nvidia-smi or power sensor there"
+            )
+
+    def note_stage(self, progress: RunProgress) -> None:
+        """Store the current stage of trtexec and when it started."""
+        if progress.stage != self._stage:
+            self._stage_began = time.monotonic()
+            self._stage = progress.stage
+
+    @property
+    def remark(self) -> str:
+        """Return a sentence about the result, without full stop."""
+        where = self.shell.where
+        if self.problem:
+            return f"no samples of power and clocks{where}: {self.problem}"
+        cost = (
+            ""
+            if self.processor_s is None
+            else f"; that took {self.processor_s:.2f} s of processor time{where}"
+        )
+        return f"{plural(self.samples, 'sample')} of power and clocks by {self.source}{cost}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the result for the manifest."""
+        return {
+            "source": self.source or None,
+            "interval_ms": self.interval_ms,
+            "samples": self.samples,
+            "processor_s": self.processor_s,
+        }
+
+    def _follow(self, output: IO[bytes]) -> None:
+        try:
+            with self.target.open("w", encoding="utf-8", newline="") as file:
+                self._write(output, file)
+        except OSError as error:
+            self.problem = f"{self.target}: {error.strerror}"
+        if not self.samples:
+            self.target.unlink(missing_ok=True)
+
+    def _write(self, output: IO[bytes], file: IO[str]) -> None:
+        """Write the output between the second and the third mark."""
+        marks = 0
+        rails: list[str] | None = None
+        parse: Callable[[str], Sample | None] = _SmiLines()
+        for raw in iter(lambda: output.readline(_LONGEST_LINE), b""):
+            line = raw.decode("utf-8", errors="replace").rstrip("\r\n")
+            if line == self._word:
+                marks += 1
+            elif marks == 1:
+                self.source = line
+                parse = _PARSERS.get(line, _SmiLines)()
+            elif marks == 2:
+                sample = parse(line)
+                if sample is None or not (sample.values or sample.rails):
+                    continue
+                if rails is None:
+                    rails = list(sample.rails)
+                    file.write(
+                        ",".join((*COLUMNS, *(f"{RAIL}{_column_name(name)}{RAIL_UNIT}" for name in rails)))
+                        + "\n"
+                    )
+                file.write(self._row(sample, rails) + "\n")
+                file.flush()
+                self.samples += 1
+            elif marks == 3 and (seconds := _read_times(line)) is not None:
+                self.processor_s = (self.processor_s or 0.0) + seconds
+
+    def _row(self, sample: Sample, rails: list[str]) -> str:
+        now = time.monotonic()
+        reasons = "" if sample.reasons is None else "; ".join(sample.reasons) or "none"
+        utc = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        values = [
+            *(sample.values.get(quantity) for quantity in QUANTITIES),
+            *(sample.rails.get(name) for name in rails),
+        ]
+        texts = ["" if value is None else f"{value:.10g}" for value in values]
+        return ",".join(
+            (
+                *(
+                    utc,
+                    f"{now - self._began:.3f}",
+                    self._stage,
+                    f"{now - self._stage_began:.3f}",
+                    self.source,
+                ),
+                *texts[: len(QUANTITIES)],
+                reasons,
+                *texts[len(QUANTITIES) :],
+            )
+        )
+
+
+Observe = Callable[[RunProgress, float, int | None], None]
+"""Receives the progress of a run, seconds since its start, and the memory of the process in bytes."""
+
+
+@contextlib.contextmanager
+def watch(monitor: RunMonitor | None, observe: Observe) -> Iterator[tuple[RunMonitor | None, Observe]]:
+    """Take samples during a run. Yields the monitor, and an observer that passes the stages on to it."""
+    if monitor is None:
+        yield None, observe
+        return
+    with monitor:
+
+        def note_and_observe(progress: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
+            monitor.note_stage(progress)
+            observe(progress, elapsed_s, rss_bytes)
+
+        yield monitor, note_and_observe
+
+
+def _column_name(rail: str) -> str:
+    """Return a rail name as part of a column heading."""
+    return re.sub(r"[^\w+.-]", "_", rail)
+
+
+# Parsers of the sources
+
+
+class _SmiLines:
+    """Parses lines of nvidia-smi; the first line names the columns."""
+
+    def __init__(self) -> None:
+        self._parse: Callable[[list[str]], Sample | None] | None = None
+
+    def __call__(self, line: str) -> Sample | None:
+        cells = split_cells(line)
+        if self._parse is None or is_smi_header(cells):
+            self._parse = smi_parser(cells)
+            return None
+        return self._parse(cells)
+
+
+_SYSFS_PART = re.compile(r" (rail:[^=]{1,80}|clock|load|temp)=(-?\d{1,15})(?:,(-?\d{1,15}))?(?= |$)")
+
+
+def parse_sysfs(line: str) -> Sample | None:
+    """Parse a line of the /sys loop; unreadable values are missing in the sample."""
+    sample = Sample()
+    for name, first, second in _SYSFS_PART.findall(line):
+        value = float(first)
+        if name.startswith("rail:") and second:
+            sample.put_rail(_column_name(name[5:]), value * float(second) / 1e6)
+        elif name == "clock":
+            sample.put("gpu_clock_mhz", value / 1e6)
+        elif name == "load":
+            sample.put("gpu_utilization_pct", value / 10)
+        elif name == "temp":
+            sample.put("gpu_temperature_c", value / 1000)
+    sample.add_up_rails()
+    return sample
+
+
+_PARSERS: dict[str, Callable[[], Callable[[str], Sample | None]]] = {
+    TEGRASTATS: lambda: parse_tegrastats,
+    NVIDIA_SMI: _SmiLines,
+    SYSFS: lambda: parse_sysfs,
+}
+_TIMES = re.compile(r"(\d{1,6})m(\d{1,2}(?:\.\d{1,9})?)s")
+
+
+def _read_times(line: str) -> float | None:
+    """Return the seconds in a line of the shell's `times`: `0m0.12s 0m0.03s`."""
+    parts = _TIMES.findall(line)
+    return sum(60 * int(minutes) + float(seconds) for minutes, seconds in parts) if parts else None
