@@ -24,6 +24,7 @@ from trex_tui.frames import total
 from trex_tui.lint.run import LintResult, run_rules
 from trex_tui.report.document import Document, plain
 from trex_tui.screens import dialogs
+from trex_tui.screens.explain import show_explanation
 from trex_tui.screens.export import ask_export, show_notes
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
 from trex_tui.screens.latency import LatencyPane
@@ -382,6 +383,13 @@ class EngineScreen(MainScreen):
     def action_export(self) -> None:
         document = Document(self.pane.tab, self.engine.name, self.pane.sections(), self.engine.notes)
         ask_export(self.app, document, self.engine.files.values())
+
+    def action_explain(self) -> None:
+        explained = self.pane.explained()
+        if explained is None:
+            self.notify("No numbers here.", markup=False)
+        else:
+            show_explanation(self.app, *explained, self.engine.files)
 
     def action_notes(self) -> None:
         show_notes(self.app, self.engine.name, self.engine.notes)

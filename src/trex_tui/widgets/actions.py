@@ -174,6 +174,7 @@ ACTIONS = (
     Action("escape", "escape", "clear", "Clear the filter, then the marks.", ENGINES, SOMETIMES),
     Action("y", "copy", "copy", "Copy names: marked or current (works over SSH).", ENGINES, SOMETIMES, "clipboard yank"),
     Action("Y", "copy_json", "copy as JSON", "Copy rows as JSON: marked or current.", ENGINES, NEVER, "clipboard"),
+    Action("e", "export", "export", "Write the list to a file: CSV, JSON, Markdown, HTML …", ENGINES, SOMETIMES, "save write csv json"),
     Action("i", "explain", "explain", "Explain the numbers: value, unit, formula.", ENGINES, SOMETIMES, "what means definition"),
     Action("R", "reload", "reload", "Read the files again.", ENGINES, NEVER, "refresh"),
     Action("exclamation_mark", "notes", "notes", "Show damage and doubts of the files.", ENGINES, NEVER, "errors warnings problems"),
