@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual import on
 from textual.app import App, ComposeResult
@@ -33,8 +34,24 @@ from trex_tui.widgets.theme import (
 )
 
 if TYPE_CHECKING:
+    from trex_tui.artifacts.discover import ArtifactSet, Discovery
+    from trex_tui.engine.model import Engine
     from trex_tui.screens.engine import ReloadAsked
     from trex_tui.screens.engines import EnginesAsked
+
+
+class Loader(Protocol):
+    """Finds and loads engines: `cli.loading.Loader` is one."""
+
+    discovery: Discovery
+    load: Callable[..., Engine]
+    """`load(source, run=None)`."""
+
+
+class FindEngines(Protocol):
+    """Finds the engines at paths, in a thread; pandas is imported there."""
+
+    def __call__(self, paths: Sequence[str], optimization_profile: int | None = None) -> Loader: ...
 
 
 class LoadingScreen(MainScreen):
@@ -81,7 +98,7 @@ class TrexApp(App[int]):
     }
     """
 
-    def __init__(self, paths: Sequence[str], find: Callable[[Sequence[str]], Any]) -> None:
+    def __init__(self, paths: Sequence[str], find: FindEngines) -> None:
         self.settings = Settings(config_path("settings.json"))
         super().__init__()
         self.animation_level = "none"
@@ -123,42 +140,58 @@ class TrexApp(App[int]):
     # Reading
 
     def open_paths(self, paths: Sequence[str]) -> None:
-        """Read engines in a thread, and show them."""
+        """Read engines in a thread, and show them instead of the present ones."""
         start_job(self, lambda: self._read(paths), self._show, self._fail)
 
     def _read(self, paths: Sequence[str]) -> Callable[[], Screen[Any]]:
         """Return what makes the screen; its modules are imported here, with pandas, while the first frame stands."""
-        from trex_tui.screens.engine import EngineScreen, Visit
-
         source = self._find_engines(paths)
         sets = source.discovery.sets
         if len(sets) == 1 or len(sets) == len(paths) == 2:
-            engine, *others = [source.load(found) for found in sets]
-            start = Visit("compare" if others else "overview", None, "")
-            return lambda: EngineScreen(engine, sets[0], others, start)
+            return self._load(source, sets)
         from trex_tui.screens.engines import EnginesScreen
 
         return lambda: EnginesScreen(source)
 
-    def on_engines_asked(self, event: EnginesAsked) -> None:
-        """Open an engine of the list; with several sets compare the first with the others."""
-        start_job(self, lambda: self._load(event), self._push, self._fail)
-
-    def _load(self, event: EnginesAsked) -> Callable[[], Screen[Any]]:
+    def _load(self, source: Loader, sets: Sequence[ArtifactSet], tab: str = "") -> Callable[[], Screen[Any]]:
+        """Return what makes the screen of the first set, compared with the others."""
         from trex_tui.screens.engine import EngineScreen, Visit
 
-        engine, *others = [event.source.load(found) for found in event.sets]
-        start = Visit(event.tab or ("compare" if others else "overview"), None, "")
-        return lambda: EngineScreen(engine, event.sets[0], others, start)
+        engine, *others = [source.load(found) for found in sets]
+        start = Visit(tab or ("compare" if others else "overview"), None, "")
+        return lambda: EngineScreen(engine, sets[0], others, start)
+
+    def on_engines_asked(self, event: EnginesAsked) -> None:
+        """Open an engine of the list; with several sets compare the first with the others."""
+        start_job(self, lambda: self._load(event.source, event.sets, event.tab), self._push, self._fail)
+
+    def on_reload_asked(self, event: ReloadAsked) -> None:
+        """Read the files of an engine again."""
+        start_job(self, lambda: self._load_again(event), self._replace, self._fail)
+
+    def _load_again(self, event: ReloadAsked) -> tuple[Screen[Any], Callable[[], Screen[Any]]]:
+        """Return a screen, and what makes the one that replaces it: files may have been added meanwhile."""
+        found = event.screen.source
+        source = self._find_engines([str(found.directory)], event.profile)
+        files = set(found.files.values())
+        again = next((other for other in source.discovery.sets if files & set(other.files.values())), found)
+        engine = source.load(again, event.run)
+        return event.screen, lambda: event.screen.made_again(engine, again)
+
+    def _replace(self, screens: tuple[Screen[Any], Callable[[], Screen[Any]]]) -> None:
+        before, make = screens
+        if self.screen is before:
+            self.switch_screen(make())
+            self.call_after_refresh(self._settle)
 
     def _push(self, make: Callable[[], Screen[Any]]) -> None:
         self.push_screen(make())
+        self.call_after_refresh(self._settle)
 
     def _show(self, make: Callable[[], Screen[Any]]) -> None:
         while len(self.screen_stack) > 1:
             self.pop_screen()
-        self.push_screen(make())
-        self.call_after_refresh(self._settle)
+        self._push(make)
 
     def _settle(self) -> None:
         """The engine stays: a collection that walks it would stop a key for 0.1 s."""
@@ -178,11 +211,14 @@ class TrexApp(App[int]):
     def _finish_job(self, event: JobDone) -> None:
         finish_job(event)
 
-    def on_reload_asked(self, event: ReloadAsked) -> None:
-        """Read the files of an engine again."""
-
     def action_redraw(self) -> None:
         self.refresh(layout=True)
+
+    def action_open(self) -> None:
+        """Ask for a path and open it."""
+        from trex_tui.screens.dialogs import ask_path
+
+        ask_path(self, "Open", "", lambda path: self.open_paths([str(Path(path).expanduser())]))
 
     def action_help(self) -> None:
         from trex_tui.screens.palette import show_help
@@ -190,7 +226,7 @@ class TrexApp(App[int]):
         show_help(self)
 
 
-def run_app(paths: Sequence[str], find: Callable[[Sequence[str]], Any]) -> int:
+def run_app(paths: Sequence[str], find: FindEngines) -> int:
     """Run the explorer; return the exit code.
 
     Raises:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trex_tui.cli.options import CommandParser, add_paths
 from trex_tui.errors import ExitCode, TrexError
 
 if TYPE_CHECKING:
+    from trex_tui.app import FindEngines
     from trex_tui.cli.loading import Loader
 
 HELP = "Explore engines in the terminal (the default)"
@@ -50,12 +51,15 @@ def run(options: argparse.Namespace) -> int:
     return ExitCode(run_app(paths, finder(options)))
 
 
-def finder(options: argparse.Namespace) -> Callable[[Sequence[str]], Loader]:
+def finder(options: argparse.Namespace) -> FindEngines:
     """Return the function that finds the engines at paths, as the options say."""
 
-    def find(paths: Sequence[str]) -> Loader:
+    def find(paths: Sequence[str], optimization_profile: int | None = None) -> Loader:
         from trex_tui.cli.loading import Loader  # imports pandas: in the thread that reads
 
-        return Loader(argparse.Namespace(**{**vars(options), "paths": list(paths)}))
+        changes = {"paths": list(paths)}
+        if optimization_profile is not None:
+            changes["optimization_profile"] = optimization_profile
+        return Loader(argparse.Namespace(**{**vars(options), **changes}))
 
     return find

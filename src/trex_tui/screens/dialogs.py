@@ -37,7 +37,10 @@ class Dialog(ModalScreen[Any]):
             border: round $primary; border-title-color: $accent; border-subtitle-color: $muted;
         }
         &:ansi > Vertical { background: ansi_default; }
-        OptionList, OptionList:focus { height: auto; max-height: 100%; border: none; background: transparent; padding: 0; }
+        OptionList, OptionList:focus {
+            height: auto; max-height: 100%; border: none; background: transparent; padding: 0;
+            text-wrap: nowrap; text-overflow: ellipsis;
+        }
         Input, Input:focus { border: none; height: 1; background: $surface; padding: 0 1; }
         LinkedText { height: auto; max-height: 100%; background: transparent; }
     }

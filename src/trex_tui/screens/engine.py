@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
@@ -20,7 +20,7 @@ from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.engine.filter import FilterError, describe_no_match, find_matches, join_filters
 from trex_tui.engine.model import Engine
 from trex_tui.errors import Severity
-from trex_tui.frames import total
+from trex_tui.frames import plain_rows, total
 from trex_tui.lint.run import LintResult, run_rules
 from trex_tui.report.document import Document, plain
 from trex_tui.screens import dialogs
@@ -29,6 +29,7 @@ from trex_tui.screens.export import ask_export, show_notes
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
+from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import (
     EnginePane,
     FindingOpened,
@@ -45,7 +46,7 @@ from trex_tui.widgets.chrome import Fact, HeaderLine, KeyLine, MainScreen, TabLi
 from trex_tui.widgets.filter_bar import FilterBar
 
 PANES: dict[str, Callable[[Engine], EnginePane]] = {
-    "overview": StubPane.for_tab("overview"),
+    "overview": OverviewPane,
     "layers": LayersPane,
     "latency": LatencyPane,
     "charts": StubPane.for_tab("charts"),
@@ -73,7 +74,7 @@ class EngineScreen(MainScreen):
 
     Args:
         engine: What is shown.
-        source: Its files, for a reload; None if they cannot be read again.
+        source: Its files, for a reload.
         others: Engines that it is compared with.
         start: The tab, layer and filter to begin with.
     """
@@ -87,7 +88,7 @@ class EngineScreen(MainScreen):
     def __init__(
         self,
         engine: Engine,
-        source: ArtifactSet | None = None,
+        source: ArtifactSet,
         others: Sequence[Engine] = (),
         start: Visit = Visit("overview", None, ""),  # noqa: B008 - it is constant
     ) -> None:
@@ -397,8 +398,43 @@ class EngineScreen(MainScreen):
     # Files
 
     def action_reload(self) -> None:
-        """Read the files again; tab, layer, filter stay."""
+        """Read the files again; tab, layer and filter stay."""
         self.post_message(ReloadAsked(self))
+
+    def action_choose_run(self) -> None:
+        """Choose a run of files with several, or an optimization profile."""
+        runs, profiles = self.engine.runs, self.engine.optimization_profiles
+        options = {}
+        for number, rows in runs.groupby("number") if len(runs) else ():
+            parts = [f"{row['file'].name}: {_describe_run(row)}" for row in plain_rows(rows)]
+            options[f"run {number}"] = f"run {number}  {'; '.join(parts)}"
+        if len(profiles) > 1:
+            options |= {
+                f"profile {number}": f"profile {number}  {plural(count, 'layer')}"
+                for number, count in profiles.items()
+            }
+
+        def finish(key: str) -> None:
+            word, _, number = key.partition(" ")
+            self.post_message(ReloadAsked(self, **{word: int(number)}))
+
+        dialogs.choose(self.app, "Runs and optimization profiles", options, finish)
+
+    def made_again(self, engine: Engine, source: ArtifactSet) -> EngineScreen:
+        """Return the screen of the same engine read again, at the same place."""
+        layer = None
+        if self.current_layer is not None:
+            here = self.engine.layers[["name", "occurrence"]].iloc[self.current_layer]
+            same = engine.layers["name"].eq(here["name"]) & engine.layers["occurrence"].eq(here["occurrence"])
+            layer = int(same.argmax()) if same.any() else None
+        before, after = self.engine.latency_sum_ms, engine.latency_sum_ms
+        words = (
+            f", layer times {format_ms(before)} → {format_ms(after)} ms"
+            if before and after and before != after
+            else ""
+        )
+        self.notify(f"Read again: {plural(len(engine), 'layer')}{words}.", markup=False)
+        return EngineScreen(engine, source, self.others, Visit(self.pane.tab, layer, self.filter_text))
 
     def _read_stamps(self) -> dict[str, float]:
         """Return when each file was changed."""
@@ -430,11 +466,23 @@ class EngineScreen(MainScreen):
 
 
 class ReloadAsked(Message):
-    """Read the files of a screen again."""
+    """Read the files of a screen again; with another run or optimization profile if one is given."""
 
-    def __init__(self, screen: EngineScreen) -> None:
+    def __init__(self, screen: EngineScreen, run: int | None = None, profile: int | None = None) -> None:
         super().__init__()
-        self.screen = screen
+        self.screen, self.run, self.profile = screen, run, profile
+
+
+def _describe_run(row: Mapping[str, Any]) -> str:
+    """Return what is known of a run: `2000 queries, median 0.4956 ms`."""
+    parts = [
+        plural(row["queries"], "query", "queries") if row["queries"] else "",
+        f"median {format_ms(row['median_ms'])} ms" if row["median_ms"] is not None else "",
+        plural(row["iterations"], "iteration") if row["iterations"] else "",
+        f"layers {format_ms(row['sum_ms'])} ms" if row["sum_ms"] is not None else "",
+        "shown" if row["is_shown"] else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def header_facts(engine: Engine) -> list[Fact]:
@@ -454,8 +502,9 @@ def header_facts(engine: Engine) -> list[Fact]:
     latency = find_latency(engine, "median_ms", "latency")
     if latency is not None:
         facts.append(Fact(f"{format_ms(latency)} ms", 1, "bold", is_right=True))
-        if (qps := timing_facts(engine).throughput_qps) is not None:
-            facts.append(Fact(f"{qps:.0f} qps", 6, is_right=True))
+        facts_of_run = timing_facts(engine)
+        if facts_of_run is not None and facts_of_run.throughput_qps is not None:
+            facts.append(Fact(f"{facts_of_run.throughput_qps:.0f} qps", 6, is_right=True))
     elif engine.latency_sum_ms is not None:
         facts.append(Fact(f"{format_ms(engine.latency_sum_ms)} ms in layers", 6, is_right=True))
     facts.append(Fact(plural(len(engine), "layer"), 7, is_right=True))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
+import pandas as pd
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from trex_tui.engine.model import Engine
 from trex_tui.frames import is_number
+from trex_tui.report.document import Section
 from trex_tui.report.selection import sort_rows
 from trex_tui.report.views.layers import describe_total
 from trex_tui.screens import dialogs
@@ -68,18 +71,35 @@ class LatencyPane(EnginePane):
         table = self.query_one(FrameTable)
         index = sort_rows(self.engine, self.shown.rows, self.sort or None, is_reversed=self.is_reversed)
         if self.then_by:
-            values = self.engine.frame(self.sort, self.then_by).loc[index]
-            directions = [is_number(values[key]) is self.is_reversed for key in values]
-            index = values.sort_values(
-                list(values), ascending=directions, kind="stable", na_position="last"
-            ).index
+            keys = [self.sort, self.then_by]
+            values = self.engine.frame(*keys).loc[index]
+            ascending = [is_number(values[key]) is self.is_reversed for key in keys]
+            index = values.sort_values(keys, ascending=ascending, kind="stable", na_position="last").index
         table.sort = self.sort
         table.is_descending = (
             bool(self.sort) and is_number(self.engine.column(self.sort)) is not self.is_reversed
         )
-        table.show(make_section(self.engine, index, self.keys, self.lint))
+        section = make_section(self.engine, index, self.keys, self.lint)
+        if self.shown.text and section.frame is not None and "cumulative_pct" in section.frame:
+            shares = self.engine.column("latency_pct").loc[index].sort_values(ascending=False, kind="stable")
+            section = replace(section, frame=section.frame.assign(cumulative_pct=shares.cumsum()))
+        table.show(section)
         table.move_to(self.current_layer)
         self.query_one("#total", StatusLine).update(describe_total(self.engine, index))
+
+    def sections(self) -> list[Section]:
+        """Return the rows on screen with the values of the file."""
+        index = pd.Index(self.query_one(FrameTable).rows)
+        columns = [self.engine.columns[key] for key in self.keys]
+        return [
+            Section(
+                "layers",
+                "Layers",
+                frame=self.engine.frame(*self.keys).loc[index],
+                columns=columns,
+                noun="layer",
+            )
+        ]
 
     # Sort and columns
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import pandas as pd
 
+from trex_tui.column import Column
 from trex_tui.engine.model import Engine
 from trex_tui.engine.names import ShortNames, first_nodes, label_name, short_names, split_name
 from trex_tui.frames import FLOAT, TEXT, plain_values, text_array
 from trex_tui.report.document import Section
-from trex_tui.text import printable, shorten_name_list
+from trex_tui.text import printable, shorten_middle, shorten_name_list
 
 GROUPINGS = {
     "module": "By module",
@@ -96,14 +98,12 @@ class _Builder:
                 self.labels.append(label)
                 self._titles.append(label)
                 self.groups[label] = entry.layers
-                self._shorteners[label] = _fit_group(shorten, entry)
+                self._shorteners[label] = _fit_group(entry)
                 self.add(entry, level + 1)
             else:
                 self.labels.append(entry)
                 self._titles.append(self._names[entry])
-                self._shorteners.setdefault(
-                    self._names[entry], lambda width, name=self._names[entry]: shorten(name, width)
-                )
+                self._shorteners.setdefault(self._names[entry], partial(shorten, self._names[entry]))
 
     def _time_of(self, entry: _Group | int) -> float | None:
         return entry.time if isinstance(entry, _Group) else self._times[entry]
@@ -198,28 +198,24 @@ class _Builder:
         return name[:width] if shorten is None else shorten(width)
 
 
-def _describe(engine: Engine, key: str, grouping: str):  # noqa: ANN202
-    from dataclasses import replace
-
+def _describe(engine: Engine, key: str, grouping: str) -> Column:
     priorities = {"index": 0, "name": 0, "latency_ms": 0, "latency_pct": 1, "precision": 2, "kind": 3}
     column = replace(engine.columns[key], priority=priorities[key])
     return replace(column, title=GROUPINGS[grouping]) if key == "name" else column
 
 
-def _fit_group(shorten: Callable[[str, int], str], group: _Group) -> Callable[[int], str]:
+def _fit_group(group: _Group) -> Callable[[int], str]:
+    """Return the function that writes the title of a group with its number of layers in a width."""
     count = f" ({len(group.layers)})"
     title = printable(group.title)
 
     def fit(width: int) -> str:
-        from trex_tui.text import shorten_middle
-
         return (
             shorten_middle(title, max(1, width - len(count))) + count
             if width > 12
             else shorten_middle(title, width)
         )
 
-    _ = shorten
     return fit
 
 

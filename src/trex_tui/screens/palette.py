@@ -120,7 +120,8 @@ class HelpDialog(ChooseDialog):
     def __init__(self, places: Sequence[str]) -> None:
         self._actions = {action.id: action for place in places for action in ACTIONS if action.place == place}
         options = {
-            id_: f"{spell_keys(action.keys):<12} {action.title:<16} {action.tooltip}" for id_, action in self._actions.items()
+            id_: f"{spell_keys(action.keys):<12} {action.title:<16} {action.tooltip}"
+            for id_, action in self._actions.items()
         }
         legend = {f"sign {signs}": f"{signs:<29} {meaning}" for signs, meaning in LEGEND}
         super().__init__("Keys", {**options, **legend})

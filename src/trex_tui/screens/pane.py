@@ -151,14 +151,20 @@ class EnginePane(Container):
         return [] if table is None else [table.section]
 
     def copied(self) -> list[dict[str, Any]]:
-        """Return what `y` and `Y` copy, a dictionary with `name` per row: the marked rows, else that under the cursor."""
+        """Return what `y` and `Y` copy, a dictionary with `name` per row: the marked rows, else that under the cursor.
+
+        Of layers it has all usual columns.
+        """
         table = self.table
         if table is None or table.section.frame is None:
             return []
         rows = [row for row in table.rows if row in table.marked] or (
             [] if table.row is None else [table.row]
         )
-        return plain_rows(table.section.frame.loc[rows])
+        layers = [layer for row in rows if (layer := self.layer_of(row)) is not None]
+        return plain_rows(
+            self.engine.frame().loc[layers] if len(layers) == len(rows) else table.section.frame.loc[rows]
+        )
 
     def explained(self) -> tuple[Section, Row | None] | None:
         """Return the table and the row whose numbers `i` explains; None for nothing."""

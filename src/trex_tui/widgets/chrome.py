@@ -223,7 +223,10 @@ class MainScreen(Screen[None]):
     DEFAULT_CSS = """
     MainScreen {
         layers: default cover; overflow: hidden; background: $surface;
-        & > .cover { layer: cover; display: none; width: 100%; height: 100%; background: $surface; content-align: center middle; text-align: center; }
+        & > .cover {
+            layer: cover; display: none; width: 100%; height: 100%; background: $surface;
+            content-align: center middle; text-align: center;
+        }
         &.-tiny > .cover, &.-low > .cover { display: block; }
     }
     """
@@ -235,7 +238,8 @@ class MainScreen(Screen[None]):
     def on_resize(self, event: Resize) -> None:
         size = event.size
         if covers := self.query(".cover"):
-            text = f"This terminal has {size.width}×{size.height} cells; trex-tui needs {LEAST_WIDTH}×{LEAST_HEIGHT}. Make it larger, or press q."
+            needs = f"trex-tui needs {LEAST_WIDTH}×{LEAST_HEIGHT}. Make it larger, or press q."
+            text = f"This terminal has {size.width}×{size.height} cells; {needs}"
             covers.first(Static).update(text)
 
 

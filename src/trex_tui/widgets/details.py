@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from textual.content import Content
 
@@ -134,7 +135,7 @@ def _summarize(engine: Engine, layer: int) -> str:
     return " · ".join(words)
 
 
-def _describe_types(values: dict[str, object]) -> Content:
+def _describe_types(values: Mapping[Any, Any]) -> Content:
     kind, precision = str(values["kind"]), values["precision"]
     types = dict.fromkeys(str(values[key]) for key in ("layer_type", "parameter_type") if values[key])
     rest = [" / ".join(type_ for type_ in types if type_.casefold() != kind)]
@@ -147,7 +148,7 @@ def _describe_types(values: dict[str, object]) -> Content:
     return styled(*parts, *(f" · {printable(word)}" for word in rest if word))
 
 
-def _describe_times(engine: Engine, values: dict[str, object]) -> Iterator[str]:
+def _describe_times(engine: Engine, values: Mapping[Any, Any]) -> Iterator[str]:
     if values["latency_ms"] is None:
         reason = "no row in the profile" if engine.has_profile else no_profile(engine)
         yield f"Time unknown: {reason}"
@@ -158,9 +159,7 @@ def _describe_times(engine: Engine, values: dict[str, object]) -> Iterator[str]:
         if values.get(key) is not None
     ]
     if values["total_ms"] is not None and engine.iterations:
-        words.append(
-            f"total {format_ms(float(str(values['total_ms'])))} ms in {plural(engine.iterations, 'iteration')}"
-        )
+        words.append(f"total {format_ms(values['total_ms'])} ms in {plural(engine.iterations, 'iteration')}")
     yield " · ".join(words)
 
 

@@ -1,7 +1,7 @@
 """The graph in the terminal: lanes beside a list of layers, and a layer between its neighbours.
 
-Lanes are drawn as `git log --graph` draws history. A value that a later row reads has a lane, from the row of its layer down to
-its last reader; a row is joined only to the lanes it reads from:
+Lanes are drawn as `git log --graph` draws history. A value that a later row reads has a lane, from the row of its layer
+down to its last reader; a row is joined only to the lanes it reads from:
 
     ●         a
     ├─●       b reads a, which others read too
@@ -305,10 +305,10 @@ class Sandwich(ScrollView, can_focus=True):
                 self._draw_box(put, box, is_selected=number == self.selected)
         self._lines = []
         for y in range(max(pieces, default=-1) + 1):
-            line = Content("")
+            row = Content("")
             for x, piece in sorted(pieces.get(y, ()), key=lambda item: item[0]):
-                line = line.pad_right(x - line.cell_length) + piece
-            self._lines.append(line)
+                row = row.pad_right(x - row.cell_length) + piece
+            self._lines.append(row)
         self.virtual_size = Size(width, len(self._lines))
         self.refresh()
 
