@@ -44,8 +44,10 @@ class Loader(Protocol):
     """Finds and loads engines: `cli.loading.Loader` is one."""
 
     discovery: Discovery
-    load: Callable[..., Engine]
-    """`load(source, run=None)`."""
+
+    @property
+    def load(self) -> Callable[..., Engine]:
+        """`load(source, run=None)` reads one set."""
 
 
 class FindEngines(Protocol):

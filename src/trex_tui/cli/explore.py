@@ -57,7 +57,7 @@ def finder(options: argparse.Namespace) -> FindEngines:
     def find(paths: Sequence[str], optimization_profile: int | None = None) -> Loader:
         from trex_tui.cli.loading import Loader  # imports pandas: in the thread that reads
 
-        changes = {"paths": list(paths)}
+        changes: dict[str, object] = {"paths": list(paths)}
         if optimization_profile is not None:
             changes["optimization_profile"] = optimization_profile
         return Loader(argparse.Namespace(**{**vars(options), **changes}))
