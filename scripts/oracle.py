@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -233,12 +233,53 @@ def flatten(value: Json, path: Keys = ()) -> Iterator[tuple[Keys, Json]]:
             yield path, float(f"{value:.9g}") if isinstance(value, float) else value
 
 
+def gather(row: dict[str, Any], letters: Sequence[str], **keys: str) -> None:
+    """Replace columns of engines, `a_layers`, `b_layers`, by lists."""
+    row |= {name: [row.get(f"{own.lower()}_{key}") for own in letters] for name, key in keys.items()}
+    for key in [key for key in row if key[1:2] == "_"]:
+        del row[key]
+
+
+def to_old_diff(document: dict[str, Any]) -> dict[str, Any]:
+    """Turn a document of diff/2 into the form of diff/1: lists over engines instead of columns with their letters."""
+    letters = [engine.pop("engine") for engine in document["engines"]]
+    baseline = letters.index(document["baseline"])
+    times = {"latency_ms": "latency_ms", "deltas_ms": "delta_ms"}
+    for table, columns in (
+        ("blocks", {"layers": "names", "layer_indices": "layers", "causes": "cause", "verdicts": "verdict"}),
+        ("by_kind", {"layers": "layers"}),
+        ("by_precision", {"layers": "layers"}),
+    ):
+        for row in document[table]:
+            gather(row, letters, **columns, **times)
+            if row["latency_ms"][baseline] is not None:
+                row["deltas_ms"][baseline] = 0.0
+            row["key"] = row.pop(table.removeprefix("by_"), None)
+    changes: dict[int, list[Json]] = {}
+    for change in document.pop("changes"):
+        engine = letters.index(change.pop("engine"))
+        changes.setdefault(change.pop("block"), []).append({**change, "engine": engine})
+    for row in document["blocks"]:
+        row["index"] = row.pop("block")
+        row["changes"] = changes.get(row["index"], [])
+    for caution in document["cautions"]:
+        caution["engine"] = letters.index(caution["engine"])
+    for own, difference in document["differences"].items():
+        difference["engine"] = letters.index(own)
+        for row in difference["reasons"]:
+            row["layers"] = [row.pop("baseline_layers"), row["layers"]]
+    lists = {key: [document[key].get(own) for own in letters] for key in ("verdicts", "differences")}
+    return document | {"baseline": baseline} | lists
+
+
 def read_values(document: Document) -> Values:
     """Flatten a document; the exit code is a value too."""
     values: Values = {("exit",): document.exit}
     if document.stdout:
         try:
-            values.update(flatten(json.loads(document.stdout)))
+            data = json.loads(document.stdout)
+            is_diff = isinstance(data, dict) and data.get("schema") == "trex-tui/diff/2"
+            values.update(flatten(to_old_diff(data) if is_diff else data))
         except ValueError:
             values[("output",)] = "not JSON"
     return values
