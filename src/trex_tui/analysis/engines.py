@@ -479,8 +479,7 @@ def group_engines(table: EngineTable, keys: Sequence[str], measure: str) -> pd.D
 def varying_columns(table: EngineTable) -> list[str]:
     """Return the columns that are worth showing: with more than one value; `engine` and `error` too."""
     frame = table.frame
-    texts = frame.astype(str) if len(frame) > 1 else frame
-    are_varying = {key: len(frame) == 1 or texts[key].nunique() > 1 for key in frame}
+    are_varying = {key: len(frame) == 1 or len(set(map(str, frame[key].dropna()))) > 1 for key in frame}
     is_repeated = frame["model"].isna() | frame["model"].eq(frame["engine"])
     are_varying["model"] = not is_repeated.all() and are_varying["model"]
     known = [key for key in frame if frame[key].notna().any()]

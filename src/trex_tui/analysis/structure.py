@@ -41,7 +41,7 @@ def compute_totals(engine: Engine, *keys: str, rows: pd.Series | None = None) ->
         outer = table.groupby(list(keys[:end]), dropna=False)
         order[f"time {end}"] = -outer["latency_ms"].transform("sum").fillna(0.0)
         order[f"layers {end}"] = -outer["layers"].transform("sum")
-        order[f"key {end}"] = table[keys[end - 1]].astype(str)
+        order[f"key {end}"] = table[keys[end - 1]].astype(TEXT)
     return table.loc[pd.DataFrame(order).sort_values(list(order), kind="stable").index].reset_index(drop=True)
 
 

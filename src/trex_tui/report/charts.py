@@ -17,7 +17,7 @@ from trex_tui.analysis.device import find_device
 from trex_tui.analysis.memory import live_bytes
 from trex_tui.analysis.roofline import roofline
 from trex_tui.analysis.timing import measured_queries
-from trex_tui.column import Column
+from trex_tui.column import Column, is_missing
 from trex_tui.engine.model import Engine
 from trex_tui.errors import TrexError
 from trex_tui.frames import TEXT, is_number
@@ -159,9 +159,12 @@ def _bars(engine: Engine, choice: Choice) -> Chart:
     color = named_column(engine, choice.color or "kind")
     frame, note = _known(engine, choice, y, color, x)
     if x.key == "name":  # equal names are different layers
-        frame["name"] = frame["name"] + frame.index.map(lambda index: f" #{index}").where(
-            frame["name"].duplicated(), ""
-        )
+        repeated = frame["name"].duplicated()
+        names = [
+            f"{name} #{index}" if is_repeated else name
+            for index, name, is_repeated in zip(frame.index, frame["name"], repeated, strict=True)
+        ]
+        frame["name"] = pd.Series(names, frame.index, TEXT)
     return _rank(frame, x, y, color, choice.top or _MOST_BARS, note)
 
 
@@ -177,7 +180,7 @@ def _time_by(key: str, color: str | None = None) -> Callable[[Engine, Choice], C
 
 def _rank(frame: pd.DataFrame, by: Column, y: Column, color: Column | None, top: int, note: str) -> Chart:
     """Return bars of the sums by a column, the largest first; few large ones of many."""
-    frame[by.key] = frame[by.key].map(by.format, na_action="ignore").astype(TEXT).fillna(UNKNOWN)
+    frame[by.key] = _formatted(frame[by.key], by)
     sums = frame.groupby(by.key)[y.key].sum(min_count=1).sort_values(ascending=False, kind="stable")
     if len(sums) > top:
         note = f"{top} of {plural(len(sums), by.title.lower())}, by {y.title}. {note}".rstrip()
@@ -317,9 +320,15 @@ def _words(values: pd.Series, column: Column) -> pd.Series:
             .astype(TEXT)
             .fillna(UNKNOWN)
         )
-    words = values.map(column.format, na_action="ignore").astype(TEXT).fillna(UNKNOWN)
+    words = _formatted(values, column)
     frequent = words.value_counts().index[: _MOST_COLORS - 1]
     return words if words.nunique() <= _MOST_COLORS else words.where(words.isin(frequent), OTHERS)
+
+
+def _formatted(values: pd.Series, column: Column) -> pd.Series:
+    """Return the words of a column; not by `map`, whose text cannot hold every character of JSON."""
+    words = [UNKNOWN if is_missing(value) else column.format(value) for value in values]
+    return pd.Series(words, values.index, TEXT)
 
 
 def _number(engine: Engine, name: str) -> Column:

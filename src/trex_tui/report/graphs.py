@@ -293,7 +293,10 @@ def _write_dot(engine: Engine, graph: Graph, drawing: Drawing) -> Iterator[str]:
     yield '  node [fontname=Helvetica, fontsize=10, style="filled,rounded", margin="0.1,0.05"];'
     yield f'  edge [color="{_MUTED}", arrowsize=0.6, fontname=Helvetica, fontsize=9];'
     for number, (node, data) in enumerate(graph.nodes(data=True)):
-        tooltip = "\n".join(f"{key}: {value}" for key, value in data.items() if value not in ("", None))
+        skipped = ("role", "label") if data["role"] == "layer" else ()
+        tooltip = "\n".join(
+            f"{key}: {value}" for key, value in data.items() if value not in ("", None) and key not in skipped
+        )
         attributes = [
             f"tooltip={_quote(tooltip, is_tooltip=True)}",
             f"role={data['role']}",

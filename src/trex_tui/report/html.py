@@ -8,6 +8,7 @@ from trex_tui.errors import Severity, TrexError
 from trex_tui.frames import is_number, plain_values
 from trex_tui.report.document import Document, Section
 from trex_tui.report.formats import how_to_install
+from trex_tui.text import printable
 
 _EXTRA = how_to_install("report")
 
@@ -26,7 +27,11 @@ def render_html(document: Document, *, is_interactive: bool = False) -> str:
     except ImportError:
         raise TrexError(f"HTML needs Jinja2: {_EXTRA}") from None
     environment = Environment(
-        loader=PackageLoader("trex_tui.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("trex_tui.report"),
+        autoescape=True,
+        finalize=_show,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.globals.update(zip=zip, bars=_bars, is_number=is_number, picture=_picture)
     specs = _specifications(document) if is_interactive else {}
@@ -40,6 +45,11 @@ def render_html(document: Document, *, is_interactive: bool = False) -> str:
         specs=specs,
         javascript=_javascript() if specs else "",
     )
+
+
+def _show(value: Any) -> Any:  # noqa: ANN401 - what a template writes
+    """Make characters visible that change what is read; Markup is ours."""
+    return value if not isinstance(value, str) or hasattr(value, "__html__") else printable(value)
 
 
 def _bars(section: Section) -> list[float]:

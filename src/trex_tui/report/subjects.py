@@ -19,6 +19,7 @@ from trex_tui.analysis import (
 )
 from trex_tui.column import Column
 from trex_tui.report.views import engine as engine_view
+from trex_tui.report.views import lint as lint_view
 from trex_tui.report.views import plan
 from trex_tui.report.views import timing as timing_view
 
@@ -32,7 +33,7 @@ SUBJECTS: dict[str, Mapping[str, Column]] = {
     "timing run (`summary`, `times`)": timing.FACTS | timing_view.BATCH,
     "statistics of a series (`times`)": timing.STATISTICS,
     "stability (`times`)": timing_view.STABILITY,
-    "layers against latency (`summary`)": timing.GAP,
+    "gap between layers and latency (`summary`)": timing.GAP,
     "runs of a file (`summary`, `times`)": timing_view.RUNS,
     "memory (`summary`)": memory.FACTS | memory.TOTALS,
     "live tensors (`summary`)": memory.LIVE_TENSORS,
@@ -46,6 +47,8 @@ SUBJECTS: dict[str, Mapping[str, Column]] = {
     "energy of layers (`summary`)": energy.LAYER_ENERGY,
     "capture (`summary`)": conditions.FACTS,
     "options of trtexec (`summary`)": options.SETTINGS,
+    "findings (`lint`)": lint_view.FINDING,
+    "results of the rules (`lint`)": lint_view.RESULT,
     "engines (`engines`)": engines.COLUMNS | engines.CHANGES,
 }
 """Subject, with the commands that show it -> its columns."""

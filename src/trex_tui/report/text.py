@@ -158,7 +158,7 @@ class _Cells:
         self.column, self._values = column, values
         self.texts = [column.title, *cells]
         known = [value for value in values if not is_missing(value)]
-        self.is_number = all(
+        self.is_number = bool(known) and all(
             isinstance(value, int | float) and not isinstance(value, bool) for value in known
         )
         self.width = max(map(cell_len, self.texts))

@@ -60,7 +60,7 @@ def list_layers(
 def chart_layers(engine: Engine, name: str, choice: Choice) -> Document:
     """Return a chart of some layers; programs get its numbers."""
     chart = make_chart(engine, name, choice)
-    section = Section("chart", chart=chart, data={"chart": name, "note": chart.note, "rows": chart.frame})
+    section = Section("", chart=chart, data={"chart": name, "note": chart.note, "rows": chart.frame})
     return Document("chart", engine.name, [section], engine.notes, data={"engine": engine.name})
 
 

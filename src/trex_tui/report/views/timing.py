@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from trex_tui.analysis.options import find_batch, find_flag
-from trex_tui.analysis.stability import OUTLIER_LEAST_PCT, VERDICTS, Stability
+from trex_tui.analysis.options import find_batch, find_flag, timed_log
+from trex_tui.analysis.stability import LEAST_ROWS, OUTLIER_LEAST_PCT, VERDICTS, Stability
 from trex_tui.analysis.timing import (
     ENQUEUE_BOUND,
     EVENT_GRID_MS,
@@ -25,6 +25,7 @@ from trex_tui.analysis.timing import (
     timing_facts,
 )
 from trex_tui.artifacts.kinds import FileKind
+from trex_tui.buildlog.trace import find_bursts
 from trex_tui.column import Column
 from trex_tui.engine.model import Engine
 from trex_tui.frames import FLOAT, plain_values, text_array
@@ -76,7 +77,7 @@ RUNS = {
         Column("iterations", "Iterations", "Iterations of its profile."),
         Column("sum_ms", "Sum ms", "Sum of its layers."),
         Column("queries", "Queries", "Rows of its timing."),
-        Column("median_ms", "Median ms", "Median latency."),
+        Column("median_ms", "Median ms", "Median latency; compute time if a log states only that."),
         Column("throughput_qps", "qps", "Queries per second."),
         Column("options", "Options", "Options that not all runs have.", is_free_text=True, width=24),
     )
@@ -129,8 +130,9 @@ def performance_sections(engine: Engine) -> Iterator[Section]:
             title = f"{', '.join(_HEADINGS[name] for name in idle)} ms"
             shown.append(Fact(Column("", title), None, f"{MISSING} (no transfers)"))
         steadiness = stability(engine)
-        needs = explain_absence(engine, "unknown (needs --exportTimes)", FileKind.TIMING)
-        words = needs if steadiness is None else " ".join(_describe_stability(steadiness))
+        words = "" if steadiness is None else " ".join(_describe_stability(steadiness))
+        words = words or describe_stated_stability(engine)
+        words = words or explain_absence(engine, "unknown (needs --exportTimes)", FileKind.TIMING)
         shown.append(Fact(Column("", "Stability"), None, words))
         shown.append(Fact(Column("", "Source"), None, describe_source(engine, facts)))
         shown += [Fact(Column("", "Doubt"), None, printable(facts.doubt))] if facts.doubt else []
@@ -139,6 +141,22 @@ def performance_sections(engine: Engine) -> Iterator[Section]:
         yield Section("stability", data=steadiness, audience="programs")
     if (gap := layer_gap(engine)) is not None:
         yield Section("gap", "Layers vs. end to end", sentences=list(_describe_gap(engine, gap)), data=gap)
+
+
+def describe_stated_stability(engine: Engine) -> str:
+    """Return the variation that trtexec states in the log, and bursts among its averages; empty without both."""
+    trace = timed_log(engine)
+    if trace is None:
+        return ""
+    variation = trace.performance.variation_pct if trace.performance else None
+    parts = [] if variation is None else [f"unstable: coefficient of variation {variation:.1f} % (log)"]
+    latency = engine.facts.latency() or engine.facts.latency("GPU Compute Time")
+    if parts and latency and latency.median_ms and (p99 := latency.percentiles_ms.get(99.0)):
+        parts.append(f"p99 {p99 / latency.median_ms:.1f} times the median")
+    if (bursts := find_bursts(trace.averages)) is not None:
+        slow = f"{bursts.slow_groups} of {bursts.groups} groups take {bursts.slow_ms:.4g} ms"
+        parts.append(f"bursts: {slow} instead of {bursts.median_ms:.4g}, every {bursts.every:.0f} groups")
+    return "; ".join(parts)
 
 
 def statistics_section(engine: Engine, names: Sequence[str], without: Sequence[str] = ()) -> Section:
@@ -218,6 +236,8 @@ def describe_source(engine: Engine, facts: TimingFacts) -> str:
 
 def _describe_stability(run: Stability) -> Iterator[str]:
     yield f"{run.verdict.capitalize()}."
+    if run.rows < LEAST_ROWS:
+        yield f"{plural(run.rows, 'row')}: too few for drift and spread (need {LEAST_ROWS})."
     spread = run.windows_range_pct
     if run.verdict == "stable" and spread is not None:
         shown = f"{spread:.2g}" if spread >= _LEAST_PCT_SHOWN else f"less than {_LEAST_PCT_SHOWN}"
