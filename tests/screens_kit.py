@@ -87,6 +87,6 @@ async def explore(*arguments: str | Path, size: tuple[int, int] = (120, 35)) -> 
     async with app.run_test(size=size) as pilot:
         explorer = Explorer(app, pilot)
         await explorer.wait(lambda: len(app.screen_stack) > 1)
-        await explorer.wait(lambda: app.screen.is_mounted and app.screen.query("#screens > *"))
+        await explorer.wait(lambda: app.screen.is_mounted and app.screen.query("#screens > *, FrameTable"))
         await pilot.pause()
         yield explorer

@@ -41,6 +41,7 @@ class LinkedText(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     LinkedText {
         height: 1fr; padding: 0 1; background: $surface; scrollbar-size-vertical: 1; overflow-x: hidden;
+        scrollbar-gutter: stable;
         & > .text--chosen { background: $primary 14%; }
         &:focus > .text--chosen { background: $primary 32%; text-style: bold; }
         &:ansi > .text--chosen { background: ansi_default; text-style: reverse; }
