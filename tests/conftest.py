@@ -153,7 +153,7 @@ def trex_formats() -> list[dict[str, Any]]:
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The stand-ins for trtexec, by version, each asked for its abilities."""
-    from fake_trtexec.kit import programs_in
+    from capture_bench import programs_in
 
     return programs_in(tmp_path_factory.mktemp("trtexec"))
 
@@ -161,7 +161,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture
 def bench(tmp_path: Path, programs: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A place to capture in."""
-    from fake_trtexec.kit import Bench
+    from capture_bench import Bench
 
     for variable in ("FAKE_TRTEXEC_FAIL", "FAKE_TRTEXEC_CALLS", "FAKE_TRTEXEC_FIFO", "TRTEXEC"):
         monkeypatch.delenv(variable, raising=False)

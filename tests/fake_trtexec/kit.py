@@ -5,18 +5,10 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fake_trtexec import install
-
-
-@dataclass(frozen=True)
-class Program:
-    """A trtexec that is installed."""
-
-    path: Path
+from onnx_bytes import MODEL
 
 
 class Bench:
@@ -26,7 +18,7 @@ class Bench:
         self.place = place
         self.programs = programs
         self.model = place / "net.onnx"
-        self.model.write_bytes(b"a model")
+        self.model.write_bytes(MODEL)
         self.outdir = place / "results" / "net"
 
     def names(self) -> list[str]:
@@ -40,22 +32,10 @@ class Bench:
 COMPLETE = sorted(
     f"net.{ending}"
     for ending in (
-        *("engine", "engine.build.log", "engine.profile.log", "build.metadata.json", "profile.metadata.json"),
+        *("engine", "engine.build.log", "engine.profile.log"),
         *("graph.json", "profile.json", "timing.json", "capture.json"),
     )
 )
-
-
-def programs_in(directory: Path) -> Callable[[str], Program]:
-    """Installs a release when it is first asked for."""
-    known: dict[str, Program] = {}
-
-    def program(version: str) -> Program:
-        if version not in known:
-            known[version] = Program(install(directory / version, version))
-        return known[version]
-
-    return program
 
 
 def is_running(pid: int) -> bool:

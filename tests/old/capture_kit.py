@@ -17,6 +17,9 @@ from trex_tui.old.capture.trtexec import Trtexec, ask
 from trex_tui.old.capture.verdict import RunVerdict
 
 
+COMPLETE = sorted([*fake_trtexec.kit.COMPLETE, "net.build.metadata.json", "net.profile.metadata.json"])
+
+
 @dataclass
 class Notes:
     """A view that writes down what it is told, and may act when something happens."""
@@ -44,6 +47,7 @@ class Bench(fake_trtexec.kit.Bench):
 
     def __init__(self, place: Path, programs: Callable[[str], Trtexec]) -> None:
         super().__init__(place, programs)
+        self.model.write_bytes(b"a model")
         self.notes = Notes()
 
     def request(self, *, engine: Path | None = None, **more: Any) -> CaptureRequest:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture_kit import Bench
+from capture_kit import COMPLETE, Bench
 
 from fake_trtexec import ENDS, VERSIONS, calls
-from fake_trtexec.kit import COMPLETE, is_running
+from fake_trtexec.kit import is_running
 from helpers import ARTIFACTS, some
 from trex_tui.old.buildlog.failures import FAILURES, recognise
 from trex_tui.old.capture.plan import RunPlan

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture_kit import Bench
+from capture_kit import COMPLETE, Bench
 from explained import assert_keys_explained
 
 from fake_trtexec import VERSIONS, calls
-from fake_trtexec.kit import COMPLETE, fifo, is_running, wait_for
+from fake_trtexec.kit import fifo, is_running, wait_for
 from fake_trtexec.release import Release
 from trex_tui import load_engine
 from trex_tui.old.artifacts import ArtifactKind, find

@@ -1,0 +1,360 @@
+"""From options to commands: every release, every option, refusals, quoting."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fake_trtexec import VERSIONS
+from trex_tui.capture.options import (
+    CaptureOptions,
+    OptimizationProfile,
+    checked_inputs,
+    checked_name,
+    command_line,
+    default_name,
+    quoted,
+)
+from trex_tui.capture.plan import Names, RunPlan, flag_name, plan
+from trex_tui.capture.trtexec import parse_version
+from trex_tui.old.cli.argument_types import shape_profile
+from trex_tui.errors import TrexError
+
+NAMES = Names(Path("out"), "m")
+
+
+def planned(programs: Any, version: str, **options: Any) -> tuple[RunPlan, ...]:
+    if "engine" not in options:
+        options = {"onnx": "m.onnx", **options}
+    return plan(CaptureOptions(**options), programs(version), NAMES)
+
+
+def both(programs: Any, version: str, **options: Any) -> tuple[set[str], set[str]]:
+    build, profile = planned(programs, version, **options)
+    return set(build.argv[1:]), set(profile.argv[1:])
+
+
+class TestVersions:
+    @pytest.mark.parametrize("version", VERSIONS)
+    def test_the_two_runs(self, programs: Any, version: str) -> None:
+        numbers = parse_version(version)
+        build, profile = both(programs, version)
+        assert build == {
+            *("--onnx=m.onnx", "--saveEngine=out/m.engine", "--verbose", "--profilingVerbosity=detailed"),
+            "--skipInference" if numbers >= (8, 6) else "--buildOnly",
+        }
+        measured = {"--useCudaGraph", "--noDataTransfers", "--useSpinWait", "--separateProfileRun"}
+        assert profile == {
+            *("--loadEngine=out/m.engine", "--verbose", "--dumpProfile"),
+            "--exportLayerInfo=out/m.graph.json",
+            "--exportTimes=out/m.timing.json",
+            "--exportProfile=out/m.profile.json",
+            *(set() if numbers >= (11,) else measured),
+        }
+
+    @pytest.mark.parametrize("version", VERSIONS)
+    def test_without_graph_and_with_transfers(self, programs: Any, version: str) -> None:
+        _, profile = both(programs, version, cuda_graph=False, data_transfers=True)
+        if parse_version(version) >= (11,):
+            assert {"--noCudaGraph", "--includeDataTransfers"} <= profile
+        else:
+            assert not {"--useCudaGraph", "--noDataTransfers"} & profile
+
+    @pytest.mark.parametrize("version", VERSIONS)
+    def test_a_dla_has_no_graph(self, programs: Any, version: str) -> None:
+        build, profile = both(programs, version, dla=1, allow_gpu_fallback=True)
+        assert {"--useDLACore=1", "--allowGPUFallback"} <= build & profile
+        assert not {"--useCudaGraph", "--noCudaGraph"} & profile
+
+    @pytest.mark.parametrize(
+        ("version", "argument"),
+        [
+            ("8.2.1", "--workspace=2048"),
+            ("8.4.1", "--memPoolSize=workspace:2048"),
+            ("10.16.1", "--memPoolSize=workspace:2048"),
+            ("11.1.0", "--memPoolSize=workspace:2048"),
+        ],
+    )
+    def test_workspace(self, programs: Any, version: str, argument: str) -> None:
+        build, profile = both(programs, version, workspace_mib=2048)
+        assert argument in build
+        assert argument not in profile
+
+    @pytest.mark.parametrize(
+        ("version", "streams", "plugin"),
+        [("8.5.1", "--streams=2", "--plugins=a.so"), ("8.6.1", "--infStreams=2", "--staticPlugins=a.so")],
+    )
+    def test_renamed_options(self, programs: Any, version: str, streams: str, plugin: str) -> None:
+        build, profile = both(programs, version, inf_streams=2, plugins=("a.so",))
+        assert streams in profile - build
+        assert plugin in build & profile
+
+
+class TestOptions:
+    def test_build(self, programs: Any) -> None:
+        build, profile = both(
+            programs,
+            "10.4.0",
+            precisions=("fp16", "int8"),
+            best=True,
+            strongly_typed=True,
+            no_tf32=True,
+            calib="c.cache",
+            sparsity="enable",
+            timing_cache="t.cache",
+            optimization_level=5,
+            version_compatible=True,
+            hardware_compatibility="ampere+",
+            device=1,
+        )
+        only = {
+            *("--fp16", "--int8", "--best", "--stronglyTyped", "--noTF32", "--calib=c.cache"),
+            *("--sparsity=enable", "--timingCacheFile=t.cache", "--builderOptimizationLevel=5"),
+            "--hardwareCompatibilityLevel=ampere+",
+        }
+        assert only <= build
+        assert not only & profile
+        assert {"--versionCompatible", "--device=1"} <= build & profile
+
+    def test_measurement(self, programs: Any) -> None:
+        build, profile = both(
+            programs,
+            "10.4.0",
+            profile_index=1,
+            load_inputs="x:f.bin",
+            warmup_ms=500,
+            duration_s=10,
+            iterations=100,
+            avg_runs=20,
+            percentile="50,99.9",
+        )
+        only = {
+            *("--useProfile=1", "--loadInputs=x:f.bin", "--warmUp=500", "--duration=10", "--iterations=100"),
+            *("--avgRuns=20", "--percentile=50,99.9"),
+        }
+        assert only <= profile
+        assert not only & build
+
+    def test_shapes(self, programs: Any) -> None:
+        build, profile = both(
+            programs, "10.4.0", min_shapes="x:1", opt_shapes="x:4", max_shapes="x:8", shapes="x:2"
+        )
+        assert {"--minShapes=x:1", "--optShapes=x:4", "--maxShapes=x:8"} <= build
+        assert "--shapes=x:2" in profile - build
+        _, profile = both(programs, "10.4.0", opt_shapes="x:4")
+        assert "--shapes=x:4" in profile, "without, trtexec measures the smallest"
+        build, profile = both(programs, "10.4.0", shapes="x:2")
+        assert "--shapes=x:2" in build & profile
+
+    def test_an_engine_is_not_built(self, programs: Any) -> None:
+        (profile,) = planned(programs, "10.4.0", engine="e.engine")
+        assert "--loadEngine=e.engine" in profile.argv
+        assert profile.role == "profile"
+
+    def test_repeat(self, programs: Any) -> None:
+        runs = planned(programs, "10.4.0", repeat=3)
+        assert [(run.role, run.number) for run in runs] == [
+            ("build", 1),
+            *(("profile", n) for n in (1, 2, 3)),
+        ]
+        files = [path for run in runs for _, path in run.exports] + [run.log for run in runs]
+        assert len(set(files)) == len(files) == 13
+        assert Path("out/m.repeat-2/m.timing.json") in files
+
+    def test_without_graph(self, programs: Any) -> None:
+        _, profile = planned(programs, "10.4.0")
+        again = profile.without_graph(programs("10.4.0"))
+        assert again is not None
+        assert set(profile.argv) - set(again.argv) == {"--useCudaGraph"}
+        assert again.without_graph(programs("10.4.0")) is None
+        _, profile = planned(programs, "11.1.0")
+        again = profile.without_graph(programs("11.1.0"))
+        assert again is not None
+        assert set(again.argv) - set(profile.argv) == {"--noCudaGraph"}
+        assert again.without_graph(programs("11.1.0")) is None
+
+
+TWO = (
+    OptimizationProfile("x:1,y:1", "x:2,y:1", "x:4,y:1"),
+    OptimizationProfile("x:4,y:1", "x:8,y:1", "x:16,y:1"),
+)
+
+
+class TestProfiles:
+    def test_several(self, programs: Any) -> None:
+        """Shapes stand behind the profile that they are of; the first is measured at its typical shapes."""
+        build, profile = planned(programs, "10.4.0", profiles=TWO)
+        first = build.argv.index("--profile=0")
+        assert build.argv[first : first + 8] == (
+            *("--profile=0", "--minShapes=x:1,y:1", "--optShapes=x:2,y:1", "--maxShapes=x:4,y:1"),
+            *("--profile=1", "--minShapes=x:4,y:1", "--optShapes=x:8,y:1", "--maxShapes=x:16,y:1"),
+        )
+        assert "--shapes=x:2,y:1" in profile.argv
+        _, profile = planned(programs, "10.4.0", profiles=TWO, profile_index=1)
+        assert {"--useProfile=1", "--shapes=x:8,y:1"} <= set(profile.argv)
+        _, profile = planned(programs, "10.4.0", profiles=TWO, profile_index=1, shapes="x:5,y:1")
+        assert "--shapes=x:5,y:1" in profile.argv
+
+    def test_an_old_trtexec(self, programs: Any) -> None:
+        with pytest.raises(
+            TrexError, match=r"--profile: not in trtexec of TensorRT 8\.6\.1 .*9\.1\.0 and later"
+        ):
+            planned(programs, "8.6.1", profiles=TWO)
+
+    def test_build_only(self, programs: Any) -> None:
+        (build,) = planned(programs, "10.4.0", build_only=True)
+        assert build.role == "build"
+
+    @pytest.mark.parametrize(
+        ("text", "shapes"),
+        [
+            ("min=x:1x3,opt=x:2x3,max=x:4x3", ("x:1x3", "x:2x3", "x:4x3")),
+            ("max=x:4,y:1,min=x:1,y:1,opt=x:2,y:1", ("x:1,y:1", "x:2,y:1", "x:4,y:1")),
+            ("min=a=b:1,opt=a=b:2,max=a=b:4", ("a=b:1", "a=b:2", "a=b:4")),
+            ("min=x:1,opt=x:2", None),
+            ("min=x:1,opt=x:2,max=", None),
+            ("min=x:1,opt=x:2,max=x:3,max=x:4", None),
+            ("x:1", None),
+            ("", None),
+        ],
+    )
+    def test_text(self, text: str, shapes: tuple[str, str, str] | None) -> None:
+        if shapes is None:
+            with pytest.raises(argparse.ArgumentTypeError, match="not min=INPUT"):
+                shape_profile(text)
+        else:
+            assert shape_profile(text) == shapes
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("version", "options", "parts"),
+        [
+            (
+                "11.1.0",
+                {"precisions": ("fp16",)},
+                ["--fp16", "11.1.0", "8.0.1 to 10.16", "from the model"],
+            ),
+            ("11.1.0", {"calib": "c"}, ["--calib", "8.0.1 to 10.16"]),
+            ("8.6.1", {"precisions": ("bf16",)}, ["--bf16", "9.1.0 to 10.16"]),
+            ("9.3.0", {"precisions": ("int4",)}, ["--int4", "10.1.0 to 10.16"]),
+            ("8.5.1", {"optimization_level": 3}, ["--optimization-level", "8.6.1 and later"]),
+            ("8.6.1", {"strongly_typed": True}, ["--strongly-typed", "9.1.0 and later"]),
+            ("8.6.1", {"profile_index": 1}, ["--profile-index", "9.1.0 and later"]),
+            ("8.4.1", {"passthrough": ("--maxTactics=3",)}, ["--maxTactics", "10.4.0 and later"]),
+            ("10.4.0", {"passthrough": ("--saveEngine=x",)}, ["--saveEngine", "capture sets it"]),
+        ],
+    )
+    def test_an_option_of_another_version(
+        self, programs: Any, version: str, options: dict[str, Any], parts: list[str]
+    ) -> None:
+        with pytest.raises(TrexError) as stop:
+            planned(programs, version, **options)
+        for part in parts:
+            assert part in str(stop.value)
+
+    def test_all_at_once(self, programs: Any) -> None:
+        with pytest.raises(TrexError) as stop:
+            planned(programs, "8.2.1", precisions=("fp8", "int4"), version_compatible=True, repeat=2)
+        for part in ("--fp8", "--int4", "--version-compatible"):
+            assert str(stop.value).count(f"{part} ") + str(stop.value).count(f"{part}:") == 1
+
+    def test_strong_typing_is_no_option_from_11_on(self, programs: Any) -> None:
+        build, _ = both(programs, "11.1.0", strongly_typed=True)
+        assert "--stronglyTyped" not in build
+
+
+class TestPassthrough:
+    def test_untouched_and_last(self, programs: Any) -> None:
+        rest = ("--avgTiming=16", "--newInSomeRelease=$(id)", "--tacticSources=-CUDNN,+CUBLAS", "stray")
+        for run in planned(programs, "10.4.0", passthrough=rest):
+            assert run.argv[-4:] == rest
+
+    def test_what_a_person_writes_replaces_ours(self, programs: Any) -> None:
+        """trtexec refuses an option that is there twice."""
+        rest = ("--useSpinWait", "--shapes=x:7")
+        runs = planned(
+            programs, "10.4.0", min_shapes="x:1", opt_shapes="x:2", max_shapes="x:8", passthrough=rest
+        )
+        for run in runs:
+            flags = [flag_name(one) for one in run.argv]
+            assert flags.count("--shapes") == flags.count("--useSpinWait") == 1
+            assert "--shapes=x:7" in run.argv
+
+    @pytest.mark.parametrize(
+        ("options", "rest", "part"),
+        [
+            (
+                {"warmup_ms": 100},
+                "--warmUp=7",
+                "--warmup and --warmUp after --: the same option of trtexec",
+            ),
+            ({"precisions": ("fp16",)}, "--fp16", "--fp16 and --fp16 after --"),
+            ({"workspace_mib": 9}, "--memPoolSize=workspace:7", "--workspace and --memPoolSize after --"),
+            ({"min_shapes": "x:1x3"}, "--minShapes=x:4x3", "--min-shapes and --minShapes after --"),
+            ({"shapes": "x:1"}, "--shapes=x:2", "--shapes and --shapes after --"),
+            ({"cuda_graph": True}, "--useCudaGraph", "--cuda-graph and --useCudaGraph after --"),
+            ({"profiles": TWO}, "--profile=2", "--profile and --profile after --"),
+            ({"profiles": TWO}, "--minShapes=x:1", "--profile and --minShapes after --"),
+        ],
+    )
+    def test_what_is_typed_twice(self, programs: Any, options: dict[str, Any], rest: str, part: str) -> None:
+        """Neither is dropped in silence."""
+        with pytest.raises(TrexError) as stop:
+            planned(programs, "10.4.0", passthrough=(rest,), **options)
+        assert str(stop.value).count(part) == 1
+
+    def test_libraries_may_repeat(self, programs: Any) -> None:
+        build, _ = both(programs, "10.4.0", plugins=("a.so",), passthrough=("--staticPlugins=b.so",))
+        assert {"--staticPlugins=a.so", "--staticPlugins=b.so"} <= build
+
+
+class TestQuoting:
+    def test_plain_words_stay(self) -> None:
+        assert command_line(["/usr/bin/trtexec", "--onnx=m.onnx"]) == "/usr/bin/trtexec --onnx=m.onnx"
+
+    def test_nothing_for_a_terminal_to_act_on(self) -> None:
+        text = quoted("a\x1b[31m\nb\udcff'\u202e")
+        assert text.isprintable()
+        assert text.isascii()
+
+    @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+    @given(st.lists(st.binary(min_size=1, max_size=12).map(lambda one: one.replace(b"\0", b"0")), max_size=5))
+    def test_a_shell_reads_back_the_same_bytes(self, arguments: list[bytes]) -> None:
+        texts = [os.fsdecode(one) for one in [*arguments, b"a b;$(touch x)'\".onnx", b"\x1b9\n8\xff7"]]
+        script = f"printf '%s\\0' {command_line(texts)}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+        assert done.stdout.split(b"\0")[:-1] == [os.fsencode(one) for one in texts]
+
+
+class TestInputs:
+    def test_names(self) -> None:
+        assert default_name(CaptureOptions(onnx="a/b.net.ONNX")) == "b.net"
+        assert default_name(CaptureOptions(engine="a/b.onnx.engine")) == "b"
+        assert default_name(CaptureOptions(engine="b.plan")) == "b"
+        for bad in ("", ".", "..", "a/b", "x" * 300):
+            with pytest.raises(TrexError, match="--name"):
+                checked_name(bad)
+
+    def test_files_must_be_there(self, tmp_path: Path) -> None:
+        model = tmp_path / "m.onnx"
+        for options, part in (
+            (CaptureOptions(onnx=str(model)), "does not exist"),
+            (CaptureOptions(onnx=str(tmp_path)), "is not a file"),
+            (CaptureOptions(), "--onnx"),
+            (CaptureOptions(onnx="a\0b"), "--onnx"),
+        ):
+            with pytest.raises(TrexError, match=part):
+                checked_inputs(options)
+        model.write_bytes(b"x")
+        with pytest.raises(TrexError, match="--calib"):
+            checked_inputs(CaptureOptions(onnx=str(model), calib=str(tmp_path / "none")))
+        checked_inputs(CaptureOptions(onnx=str(model), plugins=("libfound_by_the_loader.so",)))

@@ -1,0 +1,548 @@
+"""What a capture leaves: the whole set in every release, its manifest; protection, resuming, moving into place."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from capture_bench import Bench
+
+from fake_trtexec import VERSIONS, calls
+from fake_trtexec.kit import COMPLETE, fifo, is_running, wait_for
+from fake_trtexec.release import Release
+from trex_tui import load_engine
+from trex_tui.old.artifacts import ArtifactKind, find
+from trex_tui.old.artifacts.metadata import read_metadata
+from trex_tui.capture import staging as filing
+from trex_tui.capture.machine import Machine
+from trex_tui.capture.options import checked_cache
+from trex_tui.capture.plan import Names
+from trex_tui.capture.process import Stop
+from trex_tui.capture.staging import Workspace
+from trex_tui.old.errors import TrexError
+
+
+def manifest_of(bench: Bench, place: str = "net.capture.json") -> dict[str, Any]:
+    root: dict[str, Any] = json.loads((bench.outdir / place).read_text(encoding="utf-8"))
+    return root
+
+
+@pytest.fixture
+def record(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The runs of trtexec, from here on."""
+    for version in ("10.4.0", "10.16.1"):
+        bench.programs(version)
+    path = bench.place / "calls"
+    monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(path))
+    return path
+
+
+class TestWhole:
+    @pytest.mark.parametrize("version", VERSIONS)
+    def test_every_release(self, bench: Bench, version: str) -> None:
+        result = bench.capture(version)
+        assert result.passed
+        assert result.directory == bench.outdir
+        assert bench.names() == COMPLETE
+        assert sorted(one.name for one in bench.outdir.parent.iterdir()) == ["net"]
+        (found,) = find(bench.outdir)
+        assert found.name == "net"
+        assert found.diagnostics == ()
+        assert set(found.files) == set(ArtifactKind) - {
+            ArtifactKind.DEVICE_METADATA,
+            ArtifactKind.ACCURACY,
+            ArtifactKind.MONITOR,
+            ArtifactKind.IDLE_POWER,
+            ArtifactKind.SESSION,
+        }
+        engine = load_engine(bench.outdir)
+        assert [layer.name for layer in engine.layers][:2] == ["conv1 + relu1", "pool1"]
+        assert engine.latency_sum_ms == pytest.approx(0.15)
+        names = Names(bench.outdir, "net")
+        build = json.loads(names.file("build.metadata.json").read_text(encoding="utf-8"))
+        profile = json.loads(names.file("profile.metadata.json").read_text(encoding="utf-8"))
+        assert list(build) == ["model_options", "build_options", "device_information"]
+        assert list(profile) == ["performance_summary", "inference_options", "device_information"]
+        assert build["build_options"]["Save engine"].endswith("net.engine")
+        assert build["device_information"]["SMs"] == 30.0
+        performance = profile["performance_summary"]
+        assert performance["Throughput"] == 2012.22
+        old = Release(version).before(8, 5, 0)
+        assert len(performance["Latency"]) == (5 if old else 7)
+        assert profile["inference_options"]["Duration"] == "3s (+ 200ms warm up)"
+        if not Release(version).before(8, 6, 0):
+            assert build["build_options"]["Tempfile Controls"] == "{ in_memory: allow, temporary: allow }"
+        metadata, notes = read_metadata([names.file("profile.metadata.json")])
+        latency = metadata.latency()
+        assert notes == []
+        assert latency is not None
+        assert latency.percentiles_ms[99.0] == 0.500977
+
+    def test_other_percentiles_keep_their_names(self, bench: Bench) -> None:
+        bench.capture(percentile="50,99.9")
+        metadata, _ = read_metadata([bench.outdir / "net.profile.metadata.json"])
+        latency = metadata.latency()
+        assert latency is not None
+        assert set(latency.percentiles_ms) == {50.0, 99.9}
+
+    def test_manifest(self, bench: Bench, record: Path) -> None:
+        bench.capture("10.16.1", repeat=2)
+        manifest = manifest_of(bench)
+        assert_keys_explained("capture", manifest)
+        assert manifest["schema"] == "trex-tui/capture/1"
+        assert manifest["status"] == "complete"
+        assert manifest["trtexec"]["version"] == "10.16.1"
+        assert manifest["trtexec"]["build"] == 11
+        assert manifest["model"]["sha256"] == hashlib.sha256(b"a model").hexdigest()
+        assert [(run["role"], run["number"], run["passed"]) for run in manifest["runs"]] == [
+            ("build", 1, True),
+            ("profile", 1, True),
+            ("profile", 2, True),
+        ]
+        assert [run["command"][1:] for run in manifest["runs"]] == calls(record)
+        assert all(run["exit_code"] == 0 and run["wall_s"] > 0 for run in manifest["runs"])
+        files = set(bench.names()) - {"net.capture.json"}
+        assert set(manifest["files"]) == files
+        for name, entry in manifest["files"].items():
+            data = (bench.outdir / name).read_bytes()
+            assert entry == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        assert manifest["engine"]["sha256"] == manifest["files"]["net.engine"]["sha256"]
+        for moment in ("before", "after"):
+            assert manifest["host"][moment]["kernel"]
+            assert manifest["host"][moment]["host_name"] is None
+
+    @pytest.mark.parametrize("with_ids", [False, True])
+    def test_ids_only_when_asked_for(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch, with_ids: bool
+    ) -> None:
+        """But for the logs, which are what trtexec printed."""
+        uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef"
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", uuid)
+        bench.capture(with_ids=with_ids)
+        told = {name for name, data in bench.bytes().items() if uuid.encode() in data}
+        logs = {"net.engine.build.log", "net.engine.profile.log"}
+        assert told == (logs | {"net.build.metadata.json", "net.profile.metadata.json"} if with_ids else logs)
+        manifest = manifest_of(bench)
+        assert bool(manifest["host"]["before"]["host_name"]) == with_ids
+        assert manifest["host"]["before"]["cuda"]["visible"].startswith("GPU-#")
+
+    def test_repeats_are_kept_apart(self, bench: Bench) -> None:
+        bench.capture(repeat=3)
+        more = [name for name in bench.names() if name not in COMPLETE]
+        assert len(more) == 10
+        found = find(bench.outdir)
+        assert [one.directory.name for one in found] == ["net", "net.repeat-2", "net.repeat-3"]
+        assert all(ArtifactKind.TIMING in one.files for one in found)
+
+    def test_an_engine_alone(self, bench: Bench, record: Path) -> None:
+        bench.capture()
+        engine = bench.outdir / "net.engine"
+        other = bench.place / "other"
+        assert bench.capture(engine=engine, outdir=other, name="again").passed
+        assert len(calls(record)) == 3
+        assert sorted(one.name for one in other.iterdir()) == sorted(
+            f"again.{ending}"
+            for ending in (
+                *("engine.profile.log", "profile.metadata.json", "graph.json", "profile.json", "timing.json"),
+                "capture.json",
+            )
+        )
+        assert engine.exists()
+
+    def test_names_only_engines_are_told(self, bench: Bench) -> None:
+        bench.capture()
+        engine = bench.outdir / "net.engine"
+        engine.write_bytes(engine.read_bytes().replace(b"true", b"false"))
+        result = bench.capture(engine=engine, outdir=bench.place / "other")
+        assert result.passed
+        assert any("names only" in one for one in result.remarks)
+
+
+class TestProtection:
+    def test_never_without_force(self, bench: Bench, record: Path) -> None:
+        bench.capture()
+        before, runs = bench.bytes(), len(calls(record))
+        with pytest.raises(TrexError, match="--force"):
+            bench.capture()
+        assert bench.bytes() == before
+        assert len(calls(record)) == runs, "nothing ran"
+
+    def test_with_force_nothing_old_is_left(self, bench: Bench) -> None:
+        bench.capture(repeat=3)
+        stranger = bench.outdir / "notes.txt"
+        stranger.write_text("mine", encoding="utf-8")
+        other = bench.outdir / "other.graph.json"
+        other.write_text('{"Layers": []}', encoding="utf-8")
+        assert bench.capture("10.16.1", force=True).passed
+        assert bench.names() == sorted([*COMPLETE, "notes.txt", "other.graph.json"])
+        assert manifest_of(bench)["trtexec"]["version"] == "10.16.1"
+
+    @pytest.mark.parametrize("there", ["net.graph.json", "net.onnx.graph.json", "net.engine", "net.plan"])
+    def test_what_counts_as_the_set(self, bench: Bench, there: str) -> None:
+        bench.outdir.mkdir(parents=True)
+        (bench.outdir / there).write_text("{}", encoding="utf-8")
+        if "onnx" in there:  # another stem: trex's way of naming, a set of its own
+            assert bench.capture().passed
+            assert (bench.outdir / there).read_text(encoding="utf-8") == "{}"
+        else:
+            with pytest.raises(TrexError, match=there):
+                bench.capture()
+
+    def test_two_sets_in_a_directory(self, bench: Bench) -> None:
+        assert bench.capture(name="one").passed
+        before = bench.bytes()
+        assert bench.capture(name="two").passed
+        after = bench.bytes()
+        assert {name: after[name] for name in before} == before
+        assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+
+    def test_two_models_into_one_new_directory_at_once(self, bench: Bench) -> None:
+        """The first that is done makes the directory, the second moves in; nobody is told of another capture of itself."""
+
+        def begun(_: object) -> None:
+            bench.notes.on_progress = lambda _: None
+            other = Bench(bench.place, bench.programs)
+            assert other.capture(name="two", outdir=bench.outdir).passed
+
+        bench.notes.on_progress = begun
+        assert bench.capture(name="one").passed
+        assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+        assert not list(bench.outdir.parent.glob(".*"))
+        long = Workspace(bench.place / ("d" * 250), "n" * 200).path
+        assert len(long.name) < 255
+        assert long != Workspace(bench.place / ("d" * 250), "m" * 200).path
+
+    def test_measured_again_an_engine_keeps_its_build(self, bench: Bench) -> None:
+        bench.capture()
+        kept = {name: data for name, data in bench.bytes().items() if "build" in name or name == "net.engine"}
+        engine = bench.outdir / "net.engine"
+        with pytest.raises(TrexError, match="--force"):
+            bench.capture(engine=engine)
+        assert bench.capture(engine=engine, force=True, duration_s=7).passed
+        assert bench.names() == COMPLETE
+        after = bench.bytes()
+        assert {name: after[name] for name in kept} == kept
+        runs = manifest_of(bench)["runs"]
+        assert [(run["role"], run.get("reused", False)) for run in runs] == [
+            ("build", True),
+            ("profile", False),
+        ]
+        assert manifest_of(bench)["model"]["path"].endswith("net.onnx")
+
+    def test_moving_fails_half_way(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.capture()
+        before = bench.bytes()
+        real = filing._move
+        count = 0
+
+        def failing(source: Path, target: Path, moved: list[tuple[Path, Path]]) -> None:
+            nonlocal count
+            count += 1
+            if count == 13:
+                raise OSError(28, "No space left on device")
+            real(source, target, moved)
+
+        monkeypatch.setattr(filing, "_move", failing)
+        with pytest.raises(TrexError, match=r"No space left on device; .*; it is in .*net\.failed"):
+            bench.capture("10.16.1", force=True)
+        after = bench.bytes()
+        assert {name: after[name] for name in before} == before, "the old set is back"
+        assert {f"net.failed/{name}" for name in COMPLETE} == set(after) - set(before), (
+            "the new one is not lost"
+        )
+
+    def test_killed_while_the_sets_change_places(self, bench: Bench) -> None:
+        """Whoever comes next puts the old set back."""
+        bench.capture()
+        before = bench.bytes()
+        aside = bench.outdir / ".net.partial/.old"
+        aside.mkdir(parents=True)
+        for name in list(before)[:4]:
+            (bench.outdir / name).rename(aside / name)
+        with Workspace(bench.outdir, "net"):
+            pass
+        assert bench.bytes() == before
+
+    def test_one_at_a_time(self, bench: Bench) -> None:
+        with (
+            Workspace(bench.outdir, "net"),
+            pytest.raises(TrexError, match="another capture of net"),
+            Workspace(bench.outdir, "net"),
+        ):
+            pass
+        assert bench.capture().passed
+
+    @pytest.mark.parametrize("force", [False, True])
+    def test_one_at_a_time_wherever_it_works(self, bench: Bench, force: bool) -> None:
+        """The first works beside the target, which did not exist; the second would work in it, where files are by now."""
+        refused: list[str] = []
+
+        def begun(_: object) -> None:
+            bench.notes.on_progress = lambda _: None
+            other = Bench(bench.place, bench.programs)
+            assert other.capture(name="two", outdir=bench.outdir).passed
+            link = bench.place / "link"
+            link.symlink_to(bench.outdir)
+            for place in (bench.outdir, link):
+                with pytest.raises(
+                    TrexError, match=r"another capture of one works in .*/\.net\.one\.partial; "
+                ) as caught:
+                    other.capture(name="one", outdir=place, force=force)
+                refused.append(str(caught.value))
+
+        bench.notes.on_progress = begun
+        assert bench.capture(name="one").passed
+        assert len(refused) == 2
+        assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+        assert not list(bench.outdir.glob(".*")), "who was refused leaves nothing"
+
+    def test_beside_the_target_while_somebody_works_in_it(self, bench: Bench) -> None:
+        beside = Workspace(bench.outdir, "one")
+        bench.outdir.mkdir(parents=True)
+        (bench.outdir / "notes.txt").write_text("mine", encoding="utf-8")
+        with (
+            Workspace(bench.outdir, "one") as inside,
+            pytest.raises(TrexError, match=r"works in .*/net/\.one\.partial; "),
+            beside,
+        ):
+            pass
+        assert beside.path.parent == bench.outdir.parent
+        assert inside.path.parent == bench.outdir
+        assert not beside.path.exists()
+
+    def test_a_timing_cache_where_the_set_is_to_lie(self, bench: Bench) -> None:
+        """Refused, with what to do; and that then works, though the directory is not empty in the end."""
+        cache = bench.outdir / "tc"
+        with pytest.raises(
+            TrexError, match=r"net is not a directory.*; create it first: --outdir is created when"
+        ):
+            checked_cache(str(cache))
+        with pytest.raises(TrexError, match=r"net\.onnx is not a directory, so tc cannot be written there$"):
+            checked_cache(str(bench.model / "tc"))
+        bench.outdir.mkdir(parents=True)
+        checked_cache(str(cache))
+        assert bench.capture(timing_cache=str(cache)).passed
+        assert bench.names() == sorted([*COMPLETE, "tc"])
+
+    @pytest.mark.parametrize("force", [False, True])
+    def test_a_set_that_came_meanwhile(self, bench: Bench, force: bool) -> None:
+        """It stays, unless replacing was allowed; the new one is not lost either."""
+
+        def begun(_: object) -> None:
+            bench.outdir.mkdir(exist_ok=True)
+            (bench.outdir / "net.graph.json").write_text("theirs", encoding="utf-8")
+
+        bench.notes.on_progress = begun
+        if force:
+            assert bench.capture(force=True).passed
+            assert bench.names() == COMPLETE
+            return
+        with pytest.raises(
+            TrexError, match=r"a set called net by now \(net\.graph\.json\).*is in .*net\.failed"
+        ):
+            bench.capture()
+        assert (bench.outdir / "net.graph.json").read_text(encoding="utf-8") == "theirs"
+        assert {f"net.failed/{name}" for name in COMPLETE} == set(bench.bytes()) - {"net.graph.json"}
+
+    def test_a_failure_then_a_success(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "runtime_oom@profile")
+        assert not bench.capture().passed
+        left = manifest_of(bench, "net.failed/net.capture.json")
+        assert (left["status"], left["runs"][-1]["failure"]) == ("failed", "out_of_memory")
+        assert sorted(one.name for one in (bench.outdir / "net.failed").iterdir()) == sorted(
+            f"net.{ending}"
+            for ending in (
+                "engine",
+                "engine.build.log",
+                "engine.profile.log",
+                "build.metadata.json",
+                "capture.json",
+            )
+        )
+        monkeypatch.delenv("FAKE_TRTEXEC_FAIL")
+        assert bench.capture().passed
+        assert bench.names() == COMPLETE
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_place_that_cannot_be_written(self, bench: Bench) -> None:
+        bench.place.chmod(0o555)
+        try:
+            with pytest.raises(TrexError, match="Permission denied"):
+                bench.capture()
+        finally:
+            bench.place.chmod(0o755)
+
+    def test_a_file_where_the_directory_should_be(self, bench: Bench) -> None:
+        bench.outdir.parent.mkdir()
+        bench.outdir.write_text("a file", encoding="utf-8")
+        with pytest.raises(TrexError, match="Not a directory"):
+            bench.capture()
+
+
+def change_manifest(bench: Bench, change: Callable[[dict[str, Any]], None]) -> None:
+    path = bench.outdir / "net.capture.json"
+    root = json.loads(path.read_text(encoding="utf-8"))
+    change(root)
+    path.write_text(json.dumps(root), encoding="utf-8")
+
+
+class TestResume:
+    def test_after_a_failed_profile(
+        self, bench: Bench, record: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "crash@profile")
+        assert not bench.capture().passed
+        engine = (bench.outdir / "net.failed/net.engine").read_bytes()
+        monkeypatch.delenv("FAKE_TRTEXEC_FAIL")
+        assert bench.capture(resume=True).passed
+        assert ["--onnx" in " ".join(one) for one in calls(record)] == [True, False, False]
+        assert bench.names() == COMPLETE
+        assert (bench.outdir / "net.engine").read_bytes() == engine
+        assert [run.get("reused", False) for run in manifest_of(bench)["runs"]] == [True, False]
+
+    def test_after_we_were_killed(self, bench: Bench, record: Path) -> None:
+        """What lies in the work directory then is what a killed process leaves: engine, log and manifest, and no lock."""
+        bench.capture()
+        partial = bench.outdir.parent / ".net.partial"
+        bench.outdir.rename(partial)
+        assert bench.capture(resume=True).passed
+        assert len(calls(record)) == 3
+        assert bench.names() == COMPLETE
+
+    def test_of_the_set_itself(self, bench: Bench, record: Path) -> None:
+        bench.capture()
+        assert bench.capture(resume=True, force=True, duration_s=5).passed
+        assert len(calls(record)) == 3
+        assert bench.names() == COMPLETE
+
+    @pytest.mark.parametrize(
+        ("change", "reason"),
+        [
+            ("options", "different options"),
+            ("version", "TensorRT 10.4.0, this is 10.16.1"),
+            ("model", "model has changed"),
+            ("engine", "changed since"),
+            ("gone", "gone"),
+            ("elsewhere", "not copied back"),
+            ("weights", "w.bin is not what it was built with"),
+        ],
+    )
+    def test_what_does_not_fit(self, bench: Bench, record: Path, change: str, reason: str) -> None:
+        bench.model.write_bytes(b"a model\x0a\x08location\x12\x05w.bin")
+        (bench.place / "w.bin").write_bytes(b"weights")
+        bench.capture()
+        more: dict[str, Any] = {}
+        if change == "options":
+            more["precisions"] = ("fp16",)
+        elif change == "version":
+            more["version"] = "10.16.1"
+        elif change == "model":
+            bench.model.write_bytes(b"another model")
+        elif change == "engine":
+            (bench.outdir / "net.engine").write_bytes(b"ftrt and something else")
+        elif change == "weights":
+            (bench.place / "w.bin").write_bytes(b"better weights")
+        else:
+            if change == "elsewhere":
+                change_manifest(bench, lambda root: root.update(remote={"over": "ssh"}))
+            (bench.outdir / "net.engine").unlink()
+        assert bench.capture(resume=True, force=True, **more).passed
+        assert len(calls(record)) == 4, "built again"
+        assert any(reason in one for one in bench.notes.lines)
+
+    def test_another_machine(self, bench: Bench, record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Which machine is another, `test_capture_machine` tells; a measurement alone only says that it is one."""
+        board = {"soc": "tegra234", "model": "Orin", "l4t": "36.4.3", "power_mode": "MAXN"}
+        monkeypatch.setattr(Machine, "probe", lambda *_, **__: {"jetson": dict(board)})
+        assert bench.capture().remarks == ()
+        assert bench.capture(resume=True, force=True).remarks == ()
+        assert len(calls(record)) == 3
+        board["power_mode"] = "MODE_15W"
+        reason = "it was built in power mode MAXN, this is MODE_15W"
+        engine = bench.outdir / "net.engine"
+        for _ in range(2):  # the set tells of the measurement then, and still of the build
+            result = bench.capture(engine=engine, force=True)
+            assert result.remarks == (f"not measured where it was built: {reason}",)
+        assert bench.capture(resume=True, force=True).passed
+        assert len(calls(record)) == 7, "built again"
+        assert any(one.endswith(reason) for one in bench.notes.lines)
+
+    def test_a_damaged_manifest(self, bench: Bench, record: Path) -> None:
+        bench.capture()
+        for text in (
+            "",
+            "[]",
+            "{}",
+            '{"schema": "trex-tui/capture/1"}',
+            '{"schema": "trex-tui/capture/1", "runs": 3}',
+        ):
+            (bench.outdir / "net.capture.json").write_text(text, encoding="utf-8")
+            before = len(calls(record))
+            assert bench.capture(resume=True, force=True).passed
+            assert len(calls(record)) == before + 2
+
+    def test_measurement_options_do_not_matter(self, bench: Bench, record: Path) -> None:
+        bench.capture(iterations=10)
+        assert bench.capture(resume=True, force=True, iterations=99, repeat=2, cuda_graph=False).passed
+        assert len(calls(record)) == 4
+
+
+class TestInterrupts:
+    @pytest.mark.parametrize(("where", "stubborn"), [("build", False), ("profile", False), ("build", True)])
+    def test_logs_stay_and_nothing_runs(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch, where: str, stubborn: bool
+    ) -> None:
+        bench.programs("10.4.0")
+        pipe = fifo(bench.place / "fifo")
+        monkeypatch.setenv("FAKE_TRTEXEC_FIFO", str(pipe))
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", f"{'stubborn' if stubborn else 'hang'}@{where}")
+        stop = Stop()
+        pids: list[int] = []
+
+        def ask() -> None:
+            pids.append(wait_for(pipe))
+            stop.request()
+
+        asker = threading.Thread(target=ask)
+        asker.start()
+        result = bench.capture(stop=stop, grace_s=0.05 if stubborn else 60)
+        asker.join()
+        stop.close()
+        assert (result.passed, result.interrupted) == (False, True)
+        assert not is_running(pids[0])
+        assert result.log is not None
+        expected = b"Timing Runner" if where == "build" else b"Starting inference"
+        assert expected in result.log.read_bytes()
+        assert manifest_of(bench, "net.failed/net.capture.json")["status"] == "interrupted"
+        assert not list(bench.outdir.glob("*.json"))
+
+    def test_between_the_runs(self, bench: Bench) -> None:
+        stop = Stop()
+        notes = bench.notes
+        notes.on_progress = lambda seen: stop.request() if seen.status == "PASSED" else None
+        result = bench.capture(stop=stop)
+        stop.close()
+        assert result.interrupted
+        assert [one for one in bench.notes.lines if one.startswith("begin")] == ["begin 1/2 build 1"]
+
+
+class TestExpectedTime:
+    def test_of_the_same_run(self, bench: Bench) -> None:
+        """What an earlier capture took, while model and build options are the same."""
+        assert bench.capture().passed
+        assert bench.notes.expected == [None, None]
+        walls = [run["wall_s"] for run in manifest_of(bench)["runs"]]
+        assert bench.capture(force=True).passed
+        assert bench.notes.expected == walls
+        assert bench.capture(force=True, precisions=("fp16",)).passed
+        assert bench.notes.expected[0] is None
+        bench.model.write_bytes(b"another model")
+        assert bench.capture(force=True, precisions=("fp16",)).passed
+        assert bench.notes.expected == [None, None]

@@ -1,0 +1,287 @@
+"""One process: its output byte for byte, and its end. Synchronized by pipes; nothing waits for fixed times."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_trtexec.kit import fifo, is_running, wait_for
+from trex_tui.capture.process import (
+    INTERRUPTED,
+    TIMED_OUT,
+    ProcessOutcome,
+    Stop,
+    _list_group,
+    _Runner,
+    run_process,
+    stop_on_signals,
+)
+from trex_tui.errors import TrexError
+
+PYTHON = [sys.executable, "-S", "-E", "-c"]
+
+
+def start(code: str, log: Path, **more: Any) -> tuple[ProcessOutcome, bytes]:
+    """Run Python code; the outcome, and what was fed on the way."""
+    pieces: list[bytes] = []
+    stop = more.pop("stop", None) or Stop()
+    outcome = run_process([*PYTHON, code], log, stop, pieces.append, **{"grace_s": 0.2, **more})
+    return outcome, b"".join(pieces)
+
+
+class TestOutput:
+    def test_byte_for_byte_and_in_order(self, tmp_path: Path) -> None:
+        code = (
+            "import os\n"
+            "for i in range(200):\n"
+            "    os.write(1, b'out %d\\n' % i); os.write(2, b'err %d \\xff\\x00\\x1b[31m\\r\\n' % i)\n"
+            "os.write(1, b'no newline at the end')"
+        )
+        outcome, fed = start(code, tmp_path / "log")
+        expected = b"".join(b"out %d\nerr %d \xff\x00\x1b[31m\r\n" % (i, i) for i in range(200))
+        assert (tmp_path / "log").read_bytes() == fed == expected + b"no newline at the end"
+        assert (outcome.exit_code, outcome.signal, outcome.stopped, outcome.children) == (0, None, "", 0)
+        assert outcome.started <= outcome.ended
+
+    def test_a_flood(self, tmp_path: Path) -> None:
+        outcome, _ = start("import os\nfor i in range(300): os.write(2, b'x' * 30_000)", tmp_path / "log")
+        assert (tmp_path / "log").stat().st_size == 9_000_000
+        assert outcome.exit_code == 0
+
+    def test_a_log_of_before_is_replaced(self, tmp_path: Path) -> None:
+        (tmp_path / "log").write_bytes(b"old " * 1000)
+        start("print('new')", tmp_path / "log")
+        assert (tmp_path / "log").read_bytes() == b"new\n"
+
+    def test_it_reads_nothing_of_ours(self, tmp_path: Path) -> None:
+        start("import sys; print(repr(sys.stdin.read()))", tmp_path / "log")
+        assert (tmp_path / "log").read_bytes() == b"''\n"
+
+    def test_arguments_are_no_shell_text(self, tmp_path: Path) -> None:
+        odd = ["a b;$(touch x)'\".onnx", "new\nline", os.fsdecode(b"\xff\xfe"), ""]
+        code = "import sys, os; print(*map(os.fsencode, sys.argv[1:]))"
+        stop = Stop()
+        run_process([*PYTHON, code, *odd], tmp_path / "log", stop, lambda _: None)
+        assert (tmp_path / "log").read_text() == " ".join(repr(os.fsencode(one)) for one in odd) + "\n"
+        assert list(tmp_path.iterdir()) == [tmp_path / "log"]
+
+
+class TestEnds:
+    @pytest.mark.parametrize("code", [0, 1, 3, 255])
+    def test_exit_codes(self, tmp_path: Path, code: int) -> None:
+        assert start(f"raise SystemExit({code})", tmp_path / "log")[0].exit_code == code
+
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+    def test_signals(self, tmp_path: Path, number: signal.Signals) -> None:
+        outcome, _ = start(f"import os; os.kill(os.getpid(), {int(number)})", tmp_path / "log")
+        assert (outcome.exit_code, outcome.signal, outcome.stopped) == (None, number, "")
+
+    def test_no_such_program(self, tmp_path: Path) -> None:
+        stop = Stop()
+        with pytest.raises(TrexError, match="/absent/trtexec: No such file"):
+            run_process(["/absent/trtexec"], tmp_path / "log", stop, lambda _: None)
+
+    def test_a_log_that_cannot_be_written(self, tmp_path: Path) -> None:
+        with pytest.raises(TrexError, match="log: No such file"):
+            start("print(1)", tmp_path / "absent" / "log")
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+    def test_a_full_disk_ends_the_process(self, tmp_path: Path) -> None:
+        pid_file = tmp_path / "pid"
+        code = (
+            f"import os, signal; open({str(pid_file)!r}, 'w').write(str(os.getpid())); "
+            "os.write(1, b'x'); signal.pause()"
+        )
+        with pytest.raises(TrexError, match="No space left"):
+            start(code, Path("/dev/full"))
+        assert not is_running(int(pid_file.read_text()))
+
+    def test_a_view_that_raises_leaves_nothing_running(self, tmp_path: Path) -> None:
+        pids: list[int] = []
+
+        def tick(pid: int) -> None:
+            pids.append(pid)
+            raise RuntimeError("broken view")
+
+        with pytest.raises(RuntimeError):
+            start("import signal; print(1, flush=True); signal.pause()", tmp_path / "log", tick=tick)
+        assert not is_running(pids[0])
+
+
+WAITS = (
+    "import os, signal\n"
+    "{before}\n"
+    "with open({pipe!r}, 'w') as pipe: pipe.write('ready %d\\n' % os.getpid())\n"
+    "while True: signal.pause()"
+)
+IGNORES = "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]"
+# Ignored before the fork: the child is stubborn from its first moment, whoever gets the processor first.
+FORKS = f"{IGNORES}\nif not os.fork():\n    while True: signal.pause()\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)"
+
+
+def interrupted(tmp_path: Path, before: str, times: int = 1, **more: Any) -> tuple[ProcessOutcome, int]:
+    """Run something that waits for ever, and ask for its end when it says that it waits."""
+    pipe = fifo(tmp_path / "fifo")
+    stop = more.pop("stop", None) or Stop()
+    pids: list[int] = []
+
+    def ask() -> None:
+        pids.append(wait_for(pipe))
+        for _ in range(times):
+            stop.request()
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    outcome, _ = start(WAITS.format(before=before, pipe=str(pipe)), tmp_path / "log", stop=stop, **more)
+    asker.join()
+    return outcome, pids[0]
+
+
+class TestInterrupts:
+    def test_politely(self, tmp_path: Path) -> None:
+        outcome, pid = interrupted(tmp_path, "print('said before', flush=True)", grace_s=60)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
+        assert not is_running(pid)
+        assert (tmp_path / "log").read_bytes() == b"said before\n"
+
+    def test_then_by_force(self, tmp_path: Path) -> None:
+        outcome, pid = interrupted(tmp_path, IGNORES, grace_s=0.05)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGKILL)
+        assert not is_running(pid)
+
+    def test_asked_twice_it_ends_at_once(self, tmp_path: Path) -> None:
+        pipe = fifo(tmp_path / "fifo")
+        stop = Stop()
+        seen: list[str] = []
+
+        def asker() -> None:
+            wait_for(pipe)
+            stop.request()
+
+        def tick(_: int) -> None:
+            if stop.times == 1:
+                seen.append("asked")
+                stop.request()
+
+        thread = threading.Thread(target=asker)
+        thread.start()
+        code = WAITS.format(before=IGNORES, pipe=str(pipe))
+        outcome, _ = start(code, tmp_path / "log", stop=stop, tick=tick, grace_s=3600)
+        thread.join()
+        assert seen
+        assert outcome.signal == signal.SIGKILL
+
+    def test_asked_before_it_starts(self, tmp_path: Path) -> None:
+        stop = Stop()
+        stop.request()
+        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", stop=stop, grace_s=3600)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
+
+    def test_asked_while_it_starts_is_asked_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Between the start of the process and the loop that follows it: no second request, so no force."""
+        stop = Stop()
+
+        class AskedMeanwhile(_Runner):
+            def __init__(self, *arguments: Any) -> None:
+                super().__init__(*arguments)
+                stop.request()
+
+        monkeypatch.setattr("trex_tui.old.capture.process._Runner", AskedMeanwhile)
+        code = "import signal\nwhile True: signal.pause()"
+        outcome, _ = start(code, tmp_path / "log", stop=stop, grace_s=3600)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
+
+    def test_children_go_too(self, tmp_path: Path) -> None:
+        """Patience ends when the leader is seen dead, whether or not the run has noticed that yet."""
+        stop = Stop()
+
+        def tick(pid: int) -> None:
+            if stop.times == 1 and not is_running(pid):
+                stop.request()
+
+        outcome, pid = interrupted(tmp_path, FORKS, stop=stop, tick=tick, grace_s=3600)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
+        assert not is_running(pid)
+        assert outcome.children == 1
+        assert list(_list_group(pid)) == []
+
+    def test_timeout(self, tmp_path: Path) -> None:
+        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", timeout_s=0.05, grace_s=60)
+        assert (outcome.stopped, outcome.signal) == (TIMED_OUT, signal.SIGTERM)
+
+    def test_timeout_of_a_stubborn_one(self, tmp_path: Path) -> None:
+        before = signal.signal(
+            signal.SIGTERM, signal.SIG_IGN
+        )  # inherited, so that it is stubborn from the start
+        try:
+            code = "import signal\nwhile True: signal.pause()"
+            outcome, _ = start(code, tmp_path / "log", timeout_s=0.05, grace_s=0.05)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        assert (outcome.stopped, outcome.signal) == (TIMED_OUT, signal.SIGKILL)
+
+    def test_signals_of_ours(self) -> None:
+        before = signal.getsignal(signal.SIGINT)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with stop_on_signals() as stop:
+                os.kill(os.getpid(), number)
+                assert stop.times == 1
+        assert signal.getsignal(signal.SIGINT) is before
+
+    def test_nohup_is_heeded(self) -> None:
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            with stop_on_signals() as stop:
+                os.kill(os.getpid(), signal.SIGHUP)
+                assert stop.times == 0
+        finally:
+            signal.signal(signal.SIGHUP, before)
+
+
+class TestChildrenLeftBehind:
+    def test_they_are_ended_and_counted(self, tmp_path: Path) -> None:
+        child_pid = tmp_path / "child"
+        code = (
+            "import os, signal\n"
+            "r, w = os.pipe()\n"
+            "if not os.fork():\n"
+            f"    {IGNORES}\n"
+            f"    open({str(child_pid)!r}, 'w').write(str(os.getpid()))\n"
+            "    os.write(1, b'of the child\\n'); os.write(w, b'x'); signal.pause()\n"
+            "os.read(r, 1)"
+        )
+        outcome, _ = start(code, tmp_path / "log", grace_s=0.05)
+        assert (outcome.exit_code, outcome.children, outcome.stopped) == (0, 1, "")
+        assert (tmp_path / "log").read_bytes() == b"of the child\n"
+        assert not is_running(int(child_pid.read_text()))
+
+    def test_one_in_a_session_of_its_own_does_not_hold_us_up(self, tmp_path: Path) -> None:
+        """A daemon on purpose is not ours to end; its hold on the pipe must not keep us waiting."""
+        pipe = fifo(tmp_path / "fifo")
+        code = (
+            "import os, subprocess, sys\n"
+            f"subprocess.Popen(['sh', '-c', 'read line < \"$0\"', {str(pipe)!r}], start_new_session=True)\n"
+            "print('over')"
+        )
+        outcome, fed = start(code, tmp_path / "log")
+        assert (outcome.exit_code, fed) == (0, b"over\n")
+        pipe.write_text("end\n")
+
+
+def test_no_descriptors_are_lost(tmp_path: Path) -> None:
+    stop = Stop()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(5):
+        start("print(1)", tmp_path / "log", stop=stop)
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
+    assert subprocess.run(["true"], check=True).returncode == 0
+    stop.close()

@@ -1,0 +1,293 @@
+"""What a capture notes of the machine: a server with nvidia-smi, Jetsons, nothing at all; and metadata of real logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import pytest
+from capture_bench import Bench
+
+from helpers import ARTIFACTS
+from trex_tui.old.artifacts.metadata import read_metadata
+from trex_tui.capture.environment_probe import Host, changes, probe_host
+from trex_tui.capture.manifest import read_log_metadata, write_metadata
+from trex_tui.capture.shell import Shell
+
+SMI = """\
+#!/bin/sh
+# Refuses a query with an unknown field whole, as the real one.
+case "$*" in
+*reasons_counters*)
+  [ -z "$OLD_DRIVER" ] || { echo 'Field "clocks_event_reasons_counters.x" is not a valid field to query.'; exit 2; }
+  ;;
+esac
+fields=${1#--query-gpu=}
+out=
+IFS=,
+for field in $fields; do
+  case $field in
+  index) value=0 ;;
+  name) value='NVIDIA GeForce RTX 4080 SUPER' ;;
+  driver_version) value=595.71 ;;
+  clocks.sm) value=210 ;;
+  clocks.max.sm) value=3165 ;;
+  temperature.gpu) value=43 ;;
+  clocks_throttle_reasons.active) value=${REASONS:-0x0000000000000001} ;;
+  clocks_event_reasons_counters.sw_power_cap) value=${POWER_CAP:-100} ;;
+  uuid) value=GPU-secret ;;
+  serial) value=[N/A] ;;
+  clocks.mem) value='[Not Supported]' ;;
+  *) value=[N/A] ;;
+  esac
+  out="$out${out:+, }$value"
+done
+echo "$out"
+"""
+NOTHING = Shell(environ={"PATH": "/nowhere"})
+
+
+@pytest.fixture
+def smi(tmp_path: Path) -> dict[str, str]:
+    """An environment in which nvidia-smi is found."""
+    program = tmp_path / "bin" / "nvidia-smi"
+    program.parent.mkdir()
+    program.write_text(SMI, encoding="ascii")
+    program.chmod(0o755)
+    return {"PATH": str(program.parent)}
+
+
+def put(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+
+
+class TestServer:
+    def test_facts_and_raw_text(self, smi: dict[str, str], tmp_path: Path) -> None:
+        host = probe_host(Shell(environ=smi), root=str(tmp_path))
+        (gpu,) = host.facts["gpus"]
+        assert gpu["name"] == "NVIDIA GeForce RTX 4080 SUPER"
+        assert (gpu["driver"], gpu["sm_clock_mhz"], gpu["max_sm_clock_mhz"]) == ("595.71", 210.0, 3165.0)
+        assert gpu["memory_clock_mhz"] is None, "not supported is unknown, not zero"
+        assert gpu["throttle_reasons"] == [], "idle is no throttling"
+        assert gpu["throttle_counters_us"]["sw_power_cap"] == 100.0
+        assert host.facts["jetson"] is None
+        assert "RTX 4080 SUPER" in host.probes["nvidia-smi"]["raw"]
+        assert host.probes["nvidia-smi"]["exit_code"] == 0
+
+    def test_one_that_hangs(self, smi: dict[str, str], tmp_path: Path) -> None:
+        """`timeout` ended it."""
+        killer = tmp_path / "bin" / "timeout"
+        killer.write_text("#!/bin/sh\nexit 137\n", encoding="ascii")
+        killer.chmod(0o755)
+        host = probe_host(Shell(environ=smi), root=str(tmp_path))
+        assert host.facts["gpus"] == []
+        probe = host.probes["nvidia-smi"]
+        assert (probe["exit_code"], probe["raw"]) == (None, "no answer within 10 s")
+
+    def test_an_old_driver_refuses_a_field(self, smi: dict[str, str], tmp_path: Path) -> None:
+        host = probe_host(Shell(environ={**smi, "OLD_DRIVER": "1"}), root=str(tmp_path))
+        (gpu,) = host.facts["gpus"]
+        assert (gpu["driver"], gpu["temperature_c"], gpu["throttle_counters_us"]) == ("595.71", 43.0, {})
+        assert "not a valid field" in host.probes["nvidia-smi"]["raw"]
+
+    def test_ids_only_when_asked_for(self, smi: dict[str, str], tmp_path: Path) -> None:
+        without = json.dumps(probe_host(Shell(environ=smi), root=str(tmp_path)).document())
+        assert "GPU-secret" not in without
+        assert platform.node() not in json.loads(without).values()
+        host = probe_host(Shell(environ=smi), root=str(tmp_path), with_ids=True)
+        assert host.facts["gpus"][0]["uuid"] == "GPU-secret"
+        assert host.facts["gpus"][0]["serial"] is None
+        assert host.facts["host_name"] == platform.node()
+
+    @pytest.mark.parametrize(
+        "text",
+        ["#!/bin/sh\necho 'NVIDIA-SMI has failed because it could not communicate'; exit 9\n", "no program"],
+    )
+    def test_one_that_fails(self, tmp_path: Path, text: str) -> None:
+        program = tmp_path / "nvidia-smi"
+        program.write_text(text, encoding="ascii")
+        program.chmod(0o755)
+        host = probe_host(Shell(environ={"PATH": str(tmp_path)}), root=str(tmp_path))
+        assert host.facts["gpus"] == []
+        assert host.probes["nvidia-smi"]["exit_code"] != 0
+        assert host.probes["nvidia-smi"]["raw"]
+
+    def test_throttled_meanwhile(
+        self, bench: Bench, smi: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PATH", f"{smi['PATH']}:{os.environ['PATH']}")
+        monkeypatch.setenv("REASONS", "0x0000000000000020")
+        result = bench.capture()
+        assert result.passed
+        assert "the GPU was throttled: software thermal" in result.remarks
+        manifest = json.loads((bench.outdir / "net.capture.json").read_text(encoding="utf-8"))
+        assert manifest["host"]["after"]["gpus"][0]["throttle_reasons"] == ["software thermal"]
+        assert "the GPU was throttled: software thermal" in manifest["remarks"]
+
+
+def jetson(root: Path, *, l4t: str, model: str, soc: str, low: int, high: int, node: str | None) -> None:
+    release, revision = l4t.split(".", 1)
+    line = f"# R{release} (release), REVISION: {revision}, GCID: 42132812, BOARD: generic, EABI: aarch64\n"
+    put(root, "etc/nv_tegra_release", line)
+    put(root, "proc/device-tree/model", f"{model}\0")
+    put(root, "proc/device-tree/compatible", f"nvidia,p3768-0000+p3767-0005\0nvidia,{soc}\0")
+    directory = "sys/class/devfreq/" + ("17000000.gpu" if node else "gpu-gpc-0")
+    if node:
+        put(root, f"{directory}/device/of_node/name", f"{node}\0")
+    for name, value in (
+        ("min_freq", low),
+        ("max_freq", high),
+        ("cur_freq", low),
+        ("governor", "nvhost_podgov"),
+    ):
+        put(root, f"{directory}/{name}", f"{value}\n")
+    put(root, "sys/class/devfreq/other/min_freq", "1\n")
+    put(root, "sys/class/thermal/thermal_zone0/type", "gpu-thermal\n")
+    put(root, "sys/class/thermal/thermal_zone0/temp", "48500\n")
+    put(root, "sys/class/thermal/thermal_zone1/type", "cv0-thermal\n")
+    put(root, "sys/class/thermal/thermal_zone1/temp", "-256000\n")
+    put(root, "sys/class/hwmon/hwmon3/name", "soctherm_oc\n")
+    put(root, "sys/class/hwmon/hwmon3/oc3_event_cnt", "5\n")
+    put(
+        root,
+        "proc/meminfo",
+        "MemTotal: 7800000 kB\nMemFree: 1 kB\nMemAvailable: 5000000 kB\nSwapFree: 3 kB\n",
+    )
+    program = root / "usr/sbin/nvpmodel"
+    put(
+        root,
+        "usr/sbin/nvpmodel",
+        "#!/bin/sh\necho 'NVPM WARN: fan mode is not set!'\necho 'NV Power Mode: 25W'\necho 1\n",
+    )
+    program.chmod(0o755)
+
+
+class TestJetson:
+    def test_orin(self, tmp_path: Path) -> None:
+        model = "NVIDIA Jetson Orin Nano Engineering Reference Developer Kit Super"
+        jetson(tmp_path, l4t="36.4.7", model=model, soc="tegra234", low=306000000, high=624750000, node="gpu")
+        host = probe_host(NOTHING, root=str(tmp_path))
+        assert host.facts["jetson"] == {
+            "l4t": "36.4.7",
+            "model": model,
+            "soc": "tegra234",
+            "power_mode": "25W",
+        }
+        assert host.facts["gpu_clock"]["locked"] is False
+        assert host.facts["temperatures_c"] == {"gpu-thermal": 48.5}, "a gated zone is missing, not cold"
+        assert host.facts["memory"]["available_kib"] == 5_000_000
+        assert host.facts["over_current_events"] == {"oc3_event_cnt": 5}
+        assert "REVISION: 4.7" in host.probes["etc/nv_tegra_release"]["raw"]
+        assert "NVPM WARN" in host.probes["nvpmodel"]["raw"]
+
+    def test_locked_thor_with_another_name(self, tmp_path: Path) -> None:
+        jetson(tmp_path, l4t="38.4.0", model="Lanner EAI-I510", soc="tegra264", low=9, high=9, node=None)
+        host = probe_host(NOTHING, root=str(tmp_path))
+        assert host.facts["jetson"]["soc"] == "tegra264"
+        assert host.facts["gpu_clock"]["locked"] is True
+
+    def test_changes(self) -> None:
+        def host(mode: str, events: int) -> dict[str, Any]:
+            return Host({"jetson": {"power_mode": mode}, "over_current_events": {"oc1": events}}).document()
+
+        assert changes(host("25W", 5), host("25W", 5)) == []
+        assert changes(host("25W", 5), host("15W", 6)) == [
+            "the board throttled for over-current during the measurement",
+            "the power mode changed from 25W to 15W meanwhile",
+        ]
+
+
+class TestElsewhere:
+    def test_nothing_at_all(self, tmp_path: Path) -> None:
+        host = probe_host(NOTHING, root=str(tmp_path / "empty"))
+        assert host.facts["gpus"] == []
+        assert host.facts["jetson"] is None
+        assert host.facts["memory"]["total_kib"] is None
+        assert host.facts["container"] is None
+
+    @pytest.mark.parametrize(
+        ("file", "name"),
+        [(".dockerenv", "docker"), ("run/.containerenv", "podman"), ("proc/1/cgroup", "kubepods")],
+    )
+    def test_containers(self, tmp_path: Path, file: str, name: str) -> None:
+        put(tmp_path, file, "0::/kubepods/besteffort\n")
+        assert probe_host(NOTHING, root=str(tmp_path)).facts["container"] == name
+
+    def test_this_machine(self) -> None:
+        document = probe_host().document()
+        assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+    def test_counters_that_rise(self) -> None:
+        def host(value: float | None) -> dict[str, Any]:
+            return {"gpus": [{"throttle_counters_us": {"sw_power_cap": value}, "throttle_reasons": []}]}
+
+        assert changes(host(1.0), host(2.0)) == ["the GPU was throttled: sw power cap"]
+        for before, after in ((1.0, 1.0), (None, 2.0), (1.0, None)):
+            assert changes(host(before), host(after)) == []
+
+
+class TestMetadataOfRealLogs:
+    @pytest.fixture(autouse=True)
+    def _logs(self) -> None:
+        if not (ARTIFACTS / "logs").is_dir():
+            pytest.skip(f"no logs at {ARTIFACTS}")
+
+    def test_values_are_whole(self) -> None:
+        log = ARTIFACTS / "logs/trt8.6.0_RTX3090_build_verbose_fp16_dynshape_skipInference.log"
+        build = read_log_metadata(log, "build")["build_options"]
+        pools = "workspace: 1024 MiB, dlaSRAM: default, dlaLocalDRAM: default, dlaGlobalDRAM: default"
+        assert build["Memory Pools"] == pools
+        assert build["Tempfile Controls"] == "{ in_memory: allow, temporary: allow }"
+        assert build["Precision"] == "FP32+FP16"
+        assert build["LayerPrecisions"] == ""
+
+    def test_old_clocks_are_numbers(self) -> None:
+        device = read_log_metadata(
+            ARTIFACTS / "logs/trt8.4.1_GTX1070_build_verbose_fp16_dynshape.log", "build"
+        )["device_information"]
+        assert device["Selected Device"] == "NVIDIA GeForce GTX 1070"
+        assert (device["Compute Clock Rate"], device["Memory Bus Width"], device["SMs"]) == (
+            1.645,
+            256.0,
+            16.0,
+        )
+
+    def test_a_load_and_run_log(self, tmp_path: Path) -> None:
+        log = ARTIFACTS / "logs/trt10.16.1_H100_loadEngine_cudagraph_verbose.log"
+        write_metadata(log, "profile", tmp_path / "a.profile.metadata.json")
+        metadata, notes = read_metadata([tmp_path / "a.profile.metadata.json"])
+        assert notes == []
+        assert metadata.throughput_qps == 24896.9
+        assert metadata.device_name == "NVIDIA H100 PCIe"
+        latency = metadata.latency()
+        assert latency is not None
+        assert latency.percentiles_ms == {90.0: 0.0388489, 95.0: 0.0389404, 99.0: 0.0390625}
+        assert metadata.inference_options["CUDA Graph"] == "Enabled"
+
+    @pytest.mark.parametrize("log", sorted((ARTIFACTS / "logs").glob("*.log")), ids=lambda one: one.name[:24])
+    def test_sections_hold_nothing_else(self, log: Path) -> None:
+        """No label is a message of the run: each begins with a word of the option lists."""
+        document = read_log_metadata(log, "build") | read_log_metadata(log, "profile")
+        for section, pairs in document.items():
+            assert all(len(key) < 60 and "=" not in key.split("(")[0] for key in pairs), section
+
+
+def test_a_retried_run_counts_last(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    text = "".join(
+        f"[07/07/2026-02:11:26] [I] {line}\n"
+        for value in (1, 2)
+        for line in (
+            "=== Performance summary ===",
+            f"Throughput: {value} qps",
+            "Other: x" if value == 1 else "",
+            "",
+        )
+    )
+    log.write_text(text, encoding="utf-8")
+    assert read_log_metadata(log, "profile")["performance_summary"] == {"Throughput": 2.0}

@@ -1,0 +1,224 @@
+"""Which release has which option: the table, the help texts, and finding the program."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from fake_trtexec import VERSIONS, install
+from helpers import ARTIFACTS
+from trex_tui.capture.trtexec import (
+    NotTrtexecError,
+    Trtexec,
+    TrtexecNotFoundError,
+    ask,
+    candidates,
+    find_trtexec,
+    flag_table,
+    parse_version,
+    read_help,
+)
+
+HELP = ("8.5.0", "8.6.1", "10.6.0", "10.16.1")
+
+
+def real_help(version: str) -> str:
+    path = ARTIFACTS / "help" / f"trt{version}_help.txt"
+    if not path.is_file():
+        pytest.skip(f"no help text at {path}")
+    return path.read_text(encoding="utf-8")
+
+
+class TestTable:
+    def test_it_is_what_the_parsers_of_the_releases_read(self) -> None:
+        path = ARTIFACTS.parent / "reference" / "trtexec-flags.json"
+        if not path.is_file():
+            pytest.skip(f"no reference at {path}")
+        reference = json.loads(path.read_text(encoding="utf-8"))
+        table = flag_table()
+        assert [name for name, _ in table.releases] == reference["versions"]
+        for flag, facts in reference["flags"].items():
+            here = {table.releases[index][0] for index in table.known_in.get(flag, ())}
+            there = set(facts["parsed"])
+            if flag == "--int8":  # of 11, the safe mode alone reads it
+                there -= {"11.0", "11.1"}
+            assert here == there, flag
+
+    @pytest.mark.parametrize("version", HELP)
+    def test_what_real_help_texts_explain_is_known(self, version: str) -> None:
+        found = read_help(real_help(version), Path("trtexec"))
+        assert found.version == version
+        assert len(found.explained) > 70
+        strangers = {flag for flag in found.explained if not flag_table().is_listed(flag)}
+        assert strangers == set()
+
+    @pytest.mark.parametrize(
+        ("flag", "version", "known"),
+        [
+            ("--fp16", "8.6.1", True),
+            ("--fp16", "10.16.1", True),
+            ("--fp16", "11.0.0", False),
+            ("--bf16", "8.6.1", False),
+            ("--int4", "10.0.1", False),
+            ("--int4", "10.1.0", True),
+            ("--workspace", "9.3.0", True),
+            ("--workspace", "10.4.0", False),
+            ("--skipInference", "8.5.3", False),
+            ("--noCudaGraph", "11.4.0", True),
+            ("--consistency", "10.4.0", False),
+            ("--consistency", "10.14.1", True),
+        ],
+    )
+    def test_versions_are_compared_as_numbers(self, flag: str, version: str, known: bool) -> None:
+        assert flag_table().has(flag, parse_version(version)) is known
+
+    def test_where(self) -> None:
+        table = flag_table()
+        assert table.where("--fp16") == "8.0.1 to 10.16"
+        assert table.where("--noCudaGraph") == "11.0 and later"
+        assert table.where("--weightless") == "9.3.0 to 10.16"
+        assert table.where("--nothing") == ""
+
+
+class TestHelp:
+    def test_options_in_explanations_do_not_count(self) -> None:
+        text = (
+            "&&&& RUNNING TensorRT.trtexec [TensorRT v110100] [b106] # trtexec --help\n"
+            "  --onnx=<file>   ONNX model\n"
+            "                  instead of --fp16, see --buildOnly\n"
+            "  --versionCompatible, --vc    for other versions\n"
+        )
+        found = read_help(text, Path("trtexec"))
+        assert found.explained == {"--onnx", "--versionCompatible", "--vc"}
+        assert (found.version, found.build) == ("11.1.0", 106)
+        assert found.is_strongly_typed_only
+        assert found.measures_by_default
+
+    def test_an_option_newer_than_the_table(self) -> None:
+        text = "&&&& RUNNING TensorRT.trtexec [TensorRT v120000] # x\n  --brandNew=N   something\n"
+        assert read_help(text, Path("trtexec")).knows("--brandNew")
+
+    @pytest.mark.parametrize(
+        ("text", "part"),
+        [
+            ("", "no TensorRT banner"),
+            ("Usage: something else\n", "no TensorRT banner"),
+            ("&&&& RUNNING TensorRT.trtexec # trtexec --help\n", "TensorRT 7"),
+            ("&&&& RUNNING TensorRT.trtexec [TensorRT v8003] # x\n", "8.2 or later"),
+        ],
+    )
+    def test_what_cannot_be_used(self, text: str, part: str) -> None:
+        with pytest.raises(NotTrtexecError, match=part):
+            read_help(text, Path("trtexec"))
+
+    @pytest.mark.parametrize("version", VERSIONS)
+    def test_the_stand_ins(self, programs: object, version: str) -> None:
+        found: Trtexec = programs(version)  # type: ignore[operator]
+        assert found.version == version
+        eleven = parse_version(version) >= (11,)
+        assert found.is_strongly_typed_only is eleven
+        assert found.measures_by_default is eleven
+
+
+class TestFinding:
+    def test_order(self, tmp_path: Path) -> None:
+        root = tmp_path / "root"
+        places = {
+            "usr": install(root / "usr/src/tensorrt/bin", "8.5.1"),
+            "opt": install(root / "opt/tensorrt/bin", "8.6.1"),
+            "tar": install(root / "opt/TensorRT-10.4.0.26/bin", "10.4.0"),
+            "old": install(root / "usr/local/TensorRT-8.6.1/bin", "8.6.1"),
+            "home": install(tmp_path / "home/TensorRT-9.3.0/bin", "9.3.0"),
+            "path": install(tmp_path / "bin", "10.16.1"),
+            "root": install(tmp_path / "trt/bin", "8.2.1"),
+        }
+        environ = {
+            "PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin",
+            "HOME": str(tmp_path / "home"),
+            "TENSORRT_ROOT": str(tmp_path / "trt"),
+        }
+        found = [path for path, _ in candidates(environ, root)]
+        assert found == [places[key] for key in ("path", "usr", "opt", "root", "tar", "home", "old")]
+        assert find_trtexec(None, environ, root).version == "10.16.1"
+        assert find_trtexec(None, {**environ, "TRTEXEC": str(places["usr"])}, root).version == "8.5.1"
+        assert find_trtexec(str(places["opt"].parent), environ, root).version == "8.6.1"
+
+    def test_one_that_is_broken_does_not_hide_the_next(self, tmp_path: Path) -> None:
+        broken = tmp_path / "bin/trtexec"
+        broken.parent.mkdir()
+        broken.write_text("#!/bin/sh\necho no\n", encoding="ascii")
+        broken.chmod(0o755)
+        install(tmp_path / "root/usr/src/tensorrt/bin", "8.5.1")
+        environ = {"PATH": f"{broken.parent}:/usr/bin:/bin"}
+        assert find_trtexec(None, environ, tmp_path / "root").version == "8.5.1"
+
+    def test_none(self, tmp_path: Path) -> None:
+        with pytest.raises(TrtexecNotFoundError, match="name it with --trtexec"):
+            find_trtexec(None, {"PATH": str(tmp_path)}, tmp_path)
+
+    def test_the_named_one_alone_counts(self, tmp_path: Path) -> None:
+        install(tmp_path / "bin", "10.4.0")
+        environ = {"PATH": str(tmp_path / "bin")}
+        with pytest.raises(TrtexecNotFoundError, match="does not exist"):
+            find_trtexec(str(tmp_path / "absent"), environ)
+        with pytest.raises(TrtexecNotFoundError, match=r"\$TRTEXEC"):
+            find_trtexec(None, {**environ, "TRTEXEC": "/absent/trtexec"})
+
+    def test_no_program(self, tmp_path: Path) -> None:
+        plain = tmp_path / "trtexec"
+        plain.write_bytes(b"\x7fELF, but not really")
+        with pytest.raises(TrtexecNotFoundError, match="is not executable"):
+            find_trtexec(str(plain))
+        plain.chmod(0o755)
+        with pytest.raises(TrtexecNotFoundError, match="cannot be run"):
+            ask(plain)
+
+    @pytest.mark.parametrize(
+        ("text", "part"),
+        [
+            ("kill -ILL $$", r"--help fails: it crashed \(SIGILL\); the CPU lacks an instruction"),
+            ("kill -SEGV $$", r"it crashed \(SIGSEGV\)"),
+            ("echo 'docker: no such image' >&2; exit 125", "exit code 125: docker: no such image"),
+            ("exit 3", "exit code 3 and no output"),
+            (
+                'echo "trtexec: /lib/libc.so.6: version \\`GLIBC_2.34\' not found (required by x)"; exit 1',
+                "this system is too old for trtexec or a library: missing GLIBC_2.34; use",
+            ),
+            ("echo hello", "is not trtexec: its --help has no TensorRT banner"),
+        ],
+    )
+    def test_one_that_fails(self, tmp_path: Path, text: str, part: str) -> None:
+        program = tmp_path / "trtexec"
+        program.write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
+        program.chmod(0o755)
+        with pytest.raises(TrtexecNotFoundError, match=part):
+            ask(program)
+
+    def test_one_for_another_processor(self, tmp_path: Path) -> None:
+        program = tmp_path / "trtexec"
+        program.write_bytes(b"\x7fELF, but not really")
+        program.chmod(0o755)
+        with pytest.raises(TrtexecNotFoundError, match="it is for another CPU architecture"):
+            ask(program)
+
+    def test_what_is_waited_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("trex_tui.capture.trtexec._PATIENCE_S", 0.001)
+        program = install(tmp_path, "10.4.0")
+        told: list[str] = []
+        assert ask(program, note=told.append).version == "10.4.0"
+        assert told == [f"waiting for {program} --help, up to 120 s"]
+        monkeypatch.setattr("trex_tui.capture.trtexec.HELP_TIMEOUT_S", 0.002)
+        program.write_text("#!/bin/sh\nexec sleep 600\n", encoding="ascii")
+        with pytest.raises(TrtexecNotFoundError, match="does not answer within"):
+            ask(program)
+
+    def test_a_missing_library(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "missing_library")
+        program = install(tmp_path, "10.4.0")
+        with pytest.raises(
+            TrtexecNotFoundError, match=r"libnvinfer\.so\.10 is missing; add the lib directory"
+        ):
+            find_trtexec(str(program), os.environ)

@@ -1,0 +1,277 @@
+"""Samples of power and clocks while trtexec measures: by a process of its own, which never outlives the run."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from capture_bench import Bench
+
+from fake_trtexec.kit import wait_for_end
+from trex_tui import load_engine
+from trex_tui.__main__ import main
+from trex_tui.old.analysis.energy import power_statistics
+from trex_tui.old.artifacts.monitor import COLUMNS
+from trex_tui.capture.monitor import RunMonitor, choose_gpu, parse_sysfs
+from trex_tui.capture.process import RunProgress
+from trex_tui.capture.shell import Shell
+from trex_tui.errors import TrexError
+
+SMI = """\
+#!/bin/sh
+# As nvidia-smi of a driver that has an old field or two: it refuses a whole query with a field it does not know.
+case "$*" in *power.draw.instant*) echo 'Field "power.draw.instant" is not a valid field to query.'; exit 2 ;; esac
+case "$*" in *-lms*) echo $$ >"$MARKS/pid" ;; *-i*) ;; *) exit 1 ;; esac
+printf %s 'timestamp, temperature.gpu, clocks.current.sm [MHz], clocks.current.memory [MHz], utilization.gpu [%], '
+echo 'memory.used [MiB], power.draw [W], clocks_event_reasons.active'
+case "$*" in *-lms*) ;; *) exit 0 ;; esac
+n=0
+while :; do
+  n=$((n + 1))
+  echo '2024/11/02 10:21:30.100, 61, 1980 MHz, 2619 MHz, 97 %, 913 MiB, 131.90 W, 0x0000000000000004'
+  [ "$n" -lt 5 ] || : >"$MARKS/five"
+  sleep 0.02
+done
+"""
+TEGRASTATS = """\
+#!/bin/sh
+[ "$1" = --interval ] || exit 1
+while :; do
+  echo 'RAM 2028/7620MB (lfb 42x4MB) GR3D_FREQ 92%@[621] gpu@44.812C VDD_IN 15504mW/14946mW VDD_SOC 2092mW/2054mW'
+  sleep 0.02
+done
+"""
+
+
+def install(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text, encoding="ascii")
+    path.chmod(0o755)
+    return path
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Block until something is so."""
+    end = time.monotonic() + 150
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory first on PATH."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("MARKS", str(tmp_path))
+    return folder
+
+
+def sample(tmp_path: Path, count: int = 3, root: str = "/nowhere") -> tuple[RunMonitor, list[dict[str, str]]]:
+    """Take some samples while trtexec measures."""
+    target = tmp_path / "net.monitor.csv"
+    monitor = RunMonitor(Shell(), "0", 50, target, root=root)
+    with monitor:
+        until(lambda: monitor.samples > 0)
+        monitor.note_stage(RunProgress(stage="measuring"))
+        before = monitor.samples
+        until(lambda: monitor.samples >= before + count)
+    with target.open(encoding="utf-8", newline="") as file:
+        return monitor, list(csv.DictReader(file))
+
+
+class TestSources:
+    def test_nvidia_smi(self, tmp_path: Path, tools: Path) -> None:
+        install(tools, "nvidia-smi", SMI)
+        monitor, rows = sample(tmp_path)
+        assert monitor.source == "nvidia-smi"
+        assert monitor.samples == len(rows)
+        assert tuple(rows[0]) == COLUMNS
+        last = rows[-1]
+        assert last["stage"] == "measuring"
+        assert float(last["run_s"]) > float(last["stage_s"]) >= 0
+        assert {key: last[key] for key in COLUMNS[4:]} == {
+            "source": "nvidia-smi",
+            "power_w": "131.9",
+            "gpu_temperature_c": "61",
+            "gpu_clock_mhz": "1980",
+            "memory_clock_mhz": "2619",
+            "gpu_utilization_pct": "97",
+            "memory_used_mib": "913",
+            "throttle_reasons": "power cap",
+        }
+        assert monitor.processor_s is not None
+        assert monitor.processor_s >= 0
+        assert "of power and clocks by nvidia-smi; that took" in monitor.remark
+        wait_for_end(int((tmp_path / "pid").read_text()))
+
+    def test_tegrastats_comes_first(self, tmp_path: Path, tools: Path) -> None:
+        """A Jetson has an nvidia-smi as well, which knows no power."""
+        install(tools, "nvidia-smi", SMI)
+        install(tools, "tegrastats", TEGRASTATS)
+        monitor, rows = sample(tmp_path)
+        assert monitor.source == "tegrastats"
+        assert rows[-1]["power_w"] == rows[-1]["rail.VDD_IN_w"] == "15.504"
+        assert rows[-1]["rail.VDD_SOC_w"] == "2.092"
+        assert rows[-1]["throttle_reasons"] == ""
+
+    @pytest.mark.usefixtures("tools")
+    def test_the_sensors_of_a_board(self, tmp_path: Path) -> None:
+        root = tmp_path / "root"
+        sensors = {
+            "sys/class/hwmon/hwmon3/in1_label": "VDD_IN",
+            "sys/class/hwmon/hwmon3/in1_input": "5000",
+            "sys/class/hwmon/hwmon3/curr1_input": "2500",
+            "sys/class/hwmon/hwmon3/in2_label": "VDD SOC",
+            "sys/class/hwmon/hwmon3/in2_input": "5000",
+            "sys/class/hwmon/hwmon3/curr2_input": "400",
+            "sys/class/hwmon/hwmon3/in7_label": "sum of shunt voltages",
+            "sys/class/hwmon/hwmon3/in7_input": "7",
+            "sys/class/devfreq/17000000.gpu/cur_freq": "621000000",
+            "sys/devices/platform/gpu.0/load": "915",
+            "sys/class/thermal/thermal_zone0/type": "cpu-thermal",
+            "sys/class/thermal/thermal_zone0/temp": "60000",
+            "sys/class/thermal/thermal_zone1/type": "gpu-thermal",
+            "sys/class/thermal/thermal_zone1/temp": "45500",
+        }
+        for name, text in sensors.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{text}\n", encoding="ascii")
+        monitor, rows = sample(tmp_path, root=str(root))
+        assert monitor.source == "sysfs"
+        found = {key: value for key, value in rows[-1].items() if value and key not in COLUMNS[:5]}
+        assert found == {
+            "power_w": "12.5",
+            "gpu_temperature_c": "45.5",
+            "gpu_clock_mhz": "621",
+            "gpu_utilization_pct": "91.5",
+            "rail.VDD_IN_w": "12.5",
+            "rail.VDD_SOC_w": "2",
+        }
+
+    @pytest.mark.usefixtures("tools")
+    def test_nothing_there(self, tmp_path: Path) -> None:
+        target = tmp_path / "net.monitor.csv"
+        with RunMonitor(Shell(), "0", 50, target, root="/nowhere") as monitor:
+            pass
+        assert not target.exists()
+        assert monitor.remark == (
+            "no samples of power and clocks: no tegrastats, nvidia-smi or power sensor there"
+        )
+
+    def test_a_driver_that_refuses_every_query(self, tmp_path: Path, tools: Path) -> None:
+        install(tools, "nvidia-smi", "#!/bin/sh\necho 'Failed to initialize NVML'; exit 18\n")
+        with RunMonitor(Shell(), "0", 50, tmp_path / "net.monitor.csv", root="/nowhere") as monitor:
+            pass
+        assert monitor.problem
+
+    @pytest.mark.parametrize(
+        ("line", "values"),
+        [
+            (" rail:A=1000,1000 rail:B=,5", {"power_w": 1.0}),
+            (" clock= load=x temp=-256000", {}),
+            ("", {}),
+            (" rail:=\x1b[31m", {}),
+        ],
+    )
+    def test_values_that_cannot_be_read(self, line: str, values: dict[str, float]) -> None:
+        found = parse_sysfs(line)
+        assert found is not None
+        assert found.values == values
+
+    def test_no_sample_is_taken_when_we_are_killed(self, tmp_path: Path, tools: Path) -> None:
+        install(tools, "nvidia-smi", SMI)
+        script = (
+            "from pathlib import Path; from trex_tui.capture.monitor import *; import time\n"
+            f"m = RunMonitor(Shell(), '0', 50, Path({str(tmp_path / 'o.csv')!r}), root='/nowhere').__enter__()\n"
+            "time.sleep(600)"
+        )
+        process = subprocess.Popen([sys.executable, "-c", script])
+        until((tmp_path / "five").exists)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        wait_for_end(int((tmp_path / "pid").read_text()))
+
+
+class TestCapture:
+    def test_a_set_with_energy(
+        self, bench: Bench, tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        install(tools, "nvidia-smi", SMI)
+        go = tmp_path / "go"
+        monkeypatch.setenv("FAKE_TRTEXEC_GO", str(go))
+
+        def release(progress: RunProgress) -> None:
+            """End the measurement when a sample behind the warm-up is written down."""
+            rows = [
+                row for path in tmp_path.rglob("net.monitor.csv") for row in path.read_text().splitlines()
+            ]
+            cells = [row.split(",") for row in rows if ",measuring," in row]
+            if progress.stage == "measuring" and any(float(row[3]) > 0.3 for row in cells):
+                go.touch()
+
+        bench.notes.on_progress = release
+        result = bench.capture(monitor_ms=50)
+        assert result.passed
+        assert result.remarks == ()
+        assert "net.monitor.csv" in bench.names()
+        engine = load_engine(bench.outdir)
+        power = power_statistics(engine)
+        assert power is not None
+        assert power.scope == "measurement"
+        assert 0 < power.samples <= power.all_samples
+        assert power.power_w.mean == 131.9
+        assert power.energy_per_inference_j == pytest.approx(131.9 / 2012.22)
+        assert power.throttling[0].reason == "power cap"
+        manifest = json.loads((bench.outdir / "net.capture.json").read_text(encoding="utf-8"))
+        assert_keys_explained("capture", manifest)
+        assert "net.monitor.csv" in manifest["files"]
+        build, profile = manifest["runs"]
+        assert "monitor" not in build
+        assert profile["monitor"]["source"] == "nvidia-smi"
+        assert profile["monitor"]["interval_ms"] == 50
+        assert profile["monitor"]["samples"] == power.all_samples
+        assert any(
+            line.startswith("note ") and "samples of power and clocks by nvidia-smi" in line
+            for line in bench.notes.lines
+        )
+
+    def test_without_a_sensor_the_set_is_whole(self, bench: Bench, tools: Path) -> None:
+        install(tools, "nvidia-smi", "#!/bin/sh\nexit 9\n")
+        result = bench.capture(monitor_ms=50)
+        assert result.passed
+        assert "net.monitor.csv" not in bench.names()
+        assert any(remark.startswith("no samples of power and clocks") for remark in result.remarks)
+
+    def test_without_the_option_nothing_is_started(self, bench: Bench, tools: Path, tmp_path: Path) -> None:
+        install(tools, "nvidia-smi", SMI)
+        assert bench.capture().passed
+        assert not (tmp_path / "pid").exists()
+
+    def test_several_gpus_that_cannot_be_told_apart(self) -> None:
+        class Driver:
+            def choices(self) -> dict[str, str]:
+                return {}
+
+        host: dict[str, Any] = {"gpus": [{}, {}]}
+        with pytest.raises(TrexError, match="--monitor: 2 GPUs, and CUDA's device 0 is unknown"):
+            choose_gpu(None, host, Driver())  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("text", ["0", "49", "1001", "x", "-5", "1e2"])
+    def test_other_intervals_are_refused(self, capsys: pytest.CaptureFixture[str], text: str) -> None:
+        with pytest.raises(SystemExit) as ended:
+            main(["capture", "--onnx", "net.onnx", f"--monitor={text}"])
+        assert ended.value.code == 2
+        assert "not a number of milliseconds from 50 to 1000" in capsys.readouterr().err

@@ -1,0 +1,272 @@
+"""Every known way to fail, in every release: one sentence, a remedy, exit code 3, logs kept, a good set untouched."""
+
+from __future__ import annotations
+
+import signal
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from capture_bench import Bench
+
+from fake_trtexec import ENDS, VERSIONS, calls
+from fake_trtexec.kit import is_running
+from helpers import ARTIFACTS, some
+from trex_tui.capture.plan import RunPlan
+from trex_tui.capture.process import TIMED_OUT, ProcessOutcome
+from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.trtexec import Trtexec, parse_version
+from trex_tui.capture.verdict import judge
+
+# Failure of the stand-in -> key of the verdict, the run that fails, words of the sentence, words of the remedy.
+KNOWN = {
+    "no_gpu": ("no_gpu", "build", "no usable GPU", "nvidia-smi"),
+    "bad_onnx": ("bad_onnx", "build", "cannot be parsed", "onnx.checker"),
+    "unsupported_op": (
+        "unsupported_op",
+        "build",
+        "node 12 of the model, operator GridSample3D",
+        "newer TensorRT",
+    ),
+    "missing_plugin": ("missing_plugin", "build", "plugin", "--plugin"),
+    "no_implementation": ("no_implementation", "build", "no kernel for {ForeignNode[a...b]}", "--workspace"),
+    "out_of_memory": ("out_of_memory", "build", "out of memory", "lower --workspace"),
+    "unsupported_sm": ("unsupported_sm", "build", "SM 0xc00", "newer TensorRT"),
+    "dla_fallback": ("dla_fallback", "build", "DLA", "--allow-gpu-fallback"),
+    "no_dla": ("no_dla", "build", "no such DLA", "remove --dla"),
+    "nvmap_permission": ("nvmap_permission", "build", "/dev/nvmap", "video and render"),
+    "shapes_static": ("shapes_static", "build", "model's shapes are fixed", "remove --shapes"),
+    "shapes_unknown": ("shapes_unknown", "build", "name x", "input names of the model"),
+    "shapes_missing": ("shapes_missing", "build", "none are given", "--min-shapes"),
+    "missing_library": ("missing_library", "build", "libnvinfer.so.10", "LD_LIBRARY_PATH"),
+    "killed": ("killed", "build", "SIGKILL", "dmesg"),
+    "crash": ("crashed", "build", "SIGSEGV", "log"),
+    "no_banner": ("no_banner", "build", "without PASSED", "log"),
+    "no_engine": ("files", "build", "net.engine: No such file", "df"),
+    "empty_engine": ("files", "build", "net.engine is empty", "df"),
+    "late_exit": ("unknown", "build", "exit code 1", ""),
+    "plan_device@profile": (
+        "plan_device",
+        "profile",
+        "capability 7.5 here, 8.6 in the engine",
+        "on this device",
+    ),
+    "missing_creator@profile": ("missing_plugin", "profile", "MyPlugin_TRT", "--plugin"),
+    "shapes_range@profile": (
+        "shapes_range",
+        "profile",
+        "outside the range of the engine",
+        "--shapes",
+    ),
+    "runtime_oom@profile": ("out_of_memory", "profile", "out of memory", "nvidia-smi"),
+    "illegal_access@profile": ("illegal_access", "profile", "illegal memory access", "plugins"),
+    "half_graph@profile": ("files", "profile", "net.graph.json is truncated", "df"),
+    "half_profile@profile": ("files", "profile", "net.profile.json", "df"),
+    "half_timing@profile": ("files", "profile", "net.timing.json is truncated", "df"),
+    "no_graph@profile": ("files", "profile", "net.graph.json was not written", "df"),
+    "no_profile@profile": ("files", "profile", "net.profile.json was not written", "df"),
+    "no_timing@profile": ("files", "profile", "net.timing.json was not written", "df"),
+    "empty_profile@profile": ("files", "profile", "nothing was profiled", "df"),
+}
+OLD, NEW = "8.2.1", "11.1.0"
+
+
+@pytest.mark.parametrize("version", some([NEW, OLD, "8.6.1"]))
+@pytest.mark.parametrize("failure", KNOWN)
+def test_known_failures(bench: Bench, monkeypatch: pytest.MonkeyPatch, failure: str, version: str) -> None:
+    bench.programs(version)
+    key, role, sentence, remedy = KNOWN[failure]
+    monkeypatch.setenv("FAKE_TRTEXEC_FAIL", failure)
+    result = bench.capture(version)
+    assert (result.passed, result.interrupted) == (False, False)
+    assert result.verdict is not None
+    assert result.run is not None
+    assert (result.verdict.key, result.run.role) == (key, role)
+    assert sentence in result.verdict.sentence
+    assert remedy in result.verdict.remedy
+    assert "\n" not in str(result.verdict)
+    assert result.log is not None
+    assert result.log.is_file(), "the log is kept"
+    assert result.directory == bench.outdir / "net.failed"
+    assert not list(bench.outdir.glob("net.*.json")), "nothing that looks like a set"
+    assert not list(bench.outdir.rglob("net.graph.json"))
+    kept = result.log.read_bytes()
+    assert all(line.encode() in kept for line in result.last if line.isascii())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("failure", some(["no_gpu", "unsupported_op"]))
+def test_in_all_releases(bench: Bench, monkeypatch: pytest.MonkeyPatch, failure: str, version: str) -> None:
+    bench.programs(version)
+    monkeypatch.setenv("FAKE_TRTEXEC_FAIL", failure)
+    result = bench.capture(version)
+    assert result.verdict is not None
+    assert result.verdict.key == failure
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_engine_of_another_version(bench: Bench, version: str) -> None:
+    other = "10.4.0" if version != "10.4.0" else "10.16.1"
+    assert bench.capture(other).passed
+    result = bench.capture(version, engine=bench.outdir / "net.engine", outdir=bench.place / "other")
+    assert result.verdict is not None
+    assert result.verdict.key == "plan_version"
+    assert "another TensorRT" in result.verdict.sentence
+    if parse_version(version) >= (8, 6):
+        assert f"expected {version}.6, got {other}.12" in result.verdict.sentence
+
+
+@pytest.mark.parametrize("version", ["9.3.0", NEW])
+def test_a_device_that_is_not_there(bench: Bench, version: str) -> None:
+    result = bench.capture(version, device=3)
+    assert result.verdict is not None
+    assert result.verdict.key == "no_device"
+    assert "device 3" in result.verdict.sentence
+
+
+class TestCudaGraph:
+    @pytest.mark.parametrize("version", ENDS)
+    def test_once_more_without(self, bench: Bench, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+        bench.programs(version)
+        record = bench.place / "calls"
+        monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "cuda_graph")
+        result = bench.capture(version, repeat=2)
+        assert result.passed
+        assert any("cannot be captured in a CUDA graph" in one for one in result.remarks)
+        runs = calls(record)
+        graphs = [
+            "--noCudaGraph" not in one if parse_version(version) >= (11,) else "--useCudaGraph" in one
+            for one in runs[1:]
+        ]
+        assert graphs == [True, False, False], "tried once; the second profile run does not try again"
+        assert ".net.attempts/1.net.engine.profile.log" in bench.names()
+        failed = bench.outdir / ".net.attempts/1.net.engine.profile.log"
+        assert b"cudaErrorStreamCapture" in failed.read_bytes()
+
+    def test_only_once(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "cuda_graph")
+        result = bench.capture(cuda_graph=False)
+        assert result.passed
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "runtime_oom@profile")
+        result = bench.capture(force=True)
+        assert not result.passed
+        assert [one for one in bench.notes.lines if one.startswith("begin")] == [
+            "begin 1/2 build 1",
+            "begin 2/2 profile 1",
+        ]
+
+    def test_trtexec_may_do_without_by_itself(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "graph_ignored")
+        result = bench.capture()
+        assert result.passed
+        assert any("measured without" in one for one in result.remarks)
+
+
+class TestOddities:
+    def test_skipped_tactics_are_told(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "skipped_tactics")
+        assert any("not enough memory" in one for one in bench.capture().remarks)
+
+    def test_a_flood_on_stderr(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "flood")
+        assert bench.capture().passed
+        assert (bench.outdir / "net.engine.build.log").stat().st_size > 3_000_000
+
+    def test_bytes_that_are_no_text(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "odd_bytes")
+        assert bench.capture().passed
+        assert (
+            b"\xff\xfe \x1b[31mred\x1b]0;title\x07 end\r\n"
+            in (bench.outdir / "net.engine.build.log").read_bytes()
+        )
+
+    def test_a_child_left_behind(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        pid_file = bench.place / "child"
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "child@build")
+        monkeypatch.setenv("FAKE_TRTEXEC_CHILD", str(pid_file))
+        result = bench.capture(grace_s=0.05)
+        assert result.passed
+        assert any("left 1 process behind; it was ended" in one for one in result.remarks)
+        assert not is_running(int(pid_file.read_text()))
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "child,crash@profile")
+        result = bench.capture(grace_s=0.05, force=True)
+        assert not result.passed
+        assert len(result.remarks) == len(set(result.remarks)), "said once, though both runs did it"
+        assert any("left 1 process behind" in one for one in result.remarks)
+
+    def test_one_that_takes_long_to_end(self) -> None:
+        now = datetime.now(timezone.utc)
+        outcome = ProcessOutcome(None, 9, TIMED_OUT, now, now, 6.2, timeout_s=1)
+        plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
+        verdict = judge(plan, outcome, RunProgress(), Trtexec(Path("t"), "10.4.0", 26, frozenset()))
+        assert verdict.sentence == "ended after 1 s, the time allowed (and 5 s more until it was gone)"
+
+    def test_timeout(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        bench.programs("10.4.0")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "hang")
+        result = bench.capture(timeout_s=0.3)
+        assert result.verdict is not None
+        assert result.verdict.key == "timed_out"
+        assert result.verdict.sentence == "ended after 0.3 s, the time allowed"
+        assert "--timeout" in result.verdict.remedy
+        assert result.log is not None
+        assert result.log.is_file()
+
+    def test_a_good_set_survives(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert bench.capture().passed
+        before = bench.bytes()
+        for failure in ("crash@build", "half_profile@profile", "killed@profile"):
+            monkeypatch.setenv("FAKE_TRTEXEC_FAIL", failure)
+            assert not bench.capture(force=True).passed
+            after = bench.bytes()
+            assert {
+                name: data for name, data in after.items() if not name.startswith("net.failed/")
+            } == before
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence", "remedy"),
+    [
+        (signal.SIGILL, "trtexec crashed (SIGILL)", "lacks an instruction"),
+        (signal.SIGBUS, "trtexec crashed (SIGBUS)", "check df"),
+        (signal.SIGSEGV, "trtexec crashed (SIGSEGV)", "end of the log"),
+        (64, "trtexec crashed (", "end of the log"),
+        (99, "trtexec crashed (signal 99)", "end of the log"),
+    ],
+)
+def test_signals(number: int, sentence: str, remedy: str) -> None:
+    now = datetime.now(timezone.utc)
+    plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
+    trtexec = Trtexec(Path("t"), "10.4.0", 26, frozenset())
+    verdict = judge(plan, ProcessOutcome(None, number, "", now, now, 1.0), RunProgress(), trtexec)
+    assert (verdict.key, remedy in verdict.remedy) == ("crashed", True)
+    assert verdict.sentence.startswith(sentence)
+
+
+def test_an_unknown_error_is_cut_visibly() -> None:
+    now = datetime.now(timezone.utc)
+    seen = RunProgress()
+    seen.feed(f"[07/07/2026-02:11:26] [E] {'word ' * 100}\n".encode())
+    plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
+    trtexec = Trtexec(Path("t"), "10.4.0", 26, frozenset())
+    verdict = judge(plan, ProcessOutcome(1, None, "", now, now, 1.0), seen, trtexec)
+    assert verdict.sentence.endswith("…")
+
+
+def test_interrupted_wins_over_what_the_log_says() -> None:
+    import datetime
+
+    now = datetime.datetime.now(datetime.timezone.utc)
+    seen = RunProgress()
+    seen.feed(b"[07/07/2026-02:11:26] [E] Unknown option: --x\n")
+    outcome = ProcessOutcome(None, signal.SIGTERM, "interrupted", now, now, 1.0)
+    plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
+    assert judge(plan, outcome, seen, None).key == "interrupted"  # type: ignore[arg-type]
