@@ -325,20 +325,16 @@ def _find_difference(
 def total_by(comparison: Comparison, key: str) -> pd.DataFrame:
     """Return the time of each engine by a column of its layers, the largest difference first.
 
-    Layers that match layers of the baseline have the baseline's kind: TensorRT calls one layer a convolution in one build and
-    a GEMM in the next. Columns: the key, per engine `a_layers` and `a_latency_ms`, per engine but the baseline `b_delta_ms`.
+    Columns: the key, per engine `a_layers` and `a_latency_ms`, per engine but the baseline `b_delta_ms`.
 
     Args:
         key: `kind` or `precision`.
     """
     columns = {}
     for position, engine in enumerate(comparison.engines):
-        groups = engine.layers[key].fillna("unknown")
-        if key == "kind":
-            blocks = comparison.blocks.loc[comparison.blocks_of(position)]
-            are_matched = blocks[key_of(comparison.baseline, "layers")].map(len).to_numpy(int) > 0
-            groups = groups.where(~are_matched, blocks["kind"].array)
-        own = (engine.layers["latency_ms"] / comparison.sides[position].per).groupby(groups)
+        times = engine.layers["latency_ms"] / comparison.sides[position].per
+        values = engine.layers[key].fillna("unknown").tolist()
+        own = times.groupby(_find_kinds(comparison, position) if key == "kind" else values)
         columns[key_of(position, "layers")] = own.size()
         columns[key_of(position, "latency_ms")] = own.sum(min_count=1)
     table = pd.DataFrame(columns).rename_axis(key)
@@ -356,6 +352,24 @@ def total_by(comparison: Comparison, key: str) -> pd.DataFrame:
     )
     order = order.sort_values([*order], ascending=False, kind="stable")
     return table.sort_index().loc[order.index].reset_index()
+
+
+def _find_kinds(comparison: Comparison, position: int) -> list[str]:
+    """Return the kind of each layer of an engine; of those that match layers of the baseline, a kind that these have.
+
+    TensorRT calls one layer a convolution in one build and a GEMM in the next.
+    """
+    first = comparison.engines[comparison.baseline].layers["kind"].tolist()
+    kinds = comparison.engines[position].layers["kind"].tolist()
+    columns = (key_of(end, "layers") for end in (comparison.baseline, position))
+    for main, baseline, own in comparison.blocks[["kind", *columns]].itertuples(index=False):
+        known = {first[layer] for layer in baseline}
+        missing = known.difference(kinds[layer] for layer in own)
+        other = min(missing, key=lambda kind: (kind != main, kind), default=main)
+        for layer in own if known else ():
+            if kinds[layer] not in known:
+                kinds[layer] = other
+    return kinds
 
 
 # Cautions
