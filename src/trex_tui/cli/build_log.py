@@ -11,7 +11,6 @@ from trex_tui.cli.results import Result
 from trex_tui.errors import ArtifactError, ExitCode, Severity
 
 if TYPE_CHECKING:
-    from trex_tui.artifacts.discover import ArtifactSet
     from trex_tui.engine.model import Engine
 
 HELP = "Analyze the log of a build"
@@ -41,9 +40,14 @@ def add_arguments(parser: CommandParser) -> None:
     )
     complete_files(log)
     parser.add_argument(
-        "--run", type=positive, metavar="N", help="measured run to show from a log of several; default: the last"
+        "--run",
+        type=positive,
+        metavar="N",
+        help="measured run to show from a log of several; default: the last",
     )
-    parser.add_argument("--layer", metavar="NAME", help="list the tactics timed for a layer (name or part of it)")
+    parser.add_argument(
+        "--layer", metavar="NAME", help="list the tactics timed for a layer (name or part of it)"
+    )
     add_top(parser, 10)
     add_result(parser, ("text", "json", "md", "html"), schema="build-log/3")
 
@@ -54,44 +58,48 @@ def run(options: argparse.Namespace) -> int:
     from trex_tui.report.views.log import check_log, describe_log, find_log_failure
 
     result = Result(options)
-    path, source = _find_log(options.log)
+    path = _find_log(options.log)
     trace = read_log(path, options.run)
     check_log(trace)
-    engine = _load(source, options.run) if path.is_file() else None
-    document = describe_log(trace, engine, options.top or None, options.layer or "")
+    document = describe_log(trace, _load(path, options.run), options.top or None, options.layer or "")
     code = result.write(document, Inputs([path, options.log]))
     if any(note.severity is Severity.ERROR for note in document.notes):
         return int(ExitCode.BAD_INPUT)
     return int(ExitCode.FINDINGS) if not code and find_log_failure(trace) else code
 
 
-def _find_log(given: str) -> tuple[Path, ArtifactSet]:
-    """Return a log and the set that it belongs to; of a directory the log of the build, else of the profile run.
+def _find_log(given: str) -> Path:
+    """Return a log; of a directory that of the build, else of the profile run; a copy of what comes from a pipe.
 
     Raises:
         ArtifactError: A directory has no log, or several engines.
         TrexError: Standard input is empty.
     """
-    from trex_tui.artifacts.discover import ArtifactSet, find_one
+    from trex_tui.artifacts.discover import find_one
     from trex_tui.artifacts.kinds import FileKind
     from trex_tui.cli.loading import STDIN, read_stdin
 
     path = read_stdin() if given == STDIN else Path(given).expanduser()
     if not path.is_dir():
-        return path, ArtifactSet(path.stem, path.parent, {FileKind.BUILD_LOG: path})
-    source = find_one(path)
-    log = source.files.get(FileKind.BUILD_LOG) or source.files.get(FileKind.PROFILE_LOG)
+        return path
+    files = find_one(path).files
+    log = files.get(FileKind.BUILD_LOG) or files.get(FileKind.PROFILE_LOG)
     if log is None:
-        raise ArtifactError(path, "has no log; build with trtexec --verbose and keep its output as NAME.build.log")
-    return log, source
+        raise ArtifactError(
+            path, "has no log; build with trtexec --verbose and keep its output as NAME.build.log"
+        )
+    return log
 
 
-def _load(source: ArtifactSet, run: int | None) -> Engine | None:
-    """Return the engine of a set; None if its files have neither layers nor times."""
+def _load(path: Path, run: int | None) -> Engine | None:
+    """Return the engine that a log describes; None if its build failed, or the log comes from a pipe."""
     from trex_tui.api import COLUMNS
+    from trex_tui.artifacts.discover import ArtifactSet
+    from trex_tui.artifacts.kinds import FileKind
     from trex_tui.engine.load import load_set
 
     try:
-        return load_set(source, columns=COLUMNS, run=run)
+        source = ArtifactSet(path.stem, path.parent, {FileKind.BUILD_LOG: path})
+        return load_set(source, columns=COLUMNS, run=run) if path.is_file() else None
     except ArtifactError:
         return None

@@ -252,7 +252,7 @@ def _list_measured(file: Path, measured: Sequence[MeasuredRun]) -> list[_Row]:
     rows = []
     for run, options in zip(measured, _differences_of_runs(measured), strict=True):
         values = run.performance.values if run.performance is not None else {}
-        latency = parse_latency(values.get("Latency"))
+        latency = parse_latency(values.get("Latency")) or parse_latency(values.get("GPU Compute Time"))
         averages = [row.average_ms for row in run.profile.rows] if run.profile is not None else []
         known = [average for average in averages if average is not None]
         rows.append(

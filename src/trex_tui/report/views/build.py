@@ -1,4 +1,4 @@
-"""What a log says of a build: phases, passes, tactics, memory, DLA, requests and messages, as tables."""
+"""What a log states about a build, as tables: phases, passes, tactics, memory, DLA, requests, messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 import pandas as pd
@@ -18,7 +17,6 @@ from trex_tui.analysis.build import (
     BuildJoin,
     Contender,
     build_seconds,
-    find_choices,
     near_ties,
     phase_totals,
 )
@@ -29,6 +27,8 @@ from trex_tui.engine.model import Engine
 from trex_tui.engine.names import ShortNames
 from trex_tui.errors import TrexError
 from trex_tui.frames import TEXT, text_array
+from trex_tui.lint.context import Context
+from trex_tui.lint.rules.requests import find_answers
 from trex_tui.report.document import Section, drop_empty_columns
 from trex_tui.report.views.layers import limit_rows
 from trex_tui.text import ELLIPSIS, format_count, plural, printable
@@ -40,12 +40,24 @@ _PARENTS = {
     "subgraph compilation": "formats and tactics selection",
 }
 """Phase -> the phase that contains it."""
-_SEVERITIES = {"W": "warning", "E": "error", "F": "fatal error"}
-_STEPS = ("fused", "removed", "converted")
 _WHOLE = ("build_phases", "build_passes", "build_strategies", "build_memory")
 """Tables that are short."""
+_SEVERITIES = {"W": "warning", "E": "error", "F": "fatal error"}
+_STEPS = ("fused", "removed", "converted")
+_POOLS = (
+    "weights_bytes",
+    "activation_bytes",
+    "scratch_bytes",
+    "device_persistent_bytes",
+    "host_persistent_bytes",
+)
 _STRIDES = re.compile(r"\w+\((\d+(?::\d+)?(?:,\d+(?::\d+)?)*)\)$")
 _SPACES = {4: "HW", 5: "DHW"}
+_REQUESTS = {
+    "kernel": "a kernel, no node of the model",
+    "unknown": "no such layer",
+    "closed": "inside a closed block",
+}
 # fmt: off
 COLUMNS = {
     column.key: column
@@ -53,83 +65,63 @@ COLUMNS = {
         Column("phase", "Phase", "What took the time; phases that it contains are below, behind dots.", priority=0),
         Column("duration_s", "Seconds", "Duration, summed over the lines of the log that state it.", priority=0),
         Column("build_pct", "% of build", "Share of the whole build; phases contain each other."),
-        Column("count", "Times", "Number of lines of the log, or of messages that differ only in names and numbers."),
+        Column("count", "Times", "Number of lines, or of messages that differ only in names and numbers."),
         Column("pass", "Pass", "Pass of the optimizer.", priority=0),
-        Column("layers", "Layers", "Layers after the pass; layers that were tuned, or fell back."),
+        Column("layers", "Layers", "Layers after the pass, of the strategy, or that fell back."),
         Column("change", "Δ", "Layers that the pass added or removed."),
-        *(Column(key, key.capitalize(), f"Layers {key} by the pass.") for key in _STEPS),
-        Column("step", "Step", "Result of a step of a pass.", priority=2),
-        Column("rule", "Rule", "Name of the fusion.", priority=3),
         Column("layer", "Layer", "Name of the layer in the log.", priority=0, width=24),
         Column("with", "With", "Layer it was fused with.", priority=1, width=16),
-        Column("types", "Types", "Type of the layer before and after.", priority=3),
-        Column("line", "Line", "Line of the log, from 1.", priority=4),
         Column("formats", "Formats", "Types and layouts of inputs and outputs, from their strides.", priority=3, width=20),
-        Column("delta_pct", "Δ %", "Additional time over the tactic in the engine.", "100 · (time − chosen) / chosen", priority=0),
-        Column("state", "State", "In the engine, or chosen for these formats only; of a request, whether it was obeyed.", priority=1),
-        Column("chosen", "Chosen", "Runner and kernel in the engine.", priority=3, width=24),
-        Column("second", "Second", "Runner and kernel of the second best tactic.", priority=3, width=24),
+        Column("delta_pct", "Δ %", "Additional time over the tactic in the engine.", "100 · (time / chosen − 1)", priority=0),
+        Column("state", "State", "Of a tactic: in the engine, or chosen for its formats. Of a request: result.", priority=1),
         Column("strategy", "Strategy", "Number of the backend strategy: a candidate engine.", priority=2),
         Column("verdict", "Verdict", "What became of the strategy.", priority=0),
         Column("estimate", "Estimate", "Estimated inference time, for comparison; the log states no unit.", priority=1),
-        Column("tactics", "Tactics", "Tactics timed, those of Myelin's operators too.", priority=2),
         Column("event", "Event", "Event after which memory was counted.", priority=0, width=24),
-        *(Column(f"{key}_mib", f"{key.upper()} MiB", f"Memory of the {owner} in use.", priority=0)
-          for key, owner in (("gpu", "device"), ("cpu", "process"))),
-        *(Column(f"{key}_change_mib", f"Δ{key.upper()}", "Change of it.", priority=1) for key in ("gpu", "cpu")),
-        *(Column(f"{key}_bytes", key.replace("_", " ").capitalize(), "Memory of this kind, as the builder states it.")
-          for key in ("weights", "activation", "scratch", "device_persistent", "host_persistent")),
+        Column("gpu_mib", "GPU MiB", "Memory of the device in use.", priority=0),
+        Column("cpu_mib", "CPU MiB", "Memory of the process in use.", priority=0),
+        Column("gpu_change_mib", "ΔGPU", "Change of the memory of the device.", priority=1),
+        Column("cpu_change_mib", "ΔCPU", "Change of the memory of the process.", priority=1),
         Column("reason", "Reason", "Why layers fell back from the DLA to the GPU.", priority=0),
-        Column("layer_type", "Type", "Type of the layers.", priority=1),
         Column("request", "Request", "Precision, output type or device that was requested.", priority=0),
-        Column("runs_in", "Runs in", "Precision or device of the engine's layers of this name.", priority=0),
+        Column("runs_in", "Runs in", "Type or device of the engine's layers of this name.", priority=0),
         Column("severity", "Severity", "Severity of the message.", priority=0),
         Column("message", "Message", "Text of the first of equal messages.", priority=0, width=40),
     )
 }
 # fmt: on
-"""Columns of the tables, with those of `analysis.build`."""
-
-
-def join_log(trace: BuildTrace, engine: Engine | None) -> BuildJoin:
-    """Return a log joined with an engine; with its own list of layers if the engine has none."""
-    return BuildJoin(trace, find_choices(trace, engine if engine is not None and len(engine) else None))
+"""Columns of the tables; those of tactics are in `analysis.build`."""
 
 
 def list_sections(join: BuildJoin, engine: Engine | None, top: int | None = 10) -> Iterator[Section]:
     """Yield the tables of a log that have rows."""
     trace = join.trace
-    sections = [
-        dla_section(trace),
-        requests_section(trace, engine),
-        phases_section(trace),
-        passes_section(trace),
-    ]
-    sections += [fusions_section(trace), tuned_section(join), ties_section(join), strategies_section(trace)]
+    sections = [dla_section(trace), requests_section(engine), phases_section(trace), passes_section(trace)]
+    sections += [fusions_section(trace), tuned_section(join), strategies_section(trace)]
     for section in (*sections, *memory_sections(trace), messages_section(trace)):
-        if section.sentences or (section.frame is not None and len(section.frame)):
-            limit = None if section.key in _WHOLE else top
-            yield limit_rows(drop_empty_columns(section), limit)
+        if section.frame is not None and len(section.frame):
+            yield limit_rows(drop_empty_columns(section), None if section.key in _WHOLE else top)
 
 
 def _table(
-    key: str, title: str, rows: Iterable[Sequence[Any]], columns: Sequence[str], noun: str, *sentences: str
+    key: str, title: str, rows: Iterable[Sequence[Any]], columns: Sequence[str], noun: str = "row"
 ) -> Section:
     frame = pd.DataFrame(list(rows), columns=list(columns), dtype=object).convert_dtypes()
     frame = frame.astype({name: TEXT for name in columns if pd.api.types.is_string_dtype(frame[name])})
-    shown = [COLUMNS[name] for name in columns]
+    shown = [COLUMNS.get(name) or Column(name, _make_title(name)) for name in columns]
     names = [name for name in frame["layer"] if isinstance(name, str)] if "layer" in frame else []
     shorten = {"layer": ShortNames.of_layers(zip(names, names, strict=True)).fit, "message": cut_end}
-    return Section(key, title, (), sentences, frame, shown, noun=noun, shorten=shorten)
+    return Section(key, title, frame=frame, columns=shown, noun=noun, shorten=shorten)
+
+
+def _make_title(name: str) -> str:
+    return name.removesuffix("_bytes").replace("_", " ").capitalize()
 
 
 def cut_end(text: str, width: int) -> str:
     """Return the beginning of a text in a number of characters."""
     shown = printable(text)
     return shown if len(shown) <= width else shown[: max(0, width - 1)] + ELLIPSIS
-
-
-# Devices and requests
 
 
 def dla_section(trace: BuildTrace) -> Section:
@@ -139,35 +131,18 @@ def dla_section(trace: BuildTrace) -> Section:
         (reason, kind or None, None if reason in about_all else count)
         for (reason, kind), count in trace.dla.by_reason.most_common()
     ]
-    return _table("build_dla", "DLA fallbacks", rows, ("reason", "layer_type", "layers"), "reason")
+    return _table("build_dla", "DLA fallbacks", rows, ("reason", "type", "layers"))
 
 
-def requests_section(trace: BuildTrace, engine: Engine | None) -> Section:
+def requests_section(engine: Engine | None) -> Section:
     """Return the types and devices that were requested for layers by name, and what the layers run in."""
     rows = []
-    for request in trace.requests:
-        key, value = "device" if request.kind == "device" else "precision", request.value.upper()
-        state, runs_in = _find_requested(engine, request.layer, key)
-        if not state and runs_in:
-            state = "obeyed" if runs_in <= set(value.split("+")) else "not obeyed"
-        constraints = f" ({request.constraints})" if request.constraints else ""
-        words = f"{request.kind} {value}{constraints}"
-        rows.append((request.layer, words, ", ".join(sorted(runs_in)) or None, state or None))
-    columns = ("layer", "request", "runs_in", "state")
-    return _table("build_requests", "Requests by name", rows, columns, "request")
-
-
-def _find_requested(engine: Engine | None, pattern: str, key: str) -> tuple[str, set[str]]:
-    """Return what is wrong with the name of a request, and the precisions (devices) of the layers that have it."""
-    if engine is None or not len(engine):
-        return "", set()
-    layers = engine.layers
-    names = list(zip(layers["onnx_nodes"], layers["name"], layers[key].fillna("unknown"), strict=True))
-    of_nodes = {value for nodes, _, value in names if any(fnmatchcase(node, pattern) for node in nodes)}
-    if of_nodes or not any(nodes for nodes, *_ in names):
-        return "", of_nodes | {value for _, name, value in names if fnmatchcase(name, pattern)}
-    fused = {value for _, name, value in names if fnmatchcase(name, pattern)}
-    return "a fused layer, no node of the model" if fused else "no such layer", fused
+    for answer in [] if engine is None else find_answers(Context(engine, {})):
+        kind, layer, value, constraints = answer.request
+        words = f"{kind} {value.upper()}{f' ({constraints})' if constraints else ''}"
+        state = answer.state if answer.layers else "unknown"
+        rows.append((layer, words, answer.realised or None, _REQUESTS.get(state, state)))
+    return _table("build_requests", "Requests by name", rows, ("layer", "request", "runs_in", "state"))
 
 
 # Phases, passes, strategies
@@ -194,7 +169,7 @@ def phases_section(trace: BuildTrace) -> Section:
     for phase in phases:
         if _PARENTS.get(phase[0]) not in set(table["kind"]):
             add(0, *phase)
-    section = _table("build_phases", "Phases", rows, ("phase", "duration_s", "build_pct", "count"), "phase")
+    section = _table("build_phases", "Phases", rows, ("phase", "duration_s", "build_pct", "count"))
     return replace(section, bar="duration_s")
 
 
@@ -209,7 +184,7 @@ def passes_section(trace: BuildTrace) -> Section:
             change = layers - before if layers is not None and before is not None else 0
             rows.append((graph_pass.name, layers, change or None, *(counts[kind] or None for kind in _STEPS)))
             before = before if layers is None else layers
-    return _table("build_passes", "Passes", rows, ("pass", "layers", "change", *_STEPS), "pass")
+    return _table("build_passes", "Passes", rows, ("pass", "layers", "change", *_STEPS))
 
 
 def fusions_section(trace: BuildTrace) -> Section:
@@ -236,7 +211,7 @@ def strategies_section(trace: BuildTrace) -> Section:
         seconds = built.get(strategy.number)
         rows.append((strategy.number, verdict, strategy.estimate, *counts, seconds, strategy.line))
     columns = ("strategy", "verdict", "estimate", "layers", "tactics", "duration_s", "line")
-    return _table("build_strategies", "Strategies", rows, columns, "strategy")
+    return _table("build_strategies", "Strategies", rows, columns)
 
 
 # Tactics
@@ -255,7 +230,7 @@ def decode_format(text: str) -> str:
     vector = max(int(width or 1) for _, _, width in strides)
     space = _SPACES.get(len(strides))
     if space is None:
-        return dtype.value + (f" /{vector}" if vector > 1 else "")
+        return f"{dtype.value}{f' /{vector}' if vector > 1 else ''}"
     channel, *spatial = (int(stride) for stride, *_ in strides[1:])
     if channel == 1 and max(spatial) > 1:
         return f"{dtype.value} N{space}C{vector if vector > 1 else ''}"
@@ -268,37 +243,36 @@ def decode_formats(text: str) -> str:
     >>> decode_formats("Half(784,1:8,28,1), Half(784,1:8,28,1) -> Float(784,784,28,1)")
     '2 × FP16 NHWC8 → FP32 NCHW'
     """
-    sides = (Counter(map(decode_format, re.split(r", (?=[A-Z])", side))) for side in text.split(" -> "))
-    words = (
-        [f"{count} × {form}" if count > 1 else form for form, count in counts.items()] for counts in sides
-    )
-    return " → ".join(map(", ".join, words))
+    sides = []
+    for side in text.split(" -> "):
+        counts = Counter(map(decode_format, re.split(r", (?=[A-Z])", side)))
+        sides.append(", ".join(f"{count} × {form}" if count > 1 else form for form, count in counts.items()))
+    return " → ".join(sides)
 
 
 def tuned_section(join: BuildJoin) -> Section:
-    """Return the tuned layers, those of the engine and the longest first: its tactic, and how near the next is."""
+    """Return the tuned layers, those of the engine and the longest first: the tactic, and how near the next is."""
     choices = [join.choice_of_tuning(number) for number in range(len(join.trace.tunings))]
-    formats = [
-        decode_formats(choice.combination.text) if choice and choice.combination else None
-        for choice in choices
-    ]
-    unnamed = pd.Series(text_array(_describe(choice and choice.chosen) for choice in choices))
+    combinations = [choice.combination if choice else None for choice in choices]
+    formats = [None if found is None else decode_formats(found.text) for found in combinations]
+    unnamed = pd.Series(
+        text_array(describe_contender(choice.chosen if choice else None) for choice in choices)
+    )
     frame = join.tuned.assign(
         formats=text_array(formats), in_engine=[choice is not None for choice in choices]
     )
     frame["tactic"] = frame["tactic"].fillna(unnamed)
     order = ["in_engine", "seconds", "tactics"]
     frame = frame.sort_values(order, ascending=False, kind="stable", na_position="last", ignore_index=True)
-    keys = ("name", "seconds", "tactics", "skipped", "chosen_ms", "margin_pct", "formats", "tactic", "line")
-    shown = [TUNED.get(key) or COLUMNS[key] for key in keys]
-    if len(join.trace.strategies) > 1:
-        shown.insert(1, TUNED["strategy"])
+    keys = ["name", "seconds", "tactics", "skipped", "chosen_ms", "margin_pct", "formats", "tactic", "line"]
+    keys[1:1] = ["strategy"] if len(join.trace.strategies) > 1 else []
     names = ShortNames.of_layers((tuning.name, tuning.name) for tuning in join.trace.tunings)
-    sentences = list(_describe_tuning(join)) if len(frame) else []
+    bar = "seconds" if frame["seconds"].notna().any() else ""
+    shown = [TUNED.get(key) or COLUMNS[key] for key in keys]
+    sentences, shorten = list(_describe_tuning(join)), {"name": names.fit}
     return Section(
-        "build_tactics", "Tactics by layer", (), sentences, frame, shown,
-        "seconds" if frame["seconds"].notna().any() else "", noun="layer", shorten={"name": names.fit},
-    )  # fmt: skip
+        "build_tactics", "Tactics by layer", (), sentences, frame, shown, bar, noun="layer", shorten=shorten
+    )
 
 
 def tuning_totals(trace: BuildTrace) -> dict[str, int]:
@@ -317,32 +291,22 @@ def tuning_totals(trace: BuildTrace) -> dict[str, int]:
 
 def _describe_tuning(join: BuildJoin) -> Iterator[str]:
     counts = tuning_totals(join.trace)
-    myelin = (
-        f", {format_count(counts['myelin_tactics'])} of them Myelin's" if counts["myelin_tactics"] else ""
-    )
-    tuned = (
+    myelin = f" ({format_count(counts['myelin_tactics'])} of Myelin)" if counts["myelin_tactics"] else ""
+    timed = (
         f"{plural(counts['layers'], 'layer')} tuned, {format_count(counts['tactics'])} tactics timed{myelin}"
     )
-    yield f"{tuned}, {counts['skipped']} skipped; {format_count(counts['reformat_tactics'])} more for reformats."
-    if join.choices:
-        known = sum(choice.chosen is not None for choice in join.choices)
-        yield f"{plural(len(join.choices), 'layer')} in the engine; tactic and time known for {known}."
+    yield f"{timed}, {counts['skipped']} skipped; {format_count(counts['reformat_tactics'])} more for reformats."
+    known = sum(choice.chosen is not None for choice in join.choices)
+    yield f"{plural(len(join.choices), 'layer')} in the engine; tactic and time known for {known}."
+    if ties := near_ties(join.choices):
+        names = "; ".join(f"{printable(choice.name)} ({choice.margin_pct:+.2f} %)" for choice in ties)
+        yield f"Near ties, another tactic within {NEAR_TIE_PCT:g} %: {names}."
     for choice in join.choices:
         if choice.agrees is False:
             yield f"{printable(choice.name)}: engine and log disagree on the tactic."
 
 
-def ties_section(join: BuildJoin) -> Section:
-    """Return the layers whose next best tactic is so near that another build may choose it."""
-    rows = [
-        (choice.name, choice.margin_pct, _describe(choice.chosen), _describe(choice.second))
-        for choice in near_ties(join.choices)
-    ]
-    title = f"Near ties: another tactic is within {NEAR_TIE_PCT:g} %"
-    return _table("build_ties", title, rows, ("layer", "delta_pct", "chosen", "second"), "layer")
-
-
-def _describe(contender: Contender | None) -> str | None:
+def describe_contender(contender: Contender | None) -> str | None:
     """Return runner and kernel; the number of a tactic without a name, unless it is 0, as that of Myelin."""
     if contender is None:
         return None
@@ -371,15 +335,14 @@ def tactics_section(join: BuildJoin, number: int, top: int | None = None) -> Sec
     formats = [decode_formats(combination.text) for combination in tuning.combinations]
     chosen = [frame["time_ms"][frame[key]].min() for key in ("in_engine", "is_chosen")]
     time = next((value for value in chosen if pd.notna(value) and value > 0), pd.NA)
-    states = [
-        "in the engine" if used else "chosen" if is_chosen else None
-        for used, is_chosen in zip(frame["in_engine"], frame["is_chosen"], strict=True)
-    ]
+    used, own = frame["in_engine"], frame["is_chosen"]
+    states = ["in the engine" if u else "chosen" if o else None for u, o in zip(used, own, strict=True)]
     frame = frame.assign(
         delta_pct=100.0 * (frame["time_ms"] / time - 1.0),
         state=text_array(states),
         formats=text_array(formats[place - 1] for place in frame["formats"]),
         tactic=frame["tactic"].fillna(frame["id"]),
+        is_cached=frame["is_cached"].mask(~frame["is_cached"]),
     ).sort_values("time_ms", kind="stable", na_position="last", ignore_index=True)
     keys = (
         "time_ms",
@@ -393,8 +356,6 @@ def tactics_section(join: BuildJoin, number: int, top: int | None = None) -> Sec
         "skipped",
     )
     shown = [COLUMNS.get(key) or TACTICS[key] for key in (*keys, "line", "id")]
-    if not frame["is_cached"].any():
-        shown.remove(TACTICS["is_cached"])
     title = printable(tuning.name) or f"Layer without a name, line {tuning.line}"
     sentences = list(_describe_layer(join, number))
     section = Section(f"tactics_{number}", title, (), sentences, frame, shown, noun="tactic")
@@ -411,7 +372,7 @@ def _describe_layer(join: BuildJoin, number: int) -> Iterator[str]:
         yield "The engine has no layer of this name."
     elif choice.chosen is not None:
         margin = "" if choice.margin_pct is None else f"; the second takes {choice.margin_pct:+.2f} %"
-        yield f"Chosen: {_describe(choice.chosen)}, {choice.chosen.time_ms:.6f} ms{margin}."
+        yield f"Chosen: {describe_contender(choice.chosen)}, {choice.chosen.time_ms:.6f} ms{margin}."
         for other in choice.precisions:
             if other.precision != choice.precision:
                 yield f"In {other.precision}: {other.time_ms:.6f} ms, without reformats."
@@ -421,52 +382,28 @@ def _describe_layer(join: BuildJoin, number: int) -> Iterator[str]:
 
 
 def memory_sections(trace: BuildTrace) -> Iterator[Section]:
-    """Yield the sums of the builder by strategy, the layers that keep most, and the memory in use over the build."""
-    kinds = (
-        "weights_bytes",
-        "activation_bytes",
-        "scratch_bytes",
-        "device_persistent_bytes",
-        "host_persistent_bytes",
-    )
+    """Yield the sums of the builder by strategy, and the memory in use over the build."""
     totals = [
-        (total.strategy, "in the engine" if total.strategy == trace.winner else None, *(getattr(total, key) for key in kinds))
+        (total.strategy, "in the engine" if total.strategy == trace.winner is not None else None,
+         *(getattr(total, pool) for pool in _POOLS))
         for total in trace.memory_totals
     ]  # fmt: skip
-    peaks = [
-        f"{size} MiB {name}"
-        for name, size in (("GPU", trace.peak_gpu_mib), ("CPU", trace.peak_cpu_mib))
-        if size
-    ]
-    sentences = [f"Peak of TensorRT's allocators: {', '.join(peaks)}."] if peaks else []
-    yield _table(
-        "build_memory",
-        "Memory of the engine",
-        totals,
-        ("strategy", "verdict", *kinds),
-        "strategy",
-        *sentences,
-    )
-    layers = [layer for layer in trace.layer_memory if layer.strategy in (trace.winner, None)]
-    layers.sort(key=lambda layer: -((layer.scratch_bytes or 0) + layer.device_persistent_bytes))
-    rows = [
-        (layer.name, layer.scratch_bytes, layer.device_persistent_bytes, layer.host_persistent_bytes)
-        for layer in layers
-    ]
-    yield _table("build_layer_memory", "Memory by layer", rows, ("layer", *kinds[2:]), "layer")
+    columns = ("strategy", "verdict", *_POOLS)
+    yield _table("build_memory", "Memory of the engine", totals, columns)
     own = [point for point in trace.memory if not point.is_managed] or trace.memory
     gpu, cpu = (max((getattr(point, key) for point in own), default=0) for key in ("gpu_mib", "cpu_mib"))
-    title = f"Memory over the {'load' if trace.only_loads else 'build'}: up to {gpu} MiB on the GPU, {cpu} MiB on the host"
-    columns = ("event", "gpu_mib", "gpu_change_mib", "cpu_mib", "cpu_change_mib", "line")
-    points = [[getattr(point, key) for key in columns] for point in trace.memory]
-    yield _table("build_events", title, points, columns, "event")
+    subject = "load" if trace.only_loads else "build"
+    title = f"Memory over the {subject}: up to {gpu} MiB on the GPU, {cpu} MiB on the host"
+    names = ("event", "gpu_mib", "gpu_change_mib", "cpu_mib", "cpu_change_mib", "line")
+    points = [[getattr(point, name) for name in names] for point in trace.memory]
+    yield _table("build_events", title, points, names, "event")
 
 
 def messages_section(trace: BuildTrace) -> Section:
     """Return errors and warnings, each with the number of equal ones."""
     rows = [
-        (_SEVERITIES.get(message.severity, message.severity), message.line, message.count, " ".join(message.text.split()))
+        (_SEVERITIES.get(message.severity), message.line, message.count, " ".join(message.text.split()))
         for message in sorted(trace.messages, key=lambda message: message.severity == "W")
-    ]  # fmt: skip
+    ]
     columns = ("severity", "line", "count", "message")
     return _table("build_messages", "Warnings and errors", rows, columns, "message")
