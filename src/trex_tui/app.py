@@ -12,6 +12,7 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.theme import Theme
@@ -21,6 +22,7 @@ from trex_tui.config import config_path
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.screens.jobs import JobDone, finish_job, start_job
 from trex_tui.screens.settings import Settings
+from trex_tui.screens.terminal import Signals, lasting
 from trex_tui.text import printable
 from trex_tui.widgets.actions import APP, bindings
 from trex_tui.widgets.chrome import Fact, HeaderLine, KeyLine, MainScreen
@@ -35,7 +37,6 @@ from trex_tui.widgets.theme import (
 
 if TYPE_CHECKING:
     from trex_tui.artifacts.discover import ArtifactSet, Discovery
-    from trex_tui.engine.model import Engine
     from trex_tui.screens.engine import ReloadAsked
     from trex_tui.screens.engines import EnginesAsked
 
@@ -46,7 +47,7 @@ class Loader(Protocol):
     discovery: Discovery
 
     @property
-    def load(self) -> Callable[..., Engine]:
+    def load(self) -> Any:  # noqa: ANN401 - mypy takes no named tuple for a callable
         """`load(source, run=None)` reads one set."""
 
 
@@ -108,6 +109,7 @@ class TrexApp(App[int]):
         self._find_engines = find
         self._filters_of_text: list[LineFilter] = [AsciiFilter()] if is_ascii() else []
         self.failure = ""
+        self.signals = Signals(self)
         for theme in THEMES:
             self.register_theme(theme)
         name = choose_theme(os.environ, self.settings.get("theme"))
@@ -131,7 +133,12 @@ class TrexApp(App[int]):
         words = {"⏎": "enter", "↑": "up", "↓": "down", "←": "left", "→": "right", "⇥": "tab"}
         return words.get(shown, shown) if self._filters_of_text else shown
 
+    def get_driver_class(self) -> type[Driver]:
+        return lasting(super().get_driver_class())
+
     def on_mount(self) -> None:
+        if not self.is_headless:
+            self.signals.catch()
         self.theme_changed_signal.subscribe(self, self._remember_theme)
         self.call_after_refresh(self.open_paths, self.paths)
 
@@ -213,6 +220,12 @@ class TrexApp(App[int]):
     def _finish_job(self, event: JobDone) -> None:
         finish_job(event)
 
+    def exit(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - Textual's own
+        """End the app; Ctrl-Z no longer stops it."""
+        if not self.is_headless and self.is_running:
+            self.signals.ignore_stops()
+        super().exit(*arguments, **options)
+
     def action_redraw(self) -> None:
         self.refresh(layout=True)
 
@@ -235,7 +248,9 @@ def run_app(paths: Sequence[str], find: FindEngines) -> int:
         TrexError: The paths cannot be opened.
     """
     app = TrexApp(paths, find)
-    result = app.run()
+    app.run()
     if app.failure:
         raise TrexError(app.failure)
-    return int(app.return_code or result or ExitCode.OK)
+    if app.signals.ended_by is not None:
+        return 128 + app.signals.ended_by
+    return int(app.return_code or ExitCode.OK)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trex_tui.cli.options import CommandParser, add_paths
-from trex_tui.errors import ExitCode, TrexError
+from trex_tui.errors import TrexError
 
 if TYPE_CHECKING:
     from trex_tui.app import FindEngines
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     prepare_environment(os.environ, Settings(config_path("settings.json")).get("theme"))
     from trex_tui.app import run_app
 
-    return ExitCode(run_app(paths, finder(options)))
+    return run_app(paths, finder(options))
 
 
 def finder(options: argparse.Namespace) -> FindEngines:
