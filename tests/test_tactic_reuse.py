@@ -148,7 +148,7 @@ def test_layers_of_other_attributes_are_not_equal(tmp_path: Path, capsys: pytest
         write_graph(tmp_path / "net.graph.json", raw, ["x", "a", "b", "c"])
         main(["lint", str(tmp_path), "--json", "--select", "BUILD006"])
         (engine,) = strict_json(capsys.readouterr().out)["engines"]
-        (found,) = [one for one in engine["findings"] if one["rule"] == "BUILD006"]
+        (found,) = [one for one in engine["reproducibility"] if one["rule"] == "BUILD006"]
         assert [layer["index"] for layer in found["layers"]] == layers
 
 

@@ -5,6 +5,7 @@ Configuration is `trex-tui.toml`, and the table `tool.trex-tui` of a `pyproject.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import platformdirs
 
+from trex_tui.artifacts.open import open_bytes, read_fully
 from trex_tui.errors import TrexError, describe_os_error
 from trex_tui.text import printable
 
@@ -95,8 +97,16 @@ def _is_of_others(path: Path) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_MOST_BYTES)
+    """Return the content of a file.
+
+    Raises:
+        OSError: It cannot be read, or is too large.
+    """
+    with open_bytes(path, may_be_pipe=True) as file:
+        data = read_fully(file, _MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return data
 
 
 def read_config(path: Path) -> ConfigTable:
