@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     if result.format in ("sarif", "github"):
         from trex_tui.report.sarif import write_github, write_sarif
 
-        result.report(note for note in document.all_notes() if note.severity is Severity.ERROR)
+        result.report(document.damage())
         wanted = [rule for rule in rules.rules if config.wants(rule)]
         is_sarif = result.format == "sarif"
         result.write_content(

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from trex_tui._version import __version__
 from trex_tui.artifacts.kinds import FileKind
-from trex_tui.errors import Note, Severity, describe_file
+from trex_tui.errors import Note, describe_file
 from trex_tui.lint.rule import ERROR, GOOD, INFO, WARNING, Finding, Rule
 from trex_tui.report.document import plain
 from trex_tui.report.views.lint import (
@@ -57,7 +57,7 @@ def write_sarif(engines: Sequence[Linted], rules: Iterable[Rule], notes: Sequenc
 def _damage(engines: Sequence[Linted], notes: Sequence[Note]) -> list[Note]:
     """Return the notes about files that could not be used, each once."""
     every = dict.fromkeys([*notes, *(note for linted in engines for note in linted.engine.notes)])
-    return [note for note in every if note.severity is Severity.ERROR]
+    return [note for note in every if note.is_damage]
 
 
 def _describe_rule(rule: Rule) -> dict[str, Any]:

@@ -334,7 +334,7 @@ def _device_bytes(trace: BuildTrace) -> int | None:
     "parsed value is unknown, `workspace:1024MiB` with TensorRT 10.1 or later.",
     why="Since 10.1 trtexec takes the last letter as the unit, and the B of MiB means bytes. The build then has "
     "almost no scratch memory, and its times are not representative.",
-    remedy="Write --memPoolSize=workspace:1024 or workspace:1024M.",
+    remedy=("Write --memPoolSize=workspace:1024 or workspace:1024M.", "Write --workspace=1024 (MiB)."),
     references=(_TRTEXEC,),
     not_when="The same argument before 10.0, which reads it as MiB.",
 )
@@ -501,7 +501,10 @@ def _is_enabled(run: TrtexecRun, label: str) -> bool:
     WARNING,
     looks_for="Layers with names only; layers with types but no layouts; dynamic dimensions or missing types.",
     why="Most other rules cannot run.",
-    remedy="Build with --profilingVerbosity=detailed and export with --exportLayerInfo.",
+    remedy=(
+        "Build with --profilingVerbosity=detailed and export with --exportLayerInfo.",
+        "TensorRT 8.2 and later can export types, shapes and tactics.",
+    ),
     references=(COMMAND_LINE_PROGRAMS,),
     columns=("layer_type", "input_formats", "output_formats", "input_shapes"),
     not_when="Layers that come from a log, which has no more; Myelin layers without layouts, which "
@@ -536,11 +539,11 @@ def incomplete_layers(context: Context) -> Findings:
         )
     dynamic = [layer for layer in range(number) if any(-1 in port.shape for port in ports[layer])]
     untyped = [layer for layer in range(number) if any(port.dtype is None for port in ports[layer])]
-    parts = [f"{plural(len(dynamic), 'layer')} with dynamic dimensions"] if dynamic else []
-    parts += [f"{plural(len(untyped), 'layer')} without types"] if untyped else []
+    parts = [f"{len(dynamic)} with dynamic dimensions"] if dynamic else []
+    parts += [f"{len(untyped)} without types"] if untyped else []
     if parts:
         yield finding(
-            f"{' and '.join(parts)} (of {plural(number, 'layer')}): their bytes and MACs are unknown.",
+            f"Of {plural(number, 'layer')} {' and '.join(parts)}: their bytes and MACs are unknown.",
             {*dynamic, *untyped},
             confidence=HIGH,
             evidence={"layers": len({*dynamic, *untyped}), "dynamic": len(dynamic), "untyped": len(untyped)},

@@ -92,10 +92,10 @@ def few_iterations(context: Context, iterations: float) -> Findings:
     ):
         on_grid = on_grid_pct(context.engine.layers["latency_ms"].dropna())
         grid = f"{1000 * EVENT_GRID_MS:.3f} µs"
+        what = "single samples" if count == 1 else "means of few samples"
         multiples = f"; {on_grid:.0f} % of the times are multiples of the timer's {grid}" if on_grid else ""
         yield finding(
-            f"Profile of {plural(count, 'iteration')}: layer times are "
-            f"{'single samples' if count == 1 else 'averages of few'}{multiples}.",
+            f"Profile of {plural(count, 'iteration')}: layer times are {what}{multiples}.",
             severity=WARNING if count < FEW_ITERATIONS else INFO,
             confidence=HIGH,
             evidence={"profile_iterations": count, "on_timer_grid_pct": on_grid},

@@ -15,9 +15,10 @@ from trex_tui.errors import Note
 from trex_tui.frames import plain_values
 from trex_tui.lint.config import LintConfig, format_fail_on
 from trex_tui.lint.rule import ERROR, GOOD, INFO, WARNING, Finding, FindingSeverity, NotChecked, Rule
-from trex_tui.lint.rules import FAMILIES
+from trex_tui.lint.rules import FAMILIES, load_rules
 from trex_tui.lint.run import MINOR_PCT, LintResult
 from trex_tui.report.document import Document, Fact, Section, plain
+from trex_tui.report.terms import Term
 from trex_tui.text import (
     as_sentence,
     format_ms,
@@ -85,6 +86,7 @@ RESULT = {
 }  # fmt: skip
 """What is known about the findings of an engine together."""
 _TABLE = ("severity", "rule", "message", "layers", "saving_ms", "saving_pct", "remedy")
+_RULES = "lint rules"
 _LIST = ("mark", "rule", "saving_ms", "title", "place", "confidence")
 
 
@@ -521,12 +523,21 @@ def rules_document(rules: Sequence[Rule], *, is_full: bool) -> Document:
     return Document("lint-rules", "Lint rules", sections, data={"rules": list(map(plain_rule, rules))})
 
 
-def family_section(family: str, rules: Iterable[Rule]) -> Section:
-    """Return what a family of rules is about, and its rules."""
-    facts = [
-        Fact(Column("", rule.id), None, printable(rule.title)) for rule in rules if rule.family == family
-    ]
-    return Section("", family, facts, [FAMILIES.get(family, "")], audience="people")
+def explain_rule(name: str) -> list[Term]:
+    """Return what `explain` says about a rule or a family of rules; nothing for other names."""
+    wanted, rules = name.upper(), load_rules()
+    if rule := rules.by_id.get(wanted):
+        words = {fact.column.title: str(fact) for fact in _rule_facts(rule)}
+        return [
+            Term(rule.id, f"{printable(rule.title)} ({rule.severity.value}).", subject=_RULES, words=words)
+        ]
+    members = {rule.id: printable(rule.title) for rule in rules.rules if rule.family == wanted}
+    return [Term(wanted, FAMILIES.get(wanted, ""), words=members)] if members else []
+
+
+def list_rule_terms() -> list[Term]:
+    """Return a term per rule."""
+    return [Term(rule.id, printable(rule.title), subject=_RULES) for rule in load_rules().rules]
 
 
 def rule_section(rule: Rule) -> Section:

@@ -48,14 +48,15 @@ def explain_term(term: Term) -> Section:
     return Section("", term.name, facts, [term.meaning] if term.meaning else [], audience="people")
 
 
-def list_terms(subject: str = "") -> Document:
+def list_terms(subject: str = "", more: Iterable[Term] = ()) -> Document:
     """Return all names, by subject.
 
     Args:
         subject: Beginning of the subjects; empty for all.
+        more: Further terms.
     """
     by_subject: dict[str, list[Term]] = defaultdict(list)
-    for term in (*list_numbers(), *list_words()):
+    for term in (*list_numbers(), *list_words(), *more):
         if term.subject.startswith(subject):
             by_subject[term.subject].append(term)
     sections = []
