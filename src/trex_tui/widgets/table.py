@@ -47,7 +47,7 @@ Row = Hashable
 Styles = Mapping[str, Callable[[Any], str]]
 
 
-class _Cell(NamedTuple):
+class Cell(NamedTuple):
     """A column on screen."""
 
     column: Column
@@ -124,7 +124,7 @@ class FrameTable(ScrollView, can_focus=True):
         self._shown: list[int] = []
         self._toggled: set[Row] = set()
         self._is_folded = False
-        self._cells: list[_Cell] = []
+        self._cells: list[Cell] = []
         self._scale: dict[int, float] = {}
         self._strips: dict[int, Strip] = {}
         self._rich: dict[tuple[str, str], RichStyle] = {}
@@ -296,13 +296,13 @@ class FrameTable(ScrollView, can_focus=True):
         if frame is None:
             self._cells = []
             return
-        cells = [_Cell(column, *self._measure(column)) for column in self.section.columns]
+        cells = [Cell(column, *self._measure(column)) for column in self.section.columns]
         bar = next(cells_ for least, cells_ in _BAR_WIDTHS if width >= least) if self.section.bar else 0
         room = width - 2 - (bar + GAP if bar else 0)  # gutter, and a cell before the scrollbar
         elastic = [key for key in (self._name_key, *self.section.shorten) if key in frame]
         least_name = max(_LEAST_NAME, min(self._usual_width, width * _NAME_SHARE // 100))
 
-        def least(cell: _Cell) -> int:
+        def least(cell: Cell) -> int:
             return (
                 min(cell.width, least_name)
                 if cell.column.key == self._name_key
@@ -329,7 +329,7 @@ class FrameTable(ScrollView, can_focus=True):
         for cell in cells:
             self._cells.append(cell._replace(width=widths.get(cell.column.key, cell.width)))
             if bar and cell.column.key == self.section.bar:
-                self._cells.append(_Cell(Column("", ""), bar, is_right=False))
+                self._cells.append(Cell(Column("", ""), bar, is_right=False))
 
     @property
     def _name_key(self) -> str:
@@ -406,31 +406,32 @@ class FrameTable(ScrollView, can_focus=True):
         for number, cell in enumerate(self._cells):
             if number:
                 segments.append(gap)
-            key = cell.column.key
-            if not key:
-                segments.append(self._render_bar(row, cell.width, ground))
-                continue
-            value = self._column_values(key)[row]
-            if key == self._name_key:
-                segments += self._render_name(row, value, cell, ground)
-                continue
-            if value is None and self._levels and self.has_children(row):
-                value = ""  # a group has none of its own
-            style = "$muted" if value is None else self._cell_style(key, value)
-            segments.append(Segment(self._write(value, cell), self._style(style, ground)))
+            segments += self._render_cell(row, cell, ground)
         strip = Strip(segments)
         return strip.crop_extend(0, self.size.width, self._style("", ground))
 
-    def _cell_style(self, key: str, value: Any) -> str:  # noqa: ANN401 - any cell
+    def _render_cell(self, row: int, cell: Cell, ground: str) -> list[Segment]:
+        key = cell.column.key
+        if not key:
+            return [self._render_bar(row, cell.width, ground)]
+        value = self._column_values(key)[row]
+        if key == self._name_key:
+            return self._render_name(row, value, cell, ground)
+        if value is None and self._levels and self.has_children(row):
+            value = ""  # a group has none of its own
+        style = "$muted" if value is None else self._cell_style(row, key, value)
+        return [Segment(self._write(value, cell), self._style(style, ground))]
+
+    def _cell_style(self, row: int, key: str, value: Any) -> str:  # noqa: ANN401, ARG002 - any cell
         return self.cell_styles[key](value) if key in self.cell_styles else ""
 
-    def _write(self, value: Any, cell: _Cell) -> str:  # noqa: ANN401 - any cell
+    def _write(self, value: Any, cell: Cell) -> str:  # noqa: ANN401 - any cell
         fit = self.section.shorten.get(cell.column.key)
         if fit is not None and isinstance(value, str):
             return set_cell_size(fit_cells(value, cell.width, fit), cell.width)
         return _align(cell.column.format(value), cell.width, is_right=cell.is_right)
 
-    def _render_name(self, row: int, value: Any, cell: _Cell, ground: str) -> list[Segment]:  # noqa: ANN401
+    def _render_name(self, row: int, value: Any, cell: Cell, ground: str) -> list[Segment]:  # noqa: ANN401
         guide, arrow = "", ""
         if self._levels:
             guide = self._guides[row]
@@ -441,7 +442,7 @@ class FrameTable(ScrollView, can_focus=True):
         room = max(1, cell.width - cell_len(guide) - cell_len(arrow))
         text = MISSING if value is None else fit_cells(str(value), room, fit)
         key = cell.column.key
-        style = self._cell_style(key, value)
+        style = self._cell_style(row, key, value)
         text = set_cell_size(arrow + text, max(0, cell.width - cell_len(guide)))
         return [Segment(guide, self._style("$muted", ground)), Segment(text, self._style(style, ground))]
 
