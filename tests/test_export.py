@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
-from helpers import OLD_SAMPLES, chain, write_graph
+from helpers import strict_json
 from trex_tui.__main__ import main
+from trex_tui.cli.export import EPILOG, name_file
+
+SAMPLES = Path(__file__).resolve().parents[1] / "sample_artifacts"
+ALEXNET = SAMPLES / "alexnet"
+Captured = pytest.CaptureFixture[str]
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+def run(capsys: Captured, *arguments: object) -> tuple[int, str, str]:
     code = main(["export", *map(str, arguments)])
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
+    return (code, *capsys.readouterr())
 
 
 def one_line(text: str) -> str:
@@ -23,49 +31,158 @@ def one_line(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("around", "drawn"),
+    ("name", "starts"),
     [
-        ("features.3/conv", [3]),
-        ("/FEATURES/features.2/maxpool", [2]),
-        ("#4", [4]),
-        ("gemm_myl4_2", [11]),
+        ("g.dot", b'digraph "alexnet_fp16" {'),
+        ("g.gv", b'digraph "alexnet_fp16" {'),
+        ("g.graphml", b"<?xml"),
+        ("g.json", b"{"),
+        ("G.CSV", b"index,name,"),
+        ("g.jsonl", b'{"index"'),
+        ("g.parquet", b"PAR1"),
+        ("g.xlsx", b"PK"),
+        ("g.perfetto.json", b'{"'),
+        ("g.metadata.json", b'{\n    "model_options"'),
     ],
 )
-def test_around_takes_names_in_any_case(
-    around: str, drawn: list[int], capsys: pytest.CaptureFixture[str]
-) -> None:
-    sample = OLD_SAMPLES / "alexnet"
+def test_the_ending_tells_the_format(name: str, starts: bytes, tmp_path: Path, capsys: Captured) -> None:
+    if needed := {"parquet": "pyarrow", "xlsx": "xlsxwriter"}.get(name.rpartition(".")[2]):
+        pytest.importorskip(needed)
+    code, out, err = run(capsys, ALEXNET, "-o", tmp_path / name)
+    assert (code, out) == (0, "")
+    assert err == f"trex-tui: wrote {tmp_path / name}\n"
+    assert (tmp_path / name).read_bytes().startswith(starts)
+
+
+def test_a_directory_gets_a_file_of_the_name_of_the_engine(tmp_path: Path, capsys: Captured) -> None:
+    assert run(capsys, ALEXNET, "-o", tmp_path, "--format", "trace")[0] == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["alexnet_fp16.trace.json"]
+    assert name_file("a/b c:d\n") == "a_b_c_d"
+    assert name_file("con") == "con_"
+    assert name_file("../..") == "engine"
+
+
+def test_the_table_is_that_of_layers(capsys: Captured) -> None:
+    options = [ALEXNET, "--format", "csv", "--filter", "kind:gemm", "--columns", "name,latency_ms"]
+    _, table, err = run(capsys, *options)
+    assert err == ""
+    assert table.splitlines()[0] == "name,latency_ms"
+    assert len(table.splitlines()) == 4
+    assert main(["layers", *map(str, options)]) == 0
+    assert capsys.readouterr().out == table
+
+
+def test_chosen_layers(capsys: Captured) -> None:
+    options = ["--format", "json", "--around", "4", "--radius", "1", "--columns", "index,kind"]
+    code, out, err = run(capsys, ALEXNET, *options)
+    assert (code, err) == (0, "")
+    nodes = {one["id"]: one for one in strict_json(out)["nodes"]}
+    assert list(nodes) == ["layer_3", "layer_4", "layer_5"]
+    assert nodes["layer_4"] == {
+        "id": "layer_4",
+        "role": "layer",
+        "label": "/features/features.5/MaxPool",
+        "index": 4,
+        "kind": "pooling",
+    }
+    code, table, err = run(capsys, ALEXNET, "--format", "csv", "--filter", "zzz", "--columns", "name")
+    assert (code, table) == (0, "name\n")
+    assert err == "trex-tui: 0 of 14 layers chosen\n"
+
+
+@pytest.mark.parametrize(
+    ("around", "drawn"),
+    [("features.3/conv", [3]), ("/FEATURES/features.2/maxpool", [2]), ("#4", [4]), ("Gemm_myl9_2", [11])],
+)
+def test_around_takes_names_in_any_case(around: str, drawn: list[int], capsys: Captured) -> None:
     options = ["--format", "csv", "--columns", "index", "--radius", "0"]
-    code, out, _ = run(capsys, sample, "-o", "-", "--around", around, *options)
+    code, out, _ = run(capsys, ALEXNET, "--around", around, *options)
     assert (code, [int(line) for line in out.split()[1:]]) == (0, drawn)
 
 
-def test_around_names_what_it_could_mean(capsys: pytest.CaptureFixture[str]) -> None:
-    sample = OLD_SAMPLES / "alexnet"
-    code, _, err = run(capsys, sample, "-o", "-", "--format", "csv", "--around", "MAXPOOL")
+def test_around_names_what_it_could_mean(capsys: Captured) -> None:
+    code, _, err = run(capsys, ALEXNET, "--format", "csv", "--around", "MAXPOOL")
     assert code == 2
     assert "3 layers match (2 /features/features.2/MaxPool, 4 " in one_line(err)
-    assert "--filter 'MAXPOOL' --radius N" in err
-    code, _, err = run(capsys, sample, "-o", "-", "--format", "csv", "--around", "conv1")
+    code, _, err = run(capsys, ALEXNET, "--format", "csv", "--around", "conv1")
     assert "no layer name contains 'conv1'" in one_line(err)
 
 
-def fake_dot(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, name: str = "dot") -> None:
-    """A program in a folder that is searched alone: neither Graphviz nor librsvg of this machine is found."""
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder))
+def test_metadata_has_the_keys_of_trex(capsys: Captured) -> None:
+    code, out, _ = run(capsys, ALEXNET, "--format", "trex-metadata")
+    document = json.loads(out)
+    assert code == 0
+    assert list(document) == [
+        "model_options", "build_options", "performance_summary", "inference_options", "device_information",
+    ]  # fmt: skip
+    assert len(document["performance_summary"]["Latency"]) == 7
+    original = json.loads((ALEXNET / "alexnet_fp16.profile.metadata.json").read_text(encoding="utf-8"))
+    assert document["performance_summary"]["Latency"] == original["performance_summary"]["Latency"]
+    code, _, err = run(capsys, SAMPLES / "names-only", "--format", "trex-metadata")
+    assert code == 2
+    assert "needs a log of trtexec" in one_line(err)
 
 
-def test_large_graphs_are_drawn_without_graphviz(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("line", [line.strip() for line in EPILOG.splitlines() if "trex-tui export" in line])
+def test_examples_of_the_help(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    write_graph(tmp_path / "net.graph.json", chain(*map(str, range(300))), ["t0", "t300"])
-    fake_dot(tmp_path / "bin", monkeypatch, "/bin/touch was_called; exit 1")
+    command = line.split(" | ")[0]
+    target = (re.search(r"-o (\S+)", command) or ["", "-"])[1]
+    if target.endswith((".svg", ".png")) and shutil.which("dot") is None:
+        pytest.skip("Graphviz is not installed")
+    if target.endswith(".xlsx"):
+        pytest.importorskip("xlsxwriter")
+    (tmp_path / "results").symlink_to(SAMPLES)
     monkeypatch.chdir(tmp_path)
-    assert run(capsys, "net.graph.json", "-o", "g.svg")[0] == 0
-    assert not (tmp_path / "was_called").exists()
-    code, _, err = run(capsys, "net.graph.json", "-o", "g.svg", "--layout", "dot")
-    assert (code, (tmp_path / "was_called").exists()) == (2, True)
-    assert "dot failed: exit code 1" in one_line(err)
+    assert main(shlex.split(command)[1:]) == 0
+    shown = capsys.readouterr().out
+    assert shown if target == "-" else (tmp_path / target).stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "name a file with -o, or the format with --format"),
+        (["-o", "x.pdf"], "PDF is not supported"),
+        (["-o", "x"], "unknown extension; choose --format dot"),
+        (["-o", "absent/x.dot"], "directory absent does not exist"),
+        (["-o", "net/alexnet_fp16.graph.json", "--format", "json", "--force"], "is an input file"),
+        (["-o", "x.dot", "--labels", "what"], "no column 'what'"),
+        (["-o", "x.json", "--columns", "what"], "no column 'what'"),
+        (["-o", "x.dot", "--filter", "ms>"], "--filter: "),
+        (["-o", "x.dot", "--highlight", "ms>"], "--highlight: "),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    shutil.copytree(ALEXNET, tmp_path / "net")
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "net", *arguments)
+    assert (code, out) == (2, "")
+    assert told in one_line(err)
+    assert [path.name for path in Path().iterdir()] == ["net"]
+
+
+def test_pictures_need_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, _, err = run(capsys, ALEXNET, "-o", tmp_path / "g.svg")
+    assert code == 2
+    assert "install Graphviz (apt install graphviz" in one_line(err)
+    assert not (tmp_path / "g.svg").exists()
+
+
+def test_damage_is_in_the_file_or_beside_it(tmp_path: Path, capsys: Captured) -> None:
+    damaged = SAMPLES / "damaged"
+    code, _, err = run(capsys, damaged, "-o", tmp_path / "g.json")
+    assert (code, err.count(": is truncated: ")) == (0, 4)
+    notes = strict_json((tmp_path / "g.json").read_text(encoding="utf-8"))["diagnostics"]
+    assert sum(note["severity"] == "error" for note in notes) == 4
+    code, _, err = run(capsys, damaged, "-o", tmp_path / "g.csv", "--strict")
+    assert code == 2
+    assert "error: --strict: 4 files damaged or unreadable; the result is incomplete" in err
+    assert "is truncated" in (tmp_path / "g.csv.diagnostics.csv").read_text(encoding="utf-8")
+    code, _, err = run(capsys, ALEXNET, "-o", tmp_path / "g.csv", "--force")
+    assert f"removed stale {tmp_path / 'g.csv.diagnostics.csv'}" in err
+    assert not (tmp_path / "g.csv.diagnostics.csv").exists()

@@ -127,8 +127,9 @@ def make_graph(
         {key: value for key, item in row.items() if (value := _scalar(item)) is not None}
         for row in plain_rows(frame)
     ]
+    names = engine.layers["name"].to_dict()
     nodes = [
-        ((2 * layer + 1, 0), f"layer_{layer}", {"role": "layer", "label": row["name"], **row})
+        ((2 * layer + 1, 0), f"layer_{layer}", {"role": "layer", "label": names[layer], **row})
         for layer, row in zip(layers, rows, strict=True)
     ]
     edges: list[tuple[Any, ...]] = []
@@ -182,16 +183,8 @@ def _tensor_nodes(engine: Engine, chosen: set[int], *, has_constants: bool) -> I
         last = values["value"].max()
         for generation, (number, group) in enumerate(values.groupby("value")):
             has_writer = bool(group["is_write"].any())
-            role = (
-                "constant"
-                if not is_binding
-                else "input"
-                if not has_writer
-                else "output"
-                if number == last
-                else ""
-            )
-            if not role or (role == "constant" and has_writer):
+            role = _find_role(is_binding=is_binding, has_writer=has_writer, is_last=number == last)
+            if not role or (role == "constant" and values["is_write"].any()):
                 continue
             rows = group[group["layer"].isin(chosen)]
             if role == "output":  # layers that read it are linked to its writer
@@ -222,6 +215,15 @@ def _tensor_nodes(engine: Engine, chosen: set[int], *, has_constants: bool) -> I
                 {"role": row["role"] or "binding", "label": row["name"]},
                 [],
             )
+
+
+def _find_role(*, is_binding: bool, has_writer: bool, is_last: bool) -> str:
+    """Return the role of a value of a tensor; empty for an output that is written again."""
+    if not is_binding:
+        return "constant"
+    if not has_writer:
+        return "input"
+    return "output" if is_last else ""
 
 
 def _binding_edge(node: str, name: str, row: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
