@@ -529,22 +529,25 @@ def choose_blocks(
     return index[::-1] if is_reversed else index
 
 
-def describe_changes(comparison: Comparison, block: int) -> str:
-    """Describe the changes of a block: `precision FP16⇒INT8, tactic`, `only in B`; with several engines who differs."""
-    layers = [
-        comparison.blocks[key_of(position, "layers")].iloc[block]
-        for position in range(len(comparison.engines))
-    ]
-    there = [letter(position) for position, own in enumerate(layers) if own]
+def describe_changes(comparison: Comparison, block: int, others: Sequence[int] = ()) -> str:
+    """Describe the changes of a block: `precision FP16⇒INT8, tactic`, `only in B`; with several engines who differs.
+
+    Args:
+        others: Engines that are compared with the baseline; by default all.
+    """
+    others = others or comparison.others
+    ends = sorted((comparison.baseline, *others))
+    layers = {end: comparison.blocks[key_of(end, "layers")].iloc[block] for end in ends}
+    there = [letter(end) for end in ends if layers[end]]
     if len(there) == 1:
         return f"only in {there[0]}"
     by_text: dict[str, list[str]] = {}
-    for position in comparison.others:
+    for position in others:
         if text := ", ".join(map(_describe_block_change, comparison.changes[position][block])):
             by_text.setdefault(text, []).append(letter(position))
-    if len(layers) == 2:
+    if len(ends) == 2:
         return "; ".join(by_text)
-    absent = [letter(position) for position, own in enumerate(layers) if not own]
+    absent = [letter(end) for end in ends if not layers[end]]
     texts = [f"{', '.join(letters)}: {text}" for text, letters in by_text.items()]
     return "; ".join([f"not in {', '.join(absent)}", *texts] if absent else texts)
 
